@@ -155,7 +155,7 @@ fn lane_pcs_of_a_wave(bencher: Bencher<'_, '_>) {
         // A debugger frees what one stop needed before the next.
         let arena = Arena::new();
         let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
-        let found = stop.frame(0).unwrap().lane_pcs().unwrap();
+        let found = stop.call_frame(0).unwrap().lane_pcs().unwrap();
         assert!(found.is_known);
         found
     });

@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     wave.set_register(Register::sgpr(4).ok_or("no such register")?, 0xff)?;
     let arena = Arena::new();
     let stop = Stop::new(&read, &wave, 0x14, StopOptions::default(), &arena);
-    let lanes = stop.frame(0).ok_or("no frame")?.lane_pcs()?;
+    let lanes = stop.call_frame(0).ok_or("no frame")?.lane_pcs()?;
     println!("lanes 0 to 8: {:x?}", lanes.pcs.get(..9));
     Ok(())
 }

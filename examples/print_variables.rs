@@ -60,12 +60,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = StopOptions::loaded_at(process.wave.load_address);
     let stop = Stop::new(&program, &process, process.wave.pc(), options, &arena);
     for frame in stop.frames() {
-        let function = frame.function()?.and_then(|function| function.name);
-        let line = frame.line()?.map_or(0, |line| line.line);
+        let place = frame.description()?;
         println!(
-            "#{} {} at line {line}",
-            frame.call_frame().level(),
-            function.unwrap_or_default()
+            "#{} {} at line {}",
+            frame.index(),
+            place.function.unwrap_or_default(),
+            place.line.unwrap_or(0)
         );
 
         let mut types = TypeTable::default();

@@ -48,14 +48,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wave = wave(start + OFFSET)?;
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
-    let frame = stop.frame(0).ok_or("there is no frame")?;
+    let frame = stop.call_frame(0).ok_or("there is no frame")?;
     let found = frame.lane_pcs()?;
 
     // A row for each line that has lanes: ● runs, ○ waits.
     let mut rows: BTreeMap<u64, Vec<char>> = BTreeMap::new();
     for (lane, pc) in WaveSize::Wave64.all_lanes().zip(&found.pcs) {
         let line = match pc {
-            Some(pc) => frame.line_of_lane(*pc)?.map_or(0, |line| line.line),
+            Some(pc) => frame.description_of_lane(*pc)?.line.unwrap_or(0),
             None => continue,
         };
         let row = rows.entry(line).or_insert_with(|| vec!['·'; 64]);

@@ -23,7 +23,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use crate::arch::{LoadAddress, Register, WaveSize};
+use crate::arch::{LoadAddress, Register, UnnumberedRegister, WaveSize};
 use crate::error::Result;
 use crate::wave::{Memory, Snapshot};
 
@@ -191,7 +191,11 @@ impl LoggedWave {
             let register = Register::from_name(name, Some(size));
             // The first line has the pc.
             let register = register.filter(|register| *register != Register::pc());
-            let is_set = register.is_some_and(|to| snapshot.set_register(to, *value).is_ok());
+            let is_set = match (register, UnnumberedRegister::from_name(name)) {
+                (Some(to), _) => snapshot.set_register(to, *value).is_ok(),
+                (None, Some(to)) => snapshot.set_unnumbered(to, *value).is_ok(),
+                (None, None) => false,
+            };
             left_out = left_out.saturating_add(u64::from(!is_set));
         }
         for (name, lanes) in &self.vectors {

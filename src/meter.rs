@@ -146,6 +146,12 @@ impl Meter {
         Meter::of(&self.limits, self.steps_left() / 2, bytes)
     }
 
+    /// A meter for what may take so many steps, if that many are left, and hold all that may be held.
+    pub(crate) fn part(&self, steps: u64) -> Meter {
+        let bytes = self.most_bytes.saturating_sub(self.bytes());
+        Meter::of(&self.limits, self.steps_left().min(steps), bytes)
+    }
+
     /// A meter for a thread that does a part of the question: it starts with what was used until now.
     pub(crate) fn fork(&self) -> Meter {
         let fork = Meter::of(&self.limits, self.most_steps, self.most_bytes);

@@ -48,9 +48,12 @@ fn first_answer(bytes: &[u8]) -> (usize, usize) {
     let arena = Arena::new();
     let stop = programs.stop(&wave, &arena).unwrap();
     let frames = UnwindDocument::new(&stop).unwrap().frames;
-    let frame = stop.frame(0).unwrap();
+    let frame = stop.call_frame(0).unwrap();
     let vars = VarsDocument::new(&frame, &VarsRequest::default()).unwrap();
-    (frames.len(), vars.content.variables.len())
+    (
+        frames.len(),
+        vars.frames.iter().map(|frame| frame.variables.len()).sum(),
+    )
 }
 
 /// The demo's core with each wave so many times: the same records and the same scratch, in a save area of its own.

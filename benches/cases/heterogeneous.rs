@@ -11,7 +11,8 @@ use hetdwarf::arch::{AddressSpace, Lane, Register, WaveSize};
 use hetdwarf::eval::{
     BaseType, Context, DieReference, ExpressionBytes, IntegerType, LaneFocus, LegacyBase,
     LegacyFrame, LegacyUnit, LocationAttribute, LocationEntry, ObjectShape, Outcome, PerLane,
-    Procedure, Reading, Resolver, ResultKind, Unit, evaluate, locate_lanes, rewrite_legacy,
+    Procedure, Reading, Resolver, ResultKind, SlotPointer, Unit, evaluate, locate_lanes,
+    rewrite_legacy,
 };
 use hetdwarf::expr::Encoding;
 use hetdwarf::location::{
@@ -270,6 +271,10 @@ impl LegacyUnit for Clang22 {
     fn is_local(&self, _: u64, _: Option<u64>) -> bool {
         true
     }
+
+    fn has_stack_value(&self) -> bool {
+        true
+    }
 }
 
 /// Finds out what is meant and evaluates that.
@@ -281,6 +286,7 @@ fn legacy(bytes: &'static [u8]) -> bool {
     let object = ObjectShape {
         bits: 32,
         byte_elements: false,
+        slot_pointer: SlotPointer::Generic,
     };
     let written = ExpressionBytes::alone(bytes, UNIT);
     let meaning = rewrite_legacy(&written, Some(object), &frame, &Clang22);

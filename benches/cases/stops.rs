@@ -85,7 +85,7 @@ fn variables(program: &'static Program<'static>, wave: &'static Snapshot) -> usi
     let arena = Arena::new();
     let stop = Stop::new(program, wave, wave.pc(), options(wave), &arena);
     let mut types = TypeTable::default();
-    let frame = stop.frame(0).unwrap();
+    let frame = stop.call_frame(0).unwrap();
     frame.variables(&mut types).unwrap().len()
 }
 
@@ -112,7 +112,7 @@ fn texts(program: &'static Program<'static>, wave: &'static Snapshot, kept: &mut
     let stop = Stop::new(program, wave, wave.pc(), options(wave), &arena);
     let Kept { types, text } = kept;
     let mut count = 0;
-    for frame in stop.frames() {
+    for frame in stop.call_frames() {
         for value in frame.variables(types).unwrap() {
             count += 1;
             let options = Options::default();
@@ -128,7 +128,7 @@ fn texts(program: &'static Program<'static>, wave: &'static Snapshot, kept: &mut
 fn frames(program: &'static Program<'static>, wave: &'static Snapshot) -> usize {
     let arena = Arena::new();
     Stop::new(program, wave, wave.pc(), options(wave), &arena)
-        .frames()
+        .call_frames()
         .len()
 }
 

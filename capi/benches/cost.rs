@@ -49,7 +49,7 @@ fn in_rust(rounds: u32) -> usize {
         let arena = Arena::new();
         let options = StopOptions::loaded_at(wave.load_address);
         let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
-        let frame = stop.frame(0).unwrap();
+        let frame = stop.call_frame(0).unwrap();
         let mut types = TypeTable::default();
         let values = frame.variables(&mut types).unwrap();
         let value = values.first().unwrap();

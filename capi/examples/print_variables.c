@@ -110,17 +110,14 @@ static void print_value(const hetdwarf_values *values, size_t index, uint32_t wa
   }
 }
 
-/* A frame: where it is, its variables, and where its lanes are. */
+/* A frame, which may be an inlined call: where it is, its variables, and where its lanes are. */
 static void print_frame(const hetdwarf_stop *stop, size_t level, uint32_t wave_size) {
-  const char *inlined[64];
   hetdwarf_frame frame = {.size = sizeof frame};
-  check(hetdwarf_stop_frame(stop, level, &frame, inlined, 64));
+  check(hetdwarf_stop_frame(stop, level, &frame, NULL, 0));
   printf("#%zu 0x%" PRIx64 " ", level, frame.pc);
-  for (size_t at = 0; at < frame.inlined_count && at < 64; at++) {
-    show(inlined[at]);
-    fputs(" inlined into ", stdout);
-  }
   show(frame.function ? frame.function : "?");
+  if (frame.kind == HETDWARF_FRAME_INLINED)
+    fputs(" (inlined)", stdout);
   if (frame.file) {
     fputs(" at ", stdout);
     show(frame.file);

@@ -172,6 +172,15 @@
 /// Only the machine code is asked.
 #define HETDWARF_RECOVER_ALWAYS 2
 
+/// A frame of the machine.
+#define HETDWARF_FRAME_CALL 0
+
+/// A call that the compiler replaced by the body of the function: it is within a call frame.
+#define HETDWARF_FRAME_INLINED 1
+
+/// A frame of the machine of which only the ELF symbol is known.
+#define HETDWARF_FRAME_SYMBOL 2
+
 /// All of the value is known.
 #define HETDWARF_LANE_OK 0
 
@@ -195,6 +204,9 @@
 
 /// The lane does not execute here.
 #define HETDWARF_LANE_INACTIVE 7
+
+/// The lane did not enter the function of the frame: it has no value there.
+#define HETDWARF_LANE_NOT_IN_FRAME 8
 
 /// Debuggers show what is wrong.
 #define HETDWARF_SEVERITY_ERROR 0
@@ -641,7 +653,7 @@ typedef struct hetdwarf_lane_place {
   const char *caller_function;
   /// The lane's program location there; `UINT64_MAX` if it is not known that it is in a caller.
   uint64_t caller_pc;
-  /// The level of that frame.
+  /// The number of that frame.
   uint64_t caller_level;
   /// The file there.
   const char *caller_file;
@@ -822,7 +834,7 @@ typedef struct hetdwarf_wave {
 typedef struct hetdwarf_stop_info {
   /// `sizeof(hetdwarf_stop_info)`, set by the caller.
   size_t size;
-  /// How many call frames there are, at least one.
+  /// How many frames there are, at least one. Every inlined call is a frame of its own.
   size_t frame_count;
   /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
   /// `hetdwarf unwind`.
@@ -837,13 +849,13 @@ typedef struct hetdwarf_stop_info {
   uint64_t reserved[4];
 } hetdwarf_stop_info;
 
-/// A call frame. Strings belong to the stop; NULL if there is none.
+/// A frame; every inlined call is one of its own. Strings belong to the stop; NULL if there is none.
 typedef struct hetdwarf_frame {
   /// `sizeof(hetdwarf_frame)`, set by the caller.
   size_t size;
-  /// The program location or return address, an address of the process.
+  /// The program location or return address, an address of the process; of an inlined call that of its call frame.
   uint64_t pc;
-  /// The function, not an inlined one.
+  /// The function, or the symbol.
   const char *function;
   /// Its name as the linker sees it.
   const char *linkage_name;
@@ -851,25 +863,33 @@ typedef struct hetdwarf_frame {
   const char *file;
   /// Its path as the line table has it.
   const char *path;
-  /// The line, from 1; 0 if it is not known.
+  /// The line, from 1; 0 if it is not known. Of a frame with an inlined call in it that of the call.
   uint64_t line;
   /// The column, from 1; 0 for the line as a whole.
   uint64_t column;
-  /// How many calls are inlined here.
+  /// Zero: inlined calls are frames of their own.
   size_t inlined_count;
   /// The address space of the canonical frame address by its name, `private_wave` for example; NULL if the address is not
   /// known.
   const char *cfa_space;
-  /// The canonical frame address.
+  /// The canonical frame address of the call frame.
   uint64_t cfa;
-  /// The lanes that execute, a bit each.
+  /// The lanes that EXEC enables, a bit each.
   uint64_t exec;
   /// Whether `exec` is known: 1 or 0.
   uint32_t has_exec;
+  /// What kind of frame it is: `HETDWARF_FRAME_…`.
+  uint32_t kind;
+  /// The number of the call frame that it is, or is inlined in.
+  uint64_t call_frame;
+  /// Of a symbol, how many bytes after it the program location is.
+  uint64_t symbol_offset;
+  /// Whether the program location has line 0, and the line is that of the nearest row before it: 1 or 0.
+  uint32_t is_approximate;
   /// Zero.
   uint32_t padding;
   /// Zero.
-  uint64_t reserved[4];
+  uint64_t reserved[1];
 } hetdwarf_frame;
 
 /// A variable, or an expression. Strings belong to the values; NULL if there is none.
@@ -1304,7 +1324,7 @@ hetdwarf_status hetdwarf_lane_pcs_section(struct hetdwarf_lane_pcs *lane_pcs,
 
 /// Where each lane of a frame is.
 ///
-/// * `level`: 0 for the innermost frame.
+/// * `level`: the number of the frame, 0 for the innermost; lanes are those of its call frame.
 /// * `recovery`: `HETDWARF_RECOVER_…`.
 /// * `places`: an array of the caller, an entry for each lane, lane 0 first, each with its `size` set.
 /// * `count`: how many entries it has. 64 is always enough; one for each lane of the wave must be there.
@@ -1423,12 +1443,11 @@ hetdwarf_status hetdwarf_object_stop(const struct hetdwarf_object *object,
 hetdwarf_status hetdwarf_stop_get_info(const struct hetdwarf_stop *stop,
                                        struct hetdwarf_stop_info *info);
 
-/// A call frame of a stop.
+/// A frame of a stop.
 ///
-/// * `level`: 0 for the innermost, below `frame_count`.
+/// * `level`: its number, 0 for the innermost, below `frame_count`.
 /// * `frame`: its `size` is set; the rest is written.
-/// * `inlined`, `capacity`: get the names of the functions inlined here, the innermost first, as many as there is room for;
-///   strings belong to the stop, an empty one is a function without a name. NULL and 0 if they are not wanted.
+/// * `inlined`, `capacity`: nothing is written: inlined calls are frames of their own. NULL and 0 are as good.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 hetdwarf_status hetdwarf_stop_frame(const struct hetdwarf_stop *stop,

@@ -45,7 +45,7 @@ pub struct hetdwarf_lane_place {
     pub caller_function: *const c_char,
     /// The lane's program location there; `UINT64_MAX` if it is not known that it is in a caller.
     pub caller_pc: u64,
-    /// The level of that frame.
+    /// The number of that frame.
     pub caller_level: u64,
     /// The file there.
     pub caller_file: *const c_char,
@@ -77,6 +77,10 @@ fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
     let raw = |text: &Option<hetdwarf::Untrusted<'static>>| {
         texts.keep_if(text.as_ref().map(|text| text.raw()))
     };
+    let name = |path: &Option<hetdwarf::Untrusted<'static>>| {
+        let path = path.as_ref().map(|path| path.raw());
+        texts.keep_if(path.and_then(|path| path.rsplit('/').next()))
+    };
     hetdwarf_lane_place {
         size: 0,
         state: texts.keep(lane.state.name()),
@@ -85,12 +89,12 @@ fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
         pc: address(lane.pc),
         left: address(lane.left.flatten()),
         resumes: address(lane.resumes.flatten()),
-        file: raw(&lane.file),
+        file: name(&lane.file),
         line: lane.line.unwrap_or(0),
         caller_function: caller.map_or(core::ptr::null(), |caller| raw(&caller.function)),
         caller_pc: address(caller.map(|caller| caller.pc)),
         caller_level: caller.map_or(0, |caller| caller.frame as u64),
-        caller_file: caller.map_or(core::ptr::null(), |caller| raw(&caller.file)),
+        caller_file: caller.map_or(core::ptr::null(), |caller| name(&caller.file)),
         caller_line: caller.and_then(|caller| caller.line).unwrap_or(0),
         work_item: lane.work_item.unwrap_or_default(),
         has_work_item: lane.work_item.is_some().into(),
@@ -102,7 +106,7 @@ fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
 
 /// Where each lane of a frame is.
 ///
-/// * `level`: 0 for the innermost frame.
+/// * `level`: the number of the frame, 0 for the innermost; lanes are those of its call frame.
 /// * `recovery`: `HETDWARF_RECOVER_…`.
 /// * `places`: an array of the caller, an entry for each lane, lane 0 first, each with its `size` set.
 /// * `count`: how many entries it has. 64 is always enough; one for each lane of the wave must be there.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hetdwarf::arch::Lane;
 use hetdwarf::eval::Reading;
 use hetdwarf::gpu_core::CoreWave;
-use hetdwarf::inspect::{Stop as LibraryStop, StopFrame, StopOptions};
+use hetdwarf::inspect::{FrameDescription, FrameKind, Stop as LibraryStop, StopFrame, StopOptions};
 use hetdwarf::location::Arena;
 use hetdwarf::wave::Wave;
 use hetdwarf_owned::{LoadedCore, LoadedProgram, Pinned};
@@ -58,7 +58,7 @@ handles! { hetdwarf_stop: SharedStop = b"hdwstop\x01"; }
 pub struct hetdwarf_stop_info {
     /// `sizeof(hetdwarf_stop_info)`, set by the caller.
     pub size: usize,
-    /// How many call frames there are, at least one.
+    /// How many frames there are, at least one. Every inlined call is a frame of its own.
     pub frame_count: usize,
     /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
     /// `hetdwarf unwind`.
@@ -73,15 +73,22 @@ pub struct hetdwarf_stop_info {
     pub reserved: [u64; 4],
 }
 
-/// A call frame. Strings belong to the stop; NULL if there is none.
+/// A frame of the machine.
+pub const HETDWARF_FRAME_CALL: u32 = 0;
+/// A call that the compiler replaced by the body of the function: it is within a call frame.
+pub const HETDWARF_FRAME_INLINED: u32 = 1;
+/// A frame of the machine of which only the ELF symbol is known.
+pub const HETDWARF_FRAME_SYMBOL: u32 = 2;
+
+/// A frame; every inlined call is one of its own. Strings belong to the stop; NULL if there is none.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_frame {
     /// `sizeof(hetdwarf_frame)`, set by the caller.
     pub size: usize,
-    /// The program location or return address, an address of the process.
+    /// The program location or return address, an address of the process; of an inlined call that of its call frame.
     pub pc: u64,
-    /// The function, not an inlined one.
+    /// The function, or the symbol.
     pub function: *const c_char,
     /// Its name as the linker sees it.
     pub linkage_name: *const c_char,
@@ -89,25 +96,33 @@ pub struct hetdwarf_frame {
     pub file: *const c_char,
     /// Its path as the line table has it.
     pub path: *const c_char,
-    /// The line, from 1; 0 if it is not known.
+    /// The line, from 1; 0 if it is not known. Of a frame with an inlined call in it that of the call.
     pub line: u64,
     /// The column, from 1; 0 for the line as a whole.
     pub column: u64,
-    /// How many calls are inlined here.
+    /// Zero: inlined calls are frames of their own.
     pub inlined_count: usize,
     /// The address space of the canonical frame address by its name, `private_wave` for example; NULL if the address is not
     /// known.
     pub cfa_space: *const c_char,
-    /// The canonical frame address.
+    /// The canonical frame address of the call frame.
     pub cfa: u64,
-    /// The lanes that execute, a bit each.
+    /// The lanes that EXEC enables, a bit each.
     pub exec: u64,
     /// Whether `exec` is known: 1 or 0.
     pub has_exec: u32,
+    /// What kind of frame it is: `HETDWARF_FRAME_…`.
+    pub kind: u32,
+    /// The number of the call frame that it is, or is inlined in.
+    pub call_frame: u64,
+    /// Of a symbol, how many bytes after it the program location is.
+    pub symbol_offset: u64,
+    /// Whether the program location has line 0, and the line is that of the nearest row before it: 1 or 0.
+    pub is_approximate: u32,
     /// Zero.
     pub padding: u32,
     /// Zero.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 1],
 }
 
 sized! { hetdwarf_stop_info hetdwarf_frame }
@@ -161,7 +176,7 @@ impl StopData {
         &self.stop
     }
 
-    /// A frame by its level.
+    /// A frame by its number.
     pub(crate) fn frame(&self, level: usize) -> Answer<StopFrame<'_, 'static, 'static>> {
         let frame = self.stop.frame(level);
         frame.ok_or_else(|| Fault::not_found(format!("there is no frame {level}")))
@@ -263,12 +278,11 @@ pub unsafe extern "C" fn hetdwarf_stop_get_info(
     })
 }
 
-/// A call frame of a stop.
+/// A frame of a stop.
 ///
-/// * `level`: 0 for the innermost, below `frame_count`.
+/// * `level`: its number, 0 for the innermost, below `frame_count`.
 /// * `frame`: its `size` is set; the rest is written.
-/// * `inlined`, `capacity`: get the names of the functions inlined here, the innermost first, as many as there is room for;
-///   strings belong to the stop, an empty one is a function without a name. NULL and 0 if they are not wanted.
+/// * `inlined`, `capacity`: nothing is written: inlined calls are frames of their own. NULL and 0 are as good.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
@@ -290,41 +304,45 @@ pub unsafe extern "C" fn hetdwarf_stop_frame(
                 return Err(Fault::argument("inlined is NULL"));
             }
             let found = data.frame(level)?;
-            let function = found.function()?;
-            let line = found.line()?;
-            let calls = match &function {
-                Some(function) => found.inlined(function)?,
-                None => Vec::new(),
-            };
-            for (at, call) in calls.iter().take(capacity).enumerate() {
-                inlined
-                    .add(at)
-                    .write(data.texts.keep(call.name.as_deref().unwrap_or_default()));
-            }
-            let call_frame = found.call_frame();
-            let cfa = hetdwarf::eval::Frame::cfa(&call_frame).ok();
+            let FrameDescription {
+                kind,
+                function,
+                linkage_name,
+                file,
+                line,
+                column,
+                is_approximate,
+                symbol_offset,
+                ..
+            } = found.description()?;
+            let cfa = hetdwarf::eval::Frame::cfa(&found.call_frame()).ok();
             let cfa = cfa.and_then(|cfa| cfa.byte_address());
-            let file = line.as_ref().and_then(|line| line.file.as_ref());
-            let function = function.as_ref();
             let texts = &data.texts;
             let exec = found.exec();
             let value = hetdwarf_frame {
                 size: 0,
-                pc: call_frame.pc().into(),
-                function: texts.keep_if(function.and_then(|function| function.name.as_deref())),
-                linkage_name: texts
-                    .keep_if(function.and_then(|function| function.linkage_name.as_deref())),
-                file: texts.keep_if(file.map(|file| file.name())),
-                path: texts.keep_if(file.map(|file| &*file.path)),
-                line: line.as_ref().map_or(0, |line| line.line),
-                column: line.as_ref().map_or(0, |line| line.column),
-                inlined_count: calls.len(),
+                pc: found.pc().into(),
+                function: texts.keep_if(function.as_deref()),
+                linkage_name: texts.keep_if(linkage_name.as_deref()),
+                file: texts.keep_if(file.as_ref().map(|file| file.name())),
+                path: texts.keep_if(file.as_ref().map(|file| &*file.path)),
+                line: line.unwrap_or(0),
+                column: column.unwrap_or(0),
+                inlined_count: 0,
                 cfa_space: texts.keep_if(cfa.map(|(space, _)| space.name())),
                 cfa: cfa.map_or(0, |(_, address)| address),
                 exec: exec.unwrap_or(0),
                 has_exec: exec.is_some().into(),
+                kind: match kind {
+                    FrameKind::Inlined => HETDWARF_FRAME_INLINED,
+                    FrameKind::Symbol => HETDWARF_FRAME_SYMBOL,
+                    _ => HETDWARF_FRAME_CALL,
+                },
+                call_frame: found.call_index() as u64,
+                symbol_offset: symbol_offset.unwrap_or(0),
+                is_approximate: is_approximate.into(),
                 padding: 0,
-                reserved: [0; 4],
+                reserved: [0; 1],
             };
             plain::write(frame, &value)
         })

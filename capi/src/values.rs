@@ -11,7 +11,7 @@ use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{Options, TypedBytes};
 use hetdwarf::inspect::{LaneTexts, Stop as LibraryStop, StopFrame, ValueState, VariableValue};
 use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, Query, QueryErrorKind};
-use hetdwarf::report::IN_PROLOGUE;
+use hetdwarf::report::{AbsentLanes, IN_PROLOGUE};
 
 use crate::bits;
 use crate::handle::{give, handles, with};
@@ -44,6 +44,8 @@ pub(crate) struct Values {
     wave_size: WaveSize,
     level: usize,
     texts: Texts,
+    /// Where the lanes are that did not enter the frame, once somebody has asked.
+    absent: OnceCell<AbsentLanes>,
     /// The text of each value in each lane, where it was asked for.
     lane_texts: RefCell<LaneTextStore>,
     stop: SharedStop,
@@ -128,6 +130,7 @@ impl Values {
             wave_size: stop.stop().wave().wave_size(),
             level,
             texts: Texts::default(),
+            absent: OnceCell::new(),
             lane_texts: RefCell::default(),
             stop: Arc::clone(stop),
         }
@@ -205,10 +208,20 @@ impl Values {
         lane: Lane,
         with_message: bool,
     ) -> Option<LaneValue<'v>> {
-        match variable {
-            Some(value) => Some(of_variable(value, lane, with_message)),
-            None => self.lane_answer(lane).map(of_answer),
+        let mut found = match variable {
+            Some(value) => of_variable(value, lane, with_message),
+            None => of_answer(self.lane_answer(lane)?),
+        };
+        if with_message && found.is_absent() {
+            let absent = self.absent.get_or_init(|| {
+                let lanes: Vec<Lane> = self.wave_size.all_lanes().collect();
+                let frame = self.stop.frame(self.level).ok();
+                let absent = frame.and_then(|frame| AbsentLanes::find(&frame, &lanes).ok());
+                absent.unwrap_or_default()
+            });
+            found.message = absent.message(lane).map(ToString::to_string);
         }
+        Some(found)
     }
 
     /// Makes the text of a value in a lane; that of a variable by `texts`.

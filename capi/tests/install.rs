@@ -25,7 +25,8 @@ fn expected() -> Vec<String> {
         "vars", &object, "--wave", &wave, "--lane", "0", "--format", "json",
     ];
     let document = common::hetdwarf(&arguments);
-    let variables = document["variables"].as_array().unwrap();
+    let frames = document["frames"].as_array().unwrap().iter();
+    let variables = frames.flat_map(|frame| frame["variables"].as_array().unwrap());
     let line = |variable: &serde_json::Value| {
         let value = variable["lanes"][0]["value"]
             .as_str()
@@ -33,7 +34,7 @@ fn expected() -> Vec<String> {
             .to_owned();
         format!("{} = {value}", variable["name"].as_str().unwrap())
     };
-    variables.iter().map(line).collect()
+    variables.map(line).collect()
 }
 
 fn install(folder: &Path) -> PathBuf {

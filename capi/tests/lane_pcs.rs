@@ -436,7 +436,7 @@ fn sections_are_linked_and_read() {
         wave.set_register(Register::sgpr(4).unwrap(), 0xff).unwrap();
         let arena = Arena::new();
         let stop = Stop::new(&read, &wave, pc, StopOptions::default(), &arena);
-        let lanes = stop.frame(0).unwrap().lane_pcs().unwrap();
+        let lanes = stop.call_frame(0).unwrap().lane_pcs().unwrap();
         let expected = |lane| match lane {
             0..4 => Some(start + 0x1c),
             4..8 => Some(pc),

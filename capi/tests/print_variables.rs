@@ -70,7 +70,7 @@ fn variable_lines(variable: &Value, out: &mut String) {
     }
     if !variable["decl"]["file"].is_null() {
         let line = variable["decl"]["line"].as_u64().unwrap_or(0);
-        write!(out, ", {}:{line}", shown(&variable["decl"]["file"])).unwrap();
+        write!(out, ", {}:{line}", file_name(&variable["decl"]["file"])).unwrap();
     }
     write!(out, ", read as {}", variable["reading"].as_str().unwrap()).unwrap();
     if let Some(note) = variable["note"].as_str() {
@@ -80,6 +80,12 @@ fn variable_lines(variable: &Value, out: &mut String) {
     for lane in variable["lanes"].as_array().unwrap() {
         writeln!(out, "{}", lane_line(lane)).unwrap();
     }
+}
+
+/// The name of a file without directories, as the example prints it.
+fn file_name(path: &Value) -> String {
+    let path = path.as_str().unwrap();
+    shown(&path.rsplit('/').next().unwrap().into())
 }
 
 /// The line of where a lane is.
@@ -93,7 +99,7 @@ fn place_line(lane: &Value) -> String {
         write!(line, " at {}", hexadecimal(&lane["pc"])).unwrap();
     }
     if !lane["file"].is_null() {
-        write!(line, " {}:{}", shown(&lane["file"]), lane["line"]).unwrap();
+        write!(line, " {}:{}", file_name(&lane["file"]), lane["line"]).unwrap();
     }
     if let Some(caller) = lane
         .get("caller")
@@ -122,18 +128,18 @@ fn expected(object: &str, wave: &str, expressions: &[&str]) -> String {
     let mut out = String::new();
     for frame in vars["frames"].as_array().unwrap() {
         let place = &frame["frame"];
-        write!(out, "#{} {} ", place["index"], hexadecimal(&frame["pc"])).unwrap();
-        for name in place["inlined"].as_array().unwrap() {
-            write!(out, "{} inlined into ", shown(name)).unwrap();
-        }
+        write!(out, "#{} {} ", place["index"], hexadecimal(&place["pc"])).unwrap();
         let function = &place["function"];
         out.push_str(&if function.is_null() {
             "?".to_owned()
         } else {
             shown(function)
         });
+        if place["kind"] == "inlined" {
+            out.push_str(" (inlined)");
+        }
         if !place["file"].is_null() {
-            write!(out, " at {}:{}", shown(&place["file"]), place["line"]).unwrap();
+            write!(out, " at {}:{}", file_name(&place["file"]), place["line"]).unwrap();
         }
         out.push('\n');
         for variable in frame["variables"].as_array().unwrap() {
@@ -170,7 +176,8 @@ fn expected(object: &str, wave: &str, expressions: &[&str]) -> String {
 /// Expressions for any frame that has a variable.
 fn expressions(object: &str, wave: &str) -> Vec<String> {
     let vars = common::hetdwarf(&["vars", object, "--wave", wave, "--format", "json"]);
-    let names = vars["variables"].as_array().into_iter().flatten();
+    let frames = vars["frames"].as_array().unwrap().iter();
+    let names = frames.flat_map(|frame| frame["variables"].as_array().unwrap());
     let names = names
         .filter_map(|variable| variable["name"].as_str())
         .take(2);

@@ -68,7 +68,7 @@ int lane_pcs() {
   return 0;
 }
 
-/// Every wave of the core has a stop, and the wave that faulted has a call stack of three frames.
+/// Every wave of the core has a stop, and the wave that faulted has a call stack of four frames, one of them inlined.
 int cores(const char *path) {
   hetdwarf_file file = {};
   file.path = path;
@@ -85,7 +85,7 @@ int cores(const char *path) {
     if (!wave || !stop || !stop->info())
       return failed("a wave of a core");
     if (std::string_view(wave->reasons).size() > 0)
-      is_found = stop->info()->frame_count == 3;
+      is_found = stop->info()->frame_count == 4;
   }
   return is_found ? 0 : failed("the wave that faulted");
 }

@@ -112,6 +112,54 @@ pub fn number(value: &Value) -> u128 {
     }
 }
 
+/// The variables of all frames of a document of `vars`.
+///
+/// # Panics
+/// If it is no such document.
+#[must_use]
+pub fn variables(document: &Value) -> Vec<Value> {
+    let frames = document["frames"].as_array().unwrap().iter();
+    frames
+        .flat_map(|frame| frame["variables"].as_array().unwrap())
+        .cloned()
+        .collect()
+}
+
+/// The number that a call frame has in a document of `unwind`; those further out than it leads are counted on.
+///
+/// * `level`: which of the call frames it is, 0 for the innermost.
+///
+/// # Panics
+/// If it is no such document.
+#[must_use]
+pub fn call_number(document: &Value, level: u64) -> u64 {
+    let frames = document["frames"].as_array().unwrap();
+    let calls = frames.iter().filter(|frame| frame["kind"] != "inlined");
+    let calls: Vec<u64> = calls
+        .map(|frame| frame["index"].as_u64().unwrap())
+        .collect();
+    let known = calls.len() as u64;
+    let further_out = || frames.len() as u64 + (level - known);
+    let call = usize::try_from(level)
+        .ok()
+        .and_then(|level| calls.get(level));
+    call.copied().unwrap_or_else(further_out)
+}
+
+/// The frames of a document of `vars` as lanes see them that wait elsewhere.
+///
+/// # Panics
+/// If it is no such document.
+#[must_use]
+pub fn waiting_frames(document: &Value) -> Vec<Value> {
+    let frames = document["frames"].as_array().unwrap().iter();
+    let others = frames
+        .clone()
+        .filter_map(|frame| frame["waiting_lanes"].as_array());
+    let here = frames.filter(|frame| frame["waiting"] == true);
+    here.chain(others.flatten()).cloned().collect()
+}
+
 /// Takes the work-items of lanes out of a document.
 pub fn without_work_items(document: &mut Value) {
     match document {

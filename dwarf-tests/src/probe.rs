@@ -163,7 +163,7 @@ pub fn stop(program: &Program<'_>, pc: u64) -> usize {
     let stop = Stop::new(program, &wave, pc, StopOptions::default(), &arena);
     let _ = UnwindDocument::new(&stop);
     let mut variables = 0;
-    for frame in stop.frames().take(2) {
+    for frame in stop.call_frames().take(2) {
         if let Ok(Some(function)) = frame.function() {
             let _ = frame.inlined(&function);
         }

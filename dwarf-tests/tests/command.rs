@@ -482,6 +482,7 @@ fn a_dwo_file_is_used() {
         "registers": {"exec": "0xff"}, "memory": []}"#;
     folder.file("stop.json", wave.as_bytes());
     let wave = folder.0.join("stop.json");
+    // Without it there is only the symbol.
     for command in ["unwind", "lane-pc"] {
         let arguments = format!("{command} {object} --wave {}", wave.display());
         let alone = done(&arguments);
@@ -489,9 +490,12 @@ fn a_dwo_file_is_used() {
             "{arguments} --dwo fixtures/corpus/llvm22/small.dwo"
         ));
         assert!(
-            !alone.contains("helper") && with_dwo.contains("helper"),
+            alone.contains("helper") && with_dwo.contains("helper"),
             "{alone}{with_dwo}"
         );
+        let is_symbol = |text: &str| text.contains("helper+0x0 (symbol) at small.cl:5");
+        assert_eq!(is_symbol(&alone), command == "unwind", "{alone}");
+        assert!(!is_symbol(&with_dwo), "{with_dwo}");
     }
 }
 
@@ -577,9 +581,9 @@ fn json_is_one_document() {
     let object = "fixtures/waves/calls/calls.rocm.hsaco";
     let wave = "--wave fixtures/waves/calls/w09.json";
     for (arguments, format) in [
-        (format!("vars {object} {wave}"), "hetdwarf-vars/1"),
-        (format!("vars {object} {wave} --lane 4"), "hetdwarf-vars/1"),
-        (format!("unwind {object} {wave}"), "hetdwarf-unwind/1"),
+        (format!("vars {object} {wave}"), "hetdwarf-vars/2"),
+        (format!("vars {object} {wave} --lane 4"), "hetdwarf-vars/2"),
+        (format!("unwind {object} {wave}"), "hetdwarf-unwind/2"),
         ("eval --expr lit1".into(), "hetdwarf-eval/1"),
         (format!("info {object}"), "hetdwarf-info/1"),
         (

@@ -135,7 +135,7 @@ fn check_places(document: &Value, truth: &Value) {
         }
         assert_eq!(wave["code_object"], 0);
         assert_eq!(wave["kernel"], "k");
-        let stack: Vec<String> = frames.iter().flat_map(frame_texts).collect();
+        let stack: Vec<String> = frames.iter().map(frame_text).collect();
         let own: Vec<&Value> = groups
             .iter()
             .filter(|group| list(&group["waves"]).contains(&wave["index"]))
@@ -161,16 +161,15 @@ fn unwind(object: &Path, snapshot: &Path) -> Value {
     document(&ran)
 }
 
-/// A frame of `unwind` as the lines of a stack.
-fn frame_texts(frame: &Value) -> Vec<String> {
-    let place = format!(" at {}:{}", frame["file"].as_str().unwrap(), frame["line"]);
-    let mut names: Vec<String> = list(&frame["inlined"])
-        .iter()
-        .map(|name| format!("{} (inlined)", name.as_str().unwrap()))
-        .collect();
-    names.push(frame["function"].as_str().unwrap().to_owned());
-    names[0].push_str(&place);
-    names
+/// A frame of `unwind` as the line of a stack.
+fn frame_text(frame: &Value) -> String {
+    let file = frame["file"].as_str().unwrap().rsplit('/').next().unwrap();
+    let inlined = match frame["kind"].as_str().unwrap() {
+        "inlined" => " (inlined)",
+        _ => "",
+    };
+    let function = frame["function"].as_str().unwrap();
+    format!("{function}{inlined} at {file}:{}", frame["line"])
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! is not is said.
 
 use dwarf_tests::cores::{Folder, truth};
-use dwarf_tests::{Ran, fixture, hetdwarf, without_work_items};
+use dwarf_tests::{Ran, fixture, hetdwarf, variables, without_work_items};
 use serde_json::Value;
 
 fn list(value: &Value) -> &[Value] {
@@ -123,9 +123,9 @@ fn lost_scratch_costs_what_was_in_it() {
             of_wave(&folder, "vars", number, &[]),
             of_snapshot(wave, "vars", &[]),
         );
-        let (found, expected) = (list(&found["variables"]), list(&expected["variables"]));
+        let (found, expected) = (variables(&found), variables(&expected));
         assert_eq!(found.len(), expected.len());
-        for (found, expected) in found.iter().zip(expected) {
+        for (found, expected) in found.iter().zip(&expected) {
             assert_eq!(found["name"], expected["name"]);
             for (found, expected) in list(&found["lanes"]).iter().zip(list(&expected["lanes"])) {
                 match found["state"].as_str().unwrap() {

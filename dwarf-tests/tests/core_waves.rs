@@ -157,15 +157,15 @@ fn print_and_eval_take_their_wave_from_a_core() {
 fn all_waves_are_asked_and_equal_answers_grouped() {
     let folder = Folder::of("gfx1100");
     let waves = list(&truth("gfx1100")["waves"]).len();
-    for (command, asked) in [
-        ("unwind", &["--registers"][..]),
-        ("print", &["$exec", "$pc"]),
+    for (command, format, asked) in [
+        ("unwind", "hetdwarf-unwind/2", &["--registers"][..]),
+        ("print", "hetdwarf-print/1", &["$exec", "$pc"]),
     ] {
         let all = [asked, &["--all-waves", "--format", "json"]].concat();
         let ran = of_core(&folder, command, GIVEN[0], &all);
         assert_eq!((ran.status, ran.err.as_str()), (0, ""));
         let found = document(&ran);
-        assert_eq!(found["format"], format!("hetdwarf-{command}/1"));
+        assert_eq!(found["format"], format);
         let groups = list(&found["groups"]);
         let mut seen: Vec<u64> = Vec::new();
         let mut answers: Vec<Value> = Vec::new();

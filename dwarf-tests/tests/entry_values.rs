@@ -183,9 +183,9 @@ fn ask(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> Answer {
     let mut options = StopOptions::default();
     options.reading = reading;
     let stop = Stop::new(program, wave, wave.pc(), options, &arena);
-    assert_eq!(stop.frames().len(), 2);
+    assert_eq!(stop.call_frames().len(), 2);
     let mut types = TypeTable::default();
-    let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+    let variables = stop.call_frame(0).unwrap().variables(&mut types).unwrap();
     let v = &variables[0];
     let text = v.text(Lane(0), &types, &Options::default());
     Answer {
@@ -329,10 +329,16 @@ fn gcc_says_what_it_passes() {
         let wave = Snapshot::from_json(json.as_bytes()).unwrap();
         let arena = Arena::new();
         let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
-        let name = stop.frame(1).unwrap().function().unwrap().unwrap().name;
+        let name = stop
+            .call_frame(1)
+            .unwrap()
+            .function()
+            .unwrap()
+            .unwrap()
+            .name;
         assert_eq!(name.as_deref(), Some(caller));
         let mut types = TypeTable::default();
-        let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+        let variables = stop.call_frame(0).unwrap().variables(&mut types).unwrap();
         let named = |value: &&VariableValue<'_>| value.variable.name.as_deref() == Some("m");
         let found = variables.iter().find(named).unwrap();
         assert_eq!(found.state(Lane(0)), ValueState::Ok);

@@ -559,7 +559,7 @@ fn variables_stacks_and_lanes_are_those_of_the_snapshots() {
 fn documents(stop: &hetdwarf::inspect::Stop<'_, '_>) -> Vec<Value> {
     use hetdwarf::report::{LanePcDocument, UnwindDocument, VarsDocument, VarsRequest};
     let mut found = vec![serde_json::to_value(UnwindDocument::new(stop).unwrap()).unwrap()];
-    for frame in stop.frames() {
+    for frame in stop.call_frames() {
         let variables = VarsDocument::new(&frame, &VarsRequest::default()).unwrap();
         found.push(serde_json::to_value(variables).unwrap());
         // In a caller EXEC may not be known, which both have to say.

@@ -83,7 +83,9 @@ fn compare(found: &StopLanes, group: &Value) -> (Score, Option<String>) {
         let lane = lane.as_u64().unwrap();
         let (frame, state) = found.lane(lane as u8);
         let is_right = match state {
-            LaneState::Waiting { pc, left, resumes } => {
+            LaneState::Waiting {
+                pc, left, resumes, ..
+            } => {
                 score.left += usize::from(left.is_some());
                 let last = number(&group["last_active"]) as u64;
                 frame as u64 == group["frame"].as_u64().unwrap()
@@ -527,6 +529,7 @@ fn check_stop(
             pc,
             left: None,
             resumes,
+            arrival: None,
         };
         let expected = match end {
             (1, false, 0, Some(pc), _) => Some(waits(*pc, Some(*pc))),

@@ -106,7 +106,7 @@ fn ask(
     wave.set_register(Register::EXEC_32, LEAF).unwrap();
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
-    let frame = stop.frame(0).unwrap();
+    let frame = stop.call_frame(0).unwrap();
     let found = frame.lane_pcs().unwrap();
     let callers = frame.lanes_in_callers(&found);
     // In `leaf` all is the same with or without: lanes of `then` run, those that did not take it wait.

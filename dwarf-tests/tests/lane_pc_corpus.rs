@@ -28,7 +28,7 @@ fn read(file: &str, function: &str, wave: impl Fn(u64) -> Snapshot) -> (u64, Lan
     let arena = Arena::new();
     let options = StopOptions::loaded_at(LoadAddress(LOADED_AT));
     let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
-    (start, stop.frame(0).unwrap().lane_pcs().unwrap())
+    (start, stop.call_frame(0).unwrap().lane_pcs().unwrap())
 }
 
 /// Lanes are in these places, and in no others.

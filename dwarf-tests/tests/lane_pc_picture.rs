@@ -54,7 +54,7 @@ fn picture(source: &str) -> LanePicture {
         Snapshot::from_json(&std::fs::read(fixture("lane_pc/nested-else.json")).unwrap()).unwrap();
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
-    let frame = stop.frame(0).unwrap();
+    let frame = stop.call_frame(0).unwrap();
     let document = LanePcDocument::new(&frame).unwrap();
     let read = |path: &str, folder: Option<&str>| {
         assert_eq!((path, folder), ("./lane_pc.c", Some(".")));
@@ -244,7 +244,7 @@ fn recovered_lanes_are_drawn() {
         let arena = Arena::new();
         let options = StopOptions::loaded_at(wave.load_address);
         let stopped = Stop::new(&program, &wave, wave.pc(), options, &arena);
-        let frame = stopped.frame(0).unwrap();
+        let frame = stopped.call_frame(0).unwrap();
         let document = LanePcDocument::new(&frame).unwrap();
         let picture = LanePicture::new(&frame, &document, &|_, _| None).unwrap();
         let text = picture.html();

@@ -154,7 +154,7 @@ fn with_v(types: Vec<Entry>, look: impl FnOnce(&VariableValue<'_>, &TypeTable)) 
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
     let mut types = TypeTable::default();
-    let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+    let variables = stop.call_frame(0).unwrap().variables(&mut types).unwrap();
     let v = variables
         .iter()
         .find(|value| value.variable.name.as_deref() == Some("v"));
@@ -348,7 +348,7 @@ fn printed(types: Vec<Entry>, text: &str) -> (String, Vec<String>) {
     let wave = stop_wave();
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
-    let mut query = Query::new(stop.frame(0).unwrap()).unwrap();
+    let mut query = Query::new(stop.call_frame(0).unwrap()).unwrap();
     let lanes: Vec<Lane> = (0..4).map(Lane).collect();
     let answer = query.evaluate(text, &lanes).unwrap();
     let shown = answer.lanes.iter().map(|lane| match &lane.value {

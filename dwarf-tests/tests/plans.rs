@@ -21,7 +21,7 @@ fn answers(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> (Vec<Str
     let stop = Stop::new(program, wave, wave.pc(), options, &arena);
     let mut types = TypeTable::default();
     let (mut told, mut steps) = (Vec::new(), Vec::new());
-    for frame in stop.frames() {
+    for frame in stop.call_frames() {
         for value in frame.variables(&mut types).unwrap() {
             let lanes = wave.wave_size().all_lanes().map(|lane| {
                 let text = value.text(lane, &types, &Options::default());

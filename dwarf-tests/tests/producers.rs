@@ -45,7 +45,7 @@ fn vars(object: &str, wave: &str, strict: bool) -> BTreeMap<String, Vec<Json>> {
     let ran = hetdwarf(arguments);
     let document: Json = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
     let mut variables = BTreeMap::new();
-    for variable in document["variables"].as_array().unwrap() {
+    for variable in dwarf_tests::variables(&document) {
         let name = variable["name"].as_str().unwrap().to_owned();
         let lanes = variable["lanes"].as_array().unwrap().clone();
         let has_value = lanes.iter().any(|lane| lane["state"] == "ok");

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dwarf_tests::{Ran, fixture, hetdwarf, json, llvm_tool, number, wave_cases};
+use dwarf_tests::{Ran, fixture, hetdwarf, json, llvm_tool, number, variables, wave_cases};
 use serde_json::{Value, json};
 
 /// Runs a command whose arguments have no spaces. The tests run in the folder of the package.
@@ -77,9 +77,9 @@ fn all_frames_are_the_frames_one_by_one() {
         let all = document(&format!("vars {stop} --frame all"), 0);
         let frames = all["frames"].as_array().unwrap();
         assert!(all.get("frame").is_none() && all.get("variables").is_none());
-        assert_eq!(all["format"], "hetdwarf-vars/1");
+        assert_eq!(all["format"], "hetdwarf-vars/2");
         assert_eq!(all["stopped"], "return-address-undefined");
-        assert_eq!(all["pc"], frames[0]["pc"]);
+        assert_eq!(all["pc"], frames[0]["frame"]["pc"]);
         let truth = json(&fixture(&format!("waves/{case}/truth.json")));
         let snapshots = truth["snapshots"].as_array().unwrap();
         let truth = snapshots
@@ -88,18 +88,43 @@ fn all_frames_are_the_frames_one_by_one() {
             .unwrap()["frames"]
             .as_array()
             .unwrap();
-        assert_eq!(frames.len(), truth.len(), "{case}");
-        for (level, (frame, truth)) in frames.iter().zip(truth).enumerate() {
-            assert_eq!(frame["frame"]["index"], json!(level));
-            assert_eq!(
-                frame["frame"]["function"], truth["function"],
-                "{case} {level}"
+        // The emulator knows calls; what is inlined stands before the call that it is in, and has the line of the first.
+        let calls = frames
+            .iter()
+            .filter(|frame| frame["frame"]["kind"] == "call");
+        assert_eq!(calls.count(), truth.len(), "{case}");
+        let mut truth = truth.iter();
+        let mut is_first = true;
+        for (number, frame) in frames.iter().enumerate() {
+            let place = &frame["frame"];
+            assert_eq!(place["index"], json!(number));
+            let call = &frames[place["call_frame"].as_u64().unwrap() as usize]["frame"];
+            assert_eq!((&call["kind"], &call["pc"]), (&json!("call"), &place["pc"]));
+            let expected = truth.clone().next().unwrap();
+            if is_first {
+                assert_eq!(place["line"], expected["line"], "{case} {number}");
+            }
+            is_first = place["kind"] == "call";
+            if is_first {
+                assert_eq!(place["function"], expected["function"], "{case} {number}");
+                truth.next();
+            }
+            let lanes = |of: &Value| of["lanes"].as_array().unwrap().clone();
+            let variables = frame["variables"].as_array().unwrap();
+            let readable = variables
+                .iter()
+                .flat_map(lanes)
+                .any(|lane| lane["state"] == "ok");
+            let one = document(
+                &format!("vars {stop} --frame {number}"),
+                u8::from(!readable),
             );
-            assert_eq!(frame["frame"]["line"], truth["line"], "{case} {level}");
-            let readable = frame.get("reason").is_none();
-            let mut one = document(&format!("vars {stop} --frame {level}"), u8::from(!readable));
-            one.as_object_mut().unwrap().remove("format");
-            assert_eq!(&one, frame, "{case} {level}");
+            assert_eq!(one["frames"].as_array().unwrap().len(), 1);
+            let one = &one["frames"][0];
+            assert_eq!(
+                (&one["frame"], &one["variables"]),
+                (place, &json!(variables))
+            );
         }
     }
     // As text: each frame once, and at the end why there are no more.
@@ -115,8 +140,7 @@ fn lanes_are_chosen_one_by_one_and_in_ranges() {
     let stop = stop("calls", "w09");
     let all = document(&format!("vars {stop}"), 0);
     let some = document(&format!("vars {stop} --lane 7,1-3,2"), 0);
-    let pairs = all["variables"].as_array().unwrap().iter();
-    for (all, some) in pairs.zip(some["variables"].as_array().unwrap()) {
+    for (all, some) in variables(&all).iter().zip(&variables(&some)) {
         assert_eq!(lanes(some), [1, 2, 3, 7]);
         for lane in some["lanes"].as_array().unwrap() {
             let index = usize::try_from(lane["lane"].as_u64().unwrap()).unwrap();
@@ -178,7 +202,7 @@ fn lanes_are_named_by_their_work_items() {
     };
     let expected: Vec<Value> = (32..64).map(|x| json!([x, 0, 0])).collect();
     let vars = document(&format!("vars {stop}"), 0);
-    for variable in vars["variables"].as_array().unwrap() {
+    for variable in &variables(&vars) {
         assert_eq!(items(variable), expected);
     }
     assert_eq!(items(&document(&format!("lane-pc {stop}"), 0)), expected);
@@ -200,7 +224,7 @@ fn lanes_are_named_by_their_work_items() {
     );
     // A group of 20: the rest of the wave is no work-item.
     let vars = document(&format!("vars {}", self::stop("manyargs", "w10")), 0);
-    let found = items(&vars["variables"][0]);
+    let found = items(&variables(&vars)[0]);
     assert_eq!(found[19], json!([19, 0, 0]));
     assert!(found[20..].iter().all(Value::is_null));
 }
@@ -307,7 +331,7 @@ fn before_the_prologue_is_over_memory_is_not_trusted() {
                 let arguments = format!("vars {} --wave {}", object.display(), wave.display());
                 let ran = run(&format!("{arguments} --format json"));
                 let document: Value = serde_json::from_str(&ran.out).unwrap();
-                for variable in document["variables"].as_array().unwrap() {
+                for variable in &variables(&document) {
                     let is_own = variable["kind"] != "global";
                     let is_readable = variable["lanes"]
                         .as_array()
@@ -445,7 +469,7 @@ fn empty_answers_name_their_cause() {
         let found = document(&format!("vars {arguments}"), 1);
         let message = found["message"].as_str().unwrap();
         assert_eq!(found["reason"], reason, "{object}: {message}");
-        assert_eq!(found["variables"], json!([]));
+        assert_eq!(variables(&found), Vec::<Value>::new());
         for says in says {
             assert!(message.contains(says), "{object}: {message}");
         }
@@ -461,9 +485,10 @@ fn empty_answers_name_their_cause() {
         }
         let ran = run(&format!("vars {arguments}"));
         assert_eq!(ran.status, 1);
-        assert_eq!(ran.out.lines().nth(1), Some(message), "{}", ran.out);
+        assert!(ran.out.lines().any(|line| line == message), "{}", ran.out);
         let all = document(&format!("vars {arguments} --frame all"), 1);
-        assert_eq!(all["frames"][0]["reason"], reason);
+        let last = all["frames"].as_array().unwrap().last();
+        assert_eq!(last.unwrap()["reason"], reason);
     }
 }
 
@@ -527,7 +552,7 @@ fn nested_values_are_printed_as_deep_as_asked() {
     let stop = stop("structs", "w10");
     let value = |more: &str| {
         let document = document(&format!("vars {stop} --name recs --lane 12 {more}"), 0);
-        document["variables"][0]["lanes"][0]["value"]
+        variables(&document)[0]["lanes"][0]["value"]
             .as_str()
             .unwrap()
             .to_owned()
@@ -583,7 +608,7 @@ fn members_and_elements_are_listed_on_request() {
         &format!("vars {stop} --name recs --lane 12 --children 4"),
         0,
     );
-    let recs = &found["variables"][0]["lanes"][0];
+    let recs = &variables(&found)[0]["lanes"][0];
     let bytes = recs["bytes"].as_str().unwrap();
     assert_eq!(recs["children"].as_array().unwrap().len(), 2);
     // What the source's values are is known from the host's run, and tested elsewhere; `-1.25` as a float is bfa00000.
@@ -602,10 +627,10 @@ fn members_and_elements_are_listed_on_request() {
     assert!(part(recs, &["[0]", "x"]).get("children").is_none());
     // Each level only if it is asked for.
     let found = document(&format!("vars {stop} --name recs --lane 12 --children"), 0);
-    let recs = &found["variables"][0]["lanes"][0];
+    let recs = &variables(&found)[0]["lanes"][0];
     assert!(part(recs, &["[0]"]).get("children").is_none());
     let found = document(&format!("vars {stop} --name recs --lane 12"), 0);
-    assert!(found["variables"][0]["lanes"][0].get("children").is_none());
+    assert!(variables(&found)[0]["lanes"][0].get("children").is_none());
 }
 
 /// What pointers point to, in every address space, against the host's run: `points-to` in the truth is what a pointer to private
@@ -617,8 +642,8 @@ fn pointers_are_followed_on_request() {
         let truth = json(&fixture(&format!("waves/{case}/truth.json")));
         for snapshot in truth["snapshots"].as_array().unwrap() {
             let wave = snapshot["wave"].as_str().unwrap().replace(".json", "");
-            let variables = snapshot["variables"].as_array().into_iter().flatten();
-            for expected in variables.filter(|variable| variable["kind"] == "points-to") {
+            let known = snapshot["variables"].as_array().into_iter().flatten();
+            for expected in known.filter(|variable| variable["kind"] == "points-to") {
                 let name = expected["name"].as_str().unwrap();
                 let found = document(
                     &format!("vars {} --name {name} --children", stop(case, &wave)),
@@ -626,7 +651,7 @@ fn pointers_are_followed_on_request() {
                 );
                 for lane in expected["lanes"].as_array().unwrap() {
                     let number = usize::try_from(number(&lane["lane"])).unwrap();
-                    let found = &found["variables"][0]["lanes"][number];
+                    let found = &variables(&found)[0]["lanes"][number];
                     let want = lane["bytes"].as_str().unwrap();
                     let target = part(found, &["*"])["bytes"].as_str().unwrap();
                     assert_eq!(
@@ -644,11 +669,12 @@ fn pointers_are_followed_on_request() {
     let stop = stop("pointers", "w02");
     let found = document(&format!("vars {stop} --name pp --children 3"), 0);
     let p = document(&format!("vars {stop} --name p"), 0);
-    let lanes = found["variables"][0]["lanes"].as_array().unwrap();
+    let found = variables(&found);
+    let lanes = found[0]["lanes"].as_array().unwrap();
     let mut seen = 0;
     for lane in lanes.iter().filter(|lane| lane["state"] == "ok") {
         let index = usize::try_from(lane["lane"].as_u64().unwrap()).unwrap();
-        let p = pointer(&p["variables"][0]["lanes"][index]);
+        let p = pointer(&variables(&p)[0]["lanes"][index]);
         let cur = part(lane, &["*"]);
         assert_eq!(pointer(cur), p + 4, "{cur}");
         assert_eq!(part(cur, &["*"])["type"], "int");
@@ -673,7 +699,7 @@ fn what_a_pointer_points_to_may_not_be_known() {
     let object = "fixtures/waves/calls/calls.rocm.hsaco";
     let with = |wave: &str| {
         let arguments = format!("vars {object} --wave {wave} --name g --lane 2 --children");
-        document(&arguments, 0)["variables"][0]["lanes"][0].clone()
+        variables(&document(&arguments, 0))[0]["lanes"][0].clone()
     };
     let (known, unknown) = (with("fixtures/waves/calls/w09.json"), with(wave.path()));
     assert_eq!(known["value"], unknown["value"]);

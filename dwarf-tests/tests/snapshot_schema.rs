@@ -294,7 +294,7 @@ fn the_note_has_every_field() {
     for part in ["region", "apertures", "dispatch"] {
         fields(&schema["$defs"][part], &mut names);
     }
-    assert_eq!(names.len(), 10 + 3 + 2 + 4);
+    assert_eq!(names.len(), 12 + 3 + 2 + 5);
     let text = std::fs::read_to_string(note("snapshot.md")).unwrap();
     for name in &names {
         assert!(text.contains(&format!("| `{name}` |")), "{name}");

@@ -101,7 +101,7 @@ fn values(program: &Program<'_>, wave: &Snapshot) -> Vec<String> {
     let stop = Stop::new(program, wave, wave.pc(), options, &arena);
     let mut types = Default::default();
     let mut texts = vec![];
-    for frame in stop.frames() {
+    for frame in stop.call_frames() {
         texts.push(format!("{:?}", frame.line().unwrap()));
         for value in frame.variables(&mut types).unwrap() {
             let text = value.text(hetdwarf::arch::Lane(3), &types, &Default::default());

@@ -267,7 +267,7 @@ fn sweep_object(data: &[u8], name: &str, most: usize, tally: &mut Tally) {
                 tally.error(&error, &place);
             }
             tally.steps(0, stop.meter().steps(), &place);
-            for frame in stop.frames().take(2) {
+            for frame in stop.call_frames().take(2) {
                 look_at(&frame, &lanes, &place, tally);
             }
         }

@@ -111,6 +111,24 @@ fn differences(
     wrong
 }
 
+/// The call frames of a document, each with the line of the innermost of the frames that it consists of, as the emulator and the
+/// line table have it.
+fn calls(document: &Value) -> Vec<Value> {
+    let mut calls: Vec<Value> = Vec::new();
+    let mut line = None;
+    for frame in frames(document) {
+        let line_of_call = line.take().unwrap_or_else(|| frame["line"].clone());
+        if frame["kind"] == "inlined" {
+            line = Some(line_of_call);
+        } else {
+            let mut call = frame.clone();
+            call["line"] = line_of_call;
+            calls.push(call);
+        }
+    }
+    calls
+}
+
 #[test]
 fn by_the_letter() {
     let mut counts = Counts::default();
@@ -118,7 +136,7 @@ fn by_the_letter() {
         counts.snapshots += 1;
         let ours = unwind(true);
         let expected = &snapshot["by_cfi"];
-        let (ours_frames, expected_frames) = (frames(&ours), frames(expected));
+        let (ours_frames, expected_frames) = (calls(&ours), frames(expected));
         assert_eq!(ours_frames.len(), expected_frames.len(), "{name}: {ours}");
         for (ours, expected) in ours_frames.iter().zip(expected_frames) {
             counts.frames += 1;
@@ -174,14 +192,18 @@ fn in_truth() {
             return;
         }
         let ours = unwind(false);
-        let (ours_frames, expected_frames) = (frames(&ours), frames(snapshot));
+        let (ours_frames, expected_frames) = (calls(&ours), frames(snapshot));
         assert_eq!(ours_frames.len(), expected_frames.len(), "{name}: {ours}");
         for (ours, expected) in ours_frames.iter().zip(expected_frames) {
             counts.frames += 1;
             let place = format!("{name}, frame {}", ours["index"]);
             assert_eq!(number(&ours["pc"]), number(&expected["pc"]), "{place}");
             assert_eq!(ours["function"], expected["function"], "{place}");
-            assert_eq!(ours["line"], expected["line"], "{place}");
+            // The truth has line 0 where the line is only approximate.
+            match ours["approximate"].as_bool() {
+                Some(true) => assert_eq!(expected["line"], 0, "{place}"),
+                _ => assert_eq!(ours["line"], expected["line"], "{place}"),
+            }
             assert_eq!(cfa(ours), cfa(expected), "{place}");
             for wrong in differences(ours, expected, stopped, &mut counts) {
                 assert!(wrong.assumes_exec, "{place}: {} differs", wrong.register);

@@ -57,7 +57,7 @@ fn check(case: &Path, object_key: &str, tally: &mut Tally) {
             &arena,
         );
         let mut types = TypeTable::default();
-        let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+        let variables = stop.call_frame(0).unwrap().variables(&mut types).unwrap();
         for expected in snapshot["variables"].as_array().unwrap() {
             let name = expected["name"].as_str().unwrap();
             // The innermost variable of a name is the one that the source means.
@@ -267,9 +267,7 @@ fn by_the_letter_legacy_locations_are_not_read_as_they_are_meant() {
         arguments.extend(strict.iter().map(Into::into));
         let ran = hetdwarf(arguments);
         let document: Value = serde_json::from_str(&ran.out).unwrap();
-        document["variables"]
-            .as_array()
-            .unwrap()
+        dwarf_tests::variables(&document)
             .iter()
             .map(|v| v["reading"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
@@ -327,7 +325,7 @@ fn reading_all_lanes_at_once_is_reading_each() {
                 &arena,
             );
             for variable in stop
-                .frame(0)
+                .call_frame(0)
                 .unwrap()
                 .variables(&mut TypeTable::default())
                 .unwrap()

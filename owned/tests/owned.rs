@@ -68,7 +68,7 @@ fn stacks(core: &GpuCore<'_>, programs: &Programs<'_>) -> Vec<Option<usize>> {
     let depth = |index| {
         let wave = core.wave(index)?;
         let arena = Arena::new();
-        Some(programs.stop(&wave, &arena)?.frames().len())
+        Some(programs.stop(&wave, &arena)?.call_frames().len())
     };
     (0..core.waves().len()).map(depth).collect()
 }

@@ -35,6 +35,12 @@ create_exception!(
 create_exception!(hetdwarf, Inactive, Error, "The lane does not execute here.");
 create_exception!(
     hetdwarf,
+    NotInFrame,
+    Inactive,
+    "The lane did not enter the function of the frame."
+);
+create_exception!(
+    hetdwarf,
     Unsupported,
     Error,
     "Something that changes the value is not understood."
@@ -61,6 +67,7 @@ pub enum Failure {
     Unavailable(String),
     OptimizedOut(String),
     Inactive(String),
+    NotInFrame(String),
     Unsupported(String),
     Ambiguous(String),
     Malformed(String),
@@ -86,6 +93,7 @@ impl From<Failure> for PyErr {
             Failure::Unavailable(message) => Unavailable::new_err(message),
             Failure::OptimizedOut(message) => OptimizedOut::new_err(message),
             Failure::Inactive(message) => Inactive::new_err(message),
+            Failure::NotInFrame(message) => NotInFrame::new_err(message),
             Failure::Unsupported(message) => Unsupported::new_err(message),
             Failure::Ambiguous(message) => Ambiguous::new_err(message),
             Failure::Malformed(message) => Malformed::new_err(message),
@@ -139,6 +147,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Unavailable", py.get_type::<Unavailable>())?;
     module.add("OptimizedOut", py.get_type::<OptimizedOut>())?;
     module.add("Inactive", py.get_type::<Inactive>())?;
+    module.add("NotInFrame", py.get_type::<NotInFrame>())?;
     module.add("Unsupported", py.get_type::<Unsupported>())?;
     module.add("Ambiguous", py.get_type::<Ambiguous>())?;
     module.add("Partial", py.get_type::<Partial>())?;

@@ -96,7 +96,10 @@ impl LaneCaller {
 impl LanePc {
     fn __repr__(&self) -> String {
         let place = match (&self.file, self.line, self.pc) {
-            (Some(file), Some(line), _) => format!(" at {file}:{line}"),
+            (Some(file), Some(line), _) => {
+                let name = file.rsplit('/').next().unwrap_or(file);
+                format!(" at {name}:{line}")
+            }
             (_, _, Some(pc)) => format!(" at {pc:#x}"),
             _ => String::new(),
         };

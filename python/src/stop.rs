@@ -116,24 +116,28 @@ impl Stop {
             let text = |text: &Option<hetdwarf::Untrusted<'static>>| {
                 text.as_ref().map(|text| text.raw().to_owned())
             };
-            let registers = serde_json::to_value(&frame.registers);
+            // An inlined call has the registers of the call frame that it is in.
+            let calls = document.frames.iter();
+            let call = calls.filter(|other| other.frame.index == frame.frame.call_frame);
+            let call = call.filter_map(|other| other.call.as_ref()).next();
+            let registers = serde_json::to_value(call.map(|call| &call.registers));
             let registers = registers.map_err(|error| Failure::Other(error.to_string()))?;
+            let cfa = call.and_then(|call| call.cfa.as_ref());
+            let frame = &frame.frame;
             let frame = Frame {
                 data: Arc::clone(&data),
                 index: frame.index,
+                kind: frame.kind.name(),
+                call_frame: frame.call_frame,
                 pc: u64::try_from(frame.pc.0).unwrap_or(u64::MAX),
                 function: text(&frame.function),
-                inlined: frame
-                    .inlined
-                    .iter()
-                    .map(|name| name.raw().to_owned())
-                    .collect(),
+                linkage_name: text(&frame.linkage_name),
+                symbol_offset: frame.symbol_offset,
                 file: text(&frame.file),
                 line: frame.line,
-                cfa: frame
-                    .cfa
-                    .as_ref()
-                    .map(|cfa| (cfa.address_space, cfa.address.0)),
+                column: frame.column,
+                approximate: frame.approximate,
+                cfa: cfa.map(|cfa| (cfa.address_space, cfa.address.0)),
                 registers,
                 variables: OnceLock::new(),
             };
@@ -150,7 +154,7 @@ impl Stop {
 
 #[pymethods]
 impl Stop {
-    /// The call frames, the innermost first.
+    /// The frames, the innermost first. Every inlined call is a frame of its own.
     #[getter]
     fn frames(&self, py: Python<'_>) -> Vec<Py<Frame>> {
         self.frames
@@ -159,7 +163,7 @@ impl Stop {
             .collect()
     }
 
-    /// Why there are no more frames, as in `hetdwarf-unwind/1`.
+    /// Why there are no more frames, as in `hetdwarf-unwind/2`.
     #[getter]
     fn stopped(&self) -> &str {
         &self.stopped
@@ -182,16 +186,21 @@ impl Stop {
     }
 }
 
-/// A call frame.
+/// A frame of a stop.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Frame {
     data: Arc<StopData>,
     index: usize,
+    kind: &'static str,
+    call_frame: usize,
     pc: u64,
     function: Option<String>,
-    inlined: Vec<String>,
+    linkage_name: Option<String>,
+    symbol_offset: Option<u64>,
     file: Option<String>,
     line: Option<u64>,
+    column: Option<u64>,
+    approximate: bool,
     cfa: Option<(&'static str, u128)>,
     registers: serde_json::Value,
     variables: OnceLock<Vec<Py<Variable>>>,
@@ -215,10 +224,22 @@ impl Frame {
 
 #[pymethods]
 impl Frame {
-    /// The level; 0 is the innermost.
+    /// The number; 0 is the innermost. Every inlined call is a frame of its own.
     #[getter]
     fn index(&self) -> usize {
         self.index
+    }
+
+    /// `call`, `inlined` or `symbol`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The number of the call frame that it is, or is inlined in.
+    #[getter]
+    fn call_frame(&self) -> usize {
+        self.call_frame
     }
 
     /// The program location, an address of the process.
@@ -227,28 +248,46 @@ impl Frame {
         self.pc
     }
 
-    /// The function, not an inlined one.
+    /// The function, or the symbol.
     #[getter]
     fn function(&self) -> Option<&str> {
         self.function.as_deref()
     }
 
-    /// The functions inlined here, the innermost first.
+    /// The function's name for the linker.
     #[getter]
-    fn inlined(&self) -> Vec<String> {
-        self.inlined.clone()
+    fn linkage_name(&self) -> Option<&str> {
+        self.linkage_name.as_deref()
     }
 
-    /// The source file's name.
+    /// How many bytes after the symbol the program location is.
+    #[getter]
+    fn symbol_offset(&self) -> Option<u64> {
+        self.symbol_offset
+    }
+
+    /// The path of the source file, as the line table gives it.
     #[getter]
     fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
 
-    /// The line in that file.
+    /// The line in that file; of a frame with an inlined call in it that of the call.
     #[getter]
     fn line(&self) -> Option<u64> {
         self.line
+    }
+
+    /// The column in that line.
+    #[getter]
+    fn column(&self) -> Option<u64> {
+        self.column
+    }
+
+    /// True if the program location has line 0, and the line is that of the nearest row before it.
+    #[getter]
+    fn approximate(&self) -> bool {
+        self.approximate
     }
 
     /// The canonical frame address: `{"address_space": …, "address": …}`.
@@ -263,7 +302,7 @@ impl Frame {
         Ok(Some(dict))
     }
 
-    /// What the registers had in this frame that call frame information says something of, as in `hetdwarf-unwind/1`.
+    /// What the registers had in this frame that call frame information says something of, as in `hetdwarf-unwind/2`.
     #[getter]
     fn registers(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         json::to_python(py, &self.registers)
@@ -332,7 +371,10 @@ impl Frame {
 
     fn __repr__(&self) -> String {
         let place = match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!(" at {file}:{line}"),
+            (Some(file), Some(line)) => {
+                let name = file.rsplit('/').next().unwrap_or(file);
+                format!(" at {name}:{line}")
+            }
             _ => String::new(),
         };
         shown(&format!(

@@ -13,6 +13,7 @@ use hetdwarf::eval::BaseTypeEncoding;
 use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
+use hetdwarf::report::AbsentLanes;
 
 use crate::error::Failure;
 use crate::text::shown;
@@ -68,6 +69,17 @@ impl Found {
     }
 }
 
+impl Found {
+    /// Says of lanes that did not enter the frame where they are.
+    fn say_where(&mut self, absent: &AbsentLanes) {
+        for (lane, value) in wave::lanes(self.size).into_iter().zip(&mut self.lanes) {
+            if value.state == ValueStateKind::NotInFrame {
+                value.message = absent.message(lane).map_or(String::new(), ToString::to_string);
+            }
+        }
+    }
+}
+
 impl LaneValue {
     fn of(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> LaneValue {
         let state = value.state(lane);
@@ -112,6 +124,7 @@ impl LaneValue {
             ValueStateKind::Ambiguous => Failure::Ambiguous(message),
             ValueStateKind::Unsupported => Failure::Unsupported(message),
             ValueStateKind::Inactive => Failure::Inactive(message),
+            ValueStateKind::NotInFrame => Failure::NotInFrame(message),
             ValueStateKind::Partial => Failure::Partial {
                 message,
                 bytes: self.bits.bytes.clone(),
@@ -144,10 +157,12 @@ pub fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<(Vec<Found>, TypeTable
     let mut types = TypeTable::default();
     let values = frame.variables(&mut types)?;
     let size = frame.wave_size();
-    let found = values
+    let absent = AbsentLanes::find(frame, &wave::lanes(size))?;
+    let mut found: Vec<Found> = values
         .iter()
         .map(|value| Found::of(value, &types, size))
         .collect();
+    found.iter_mut().for_each(|found| found.say_where(&absent));
     Ok((found, types))
 }
 
@@ -175,7 +190,7 @@ pub fn expression(
                 .then(|| query.text(lane, &Options::default()))
                 .flatten(),
             message: match &lane.value {
-                Err(NoValue::Inactive) | Ok(_) => String::new(),
+                Err(NoValue::Inactive | NoValue::NotInFrame) | Ok(_) => String::new(),
                 Err(reason) => reason.to_string(),
             },
             error: match &lane.value {
@@ -187,7 +202,7 @@ pub fn expression(
             },
         }
     });
-    let found = Found {
+    let mut found = Found {
         name: text.to_owned(),
         kind: "expression",
         ty: answer.ty,
@@ -198,6 +213,7 @@ pub fn expression(
         size,
         lanes: lanes.collect(),
     };
+    found.say_where(&AbsentLanes::find(frame, &wave::lanes(size))?);
     Ok((found, query.types().clone()))
 }
 
@@ -288,7 +304,8 @@ impl Variable {
         self.found.size.lanes().into()
     }
 
-    /// What is known of it in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error` or `inactive`.
+    /// What is known of it in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error`,
+    /// `inactive` or `not-in-frame`.
     fn state(&self, lane: i64) -> Result<&'static str, Failure> {
         Ok(self.lane(lane)?.1.state.name())
     }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Error;
+use crate::debug_info::Function;
+use crate::error::{Error, Result};
 use crate::lane_flow::Reason;
+use crate::meter::Meter;
 
 /// A code object with what was added.
 #[non_exhaustive]
@@ -45,6 +47,36 @@ impl Annotated {
         let is_short =
             |function: &AnnotatedFunction| function.missing.contains_key(Reason::Budget.name());
         self.limit.is_none() && !self.is_short && !self.functions.iter().any(is_short)
+    }
+
+    /// Notes that nothing is added to a unit, and why.
+    pub(super) fn leave_unit(&mut self, name: &str, why: &str, meter: &Meter) -> Result<()> {
+        let note = format!("unit {name} is left alone: {why}");
+        meter.hold(note.len() as u64)?;
+        self.notes.push(note);
+        Ok(())
+    }
+}
+
+impl AnnotatedFunction {
+    /// A function that nothing was added for so far.
+    pub(super) fn of(function: &Function<'_>) -> AnnotatedFunction {
+        let range = function.ranges.first().cloned().unwrap_or_default();
+        AnnotatedFunction {
+            name: function.name.as_deref().map(str::to_owned),
+            address: range.start,
+            size: range.end.saturating_sub(range.start),
+            covered: 0,
+            missing: BTreeMap::new(),
+            added: 0,
+            left_alone: None,
+        }
+    }
+
+    /// Notes that nothing is added for the function, and why.
+    pub(super) fn leave(&mut self, why: String) {
+        (self.covered, self.added) = (0, 0);
+        self.left_alone = Some(why);
     }
 }
 

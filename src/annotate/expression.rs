@@ -7,12 +7,10 @@ use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
 use crate::error::{Error, Result, SpecRule};
 use crate::expr::{Builder, Encoding, Operation};
 use crate::isa::MachineRegister;
-use crate::lane_flow::{ActiveLanes, DwordPlace, LanePlan, PlacePlan};
+use crate::lane_flow::{ActiveLanes, DwordPlace, LanePlan, PlacePlan, Waiting};
 
 /// The size of a lane's program location, in bits: that of the generic type.
 const PC_BITS: u64 = 64;
-/// A waiting lane's address, the instruction that switched it off, and where it goes on.
-type Waiting = (u64, Option<u64>, Option<u64>);
 /// The lanes of a half of the wave.
 const HALF: u64 = 32;
 /// The size of the program locations of a half of the wave, in bytes.

@@ -22,7 +22,10 @@ mod archive;
 mod container;
 mod elf;
 mod expression;
+mod index;
 mod lists;
+mod references;
+mod sections;
 mod shift;
 mod stored;
 mod unit;
@@ -35,8 +38,7 @@ use std::sync::Arc;
 use gimli::Section;
 
 use crate::arch::WaveSize;
-use crate::debug_info::address_ranges::AddressRangeSet;
-use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
+use crate::debug_info::{Bytes, Function, UnitId, UnitInfo, UnitKind};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::lane_flow::{LaneFlow, LanePlan};
@@ -45,24 +47,14 @@ use crate::meter::Meter;
 use crate::object::CodeObject;
 pub use annotated::{Annotated, AnnotatedFunction};
 pub use container::{annotate_file, annotate_file_within};
-use elf::{NewSection, set};
 use expression::Expressions;
 use lists::{Entry, ListKind, Lists};
-use shift::{Edit, Shift, edited};
-use stored::stored;
-use unit::{Addition, Patch, PatchedSection, SectionReference, UnitChange, fixed};
+use shift::Shift;
+use unit::{Addition, UnitChange};
 use waves::{active_lane, push, wave_size};
 
-/// Sections that say where units or entries are, in ways that are not rewritten.
-const INDICES: [&str; 7] = [
-    ".debug_names",
-    ".debug_pubnames",
-    ".debug_pubtypes",
-    ".debug_gnu_pubnames",
-    ".debug_gnu_pubtypes",
-    ".gdb_index",
-    ".debug_cu_index",
-];
+/// Indices of other files' units, which are not rewritten.
+const INDICES: [&str; 2] = [".debug_cu_index", ".debug_tu_index"];
 
 /// Adds what can be told of lanes to a code object.
 ///
@@ -102,6 +94,8 @@ fn add_to<'a>(
     wanted: &dyn Fn(&str) -> bool,
     found: &mut Annotated,
 ) -> Result<()> {
+    let meter = object.meter();
+    let before = meter.steps();
     if let Some(note) = obstacle(object) {
         found.notes.push(note);
         return Ok(());
@@ -122,18 +116,23 @@ fn add_to<'a>(
             return Ok(());
         }
     };
+    let indices = meter.steps().saturating_sub(before);
     let program = Program::load(object)?;
     let mut annotator = Annotator::new(object, &program, wave_size)?;
-    for unit in program.info().unit_ids() {
-        annotator.unit(unit, wanted, found)?;
-    }
+    annotator.reserve(wanted, indices);
     let info = program.info();
+    for unit in info.unit_ids() {
+        if let Err(error) = annotator.unit(unit, wanted, found) {
+            let name = info.unit_info(unit).ok().and_then(|about| about.name);
+            let name = name.as_deref().unwrap_or("?");
+            found.leave_unit(name, &error.to_string(), meter)?;
+        }
+    }
     let error_of = |unit| info.unit_info(unit).err();
     let errors = info.unit_ids().filter_map(error_of);
-    let errors = errors.chain(info.broken().cloned());
-    for error in errors {
+    for error in errors.chain(info.broken().cloned()) {
         let note = format!("a unit is left alone: {error}");
-        object.meter().hold(note.len() as u64)?;
+        meter.hold(note.len() as u64)?;
         found.notes.push(note);
     }
     match annotator.written(file) {
@@ -156,8 +155,17 @@ fn obstacle(object: &CodeObject<'_>) -> Option<String> {
     let old = sections().find(|section| section.name.starts_with(".zdebug"));
     let index =
         sections().find(|section| section.size > 0 && INDICES.contains(&section.name.as_ref()));
-    let section = old.or(index)?;
-    Some(format!("it has {}, which is not rewritten", section.name))
+    if let Some(section) = old.or(index) {
+        return Some(format!("it has {}, which is not rewritten", section.name));
+    }
+    // What cannot be followed now cannot be followed when entries have moved.
+    index::FOLLOWED.iter().find_map(|name| {
+        let section = object.section(name).transpose()?;
+        let followed = section
+            .and_then(|section| index::followed(name, section, &Shift::default(), object.meter()));
+        let error = followed.err()?;
+        Some(format!("its {name} cannot be followed: {error}"))
+    })
 }
 
 struct Annotator<'n, 'a> {
@@ -169,6 +177,16 @@ struct Annotator<'n, 'a> {
     headers: Vec<gimli::UnitHeader<Bytes<'a>>>,
     lists: BTreeMap<ListKind, Lists>,
     changes: Vec<(gimli::UnitHeader<Bytes<'a>>, UnitChange)>,
+    budget: Budget,
+}
+
+/// What the plans of functions may take.
+#[derive(Clone, Copy, Debug, Default)]
+struct Budget {
+    /// The steps that it takes to follow what moves.
+    reserved: u64,
+    /// How many bytes of code still have to be planned.
+    code: u64,
 }
 
 /// What a function gets.
@@ -210,6 +228,72 @@ impl<'n, 'a> Annotator<'n, 'a> {
             headers,
             lists,
             changes: Vec::new(),
+            budget: Budget::default(),
+        })
+    }
+
+    /// Reads what will be rewritten, so that enough is left for that when functions have taken their share.
+    ///
+    /// * `indices`: what indices took.
+    fn reserve(&mut self, wanted: &dyn Fn(&str) -> bool, indices: u64) {
+        /// A unit with an expression that cannot be read is gone through twice.
+        const TIMES: u64 = 2;
+        let (info, meter) = (self.program.info(), self.object.meter());
+        let mut budget = Budget {
+            reserved: indices,
+            code: 0,
+        };
+        for id in info.unit_ids() {
+            let Ok(Some((_, header, kind))) = self.header(id) else {
+                continue;
+            };
+            let before = meter.steps();
+            let _ = (self.source(id, header, kind)).map(|source| source.change(&BTreeMap::new()));
+            let used = meter.steps().saturating_sub(before);
+            let used = used.saturating_mul(TIMES);
+            budget.reserved = budget.reserved.saturating_add(used);
+            for function in info.functions(id).into_iter().flatten() {
+                if function.die.unit == id && wanted(function.name.as_deref().unwrap_or_default()) {
+                    let size = AnnotatedFunction::of(&function).size;
+                    budget.code = budget.code.saturating_add(size);
+                }
+            }
+        }
+        self.budget = budget;
+    }
+
+    /// The header of a unit of this file, and the section of its lists.
+    fn header(
+        &self,
+        id: UnitId,
+    ) -> Result<Option<(UnitInfo<'a>, gimli::UnitHeader<Bytes<'a>>, ListKind)>> {
+        let about = self.program.info().unit_info(id)?;
+        let header =
+            (self.headers).binary_search_by_key(&about.offset, |header| header.offset().0 as u64);
+        let header = (header.ok()).and_then(|index| self.headers.get(index).copied());
+        let kind = match about.version {
+            ..=4 => ListKind::Loc,
+            _ => ListKind::LocLists,
+        };
+        let header = header.filter(|_| about.section == ".debug_info");
+        Ok(header.map(|header| (about, header, kind)))
+    }
+
+    fn source(
+        &self,
+        id: UnitId,
+        header: gimli::UnitHeader<Bytes<'a>>,
+        kind: ListKind,
+    ) -> Result<unit::Source<'_, 'a>> {
+        Ok(unit::Source {
+            dwarf: &self.dwarf,
+            header,
+            unit: self.program.info().gimli_unit(id)?,
+            wave_size: self.wave_size,
+            abbrev: self.dwarf.debug_abbrev.reader().slice(),
+            kind,
+            meter: self.object.meter(),
+            lists: (self.object.section(kind.section()).ok().flatten()).unwrap_or_default(),
         })
     }
 
@@ -221,15 +305,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         found: &mut Annotated,
     ) -> Result<()> {
         let info = self.program.info();
-        let about = info.unit_info(id)?;
-        if about.section != ".debug_info" {
-            return Ok(());
-        }
-        let found_header = self
-            .headers
-            .binary_search_by_key(&about.offset, |header| header.offset().0 as u64);
-        let Some(header) = (found_header.ok()).and_then(|index| self.headers.get(index).copied())
-        else {
+        let Some((about, header, kind)) = self.header(id)? else {
             return Ok(());
         };
         let name = about.name.as_deref().unwrap_or("?").to_owned();
@@ -246,38 +322,43 @@ impl<'n, 'a> Annotator<'n, 'a> {
             found
                 .notes
                 .push(format!("unit {name} is left alone: {reason}"));
-            return Ok(());
         }
         let mut planned = Vec::new();
-        for function in info.functions(id)? {
+        // What refers to entries of other units is followed all the same.
+        let functions = match refused {
+            Some(_) => Vec::new(),
+            None => info.functions(id)?,
+        };
+        for function in functions {
             let name = function.name.as_deref().unwrap_or_default();
             if function.die.unit != id || !wanted(name) {
                 continue;
             }
             // It is kept until the report is written, which has a copy.
             const COPIES: u64 = 3;
-            let report = (size_of::<Planned>() as u64).saturating_add(name.len() as u64);
-            self.object.meter().hold(report.saturating_mul(COPIES))?;
-            let plan = self.plan(&function, &header);
+            let size = (size_of::<Planned>() as u64).saturating_add(name.len() as u64);
+            self.object.meter().hold(size.saturating_mul(COPIES))?;
+            let mut report = AnnotatedFunction::of(&function);
+            let plan = self.plan(&function, &header, &mut report);
+            let plan = plan.unwrap_or_else(|error| Err(error.to_string()));
+            let plan = plan.map_err(|reason| {
+                report.leave(reason);
+                report
+            });
             // What is kept of a function is many times its code, and nobody asks for it again.
             if let Some(range) = function.ranges.first() {
                 self.flow.forget(range.start);
             }
-            match plan? {
+            match plan {
                 Ok(plan) => planned.push(plan),
                 Err(report) => found.functions.push(report),
             }
         }
-        let kind = match about.version {
-            4 => ListKind::Loc,
-            _ => ListKind::LocLists,
-        };
         match self.add(id, header, kind, &mut planned) {
             Ok(()) => {}
             Err(reason) => {
                 for plan in &mut planned {
-                    plan.report.left_alone = Some(reason.clone());
-                    plan.report.covered = 0;
+                    plan.report.leave(reason.clone());
                 }
                 found
                     .notes
@@ -292,52 +373,43 @@ impl<'n, 'a> Annotator<'n, 'a> {
 
     /// What a function gets, or why nothing.
     fn plan(
-        &self,
+        &mut self,
         function: &Function<'a>,
         header: &gimli::UnitHeader<Bytes<'a>>,
-    ) -> Result<core::result::Result<Planned, AnnotatedFunction>> {
+        report: &mut AnnotatedFunction,
+    ) -> Result<core::result::Result<Planned, String>> {
         let range = function.ranges.first().cloned().unwrap_or_default();
-        let mut report = AnnotatedFunction {
-            name: function.name.as_deref().map(str::to_owned),
-            address: range.start,
-            size: range.end.saturating_sub(range.start),
-            covered: 0,
-            missing: BTreeMap::new(),
-            added: 0,
-            left_alone: None,
-        };
-        let leave = |report: &AnnotatedFunction, why: &str| {
-            let left_alone = Some(why.to_owned());
-            Ok(Err(AnnotatedFunction {
-                left_alone,
-                ..report.clone()
-            }))
-        };
+        let leave = |why: &str| Ok(Err(why.to_owned()));
         if function.simt.lane_pc.is_some() {
-            return leave(&report, "it has DW_AT_LLVM_lane_pc already");
+            return leave("it has DW_AT_LLVM_lane_pc already");
         }
         let Some(entry) = unit::unit_offset(header, function.die.offset) else {
-            return leave(&report, "its entry is in another unit");
+            return leave("its entry is in another unit");
         };
-        // What switched a lane off is of interest where no line follows. Many places of a function go on at the same.
+        // What switched a lane off is of interest where what acts on it next has no line. Many places of a function go on at the same.
         let known: RefCell<BTreeMap<_, bool>> = RefCell::default();
-        let wants_left = |lane: u8, place: &LanePlan| {
-            let Some((pc, _, resumes)) = place.waiting() else {
+        let wants_left = |_: u8, place: &LanePlan| {
+            let Some(waiting) = place.waiting() else {
                 return false;
             };
             let mut known = known.borrow_mut();
-            *known.entry((lane, pc, resumes)).or_insert_with(|| {
-                let waiting = (pc, None, resumes);
-                let line = self.program.line_in_gap(self.wave_size, lane, waiting);
-                matches!(line, Ok(None))
+            *known.entry(waiting.arrival).or_insert_with(|| {
+                let line = waiting.arrival.map(|at| self.program.info().line_at(at));
+                !matches!(line, Some(Ok(Some(line))) if line.line != 0)
             })
         };
-        let plan = (self.flow).plan_with_left(range.start, self.object.meter(), &wants_left);
+        // Each function may take its share of what is left; of what it may take a plan takes half.
+        let meter = self.object.meter();
+        let left = meter.steps_left().saturating_sub(self.budget.reserved);
+        let (size, code) = (u128::from(report.size), u128::from(self.budget.code.max(1)));
+        let share = u128::from(left).saturating_mul(size).div_euclid(code);
+        let share = u64::try_from(share).unwrap_or(u64::MAX);
+        self.budget.code = self.budget.code.saturating_sub(report.size);
+        let part = meter.part(share.saturating_mul(2).min(left));
+        let plan = (self.flow).plan_with_left(range.start, &part, &wants_left);
+        meter.work(part.steps())?;
         let Some(plan) = plan.filter(|_| function.ranges.len() == 1) else {
-            return leave(
-                &report,
-                "no function starts at its address whose code can be decoded",
-            );
+            return leave("no function starts at its address whose code can be decoded");
         };
         let shown = |lane: u8, known| self.program.place_with_line(self.wave_size, lane, known);
         let expressions = Expressions {
@@ -359,14 +431,17 @@ impl<'n, 'a> Annotator<'n, 'a> {
             }
         }
         if lane_pc.is_empty() {
-            return leave(&report, "nothing is known of its lanes");
+            return leave("nothing is known of its lanes");
         }
+        // Where EXEC has other lanes than those that are active, that is known also where nothing else is.
+        let active = self.flow.active_lanes(range.start);
+        let active_lane = active_lane(&expressions, &active, &range)?;
         Ok(Ok(Planned {
             entry,
             base: range.start,
             lane_pc,
-            active_lane: active_lane(&expressions, &plan)?,
-            report,
+            active_lane,
+            report: report.clone(),
         }))
     }
 
@@ -386,11 +461,9 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let mut additions = BTreeMap::new();
         for plan in planned.iter_mut() {
             let before = lists.mark();
-            let lane_pc = lists.add(plan.base, &plan.lane_pc).ok_or_else(too_long)?;
-            let active_lane = match &plan.active_lane {
-                Some(list) => Some(lists.add(plan.base, list).ok_or_else(too_long)?),
-                None => None,
-            };
+            let mut add = |list: &[Entry]| lists.add(plan.base, list).ok_or_else(too_long);
+            let lane_pc = add(&plan.lane_pc)?;
+            let active_lane = plan.active_lane.as_deref().map(add).transpose()?;
             plan.report.added = lists.mark().saturating_sub(before);
             let addition = Addition {
                 lane_pc,
@@ -398,29 +471,22 @@ impl<'n, 'a> Annotator<'n, 'a> {
             };
             additions.insert(plan.entry, addition);
         }
-        let unit = self.program.info().gimli_unit(id);
-        let source = unit::Source {
-            dwarf: &self.dwarf,
-            header,
-            unit: unit.map_err(|error| error.to_string())?,
-            wave_size: self.wave_size,
-            abbrev: self.dwarf.debug_abbrev.reader().slice(),
-            kind,
-            meter: self.object.meter(),
-            lists: self
-                .object
-                .section(kind.section())
-                .ok()
-                .flatten()
-                .unwrap_or_default(),
-        };
-        match source.change(&additions) {
-            Ok(change) => {
+        let source = self.source(id, header, kind);
+        let source = source.map_err(|error| error.to_string())?;
+        match source.change_without_unreadable(&mut additions) {
+            Ok((change, unreadable)) => {
+                for plan in planned.iter_mut() {
+                    if let Some(error) = unreadable.get(&plan.entry) {
+                        plan.report.leave(error.clone());
+                    }
+                }
                 self.changes.push((header, change));
                 Ok(())
             }
             Err(reason) => {
-                lists.reset(mark);
+                if let Some(lists) = self.lists.get_mut(&kind) {
+                    lists.reset(mark);
+                }
                 Err(reason)
             }
         }
@@ -443,142 +509,4 @@ impl<'n, 'a> Annotator<'n, 'a> {
         }
         Ok(Some(written))
     }
-
-    /// The sections that are others now; nothing if none is.
-    fn finish(mut self) -> Result<Option<Vec<NewSection>>> {
-        if self
-            .changes
-            .iter()
-            .all(|(_, change)| change.edits.is_empty())
-        {
-            return Ok(None);
-        }
-        // Units are read in the order of their headers.
-        self.changes
-            .sort_by_key(|(header, _)| header.debug_info_offset().map(|at| at.0));
-        let read = |name: &str| {
-            // What is read, changed and stored.
-            const COPIES: u64 = 3;
-            let section = self.object.section(name)?.unwrap_or_default();
-            let meter = self.object.meter();
-            meter.hold((section.len() as u64).saturating_mul(COPIES))?;
-            Ok::<_, Error>(section.to_vec())
-        };
-        let mut info = read(".debug_info")?;
-        let mut abbrev = read(".debug_abbrev")?;
-        let mut lists = BTreeMap::new();
-        for kind in [ListKind::Loc, ListKind::LocLists] {
-            lists.insert(PatchedSection::Lists(kind), read(kind.section())?);
-        }
-        let mut edits: Vec<Edit> = Vec::new();
-        for (_, change) in &self.changes {
-            edits.extend(change.edits.iter().cloned());
-        }
-        let shift = Shift::new(&edits);
-        for (header, change) in &mut self.changes {
-            let Some(table) = change.abbreviations.take() else {
-                continue;
-            };
-            set_header(&mut info, header, change, abbrev.len()).ok_or_else(too_long)?;
-            abbrev.extend(table);
-        }
-        for (_, change) in &self.changes {
-            for reference in &change.references {
-                let SectionReference {
-                    section,
-                    at,
-                    size,
-                    target,
-                } = *reference;
-                let bytes = fixed(shift.entry(target), size).ok_or_else(too_long)?;
-                let patch = Patch { section, at, bytes };
-                apply(&patch, &mut info, &mut lists);
-            }
-            for patch in &change.patches {
-                apply(patch, &mut info, &mut lists);
-            }
-        }
-        let mut sections = vec![
-            (".debug_info", edited(&info, &edits)),
-            (".debug_abbrev", abbrev),
-        ];
-        for (kind, added) in self.lists {
-            let section = lists
-                .remove(&PatchedSection::Lists(kind))
-                .unwrap_or_default();
-            if let Some(section) = added.append_to(section).ok_or_else(too_long)? {
-                sections.push((kind.section(), section));
-            }
-        }
-        let mut ranges = read(".debug_aranges")?;
-        if !ranges.is_empty() {
-            move_units(&mut ranges, &shift)?;
-            sections.push((".debug_aranges", ranges));
-        }
-        let stored = sections.into_iter().map(|(name, bytes)| {
-            let stored = stored(self.object, name, bytes)?;
-            Ok(NewSection { name, stored })
-        });
-        stored.collect::<Result<Vec<NewSection>>>().map(Some)
-    }
-}
-
-fn apply(patch: &Patch, info: &mut [u8], lists: &mut BTreeMap<PatchedSection, Vec<u8>>) {
-    let section = match patch.section {
-        PatchedSection::Info => info,
-        PatchedSection::Lists(_) => match lists.get_mut(&patch.section) {
-            Some(section) => section.as_mut_slice(),
-            None => return,
-        },
-    };
-    set(section, patch.at, &patch.bytes);
-}
-
-fn too_long() -> Error {
-    Error::malformed("debugging information", "it is too long for its offsets")
-}
-
-/// Sets the length of a unit and where its abbreviations are.
-fn set_header(
-    info: &mut [u8],
-    header: &gimli::UnitHeader<Bytes<'_>>,
-    change: &UnitChange,
-    abbreviations: usize,
-) -> Option<()> {
-    let start = header.debug_info_offset()?.0;
-    let offset_size = usize::from(header.format().word_size());
-    let more = change
-        .edits
-        .iter()
-        .map(|edit| edit.bytes.len().saturating_sub(edit.removed));
-    let length = header.unit_length().checked_add(more.sum())?;
-    // 64-bit DWARF marks its lengths with four bytes.
-    let at = start.checked_add(offset_size.saturating_sub(4))?;
-    set(info, at, &fixed(length, offset_size)?);
-    // After the length the version; of DWARF 5 then a type and a size.
-    let before: usize = if header.version() >= 5 { 4 } else { 2 };
-    let at = at.checked_add(offset_size)?.checked_add(before)?;
-    set(info, at, &fixed(abbreviations, offset_size)?);
-    Some(())
-}
-
-/// Moves the offsets of units that the headers of `.debug_aranges` have.
-fn move_units(ranges: &mut [u8], shift: &Shift) -> Result<()> {
-    let mut next = 0;
-    while next < ranges.len() as u64 {
-        let old = AddressRangeSet::read(ranges, next)?;
-        let (unit, end) = (usize::try_from(old.unit), old.end);
-        // Of 64-bit DWARF no producer for this target writes them.
-        let unit = unit.ok().filter(|_| old.offset_size == 4);
-        let moved = unit.and_then(|unit| fixed(shift.entry(unit), 4));
-        // After the length and the version.
-        let at = usize::try_from(next).ok().and_then(|at| at.checked_add(6));
-        set(
-            ranges,
-            at.ok_or_else(too_long)?,
-            &moved.ok_or_else(too_long)?,
-        );
-        next = end;
-    }
-    Ok(())
 }

@@ -8,22 +8,20 @@ use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
 use gimli::{AttributeValue, Reader as _, UnitOffset};
 
 use super::lists::ListKind;
+use super::references::{NotRewritten, fixed, leb128_of, rewrite};
 use super::shift::{Edit, Shift};
 use crate::arch::WaveSize;
 use crate::debug_info::Bytes;
 use crate::debug_info::attribute::Extension;
 use crate::debug_info::raw_list::{LocationFormat, RawLocations};
-use crate::expr::{Dialect, Encoding, Operation, encode_operation, operations, write_uleb};
+use crate::error::Error;
+use crate::expr::{Dialect, Encoding, write_uleb};
 use crate::lane_pc::attribute_code;
 use crate::meter::{BYTES_PER_STEP, Held, Meter};
-
-/// How deep expressions may be in one another.
-const NESTED: u8 = 4;
 
 /// What an entry gets: the offsets of its lists.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +63,8 @@ pub(super) struct UnitChange {
     pub(super) references: Vec<SectionReference>,
     /// The unit's abbreviations with those that are added.
     pub(super) abbreviations: Option<Vec<u8>>,
+    /// The entries with additions in which an expression or a list cannot be read, with the reason.
+    unreadable: BTreeMap<usize, Refused>,
 }
 
 /// What a unit is read from.
@@ -85,15 +85,17 @@ pub(super) struct Source<'s, 'a> {
 /// Why a unit is left alone.
 pub(super) type Refused = String;
 
-fn refused(error: impl Display) -> Refused {
+pub(super) fn refused(error: impl Display) -> Refused {
     error.to_string()
 }
 
 /// An expression, and where it is.
-struct Found<'a> {
-    bytes: &'a [u8],
-    section: PatchedSection,
-    at: usize,
+pub(super) struct Found<'a> {
+    /// The entry with an addition that it is in or below.
+    pub(super) within: Option<usize>,
+    pub(super) bytes: &'a [u8],
+    pub(super) section: PatchedSection,
+    pub(super) at: usize,
 }
 
 impl<'a> Source<'_, 'a> {
@@ -102,10 +104,26 @@ impl<'a> Source<'_, 'a> {
         offset.map_or(0, |offset| offset.0)
     }
 
-    /// What becomes of the unit if entries at these offsets in it get something.
+    /// What becomes of the unit if entries at these offsets in it get something, but for those in which an expression or a location list
+    /// cannot be read: they are taken out of the additions, and returned with the reason. What follows something that cannot be read in an
+    /// expression is left as it is, as no reader gets there.
     ///
     /// # Errors
     /// Why the unit has to stay as it is.
+    pub(super) fn change_without_unreadable(
+        &self,
+        additions: &mut BTreeMap<usize, Addition>,
+    ) -> Result<(UnitChange, BTreeMap<usize, Refused>), Refused> {
+        let change = self.change(additions)?;
+        let unreadable = change.unreadable.clone();
+        if unreadable.is_empty() {
+            return Ok((change, unreadable));
+        }
+        additions.retain(|entry, _| !unreadable.contains_key(entry));
+        Ok((self.change(additions)?, unreadable))
+    }
+
+    /// What becomes of the unit if entries at these offsets in it get something.
     pub(super) fn change(
         &self,
         additions: &BTreeMap<usize, Addition>,
@@ -127,6 +145,7 @@ impl<'a> Source<'_, 'a> {
             new_abbreviations: Vec::new(),
             lists_seen: BTreeSet::new(),
             held: Held::new(Arc::clone(self.meter)),
+            within: None,
         };
         walk.entries()?;
         walk.finish()
@@ -203,6 +222,8 @@ struct Walk<'w, 's, 'a> {
     lists_seen: BTreeSet<usize>,
     /// `expressions`.
     held: Held,
+    /// The entry with an addition that is being walked, and its depth.
+    within: Option<(usize, isize)>,
 }
 
 impl<'a> Walk<'_, '_, 'a> {
@@ -216,6 +237,13 @@ impl<'a> Walk<'_, '_, 'a> {
         while !entries.is_empty() {
             self.held.meter().work(1).map_err(refused)?;
             let at = entries.next_offset().0;
+            let depth = entries.next_depth();
+            if self.within.is_some_and(|(_, of)| depth <= of) {
+                self.within = None;
+            }
+            if self.additions.contains_key(&at) {
+                self.within = Some((at, depth));
+            }
             let Some(abbreviation) = entries.read_abbreviation().map_err(refused)? else {
                 continue;
             };
@@ -275,6 +303,7 @@ impl<'a> Walk<'_, '_, 'a> {
     fn expression_at(&mut self, bytes: Bytes<'a>, at: usize, size: usize) -> Result<(), Refused> {
         let length = size.saturating_sub(bytes.len());
         self.found(Found {
+            within: self.within.map(|(at, _)| at),
             bytes: bytes.slice(),
             section: PatchedSection::Info,
             at: at.saturating_add(length),
@@ -305,19 +334,36 @@ impl<'a> Walk<'_, '_, 'a> {
         let encoding = self.unit.encoding();
         let format = LocationFormat::of(encoding.version, false);
         let section = (self.source.kind.section(), self.source.lists);
+        let within = self.within.map(|(at, _)| at);
         let entries = RawLocations::new(section, offset.0 as u64, format, encoding.address_size);
-        let mut entries = entries.map_err(refused)?;
-        while let Some(entry) = entries.next().map_err(refused)? {
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => return Ok(self.is_unreadable(within, &error)),
+        };
+        loop {
+            let entry = match entries.next() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => return Ok(()),
+                Err(error) => return Ok(self.is_unreadable(within, &error)),
+            };
             self.held.meter().work(1).map_err(refused)?;
             if let Some((at, bytes)) = entry.expression {
                 self.found(Found {
+                    within,
                     bytes,
                     section: PatchedSection::Lists(self.source.kind),
                     at: usize::try_from(at).unwrap_or(usize::MAX),
                 })?;
             }
         }
-        Ok(())
+    }
+
+    /// Notes that what belongs to an entry with an addition cannot be read.
+    fn is_unreadable(&mut self, within: Option<usize>, error: &Error) {
+        if let Some(entry) = within {
+            let unreadable = &mut self.change.unreadable;
+            unreadable.entry(entry).or_insert_with(|| error.to_string());
+        }
     }
 
     /// Adds attributes to an entry: it starts, its abbreviation's code ends, and it ends at these offsets.
@@ -328,6 +374,7 @@ impl<'a> Walk<'_, '_, 'a> {
         [at, after_code, end]: [usize; 3],
     ) -> Result<(), Refused> {
         let key = (abbreviation.code(), addition.active_lane.is_some());
+        let lists = [Some(addition.lane_pc), addition.active_lane];
         let code = match self.codes.get(&key) {
             Some(code) => *code,
             None => {
@@ -347,10 +394,7 @@ impl<'a> Walk<'_, '_, 'a> {
         });
         let mut bytes = Vec::new();
         bytes.extend(u8::try_from(self.source.wave_size.lanes()));
-        for list in [Some(addition.lane_pc), addition.active_lane]
-            .into_iter()
-            .flatten()
-        {
+        for list in lists.into_iter().flatten() {
             let size = bytes.len().saturating_add(self.offset_size);
             bytes.extend((list as u64).to_le_bytes());
             bytes.truncate(size);
@@ -414,13 +458,26 @@ impl<'a> Walk<'_, '_, 'a> {
                 bytes,
             });
         }
+        let (header, address_size) = (&self.source.header, self.unit.encoding().address_size);
         let encoding = Encoding {
-            address_size: self.unit.encoding().address_size,
-            offset_size: self.source.header.format().word_size(),
+            address_size,
+            offset_size: Encoding::reference_size(
+                header.version(),
+                address_size,
+                header.format().word_size(),
+            ),
             dialect: Dialect::User,
         };
         for expression in &self.expressions {
-            rewrite(expression, encoding, &moved, NESTED, &mut self.change)?;
+            match rewrite(expression, encoding, &moved, &mut self.change) {
+                Ok(()) => {}
+                Err(NotRewritten::Unreadable(error)) => {
+                    if let Some(entry) = expression.within {
+                        self.change.unreadable.entry(entry).or_insert(error);
+                    }
+                }
+                Err(NotRewritten::Refused(reason)) => return Err(reason),
+            }
         }
         if !self.change.edits.is_empty() {
             let mut table = self.abbreviations.to_vec();
@@ -430,148 +487,6 @@ impl<'a> Walk<'_, '_, 'a> {
         }
         Ok(self.change)
     }
-}
-
-/// A number with as many bytes as there are; nothing if it does not fit.
-pub(super) fn fixed(value: usize, size: usize) -> Option<Vec<u8>> {
-    let bytes = (value as u64).to_le_bytes();
-    let (kept, lost) = bytes.split_at_checked(size)?;
-    lost.iter().all(|byte| *byte == 0).then(|| kept.to_vec())
-}
-
-/// A number as LEB128 of as many bytes as there are; nothing if it does not fit.
-fn leb128_of(value: usize, size: usize) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    write_uleb(value as u64, &mut bytes);
-    let missing = size.checked_sub(bytes.len())?;
-    if missing > 0 {
-        // The same number with more bytes than it needs.
-        if let Some(last) = bytes.last_mut() {
-            *last |= 0x80;
-        }
-        bytes.extend(core::iter::repeat_n(0x80, missing.saturating_sub(1)));
-        bytes.push(0);
-    }
-    Some(bytes)
-}
-
-/// Makes the references of an expression those to where entries are then.
-fn rewrite(
-    found: &Found<'_>,
-    encoding: Encoding,
-    moved: &impl Fn(usize) -> usize,
-    depth: u8,
-    change: &mut UnitChange,
-) -> Result<(), Refused> {
-    let depth = (depth.checked_sub(1)).ok_or("expressions are nested too deep")?;
-    let mut items = operations(found.bytes, encoding);
-    // What follows an operation that is not known may be anything; what it refers to then nobody knows.
-    while let Some(item) = items.next().map_err(refused)? {
-        let at = found.at.saturating_add(item.offset);
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "others refer to entries of the unit, or to none"
-        )]
-        match item.operation {
-            Operation::CallRef { entry }
-            | Operation::ImplicitPointer { entry, .. }
-            | Operation::AspaceImplicitPointer { entry, .. } => {
-                change.references.push(SectionReference {
-                    section: found.section,
-                    at: at.saturating_add(1),
-                    size: encoding.offset_size.into(),
-                    target: usize::try_from(entry).map_err(refused)?,
-                });
-            }
-            Operation::EntryValue { expression } => {
-                let start = item.end.saturating_sub(expression.len());
-                let inner = Found {
-                    bytes: expression,
-                    section: found.section,
-                    at: found.at.saturating_add(start),
-                };
-                rewrite(&inner, encoding, moved, depth, change)?;
-            }
-            operation => {
-                let Some(operation) = moved_within(operation, moved)? else {
-                    continue;
-                };
-                let mut bytes = Vec::new();
-                encode_operation(&operation, encoding, &mut bytes).map_err(refused)?;
-                if bytes.len() != item.end.saturating_sub(item.offset) {
-                    let reason = "a reference in an expression would need other bytes than it has";
-                    return Err(reason.to_owned());
-                }
-                // The code that it had: GNU's spellings have others.
-                if let (Some(first), Some(old)) = (bytes.first_mut(), found.bytes.get(item.offset))
-                {
-                    *first = *old;
-                }
-                let section = found.section;
-                change.patches.push(Patch { section, at, bytes });
-            }
-        }
-    }
-    Ok(())
-}
-
-/// An operation that refers to an entry of the unit, with where that is then; nothing if that is the same.
-fn moved_within<'o>(
-    operation: Operation<'o>,
-    moved: &impl Fn(usize) -> usize,
-) -> Result<Option<Operation<'o>>, Refused> {
-    let new = |target: u64| -> Result<u64, Refused> {
-        Ok(moved(usize::try_from(target).map_err(refused)?) as u64)
-    };
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "other operations refer to no entry of the unit"
-    )]
-    let changed = match operation {
-        Operation::Call2 { entry } => Operation::Call2 {
-            entry: u16::try_from(new(entry.into())?).map_err(refused)?,
-        },
-        Operation::Call4 { entry } => Operation::Call4 {
-            entry: u32::try_from(new(entry.into())?).map_err(refused)?,
-        },
-        Operation::GnuParameterRef { entry } => Operation::GnuParameterRef {
-            entry: u32::try_from(new(entry.into())?).map_err(refused)?,
-        },
-        Operation::ConstType { base_type, bytes } => Operation::ConstType {
-            base_type: new(base_type)?,
-            bytes,
-        },
-        Operation::RegvalType {
-            register,
-            base_type,
-        } => Operation::RegvalType {
-            register,
-            base_type: new(base_type)?,
-        },
-        Operation::DerefType {
-            byte_size,
-            base_type,
-        } => Operation::DerefType {
-            byte_size,
-            base_type: new(base_type)?,
-        },
-        Operation::XderefType {
-            byte_size,
-            base_type,
-        } => Operation::XderefType {
-            byte_size,
-            base_type: new(base_type)?,
-        },
-        // 0 is the generic type.
-        Operation::Convert { base_type } if base_type != 0 => Operation::Convert {
-            base_type: new(base_type)?,
-        },
-        Operation::Reinterpret { base_type } if base_type != 0 => Operation::Reinterpret {
-            base_type: new(base_type)?,
-        },
-        _ => return Ok(None),
-    };
-    Ok((changed != operation).then_some(changed))
 }
 
 /// The offset of an entry in its unit.

@@ -1,10 +1,12 @@
 //! How many lanes the waves of a code object have, and which of them are active where.
 
+use core::ops::Range;
+
 use super::expression::Expressions;
 use super::lists::Entry;
 use crate::arch::WaveSize;
 use crate::error::Result;
-use crate::lane_flow::{ActiveLanes, RangePlan};
+use crate::lane_flow::ActiveLanes;
 use crate::object::{CodeObject, Kernel};
 
 /// How many lanes the waves have that run a code object; nothing if that differs or is not known.
@@ -31,8 +33,9 @@ pub(super) fn wave_size(object: &CodeObject<'_>) -> Result<Option<WaveSize>> {
         None => None,
     })
 }
+
 /// Adds an entry to a list, or makes the last one longer that says the same.
-pub(super) fn push(range: core::ops::Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>) {
+pub(super) fn push(range: Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>) {
     match list.last_mut() {
         Some((last, same)) if last.end == range.start && *same == expression => {
             last.end = range.end;
@@ -41,25 +44,21 @@ pub(super) fn push(range: core::ops::Range<u64>, expression: Vec<u8>, list: &mut
     }
 }
 
-/// `DW_AT_LLVM_active_lane`; nothing where EXEC always says it.
+/// Returns the entries of `DW_AT_LLVM_active_lane`, or None where EXEC always says it.
 pub(super) fn active_lane(
     expressions: &Expressions<'_>,
-    plan: &[RangePlan],
+    known: &[(Range<u64>, ActiveLanes)],
+    function: &Range<u64>,
 ) -> Result<Option<Vec<Entry>>> {
-    let known = || {
-        plan.iter()
-            .filter_map(|(range, known)| Some((range, known.as_ref().ok()?)))
-    };
-    if known().all(|(_, known)| known.active == ActiveLanes::Exec) {
+    if let [(range, ActiveLanes::Exec)] = known
+        && range.start <= function.start
+        && function.end <= range.end
+    {
         return Ok(None);
     }
     let mut list = Vec::new();
-    for (range, known) in known() {
-        push(
-            range.clone(),
-            expressions.active_lane(known.active)?,
-            &mut list,
-        );
+    for (range, active) in known {
+        push(range.clone(), expressions.active_lane(*active)?, &mut list);
     }
     Ok(Some(list))
 }

@@ -33,7 +33,9 @@ pub(crate) use processor::AccumulationFile;
 pub use processor::{
     Architecture, Family, FlatScratch, Processor, ScratchAddressing, TargetFeature,
 };
-pub use register::{Register, RegisterClass, RegisterKind, RegisterName, RegisterRange};
+pub use register::{
+    Register, RegisterClass, RegisterKind, RegisterName, RegisterRange, UnnumberedRegister,
+};
 pub use space::{AddressSpace, MemorySpace};
 pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};
 
@@ -68,6 +70,15 @@ impl WaveSize {
         }
     }
 
+    /// Returns the mask of all lanes, lane 0 in bit 0.
+    #[must_use]
+    pub const fn mask(self) -> u64 {
+        match self {
+            WaveSize::Wave32 => u32::MAX as u64,
+            WaveSize::Wave64 => u64::MAX,
+        }
+    }
+
     /// Every lane, from 0.
     pub fn all_lanes(self) -> impl Iterator<Item = Lane> {
         (0u8..).take(self.lanes() as usize).map(Lane)
@@ -81,6 +92,15 @@ impl WaveSize {
 pub struct Lane(pub u8);
 
 impl Lane {
+    /// Returns the lane's bit in a mask of lanes; 0 for a number that no lane has.
+    #[must_use]
+    pub const fn bit(self) -> u64 {
+        match 1_u64.checked_shl(self.0 as u32) {
+            Some(bit) => bit,
+            None => 0,
+        }
+    }
+
     /// Whether a wavefront of this size has the lane.
     #[must_use]
     pub const fn is_in(self, wave_size: WaveSize) -> bool {

@@ -43,7 +43,7 @@ fn show(opened: &Opened<'_>, width: usize, out: &mut dyn Write) -> Result<Exit, 
     let wave = core.select(Default::default())?;
     let arena = Arena::new();
     let stop = programs.stop(&wave, &arena);
-    let Some(frame) = stop.as_ref().and_then(|stop| stop.frame(0)) else {
+    let Some(frame) = stop.as_ref().and_then(|stop| stop.call_frame(0)) else {
         return Err(Failure::new("the example has no frames"));
     };
     writeln!(out, "\nWhere each lane of wave {} is", wave.index() + 1)?;

@@ -197,7 +197,19 @@ pub(crate) fn with_program<T>(
     Ok(answer)
 }
 
-/// The frame that `--frame` names; if there is none, the error says where the call stack ends and why.
+/// Returns the frame that `--frame` names; without it, the innermost call frame with all that is inlined in it. If there is none, the
+/// error says where the call stack ends and why.
+pub(crate) fn chosen_frame<'s, 'p, 'a>(
+    stop: &'s Stop<'p, 'a>,
+    number: Option<usize>,
+) -> Result<StopFrame<'s, 'p, 'a>, Failure> {
+    match (number, stop.call_frame(0)) {
+        (None, Some(innermost)) => Ok(innermost),
+        (number, _) => frame_at(stop, number.unwrap_or(0)),
+    }
+}
+
+/// Returns the frame with a number; if there is none, the error says where the call stack ends and why.
 pub(crate) fn frame_at<'s, 'p, 'a>(
     stop: &'s Stop<'p, 'a>,
     level: usize,

@@ -8,7 +8,7 @@ use super::arguments::{Format, LanePcArguments};
 use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
 use super::input::frame_at;
-use super::lane_places::print_others;
+use super::lane_places::{file_names, print_others};
 use super::lanes::work_items;
 use super::or_unknown;
 use super::outputs::{Kind, Output, Outputs};
@@ -99,18 +99,17 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
         "{BOLD}{}{BOLD:#}",
         or_unknown(document.function.as_ref())
     )?;
-    let mut rows: BTreeMap<(Untrusted<'static>, u64, u128), Vec<&LanePcLane>> = BTreeMap::new();
+    let names = file_names(document);
+    let mut rows: BTreeMap<(Untrusted<'_>, u64, u128), Vec<&LanePcLane>> = BTreeMap::new();
     for lane in &document.lanes {
         if let Some(pc) = lane.pc {
-            let key = (
-                lane.file.clone().unwrap_or_default(),
-                lane.line.unwrap_or(0),
-                pc.0,
-            );
+            let file = lane.file.as_ref().map(|file| names.short(file));
+            let file = file.unwrap_or_default();
+            let key = (file, lane.line.unwrap_or(0), pc.0);
             rows.entry(key).or_default().push(lane);
         }
     }
-    let label = |(file, line, pc): &(Untrusted<'static>, u64, u128)| match *line {
+    let label = |(file, line, pc): &(Untrusted<'_>, u64, u128)| match *line {
         0 => format!("{pc:#x}"),
         line => format!("{file}:{line} ({pc:#x})"),
     };

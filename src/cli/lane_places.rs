@@ -3,39 +3,29 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use crate::arch::Lane;
 use crate::inspect::StopFrame;
-use crate::report::LanePcDocument;
+use crate::report::text::FileNames;
+use crate::report::{LanePcDocument, LaneStateKind, NOT_ENTERED, NOT_STARTED};
+use crate::untrusted::Untrusted;
 
 use super::failure::Failure;
 use super::lanes::ranges;
 use super::or_unknown;
-use super::style::FAINT;
 
-/// Says where lanes are that wait, or that are not in the frame; and of a caller, without it, why lanes are missing that
-/// [`StopFrame::readable_lanes`] leaves out.
-pub(crate) fn print_unsure(
-    shown: &[Lane],
+/// Says where the lanes are that are not active in a frame: waiting in it, or not in it.
+pub(crate) fn print_where(
     frame: &StopFrame<'_, '_, '_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let all = || frame.wave_size().all_lanes();
-    let hidden: Vec<u8> = (all().filter(|lane| !shown.contains(lane)))
-        .map(|lane| lane.0)
-        .collect();
-    let is_unsure = frame.exec().is_none() && !hidden.is_empty();
-    if !is_unsure && all().all(|lane| frame.is_active(lane)) {
+    if frame
+        .wave_size()
+        .all_lanes()
+        .all(|lane| frame.is_active(lane))
+    {
         return Ok(());
     }
-    // Without a place they are said not to be active, or below.
+    // Without a place they are only said not to be active.
     let places = LanePcDocument::new(frame).ok();
-    if is_unsure && places.as_ref().is_none_or(|found| !found.tells_all()) {
-        let lanes = ranges(&hidden);
-        writeln!(
-            out,
-            "{FAINT}lanes {lanes} may be active too: EXEC has no rule here{FAINT:#}"
-        )?;
-    }
     match places.filter(|found| found.known) {
         Some(found) => print_inactive(&found, out),
         None => Ok(()),
@@ -47,13 +37,16 @@ pub(crate) fn print_inactive(
     document: &LanePcDocument,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let names = file_names(document);
     let mut places: BTreeMap<(u128, String), Vec<u8>> = BTreeMap::new();
     for lane in document.lanes.iter().filter(|lane| !lane.active) {
         let (Some(pc), Ok(number)) = (lane.pc, u8::try_from(lane.lane)) else {
             continue;
         };
         let text = match (&lane.file, lane.line) {
-            (Some(file), Some(line)) if line != 0 => format!("waiting at {file}:{line}"),
+            (Some(file), Some(line)) => {
+                format!("waiting at {}:{line}", names.short(file))
+            }
             (_, _) => format!("waiting at {:#x}", pc.0),
         };
         places.entry((pc.0, text)).or_default().push(number);
@@ -66,6 +59,7 @@ pub(crate) fn print_inactive(
 
 /// Lanes that are in no row, by what is known of them.
 pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let names = file_names(document);
     let mut callers: BTreeMap<(usize, String), Vec<u8>> = BTreeMap::new();
     let mut nowhere: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for lane in &document.lanes {
@@ -76,18 +70,29 @@ pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Re
             let function = or_unknown(caller.function.as_ref());
             let frame = caller.frame;
             let text = match (&caller.file, caller.line) {
-                (Some(file), Some(line)) if line != 0 => {
-                    format!("in frame {frame}, {function} at {file}:{line}")
+                (Some(file), Some(line)) => {
+                    let file = names.short(file);
+                    format!("{NOT_ENTERED}; still in frame {frame}, {function} at {file}:{line}")
                 }
-                (_, _) => format!("in frame {frame}, {function} ({:#x})", caller.pc.0),
+                (_, _) => format!(
+                    "{NOT_ENTERED}; still in frame {frame}, {function} ({:#x})",
+                    caller.pc.0
+                ),
             };
             callers.entry((frame, text)).or_default().push(number);
         } else if let Some(why) = lane.why {
             let text = format!("not known where: {why}");
             nowhere.entry(text).or_default().push(number);
         } else if lane.reason.is_some() {
-            let text = "not started by the dispatch".to_owned();
-            nowhere.entry(text).or_default().push(number);
+            nowhere
+                .entry(NOT_STARTED.to_owned())
+                .or_default()
+                .push(number);
+        } else if lane.state == LaneStateKind::Elsewhere {
+            nowhere
+                .entry(NOT_ENTERED.to_owned())
+                .or_default()
+                .push(number);
         }
     }
     let callers = callers.into_iter().map(|((_, text), lanes)| (text, lanes));
@@ -95,4 +100,14 @@ pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Re
         writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
     }
     Ok(())
+}
+
+/// Returns short names of the files that a document names.
+pub(super) fn file_names(document: &LanePcDocument) -> FileNames<'_> {
+    let lanes = document.lanes.iter();
+    let files = lanes.flat_map(|lane| {
+        let of_caller = lane.caller.as_ref().and_then(|caller| caller.file.as_ref());
+        [lane.file.as_ref(), of_caller]
+    });
+    FileNames::of(files.flatten().map(Untrusted::raw))
 }

@@ -10,7 +10,6 @@ use super::failure::Failure;
 use super::lanes::{item_text, numbered, numbered_with, state_text};
 use super::style::FAINT;
 use super::table::{bold, faint, table};
-use crate::inspect::ValueStateKind;
 use crate::report::LaneDocument;
 use crate::untrusted::Untrusted;
 
@@ -89,9 +88,7 @@ impl<'d> Row<'d> {
         Row {
             label,
             styled,
-            lanes: lanes
-                .filter(|lane| lane.state != ValueStateKind::Inactive)
-                .collect(),
+            lanes: lanes.filter(|lane| lane.state.is_active()).collect(),
         }
     }
 

@@ -4,7 +4,6 @@ use crate::arch::{Lane, WaveSize};
 use crate::inspect::ValueStateKind;
 use crate::report::LaneChoice;
 
-use super::arguments::Format;
 use super::failure::Failure;
 
 /// The lanes that `--lane` names, ascending and each once; nothing if it is not given.
@@ -15,20 +14,14 @@ pub(crate) fn chosen_lanes(
     text.map(|text| parse(text, wave_size)).transpose()
 }
 
-/// What `--lane` means where lanes can wait elsewhere: those that it names are asked where they wait, and `all` where the frame
-/// stands. Without it text asks those that are not known to be of no interest, and JSON all.
+/// Returns what `--lane` means where lanes can wait elsewhere: those that it names are asked where they wait; without it, or with
+/// `all`, all are asked where the frame stands.
 ///
 /// * `chosen`: what [`chosen_lanes`] made of it.
-pub(crate) fn lane_choice<'c>(
-    text: Option<&str>,
-    chosen: Option<&'c [Lane]>,
-    format: Format,
-) -> LaneChoice<'c> {
-    match (chosen, format) {
-        (Some(_), _) if text.is_some_and(is_all) => LaneChoice::All,
-        (Some(lanes), _) => LaneChoice::These(lanes),
-        (None, Format::Text) => LaneChoice::Readable,
-        (None, Format::Json) => LaneChoice::All,
+pub(crate) fn lane_choice<'c>(text: Option<&str>, chosen: Option<&'c [Lane]>) -> LaneChoice<'c> {
+    match chosen {
+        Some(lanes) if !text.is_some_and(is_all) => LaneChoice::These(lanes),
+        Some(_) | None => LaneChoice::All,
     }
 }
 
@@ -137,17 +130,24 @@ pub(crate) fn work_items(lanes: &[(u8, Option<[u32; 3]>)]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// Lanes in ascending order, as `0-3, 7, 9-15`.
+/// Lanes in ascending order, as `0-3, 7, 9-15, 20-26 even`.
 pub(crate) fn ranges(lanes: &[u8]) -> String {
+    /// How many lanes with one between each are a range.
+    const LEAST: usize = 4;
     let mut text = String::new();
     let mut rest = lanes;
     while let Some(&first) = rest.first() {
-        let run = rest
-            .iter()
-            .zip(first..)
-            .take_while(|(lane, expected)| **lane == *expected)
-            .count();
-        let last = rest.get(run.saturating_sub(1)).copied().unwrap_or(first);
+        let run = |step: usize| {
+            let expected = (first..=u8::MAX).step_by(step);
+            let run = rest.iter().zip(expected);
+            run.take_while(|(lane, expected)| **lane == *expected)
+                .count()
+        };
+        let (count, is_every_other) = match (run(1), run(2)) {
+            (1, every_other) if every_other >= LEAST => (every_other, true),
+            (next_to_it, _) => (next_to_it.max(1), false),
+        };
+        let last = rest.get(count.saturating_sub(1)).copied().unwrap_or(first);
         if !text.is_empty() {
             text.push_str(", ");
         }
@@ -156,7 +156,10 @@ pub(crate) fn ranges(lanes: &[u8]) -> String {
             text.push('-');
             text.push_str(&last.to_string());
         }
-        rest = rest.get(run.max(1)..).unwrap_or_default();
+        if is_every_other {
+            text.push_str(if first % 2 == 0 { " even" } else { " odd" });
+        }
+        rest = rest.get(count..).unwrap_or_default();
     }
     text
 }
@@ -252,5 +255,8 @@ mod tests {
         assert_eq!(ranges(&[5]), "5");
         assert_eq!(ranges(&[0, 1, 2, 3, 7, 9, 10]), "0-3, 7, 9-10");
         assert_eq!(ranges(&(0..=63).collect::<Vec<_>>()), "0-63");
+        // Of four and more that have one between each, it is said that they have.
+        assert_eq!(ranges(&[1, 3, 5, 7, 9, 10]), "1-9 odd, 10");
+        assert_eq!(ranges(&[0, 2, 4, 7, 8]), "0, 2, 4, 7-8");
     }
 }

@@ -13,7 +13,7 @@ use crate::report::{AllWavesDocument, ExpressionDocument, PrintDocument, write_j
 use super::arguments::{Format, PrintArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure};
-use super::input::frame_at;
+use super::input::chosen_frame;
 use super::lane_places;
 use super::lanes::{chosen_lanes, lane_choice};
 use super::unwind::print_all_waves;
@@ -43,22 +43,18 @@ pub(crate) fn run(
     let answer = with_chosen(&chosen, err, |stop, file| {
         let lanes = Lanes::of(arguments, stop)?;
         let document = document(arguments, &expressions, &lanes, stop, file)?;
-        let mut unsure = Vec::new();
-        if !lanes.is_chosen {
-            lane_places::print_unsure(
-                &lanes.lanes,
-                &frame_at(stop, arguments.frame)?,
-                &mut unsure,
-            )?;
+        let mut places = Vec::new();
+        if lanes.chosen.is_none() {
+            lane_places::print_where(&chosen_frame(stop, arguments.frame)?, &mut places)?;
         }
-        Ok((document, lanes.is_whole, unsure))
+        Ok((document, lanes.is_whole, places))
     })?;
-    let (document, is_whole, unsure) = answer;
+    let (document, is_whole, places) = answer;
     match arguments.format {
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => {
             text::print(&document, is_whole, width, out, err)?;
-            out.write_all(&unsure)?;
+            out.write_all(&places)?;
         }
     }
     Ok(exit(&document))
@@ -66,9 +62,8 @@ pub(crate) fn run(
 
 /// The lanes that are asked.
 struct Lanes {
-    lanes: Vec<Lane>,
-    /// Whether somebody chose them.
-    is_chosen: bool,
+    /// Those that somebody chose, if any.
+    chosen: Option<Vec<Lane>>,
     /// Whether these are all there are.
     is_whole: bool,
 }
@@ -77,16 +72,10 @@ impl Lanes {
     fn of(arguments: &PrintArguments, stop: &Stop<'_, '_>) -> Result<Lanes, Failure> {
         let size = stop.wave().wave_size();
         let chosen = chosen_lanes(arguments.lane.as_deref(), size)?;
-        let is_chosen = chosen.is_some();
-        let lanes = match (chosen, arguments.format) {
-            (Some(chosen), _) => chosen,
-            (None, Format::Text) => frame_at(stop, arguments.frame)?.readable_lanes(),
-            (None, Format::Json) => size.all_lanes().collect(),
-        };
+        let is_all = |chosen: &Vec<Lane>| chosen.len() == size.lanes() as usize;
         Ok(Lanes {
-            is_whole: lanes.len() == size.lanes() as usize,
-            is_chosen,
-            lanes,
+            is_whole: chosen.as_ref().is_none_or(is_all),
+            chosen,
         })
     }
 }
@@ -98,10 +87,9 @@ fn document(
     stop: &Stop<'_, '_>,
     file: &Path,
 ) -> Result<PrintDocument, Failure> {
-    let frame = frame_at(stop, arguments.frame)?;
+    let frame = chosen_frame(stop, arguments.frame)?;
     let options = Options::default();
-    let chosen = lanes.is_chosen.then_some(&*lanes.lanes);
-    let choice = lane_choice(arguments.lane.as_deref(), chosen, arguments.format);
+    let choice = lane_choice(arguments.lane.as_deref(), lanes.chosen.as_deref());
     PrintDocument::new(&frame, choice, expressions, &options)
         .map_err(|error| Failure::in_file(file, error))
 }

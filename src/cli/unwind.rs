@@ -5,19 +5,20 @@ use std::path::Path;
 
 use crate::arch::{Lane, WaveSize};
 use crate::inspect::Stop;
-use crate::report::text::source_place;
+use crate::report::text::FileNames;
 use crate::report::{
-    AllWavesDocument, FrameDocument, LanePcDocument, RegisterValue, UnwindDocument, UnwindLane,
-    WaveGroup, write_json_pretty,
+    AllWavesDocument, CallDocument, LanePcDocument, RegisterValue, UnwindDocument, UnwindFrame,
+    UnwindLane, WaveGroup, write_json_pretty,
 };
+use crate::untrusted::Untrusted;
 
 use super::arguments::{Format, UnwindArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
 use super::lane_places;
 use super::lanes::{chosen_lanes, item_text, work_items};
-use super::or_unknown;
 use super::style::BOLD;
+use super::variables::styled_frame;
 
 pub(crate) fn run(
     arguments: &UnwindArguments,
@@ -55,7 +56,7 @@ fn answer(
 /// Where the lanes are that are not active: `lane-pc` has it as a document. The call stack is worth having also where nothing can be
 /// said of them.
 pub(crate) fn print_waiting(stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
-    let places = (stop.frame(0)).and_then(|frame| LanePcDocument::new(&frame).ok());
+    let places = (stop.call_frame(0)).and_then(|frame| LanePcDocument::new(&frame).ok());
     match places.filter(|places| places.known) {
         Some(places) => lane_places::print_inactive(&places, out),
         None => Ok(()),
@@ -85,8 +86,9 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
                 lane.work_item = None;
             }
             if !arguments.registers {
-                for frame in &mut document.frames {
-                    frame.registers.clear();
+                let frames = document.frames.iter_mut();
+                for call in frames.filter_map(|frame| frame.call.as_mut()) {
+                    call.registers.clear();
                 }
             }
             Ok(document)
@@ -97,7 +99,7 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
     let limits = documents.map(|document| &document.completeness);
     let exit = limits.fold(exit.unless_limited(&completeness), Exit::unless_limited);
     let document = AllWavesDocument {
-        format: "hetdwarf-unwind/1",
+        format: "hetdwarf-unwind/2",
         completeness,
         groups,
     };
@@ -170,16 +172,25 @@ pub(crate) fn print(
             .filter(|lane| chosen.contains(&Lane(lane.lane)))
             .collect()
     });
+    let files = document
+        .frames
+        .iter()
+        .filter_map(|frame| frame.frame.file.as_ref());
+    let names = FileNames::of(files.map(Untrusted::raw));
     for frame in &document.frames {
-        print_frame(frame, out)?;
-        if let Some(lanes) = &lanes {
-            print_registers(frame, lanes, document.lanes.len(), out)?;
+        print_frame(frame, &names, out)?;
+        if let (Some(lanes), Some(call)) = (&lanes, &frame.call) {
+            print_registers(call, lanes, document.lanes.len(), out)?;
         }
     }
     writeln!(out, "{}", document.message)?;
     print_limit(&document.completeness, out)?;
-    let has_lists = document.frames.iter().any(|frame| {
-        let mut values = frame.registers.values().map(|register| &register.value);
+    let mut calls = document
+        .frames
+        .iter()
+        .filter_map(|frame| frame.call.as_ref());
+    let has_lists = calls.any(|call| {
+        let mut values = call.registers.values().map(|register| &register.value);
         values.any(|value| matches!(value, Some(RegisterValue::Lanes(_))))
     });
     let items = lanes.filter(|_| has_lists).and_then(|lanes| {
@@ -195,42 +206,34 @@ pub(crate) fn print(
     Ok(())
 }
 
-fn print_frame(frame: &FrameDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let function = or_unknown(frame.function.as_ref());
-    // Inlined calls look like frames, but share the one they are in.
-    let mut place = Some(source_place(frame.file.as_ref(), frame.line));
-    for name in &frame.inlined {
-        writeln!(
-            out,
-            "#{:<3}{:#018x} in {BOLD}{name}{BOLD:#} (inlined){}",
-            frame.index,
-            frame.pc.0,
-            place.take().unwrap_or_default()
-        )?;
-    }
-    let cfa = match &frame.cfa {
+fn print_frame(
+    frame: &UnwindFrame,
+    names: &FileNames<'_>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let cfa = match frame.call.as_ref().and_then(|call| call.cfa.as_ref()) {
         Some(cfa) => format!(", frame at {}#{:#x}", cfa.address_space, cfa.address.0),
         None => String::new(),
     };
+    let frame = &frame.frame;
+    let text = styled_frame(frame, names);
     writeln!(
         out,
-        "#{:<3}{:#018x} in {BOLD}{function}{BOLD:#}{}{cfa}",
-        frame.index,
-        frame.pc.0,
-        place.take().unwrap_or_default()
+        "#{:<3}{:#018x} in {text}{cfa}",
+        frame.index, frame.pc.0
     )?;
     Ok(())
 }
 
 /// The registers of a frame; of vector registers the values of `lanes`, each with its lane unless these are all there are.
 fn print_registers(
-    frame: &FrameDocument,
+    call: &CallDocument,
     lanes: &[UnwindLane],
     lanes_of_wave: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let all = lanes.len() == lanes_of_wave;
-    for (name, register) in &frame.registers {
+    for (name, register) in &call.registers {
         let value = match (&register.value, &register.message) {
             (Some(RegisterValue::Scalar(value)), _) => format!("{:#x}", value.0),
             (Some(RegisterValue::Lanes(values)), _) => {

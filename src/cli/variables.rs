@@ -3,14 +3,14 @@
 //! What is the same in all lanes that execute is said once. Of the rest, short values stand in tables with a
 //! column for each lane, long ones in lists with a line for each value.
 
-use core::iter::Peekable;
+use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use crate::debug_info::VariableKind;
-use crate::inspect::{LocationReading, ValueStateKind};
-use crate::report::text::source_place;
-use crate::report::{FrameVariables, Hex, VariableDocument, VarsFrame};
+use crate::inspect::{FrameKind, LocationReading, ValueStateKind};
+use crate::report::text::{FileNames, source_place};
+use crate::report::{FrameDocument, FrameVariables, Hex, VariableDocument};
 
 use crate::cli::failure::Failure;
 use crate::cli::lane_table::{Items, Row, Shown, print_inactive, print_table};
@@ -21,16 +21,23 @@ use crate::cli::wrap::{Room, wrap};
 use crate::untrusted::Untrusted;
 
 /// Prints the variables of frames, with lines of at most `width` characters where a line can be ended at all.
-pub(crate) struct Printer {
+pub(crate) struct Printer<'d> {
     width: usize,
+    names: FileNames<'d>,
     /// The entries of variables of file scope that were printed: they are the same in every frame.
     globals: BTreeSet<Hex>,
 }
 
-impl Printer {
-    pub(crate) fn new(width: usize) -> Printer {
+impl<'d> Printer<'d> {
+    /// * `frames`: those that are to be printed.
+    pub(crate) fn new(width: usize, frames: &'d [FrameVariables]) -> Printer<'d> {
+        let places = frames
+            .iter()
+            .flat_map(|frame| core::iter::once(frame).chain(&frame.waiting_lanes));
+        let files = places.filter_map(|place| place.frame.file.as_ref());
         Printer {
             width,
+            names: FileNames::of(files.map(Untrusted::raw)),
             globals: BTreeSet::new(),
         }
     }
@@ -55,15 +62,19 @@ impl Printer {
     ) -> Result<(), Failure> {
         writeln!(
             out,
-            "#{} {BOLD}{}{BOLD:#} (pc {:#x}){}{}",
+            "#{} {} (pc {:#x}){}{}",
             content.frame.index,
-            frame_text(&content.frame),
-            content.pc.0,
+            styled_frame(&content.frame, &self.names),
+            content.frame.pc.0,
             waiting_text(content),
             one_lane(content)
         )?;
+        if let Some(note) = content.note {
+            writeln!(out, "{FAINT}{note}{FAINT:#}")?;
+        }
         if content.variables.is_empty() {
-            let message = content.message.clone().unwrap_or_default();
+            let nothing = || "no variables".into();
+            let message = content.message.clone().unwrap_or_else(nothing);
             writeln!(out, "{message}")?;
             return Ok(());
         }
@@ -82,17 +93,21 @@ impl Printer {
             .filter(|lane| lane.state == ValueStateKind::Inactive)
             .map(|lane| lane.lane)
             .collect();
-        let extent = match (first.lanes.len(), inactive.len()) {
+        let active = first
+            .lanes
+            .iter()
+            .filter(|lane| lane.state.is_active())
+            .count();
+        let extent = match (first.lanes.len(), active) {
             (1, _) => Extent::One,
-            (_, 0) => Extent::All,
+            (all, active) if active == all => Extent::All,
             (_, _) => Extent::Active,
         };
-        let any_active = inactive.len() < first.lanes.len();
-        if any_active {
-            print_scopes(&content.frame, &variables, extent, self.width, out)?;
+        if active > 0 {
+            print_scopes(&variables, extent, self.width, out)?;
         }
         print_inactive(&inactive, out)?;
-        if any_active {
+        if active > 0 {
             print_notes(&variables, out)?;
         }
         Ok(())
@@ -150,14 +165,31 @@ fn one_lane(content: &FrameVariables) -> String {
     }
 }
 
-/// Where a frame is, as `helper at k.cl:4`.
-pub(in crate::cli) fn frame_text(frame: &VarsFrame) -> String {
-    let mut text = String::new();
-    for name in &frame.inlined {
-        text.push_str(&format!("{name} inlined into "));
-    }
-    let place = source_place(frame.file.as_ref(), frame.line);
-    format!("{text}{}{place}", or_unknown(frame.function.as_ref()))
+/// A frame as `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10`.
+pub(in crate::cli) fn frame_text(frame: &FrameDocument, names: &FileNames<'_>) -> String {
+    with_place(or_unknown(frame.function.as_ref()), frame, names)
+}
+
+/// The same with the function in bold.
+pub(in crate::cli) fn styled_frame(frame: &FrameDocument, names: &FileNames<'_>) -> String {
+    let function = or_unknown(frame.function.as_ref());
+    with_place(format!("{BOLD}{function}{BOLD:#}"), frame, names)
+}
+
+fn with_place(function: impl Display, frame: &FrameDocument, names: &FileNames<'_>) -> String {
+    let file = frame.file.as_ref();
+    let file = file.map(|file| names.short(file));
+    let place = source_place(file, frame.line);
+    let about = match (frame.approximate, frame.line) {
+        (true, Some(_)) => " (approximate)",
+        (_, _) => "",
+    };
+    let mark = match (frame.kind, frame.symbol_offset) {
+        (FrameKind::Inlined, _) => " (inlined)".to_owned(),
+        (_, Some(offset)) => format!("+{offset:#x} (symbol)"),
+        (_, None) => String::new(),
+    };
+    format!("{function}{mark}{place}{about}")
 }
 
 /// Which lanes a value stands for that is said once.
@@ -189,36 +221,27 @@ fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d Variabl
     scopes
 }
 
-/// Says which scope the next variables are in; `inlined` are the calls that have not been named yet.
-fn print_heading<'d>(
-    first: &VariableDocument,
-    inlined: &mut Peekable<impl Iterator<Item = &'d Untrusted<'static>>>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+/// Says which scope the next variables are in.
+fn print_heading(first: &VariableDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let name = match (&first.scope, first.kind) {
         (Some(name), _) => name.borrowed(),
         (None, VariableKind::Global) => "the file".into(),
         (None, _) => "a function without a name".into(),
     };
-    let is_inlined =
-        first.kind != VariableKind::Global && inlined.next_if(|call| **call == name).is_some();
-    let note = if is_inlined { " (inlined)" } else { "" };
-    writeln!(out, "in {BOLD}{name}{BOLD:#}{note}:")?;
+    writeln!(out, "in {BOLD}{name}{BOLD:#}:")?;
     Ok(())
 }
 
 fn print_scopes(
-    frame: &VarsFrame,
     variables: &[&VariableDocument],
     extent: Extent,
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let scopes = scopes(variables);
-    let mut inlined = frame.inlined.iter().peekable();
     for scope in &scopes {
         if let ([first, ..], true) = (*scope, scopes.len() > 1) {
-            print_heading(first, &mut inlined, out)?;
+            print_heading(first, out)?;
         }
         let mut names: BTreeMap<&Untrusted<'_>, usize> = BTreeMap::new();
         for variable in *scope {
@@ -244,16 +267,25 @@ fn print_scopes(
 }
 
 /// A variable by its declaration, as `int *g`. `with_line`: says where it is declared, to tell it from others of its name.
+/// Splits a type before so many pairs of brackets at its end; it is left whole if there are fewer.
+fn split_brackets(ty: &str, count: usize) -> (&str, &str) {
+    let mut rest = ty;
+    for _ in 0..count {
+        let inner = rest.strip_suffix(']').and_then(|rest| rest.rfind('['));
+        match inner.and_then(|at| rest.get(..at)) {
+            Some(before) => rest = before,
+            // A long name is cut.
+            None => return (ty, ""),
+        }
+    }
+    ty.split_at_checked(rest.len()).unwrap_or((ty, ""))
+}
+
 fn row(variable: &VariableDocument, with_line: bool) -> Row<'_> {
     let ty = variable.ty.to_string();
-    let (before, mut after) = match ty.split_once('[') {
-        // Lengths stand after the name; types within parentheses are left as they are.
-        Some((element, lengths)) if !ty.contains('(') => {
-            (format!("{element} "), format!("[{lengths}"))
-        }
-        Some(_) | None if ty.ends_with('*') => (ty.clone(), String::new()),
-        Some(_) | None => (format!("{ty} "), String::new()),
-    };
+    let (before, lengths) = split_brackets(&ty, variable.brackets);
+    let space = if before.ends_with('*') { "" } else { " " };
+    let (before, mut after) = (format!("{before}{space}"), lengths.to_owned());
     if let (true, Some(line)) = (with_line, variable.decl.line) {
         after.push_str(&format!(" (line {line})"));
     }

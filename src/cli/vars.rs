@@ -5,15 +5,13 @@ use std::path::Path;
 
 use crate::display::Options;
 use crate::inspect::Stop;
-use crate::report::{
-    AllVarsDocument, FrameVariables, NameFilter, VarsDocument, VarsRequest, write_json_pretty,
-};
+use crate::report::{NameFilter, VarsDocument, VarsRequest, write_json_pretty};
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
-use super::input::frame_at;
-use super::lane_places::print_unsure;
+use super::input::{chosen_frame, frame_at};
+use super::lane_places::print_where;
 use super::lanes::{chosen_lanes, lane_choice};
 use super::pattern::pattern;
 use super::variables::Printer;
@@ -42,7 +40,6 @@ fn show(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let place = |error: crate::Error| Failure::in_file(file, error);
     let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
     let glob = match &arguments.name {
         Some(glob) => {
@@ -56,98 +53,59 @@ fn show(
         matches: &matches,
     });
     let request = VarsRequest::default()
-        .lanes(lane_choice(
-            arguments.lane.as_deref(),
-            chosen.as_deref(),
-            arguments.format,
-        ))
+        .lanes(lane_choice(arguments.lane.as_deref(), chosen.as_deref()))
         .names(names)
         .display(display_options(arguments))
         .children(arguments.children.unwrap_or(0));
-    let mut answer = Answer {
-        stop,
-        format: arguments.format,
-        says_unsure: chosen.is_none(),
-        printer: Printer::new(width),
-        out,
+    let document = match arguments.frame {
+        None => VarsDocument::new(&chosen_frame(stop, None)?, &request),
+        Some(FrameChoice::One(number)) => VarsDocument::new(&frame_at(stop, number)?, &request),
+        Some(FrameChoice::All) => VarsDocument::of_all_frames(stop, &request),
     };
-    let (is_readable, completeness) = match arguments.frame {
-        FrameChoice::One(level) => {
-            let frame = frame_at(stop, level)?;
-            let document = VarsDocument::new(&frame, &request).map_err(place)?;
-            answer.one(&document)?;
-            (
-                document.content.is_readable(),
-                document.content.completeness,
-            )
+    let document = document.map_err(|error| Failure::in_file(file, error))?;
+    match arguments.format {
+        Format::Json => write_json_pretty(&document, &mut *out)?,
+        Format::Text => print(&document, stop, chosen.is_none(), width, out)?,
+    }
+    let exit = match document.is_readable() {
+        true => Exit::Done,
+        false => Exit::BadNews,
+    };
+    Ok(exit.unless_limited(&document.completeness))
+}
+
+/// * `says_where`: whether to say where lanes are that are not active, which nobody chose.
+fn print(
+    document: &VarsDocument,
+    stop: &Stop<'_, '_>,
+    says_where: bool,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let is_of_all = document.stopped.is_some();
+    let mut printer = Printer::new(width, &document.frames);
+    let mut frames = document.frames.iter().peekable();
+    while let Some(content) = frames.next() {
+        printer.print(content, out)?;
+        let next = frames.peek().map(|next| next.frame.call_frame);
+        if next != Some(content.frame.call_frame) {
+            let frame = stop.frame(content.frame.index);
+            if let Some(frame) = frame.filter(|_| says_where) {
+                print_where(&frame, out)?;
+            }
         }
-        FrameChoice::All => {
-            let document = AllVarsDocument::new(stop, &request).map_err(place)?;
-            answer.all(&document)?;
-            let mut frames = document.frames.iter();
-            (
-                frames.any(FrameVariables::is_readable),
-                document.completeness,
-            )
+        if is_of_all {
+            writeln!(out)?;
         }
-    };
-    let exit = if is_readable {
-        Exit::Done
-    } else {
-        Exit::BadNews
-    };
-    Ok(exit.unless_limited(&completeness))
+    }
+    if let (true, Some(message)) = (is_of_all, &document.message) {
+        writeln!(out, "{message}")?;
+    }
+    Ok(print_limit(&document.completeness, out)?)
 }
 
 fn display_options(arguments: &VarsArguments) -> Options {
     let mut options = Options::default();
     options.max_depth = arguments.depth.unwrap_or(options.max_depth);
     options
-}
-
-/// An answer that is printed.
-struct Answer<'v, 'p, 'a> {
-    stop: &'v Stop<'p, 'a>,
-    format: Format,
-    /// Whether to say why lanes are missing that nobody chose.
-    says_unsure: bool,
-    printer: Printer,
-    out: &'v mut dyn Write,
-}
-
-impl Answer<'_, '_, '_> {
-    fn one(&mut self, document: &VarsDocument) -> Result<(), Failure> {
-        match self.format {
-            Format::Json => write_json_pretty(document, &mut *self.out)?,
-            Format::Text => {
-                self.frame(&document.content)?;
-                print_limit(&document.content.completeness, self.out)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn all(&mut self, document: &AllVarsDocument) -> Result<(), Failure> {
-        match self.format {
-            Format::Json => write_json_pretty(document, &mut *self.out)?,
-            Format::Text => {
-                for frame in &document.frames {
-                    self.frame(frame)?;
-                    writeln!(self.out)?;
-                }
-                writeln!(self.out, "{}", document.message)?;
-                print_limit(&document.completeness, self.out)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn frame(&mut self, content: &FrameVariables) -> Result<(), Failure> {
-        self.printer.print(content, self.out)?;
-        let frame = self.stop.frame(content.frame.index);
-        if let Some(frame) = frame.filter(|_| self.says_unsure) {
-            print_unsure(&frame.readable_lanes(), &frame, self.out)?;
-        }
-        Ok(())
-    }
 }

@@ -4,6 +4,7 @@
 //! that can be searched. The names of files are left to `source_file`. Source: DWARF 5 §6.2.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use gimli::{LineInstruction, LineRow, SectionId};
@@ -12,7 +13,7 @@ use super::id::UnitId;
 use super::line_header::{Header, Refusal, parse_program};
 use super::range_map::RangeMap;
 use super::raw_list::is_discarded;
-use super::{Bytes, DebugInfo};
+use super::{Bytes, DebugInfo, complete};
 use crate::error::{Error, Result};
 use crate::meter::Held;
 use crate::sync::lock;
@@ -52,8 +53,11 @@ pub struct Row {
 /// A line table: the files it names, and its rows.
 #[derive(Debug)]
 pub struct LineTable<'a> {
-    /// What was parsed of it: the header.
-    pub(super) program: gimli::IncompleteLineProgram<Bytes<'a>>,
+    version: u16,
+    /// Where it is in the section.
+    pub(super) offset: usize,
+    /// What was parsed of it: the header. Nothing if it names no files: its rows are known then.
+    program: Option<gimli::IncompleteLineProgram<Bytes<'a>>>,
     /// The number of the file with the table.
     pub(super) file: usize,
     rows: OnceLock<Rows<'a>>,
@@ -61,12 +65,25 @@ pub struct LineTable<'a> {
     held: Held,
 }
 
+/// The row that an address belongs to.
+#[derive(Clone, Debug)]
+pub(super) struct FoundRow<'t> {
+    pub(super) row: &'t Row,
+    /// The rows before it in its sequence.
+    pub(super) before: &'t [Row],
+    /// The addresses that belong to it.
+    pub(super) range: Range<u64>,
+}
+
 /// What executing a line program gives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rows<'a> {
     rows: Vec<Row>,
     /// Ranges of numbers in `rows`, by address.
     sequences: RangeMap<(usize, usize)>,
+    /// The same of sequences that have the same addresses, in the order of the program: those of functions that a linker found
+    /// to have the same code.
+    twins: BTreeMap<(u64, u64), Vec<(usize, usize)>>,
     /// The files that `DW_LNE_define_file` added to those of the header.
     added: Vec<gimli::FileEntry<Bytes<'a>>>,
     /// What ended the program before its end.
@@ -77,13 +94,13 @@ impl<'a> LineTable<'a> {
     /// The version of the table.
     #[must_use]
     pub fn version(&self) -> u16 {
-        self.program.header().version()
+        self.version
     }
 
     /// How many files the header lists.
     #[must_use]
     pub fn file_count(&self) -> usize {
-        self.program.header().file_names().len()
+        self.header().map_or(0, |header| header.file_names().len())
     }
 
     /// The number of the first file in the header: 1 before DWARF 5, else 0.
@@ -107,20 +124,49 @@ impl<'a> LineTable<'a> {
 
     /// The row that `pc` belongs to, and the address of the next row: the last row at or before `pc` in
     /// the sequence that contains it.
+    ///
+    /// Of sequences with the same addresses it is the first, whose code a linker keeps that finds functions with the same code.
     #[must_use]
     pub fn find(&self, pc: u64) -> Option<(&Row, Range<u64>)> {
+        let found = self.find_declared(pc, || None)?;
+        Some((found.row, found.range))
+    }
+
+    /// The same; of sequences with the same addresses the one of a function.
+    ///
+    /// * `declaration`: the number of the file and the line where the function is declared. Only asked for if it matters.
+    pub(super) fn find_declared(
+        &self,
+        pc: u64,
+        declaration: impl FnOnce() -> Option<(u64, u64)>,
+    ) -> Option<FoundRow<'_>> {
         let executed = self.executed();
-        let (first, end) = executed.sequences.get(pc)?;
+        let mut found = executed.sequences.get(pc)?;
+        if let Some(twins) = executed.twins_of(found) {
+            let first = twins.first().copied()?;
+            let own = declaration().and_then(|place| executed.nearest(twins, place));
+            found = own.unwrap_or(first);
+        }
+        let (first, end) = found;
         let rows = executed.rows.get(first..end)?;
         let after = rows.partition_point(|row| row.address <= pc);
-        let row = rows.get(after.checked_sub(1)?)?;
+        let (row, before) = rows.get(..after)?.split_last()?;
         let next = rows.get(after)?;
-        Some((row, row.address..next.address))
+        Some(FoundRow {
+            row,
+            before,
+            range: row.address..next.address,
+        })
+    }
+
+    /// The header, if the table names files.
+    pub(super) fn header(&self) -> Option<&gimli::LineProgramHeader<Bytes<'a>>> {
+        (self.program.as_ref()).map(gimli::IncompleteLineProgram::header)
     }
 
     /// A file by its number: one of the header, or before DWARF 5 one that the program adds.
     pub(super) fn file_entry(&self, index: u64) -> Option<&gimli::FileEntry<Bytes<'a>>> {
-        let header = self.program.header();
+        let header = self.header()?;
         if let Some(entry) = header.file(index) {
             return Some(entry);
         }
@@ -135,8 +181,56 @@ impl<'a> LineTable<'a> {
     }
 
     fn executed(&self) -> &Rows<'a> {
-        (self.rows).get_or_init(|| execute(self.program.header(), &self.held))
+        self.rows.get_or_init(|| match self.header() {
+            Some(header) => execute(header, self.offset, &self.held),
+            None => Rows::default(),
+        })
     }
+}
+
+impl Rows<'_> {
+    /// The sequences that have the same addresses as one, if there are others.
+    fn twins_of(&self, (first, end): (usize, usize)) -> Option<&[(usize, usize)]> {
+        if self.twins.is_empty() {
+            return None;
+        }
+        let rows = self.rows.get(first..end)?;
+        let key = (rows.first()?.address, rows.last()?.address);
+        self.twins.get(&key).map(Vec::as_slice)
+    }
+
+    /// The sequence that begins nearest after the place where a function is declared.
+    fn nearest(
+        &self,
+        twins: &[(usize, usize)],
+        (file, line): (u64, u64),
+    ) -> Option<(usize, usize)> {
+        /// So many functions are looked at.
+        const MOST: usize = 64;
+        let after = |twin: &(usize, usize)| {
+            let rows = self.rows.get(twin.0..twin.1)?;
+            let first = rows.iter().take(MOST).find(|row| row.line != 0)?;
+            let lines = first.line.checked_sub(line)?;
+            (first.file == file).then_some((lines, *twin))
+        };
+        let found = twins.iter().take(MOST).filter_map(after);
+        found.min_by_key(|(lines, _)| *lines).map(|(_, twin)| twin)
+    }
+}
+
+/// Sequences that have the same addresses as others.
+fn twins(sequences: &[(Range<u64>, (usize, usize))]) -> BTreeMap<(u64, u64), Vec<(usize, usize)>> {
+    let mut sorted: Vec<_> = sequences.iter().collect();
+    sorted.sort_by_key(|(range, _)| (range.start, range.end));
+    let groups = sorted.chunk_by(|(one, _), (other, _)| one == other);
+    let several = groups.filter(|group| group.len() > 1);
+    several
+        .filter_map(|group| {
+            let (range, _) = group.first()?;
+            let rows = group.iter().map(|(_, rows)| *rows).collect();
+            Some(((range.start, range.end), rows))
+        })
+        .collect()
 }
 
 impl<'a> DebugInfo<'a> {
@@ -200,18 +294,37 @@ impl<'a> DebugInfo<'a> {
             return Err(place("too many line tables overlap"));
         }
         let held = Held::new(Arc::clone(self.meter()));
-        let size = entry.header.address_size();
+        let address_size = entry.header.address_size();
         let section = *gimli::Section::reader(&file.dwarf.debug_line);
-        let program =
-            parse_program(section, offset, size, &held).map_err(|refusal| match refusal {
-                Refusal::Limit(limit) => limit,
-                Refusal::Gimli(fault) => error(fault),
-            })?;
-        let length = program.header().header_length();
+        let program = match parse_program(section, offset, address_size, &held) {
+            Ok(program) => program,
+            Err(Refusal::Gimli(gimli::Error::MissingFileEntryFormatPath)) => {
+                let length = section.len().saturating_sub(offset);
+                *read = read.saturating_add(length);
+                held.meter().pass(length)?;
+                let rows = rows_without_names(section.slice(), (offset, address_size), &held)?;
+                let rows = rows.ok_or_else(|| error(gimli::Error::MissingFileEntryFormatPath))?;
+                return Ok(LineTable {
+                    // Older tables have no formats.
+                    version: 5,
+                    offset,
+                    program: None,
+                    file: entry.file,
+                    rows: OnceLock::from(rows),
+                    held,
+                });
+            }
+            Err(Refusal::Gimli(other)) => return Err(error(other)),
+            Err(Refusal::Limit(limit)) => return Err(limit),
+        };
+        let header = program.header();
+        let length = header.header_length();
         *read = read.saturating_add(length);
         held.meter().pass(length)?;
         Ok(LineTable {
-            program,
+            version: header.version(),
+            offset,
+            program: Some(program),
             file: entry.file,
             rows: OnceLock::new(),
             held,
@@ -219,17 +332,47 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
+/// The rows of a table that has no directories or no files, and no formats for them.
+fn rows_without_names<'a>(
+    section: &[u8],
+    (offset, address_size): (usize, u8),
+    held: &Held,
+) -> Result<Option<Rows<'a>>> {
+    let Some(bytes) = complete(section, offset) else {
+        return Ok(None);
+    };
+    let bytes = Bytes::new(&bytes, gimli::LittleEndian);
+    let program = match parse_program(bytes, 0, address_size, held) {
+        Ok(program) => program,
+        Err(Refusal::Gimli(_)) => return Ok(None),
+        Err(Refusal::Limit(limit)) => return Err(limit),
+    };
+    let executed = execute(program.header(), offset, held);
+    Ok(Some(Rows {
+        rows: executed.rows,
+        sequences: executed.sequences,
+        twins: executed.twins,
+        added: Vec::new(),
+        broken: executed.broken,
+    }))
+}
+
 /// Executes a line program. gimli executes the instructions; the loop is ours because its own would
 /// overflow on the lowest possible `DW_LNS_advance_line`.
-fn execute<'a>(header: &gimli::LineProgramHeader<Bytes<'a>>, held: &Held) -> Rows<'a> {
-    let mut made = Rows {
-        rows: Vec::new(),
-        sequences: RangeMap::new(Vec::new()),
-        added: Vec::new(),
-        broken: None,
-    };
+///
+/// * `offset`: where the table is in the section.
+fn execute<'a>(
+    header: &gimli::LineProgramHeader<Bytes<'a>>,
+    offset: usize,
+    held: &Held,
+) -> Rows<'a> {
+    let mut made = Rows::default();
     let mut sequences = Vec::new();
-    made.broken = run(header, &mut made, &mut sequences, held).err();
+    let fault = |error: gimli::Error| {
+        Error::malformed("line program", error.to_string()).within(".debug_line", offset as u64)
+    };
+    made.broken = run(header, &mut made, &mut sequences, held, fault).err();
+    made.twins = twins(&sequences);
     made.sequences = RangeMap::new(sequences);
     made
 }
@@ -239,18 +382,15 @@ fn run<'a>(
     made: &mut Rows<'a>,
     sequences: &mut Vec<(Range<u64>, (usize, usize))>,
     held: &Held,
+    fault: impl Fn(gimli::Error) -> Error,
 ) -> Result<()> {
-    let fault = |error: gimli::Error| {
-        let offset = header.offset().0 as u64;
-        Error::malformed("line program", error.to_string()).within(".debug_line", offset)
-    };
     let Rows { rows, added, .. } = made;
     let mut instructions = header.instructions();
     let mut row = LineRow::new(header);
     let mut first = 0;
     // Code that the linker threw away has no rows.
     let mut discarded = false;
-    while let Some(instruction) = instructions.next_instruction(header).map_err(fault)? {
+    while let Some(instruction) = instructions.next_instruction(header).map_err(&fault)? {
         held.meter().work(1)?;
         #[expect(
             clippy::wildcard_enum_match_arm,
@@ -274,7 +414,7 @@ fn run<'a>(
         }
         if !row
             .execute(instruction, &mut Header(header))
-            .map_err(fault)?
+            .map_err(&fault)?
         {
             continue;
         }

@@ -48,6 +48,7 @@ mod line;
 mod line_header;
 mod location_list;
 pub(crate) mod name_index;
+mod nameless_line_table;
 mod range_map;
 mod ranges;
 pub(crate) mod raw_list;
@@ -67,7 +68,7 @@ mod type_name;
 pub mod types;
 mod unit;
 mod unit_index;
-mod unit_length;
+pub(crate) mod unit_length;
 mod value;
 mod variable;
 mod walk;
@@ -88,16 +89,20 @@ pub use line::{LineTable, Row};
 #[cfg(feature = "serde")]
 pub(crate) use line_header::{Header as LineHeader, Refusal, parse_program};
 pub use location_list::LocationEntries;
+pub(crate) use nameless_line_table::complete;
 pub use scope::InlinedCall;
 pub use source_file::SourceFile;
 pub use source_frame::{SourceFrame, SourceFrames};
 pub use source_line::SourceLine;
+#[cfg(feature = "serde")]
+pub(crate) use type_name::brackets_after_name;
 pub use type_name::type_name;
 #[cfg(feature = "serde")]
 pub(crate) use unit::type_signature;
 pub use unit::{Language, UnitInfo, UnitKind, Units};
 pub(crate) use unit_length::UnitLength;
 pub use value::DieValue;
+pub(crate) use variable::InScope;
 pub use variable::{StartScope, Variable, VariableKind};
 pub use walk::Dies;
 

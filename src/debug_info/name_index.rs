@@ -30,7 +30,6 @@ pub(crate) struct NameIndex<'a> {
     /// Where it starts in the section.
     pub(crate) offset: u64,
     /// What the header gives as length: the bytes after that field.
-    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) length: u64,
     /// 4 or 8: the size of offsets in bytes.
     pub(crate) offset_size: u8,
@@ -84,7 +83,6 @@ pub(crate) struct NameEntry {
     /// Where it is in the section.
     pub(crate) offset: u64,
     /// The code of its abbreviation.
-    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) code: u64,
     pub(crate) tag: DwTag,
     pub(crate) values: SmallVec<[NameValue; 4]>,
@@ -97,6 +95,9 @@ pub(crate) struct NameValue {
     pub(crate) form: DwForm,
     /// A flag that is present is 1.
     pub(crate) value: u64,
+    /// Where it is in the section, and how many bytes it has.
+    pub(crate) at: usize,
+    pub(crate) size: usize,
 }
 
 impl NameEntry {
@@ -268,6 +269,28 @@ impl<'a> NameIndex<'a> {
         (name <= self.name_count).then_some(at)
     }
 
+    /// The places in the section of the offsets of units, and of the type units in the same file, with the offsets.
+    pub(crate) fn units(&self) -> impl Iterator<Item = (usize, Option<u64>)> {
+        let count = self.unit_count.saturating_add(self.local_type_unit_count);
+        let size = usize::from(self.offset_size);
+        (0..count).map(move |n| {
+            let index = usize::try_from(n).unwrap_or(usize::MAX);
+            let at = self.tables.units.saturating_add(index.saturating_mul(size));
+            (at, self.number(self.tables.units, n, self.offset_size))
+        })
+    }
+
+    /// The place in the section of the offset of a name's entries, by its number from 1.
+    pub(crate) fn place_of_entries(&self, name: u32) -> usize {
+        let index = usize::try_from(name)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(1);
+        let size = usize::from(self.offset_size);
+        self.tables
+            .entries
+            .saturating_add(index.saturating_mul(size))
+    }
+
     /// Where in the section the entries start: what the offsets of entries count from.
     pub(crate) fn pool(&self) -> u64 {
         self.tables.pool as u64
@@ -348,6 +371,7 @@ impl<'a> NameIndex<'a> {
             values: SmallVec::new(),
         };
         for (name, form) in &abbreviation.attributes {
+            let at = cursor.position();
             let value = read_value(&mut cursor, *form, self.offset_size).map_err(place)?;
             let value = value.ok_or_else(|| {
                 let form = form
@@ -359,6 +383,8 @@ impl<'a> NameIndex<'a> {
                 name: *name,
                 form: *form,
                 value,
+                at,
+                size: cursor.position().saturating_sub(at),
             });
         }
         Ok(Some((entry, cursor.position() as u64)))

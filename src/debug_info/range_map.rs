@@ -6,7 +6,7 @@
 use core::ops::Range;
 
 /// Ranges of addresses with something attached to each, ready for binary search.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(super) struct RangeMap<T> {
     /// Disjoint and sorted.
     segments: Vec<(Range<u64>, T)>,

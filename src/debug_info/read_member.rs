@@ -75,9 +75,15 @@ impl<'a> TypeReader<'_, '_, 'a> {
                 .and_then(|ty| self.info.size(ty, self.meter)),
         };
         let offset = unit.and_then(|unit| {
-            let below = i128::from(unit.checked_mul(8)?)
-                .checked_sub(from_top)?
-                .checked_sub(size.into())?;
+            let room = i128::from(unit.checked_mul(8)?).checked_sub(size.into())?;
+            let below = match room.checked_sub(from_top)? {
+                below @ 0.. => below,
+                // A bit-field that goes on after its unit starts before it: the data forms do not say that a number has a sign.
+                _ => room.checked_sub(with_sign(
+                    from_top,
+                    die.attribute(DW_AT_bit_offset)?.form(),
+                )?)?,
+            };
             u64::try_from(below.checked_add(start.into())?).ok()
         });
         Ok(offset)
@@ -192,6 +198,22 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 }
 
+/// A number in one of the forms that do not say whether it has a sign, taken as one that has.
+fn with_sign(number: i128, form: DwForm) -> Option<i128> {
+    let sizes = [
+        (DW_FORM_data1, 8u32),
+        (DW_FORM_data2, 16),
+        (DW_FORM_data4, 32),
+        (DW_FORM_data8, 64),
+        (DW_FORM_udata, 64),
+    ];
+    let Some((_, bits)) = sizes.iter().find(|(known, _)| *known == form) else {
+        return Some(number);
+    };
+    let unused = 128u32.checked_sub(*bits)?;
+    number.checked_shl(unused)?.checked_shr(unused)
+}
+
 /// The ranges of a list of discriminants; nothing if it is malformed. Source: DWARF 5 §5.7.10.
 fn discriminants(bytes: &[u8], is_signed: bool) -> Option<Vec<(i128, i128)>> {
     let mut rest = Bytes::new(bytes, gimli::LittleEndian);
@@ -219,6 +241,13 @@ fn discriminants(bytes: &[u8], is_signed: bool) -> Option<Vec<(i128, i128)>> {
 pub(super) fn is_data_member(die: &Die<'_>) -> bool {
     let is_static = die.flag(DW_AT_external) || die.flag(DW_AT_declaration);
     die.tag() == DW_TAG_inheritance || (die.tag() == DW_TAG_member && !is_static)
+}
+
+/// Whether an entry in a record is a static data member that is a constant: a variable from DWARF 5 on.
+pub(super) fn is_constant_member(die: &Die<'_>) -> bool {
+    let is_variable = die.tag() == DW_TAG_variable;
+    let is_member = die.tag() == DW_TAG_member && !is_data_member(die);
+    (is_variable || is_member) && die.attribute(DW_AT_const_value).is_some()
 }
 
 /// The offset that an expression adds to what is on the stack, if that is all it does:

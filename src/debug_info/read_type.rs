@@ -14,12 +14,13 @@ use super::alias::is_alias;
 use super::attribute::{is_record, tag_name};
 use super::die::Die;
 use super::id::DieId;
-use super::read_member::{VARIANT_PARTS, is_data_member};
+use super::read_member::{VARIANT_PARTS, is_constant_member, is_data_member};
 use super::representation::sized;
 use super::type_attribute::TAGS;
 use super::type_entry::{Chain, is_pointer};
 use super::types::{
-    Dimension, Enumerator, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind, TypeTable,
+    Dimension, Enumerator, PointerKind, Qualifier, RecordKind, StaticMember, Type, TypeId,
+    TypeKind, TypeTable,
 };
 use super::value::DieValue;
 use crate::error::{ErrorKind, Result};
@@ -51,6 +52,7 @@ impl<'a> DebugInfo<'a> {
             table,
             waiting: Vec::new(),
             chain: None,
+            constants: Vec::new(),
             meter,
         };
         let Some(root) = ty else {
@@ -59,7 +61,11 @@ impl<'a> DebugInfo<'a> {
         let id = reader.number(root);
         while let Some((entry, number)) = reader.waiting.pop() {
             match reader.read(entry) {
-                Ok(ty) => reader.table.set(number, ty),
+                Ok(ty) => {
+                    let constants = core::mem::take(&mut reader.constants);
+                    reader.table.set(number, ty);
+                    reader.table.set_constants(number, constants);
+                }
                 Err(error) if number == id => {
                     reader.table.forget(root);
                     for (entry, _) in reader.waiting {
@@ -83,6 +89,8 @@ pub(super) struct TypeReader<'t, 'd, 'a> {
     waiting: Vec<(DieId, TypeId)>,
     /// Of the type that was read last.
     chain: Option<Chain>,
+    /// The static data members of the record that is being read which are constants.
+    constants: Vec<StaticMember>,
     pub(super) meter: &'t Meter,
 }
 
@@ -327,12 +335,21 @@ impl<'a> TypeReader<'_, '_, 'a> {
 
     fn record(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let mut members = Vec::new();
+        self.constants.clear();
         let mut children = self.info.children(die.id())?;
         while let Some(child) = children.next(self.meter)? {
             if is_data_member(&child) {
                 members.push(self.member(&child)?);
             } else if child.tag() == DW_TAG_variant_part {
                 members.push(self.variant_part(&child, VARIANT_PARTS)?);
+            } else if is_constant_member(&child)
+                && let Some(name) = self.text_of(&child)?
+            {
+                self.meter.hold_all::<StaticMember>(1)?;
+                self.constants.push(StaticMember {
+                    name: name.into(),
+                    entry: child.id(),
+                });
             }
         }
         let kind = if die.tag() == DW_TAG_union_type {

@@ -83,6 +83,11 @@ impl<'a> ScopeTree<'a> {
         self.scope(number).map_or(FUNCTION, |scope| scope.function)
     }
 
+    /// Returns true if a scope is an inlined call, and not a block or the function itself.
+    pub(super) fn is_inlined_call(&self, number: u32) -> bool {
+        number != FUNCTION && self.function_of(number) == number
+    }
+
     /// The function around an inlined one; nothing around the function itself.
     pub(super) fn caller_of(&self, number: u32) -> Option<u32> {
         let parent = self.scope(number)?.parent;

@@ -78,8 +78,8 @@ impl<'a> DebugInfo<'a> {
         let Some(table) = self.line_table(unit)? else {
             return Ok(None);
         };
-        let source = table.program.header().file(index);
-        let Some(source) = source.and_then(gimli::FileEntry::source) else {
+        let file = table.header().and_then(|header| header.file(index));
+        let Some(source) = file.and_then(gimli::FileEntry::source) else {
             return Ok(None);
         };
         let text = self.line_string(unit, &table, source)?;
@@ -88,7 +88,9 @@ impl<'a> DebugInfo<'a> {
 
     /// The path of a file: relative to the directory the compiler ran in if the table says no more.
     fn path(&self, unit: UnitId, table: &LineTable<'a>, index: u64) -> Result<Option<Arc<str>>> {
-        let header = table.program.header();
+        let Some(header) = table.header() else {
+            return Ok(None);
+        };
         let before_5 = header.version() < 5;
         if before_5 && index == 0 {
             return Ok(None);
@@ -140,7 +142,7 @@ impl<'a> DebugInfo<'a> {
             .files
             .get(table.file)
             .ok_or_else(|| Error::malformed("line table", "its file is not loaded"))?;
-        let offset = table.program.header().offset().0;
+        let offset = table.offset;
         let error = |error| file.error("line table", SectionId::DebugLine, offset, error);
         let holder = self.line_offset(unit)?.map_or(unit, |(unit, _)| unit);
         if let Some((kind, index)) = index_of(&value) {

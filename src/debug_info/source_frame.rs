@@ -8,9 +8,11 @@ use std::borrow::Cow;
 
 use super::DebugInfo;
 use super::id::{DieId, UnitId};
+use super::line::Row;
 use super::scope_tree::ScopeTree;
 use super::source_file::SourceFile;
 use crate::error::Result;
+use crate::meter::Meter;
 
 /// A function at an address, inlined or not, and the place in it.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ struct Place {
     file: Option<u64>,
     line: u64,
     column: u64,
+    /// Set if the address has line 0, and this is the place of a row before it.
+    is_approximate: bool,
 }
 
 impl<'d, 'a> SourceFrame<'d, 'a> {
@@ -57,6 +61,25 @@ impl<'d, 'a> SourceFrame<'d, 'a> {
             }
             FrameFunction::Read(_, name) => name.as_deref(),
         }
+    }
+
+    /// Returns the name of the function for the linker, if its entry has one.
+    #[must_use]
+    pub fn linkage_name(&self) -> Option<Cow<'a, str>> {
+        let die = self.info.die(self.die()?).ok()?;
+        self.info.linkage_name(&self.info.chain(die))
+    }
+
+    /// Returns the unit whose line table has the file.
+    #[must_use]
+    pub fn unit(&self) -> Option<UnitId> {
+        Some(self.place?.unit)
+    }
+
+    /// Returns true if the address has line 0, so that the line is that of the nearest row before it.
+    #[must_use]
+    pub fn is_approximate(&self) -> bool {
+        self.place.is_some_and(|place| place.is_approximate)
     }
 
     /// The file: of the innermost frame that of the address, of the others that of the call.
@@ -108,7 +131,35 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If nothing is found, but something that might have led to it could not be read.
     pub fn source_frames(&self, pc: u64) -> Result<SourceFrames<'_, 'a>> {
-        let place = self.place_of(pc)?;
+        let place = self.place_of(pc)?.map(|(place, _)| place);
+        self.frames_from(pc, place, &self.question())
+    }
+
+    /// Returns the frames of [`source_frames`](DebugInfo::source_frames); where the address has line 0, the place of the innermost is that
+    /// of the nearest row before it with a line, within the same function and inlined call ([`SourceFrame::is_approximate`]).
+    ///
+    /// # Errors
+    /// As those of `source_frames`; and if it costs more than `meter` has.
+    pub(crate) fn source_frames_near(
+        &self,
+        pc: u64,
+        meter: &Meter,
+    ) -> Result<SourceFrames<'_, 'a>> {
+        let place = match self.place_of(pc)? {
+            Some((place, before)) if place.line == 0 => {
+                Some(self.place_before(pc, before, meter)?.unwrap_or(place))
+            }
+            found => found.map(|(place, _)| place),
+        };
+        self.frames_from(pc, place, meter)
+    }
+
+    fn frames_from(
+        &self,
+        pc: u64,
+        place: Option<Place>,
+        meter: &Meter,
+    ) -> Result<SourceFrames<'_, 'a>> {
         let frames = |rest| SourceFrames {
             info: self,
             place,
@@ -124,7 +175,7 @@ impl<'a> DebugInfo<'a> {
             return Ok(frames(Rest::Scopes(tree, tree.innermost_function(pc))));
         }
         let function = self.function(entry.id)?;
-        let calls = self.inlined_chain(&function, pc)?;
+        let calls = self.inlined_within(&function, pc, meter)?;
         let mut place = place;
         let mut read = Vec::with_capacity(calls.len().saturating_add(1));
         let mut add = |function, place| {
@@ -141,24 +192,53 @@ impl<'a> DebugInfo<'a> {
                 file: call.call_file.map(|file| file.index),
                 line: call.call_line.unwrap_or(0),
                 column: call.call_column.unwrap_or(0),
+                is_approximate: false,
             });
         }
         add(FrameFunction::Read(function.die, function.name), place);
         Ok(frames(Rest::Read(read.into_iter())))
     }
 
-    /// The place of the row of `pc`.
-    fn place_of(&self, pc: u64) -> Result<Option<Place>> {
+    /// Returns the place of the row of `pc`, and the rows before it in its sequence.
+    fn place_of(&self, pc: u64) -> Result<Option<(Place, &[Row])>> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
         };
-        let row = self.lines_of(unit)?.and_then(|table| table.find(pc));
-        Ok(row.map(|(row, _)| Place {
+        let found = (self.lines_of(unit)?).and_then(|table| self.row_at(table, pc));
+        Ok(found.map(|found| (Place::of_row(unit, found.row, false), found.before)))
+    }
+
+    /// Returns the place of the last of `rows` with a line that is in the same function and inlined call as `pc`.
+    fn place_before(&self, pc: u64, rows: &[Row], meter: &Meter) -> Result<Option<Place>> {
+        let (Some(unit), Some(entry)) = (self.find_unit(pc)?, self.function_entry(pc)?) else {
+            return Ok(None);
+        };
+        let Some(tree) = self.scope_tree(entry.id) else {
+            return Ok(None);
+        };
+        let function = tree.innermost_function(pc);
+        for row in rows.iter().rev() {
+            meter.work(1)?;
+            if self.function_entry(row.address)?.map(|entry| entry.id) != Some(entry.id) {
+                break;
+            }
+            if row.line != 0 && tree.innermost_function(row.address) == function {
+                return Ok(Some(Place::of_row(unit, row, true)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Place {
+    fn of_row(unit: UnitId, row: &Row, is_approximate: bool) -> Place {
+        Place {
             unit,
             file: Some(row.file),
             line: row.line,
             column: row.column,
-        }))
+            is_approximate,
+        }
     }
 }
 
@@ -186,6 +266,7 @@ impl<'d, 'a> Iterator for SourceFrames<'d, 'a> {
                     file: scope.call.file,
                     line: scope.call.line,
                     column: scope.call.column,
+                    is_approximate: false,
                 });
                 match tree.caller_of(*number) {
                     Some(caller) => *number = caller,

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use super::DebugInfo;
 use super::id::UnitId;
+use super::line::{FoundRow, LineTable};
 use super::source_file::SourceFile;
 use crate::error::Result;
 
@@ -40,7 +41,7 @@ impl DebugInfo<'_> {
         let Some(table) = self.lines_of(unit)? else {
             return Ok(None);
         };
-        let Some((row, range)) = table.find(pc) else {
+        let Some(FoundRow { row, range, .. }) = self.row_at(table, pc) else {
             return match table.problem() {
                 Some(error) => Err(error.clone()),
                 None => Ok(None),
@@ -55,5 +56,14 @@ impl DebugInfo<'_> {
             discriminator: row.discriminator,
             range,
         }))
+    }
+
+    /// The row of a table that `pc` belongs to, in the function that is found there.
+    pub(super) fn row_at<'t>(&self, table: &'t LineTable<'_>, pc: u64) -> Option<FoundRow<'t>> {
+        table.find_declared(pc, || {
+            let entry = self.function_entry(pc).ok()??;
+            let declaration = self.function(entry.id).ok()?.declaration;
+            Some((declaration.file?.index, declaration.line?))
+        })
     }
 }

@@ -23,6 +23,47 @@ pub fn type_name(table: &TypeTable, ty: TypeId) -> String {
     .name(ty, DEPTH)
 }
 
+/// How many of the brackets at the end of a type's name a declaration in C has after the variable's name: those of an array.
+///
+/// Brackets in the names of other languages' types, as Zig's `[]i16`, belong to the name. An array of pointers to arrays or
+/// functions has its brackets within the name, and none after it.
+#[cfg(any(feature = "serde", test))]
+pub(crate) fn brackets_after_name(table: &TypeTable, ty: TypeId) -> usize {
+    let mut next = ty;
+    let mut count = 0usize;
+    let mut is_outermost = true;
+    for _ in 0..DEPTH {
+        let ty = table.get(next);
+        next = match &ty.kind {
+            TypeKind::Qualified(_, target) => *target,
+            TypeKind::Typedef(target) if ty.name.is_none() => *target,
+            TypeKind::Array {
+                element,
+                dimensions,
+                ..
+            } if is_outermost => {
+                count = count.saturating_add(dimensions.len().max(1));
+                *element
+            }
+            TypeKind::Pointer { target, .. } | TypeKind::MemberPointer { target, .. } => {
+                is_outermost = false;
+                *target
+            }
+            TypeKind::Array { .. } | TypeKind::Function { .. } => return 0,
+            TypeKind::Void
+            | TypeKind::Base(_)
+            | TypeKind::Represented { .. }
+            | TypeKind::Record { .. }
+            | TypeKind::Variants { .. }
+            | TypeKind::Enumeration { .. }
+            | TypeKind::Typedef(_)
+            | TypeKind::Unspecified
+            | TypeKind::Unsupported(_) => return count,
+        };
+    }
+    0
+}
+
 impl TypeTable {
     /// [`type_name`], which is kept if it is as short as nearly all are.
     pub(crate) fn name_of(&mut self, ty: TypeId) -> Arc<str> {
@@ -260,5 +301,58 @@ fn keyword(qualifier: Qualifier) -> &'static str {
         Qualifier::Volatile => "volatile",
         Qualifier::Restrict => "restrict",
         Qualifier::Atomic => "_Atomic",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debug_info::types::Type;
+
+    #[test]
+    fn brackets_after_the_name_are_those_of_the_array_itself() {
+        let mut table = TypeTable::default();
+        let mut add = |name: Option<&str>, kind| {
+            let name = name.map(str::to_owned);
+            table.add(Type::new(name, None, kind))
+        };
+        let array = |element, counts: &[u64]| TypeKind::Array {
+            element,
+            dimensions: counts.iter().map(|n| Dimension::of(Some(*n))).collect(),
+            stride_in_bits: None,
+            vector: false,
+        };
+        let slice = add(Some("[]i16"), TypeKind::Unspecified);
+        let void = add(None, TypeKind::Void);
+        let alias = add(Some("alias"), TypeKind::Typedef(slice));
+        let several = add(None, array(slice, &[2, 3]));
+        let nested = add(None, array(several, &[4]));
+        let constant = add(None, TypeKind::Qualified(Qualifier::Const, several));
+        let pointer = |target| TypeKind::Pointer {
+            kind: PointerKind::Pointer,
+            target,
+            address_space: crate::arch::AddressSpace::None,
+            memory_space: crate::arch::MemorySpace::None,
+        };
+        let plain = add(None, pointer(void));
+        let pointers = add(None, array(plain, &[5]));
+        let to_array = add(None, pointer(several));
+        let to_arrays = add(None, array(to_array, &[3]));
+        let expected = [
+            (slice, "[]i16", 0),
+            (alias, "alias", 0),
+            (several, "[]i16[2][3]", 2),
+            (nested, "[]i16[4][2][3]", 3),
+            (constant, "const []i16[2][3]", 2),
+            (pointers, "void *[5]", 1),
+            (to_array, "[]i16 (*)[2][3]", 0),
+            (to_arrays, "[]i16 (*[3])[2][3]", 0),
+        ];
+        for (ty, name, count) in expected {
+            assert_eq!(
+                (&*type_name(&table, ty), brackets_after_name(&table, ty)),
+                (name, count)
+            );
+        }
     }
 }

@@ -293,6 +293,13 @@ impl Enumerator {
     }
 }
 
+/// A static data member.
+#[derive(Clone, Debug)]
+pub(super) struct StaticMember {
+    pub(super) name: Box<str>,
+    pub(super) entry: DieId,
+}
+
 /// All types that were asked for, each once.
 ///
 /// A table belongs to one [`DebugInfo`](super::DebugInfo): the entries of another one would be mistaken
@@ -305,6 +312,8 @@ pub struct TypeTable {
     ellipsis: Option<TypeId>,
     /// Types that were made of another one, by that one.
     derived: BTreeMap<TypeId, Vec<TypeId>>,
+    /// Static data members that are constants, by the record that they are in.
+    constants: BTreeMap<TypeId, Vec<StaticMember>>,
     /// Names that were asked for, by the numbers of the types.
     pub(super) names: Vec<Option<Arc<str>>>,
     /// Whether any type was ever [`TypeKind::Unsupported`]; hardly any is.
@@ -493,6 +502,9 @@ impl TypeTable {
             return *id;
         }
         let id = self.add(ty);
+        if let Some(constants) = self.constants.get(&from).cloned() {
+            self.constants.insert(id, constants);
+        }
         self.derived.entry(from).or_default().push(id);
         id
     }
@@ -504,6 +516,22 @@ impl TypeTable {
         if let Some(slot) = self.types.get_mut(id.0 as usize) {
             self.has_unsupported |= matches!(ty.kind, TypeKind::Unsupported(_));
             *slot = ty;
+        }
+    }
+
+    /// The entry of the static data member of a record that is a constant and has this name. Base classes are left to the
+    /// caller.
+    pub(crate) fn constant_member(&self, record: TypeId, name: &str) -> Option<DieId> {
+        let mut members = self.constants.get(&record)?.iter();
+        members
+            .find(|member| &*member.name == name)
+            .map(|member| member.entry)
+    }
+
+    /// Notes the static data members of a record that are constants.
+    pub(super) fn set_constants(&mut self, record: TypeId, members: Vec<StaticMember>) {
+        if !members.is_empty() {
+            self.constants.insert(record, members);
         }
     }
 

@@ -290,7 +290,11 @@ impl<'a> DebugInfo<'a> {
             id: id.0,
             encoding: expr::Encoding {
                 address_size: header.address_size(),
-                offset_size: header.format().word_size(),
+                offset_size: expr::Encoding::reference_size(
+                    header.version(),
+                    header.address_size(),
+                    header.format().word_size(),
+                ),
                 dialect: self.dialect,
             },
         })
@@ -319,6 +323,14 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The unit with this number.
+    /// The version of DWARF of a unit.
+    ///
+    /// # Errors
+    /// If there is no such unit.
+    pub(crate) fn version(&self, id: UnitId) -> Result<u16> {
+        Ok(self.entry(id)?.header.version())
+    }
+
     pub(super) fn entry(&self, id: UnitId) -> Result<&UnitEntry<'a>> {
         usize::try_from(id.0)
             .ok()

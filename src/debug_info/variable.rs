@@ -12,7 +12,7 @@ use std::sync::Arc;
 use gimli::constants::{
     DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_endianity,
     DW_AT_location, DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant,
-    DW_TAG_formal_parameter,
+    DW_TAG_formal_parameter, DW_TAG_inlined_subroutine,
 };
 use smallvec::SmallVec;
 
@@ -116,6 +116,15 @@ fn owned(variables: Vec<Arc<Variable<'_>>>) -> Vec<Variable<'_>> {
     variables.into_iter().map(Arc::unwrap_or_clone).collect()
 }
 
+/// The variables that are in scope at an address.
+#[derive(Debug, Default)]
+pub(crate) struct InScope<'a> {
+    /// The innermost scope first; those of file scope come last.
+    pub(crate) variables: Vec<Arc<Variable<'a>>>,
+    /// For each inlined call at the address, the innermost first, where in `variables` its own end. The rest is of the function.
+    pub(crate) ends: Vec<usize>,
+}
+
 /// What one question has read that is asked for again.
 struct Reading<'m, 'a> {
     meter: &'m Meter,
@@ -160,24 +169,24 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
-        let mut variables = Vec::new();
-        self.variables_within(function, pc, &self.question(), &mut variables)?;
-        Ok(owned(variables))
+        let mut found = InScope::default();
+        self.variables_within(function, pc, &self.question(), &mut found)?;
+        Ok(owned(found.variables))
     }
 
     /// The same; entries that are read to find the scopes are paid for. Those that were found before an error are in
-    /// `variables` too.
+    /// `in_scope` too.
     pub(crate) fn variables_within(
         &self,
         function: &Function<'a>,
         pc: u64,
         meter: &Meter,
-        variables: &mut Vec<Arc<Variable<'a>>>,
+        in_scope: &mut InScope<'a>,
     ) -> Result<()> {
-        if self.known_variables(function.die, pc, meter, variables)? {
+        if self.known_variables(function.die, pc, meter, in_scope)? {
             return Ok(());
         }
-        self.walked_variables(function.die, pc, meter, variables)
+        self.walked_variables(function.die, pc, meter, in_scope)
     }
 
     /// The same, read anew in a walk over the entries of the function.
@@ -186,8 +195,9 @@ impl<'a> DebugInfo<'a> {
         function: DieId,
         pc: u64,
         meter: &Meter,
-        variables: &mut Vec<Arc<Variable<'a>>>,
+        in_scope: &mut InScope<'a>,
     ) -> Result<()> {
+        let InScope { variables, ends } = in_scope;
         let found = self.scopes_at(function, pc, meter)?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
@@ -201,6 +211,10 @@ impl<'a> DebugInfo<'a> {
         let mut reading = Reading::new(meter);
         for ((scope, name), objects) in scopes {
             self.variables_of_scope(&scope.die, &name, &objects, variables, &mut reading)?;
+            if scope.die.tag() == DW_TAG_inlined_subroutine {
+                meter.hold_all::<usize>(1)?;
+                ends.push(variables.len());
+            }
         }
         self.globals_within(function.unit, meter, variables)
     }
@@ -211,7 +225,7 @@ impl<'a> DebugInfo<'a> {
         function: DieId,
         pc: u64,
         meter: &Meter,
-        variables: &mut Vec<Arc<Variable<'a>>>,
+        in_scope: &mut InScope<'a>,
     ) -> Result<bool> {
         let Some(tree) = self.scope_tree(function) else {
             return Ok(false);
@@ -219,18 +233,23 @@ impl<'a> DebugInfo<'a> {
         let Some(globals) = self.kept_globals(function.unit) else {
             return Ok(false);
         };
-        let mut scopes: SmallVec<[&[Arc<Variable<'a>>]; 8]> = SmallVec::new();
+        let mut scopes: SmallVec<[(&[Arc<Variable<'a>>], bool); 8]> = SmallVec::new();
         for number in tree.around(pc) {
             let Some(found) = self.scope_variables(tree, number) else {
                 return Ok(false);
             };
-            scopes.push(found);
+            scopes.push((found, tree.is_inlined_call(number)));
         }
-        scopes.push(globals);
-        for scope in scopes {
+        scopes.push((globals, false));
+        let InScope { variables, ends } = in_scope;
+        for (scope, is_inlined_call) in scopes {
             meter.work(scope.len() as u64)?;
             meter.hold_all::<Variable<'a>>(scope.len())?;
             variables.extend_from_slice(scope);
+            if is_inlined_call {
+                meter.hold_all::<usize>(1)?;
+                ends.push(variables.len());
+            }
         }
         Ok(true)
     }
@@ -389,6 +408,20 @@ impl<'a> DebugInfo<'a> {
             });
         }
         names
+    }
+
+    /// The static data member of a record at an entry.
+    ///
+    /// # Errors
+    /// If there is no entry.
+    pub(crate) fn constant_member(&self, id: DieId, meter: &Meter) -> Result<Variable<'a>> {
+        pay_for_variable(meter)?;
+        let variable = self.variable(&self.die(id)?, meter);
+        pay_for_names(meter, &variable)?;
+        Ok(Variable {
+            kind: VariableKind::Constant,
+            ..variable
+        })
     }
 
     /// Reads the variable, parameter or constant `die`; its scope is left to the caller.

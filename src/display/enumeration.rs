@@ -20,6 +20,13 @@ impl Printer<'_> {
             return self.out.put(INCOMPLETE);
         };
         let size = part.bit_field.unwrap_or(full);
+        if size == 0 && part.bit_field.is_none() {
+            // No bits are needed to tell one value.
+            return match enumerators {
+                [only] => self.out.put(&only.name),
+                _ => self.without_bits(ty.name.as_deref()),
+            };
+        }
         if let Some(lost) = self.bits.state(part.bit_offset, size).text() {
             return self.out.put(lost);
         }

@@ -33,6 +33,9 @@ impl Printer<'_> {
             return self.several((base, count, bits), by, name, part);
         }
         let size = part.bit_field.unwrap_or(base.bit_size.into());
+        if size == 0 && part.bit_field.is_none() {
+            return self.without_bits(name);
+        }
         if size > LARGEST {
             return self.out.put(if by.big_endian {
                 "<unsupported: DW_AT_endianity>"

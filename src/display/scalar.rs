@@ -5,7 +5,7 @@
 
 use core::fmt::{self, Write as _};
 
-use super::{Part, Printer, character, float};
+use super::{INCOMPLETE, Part, Printer, character, float};
 use crate::eval::{BaseType, BaseTypeEncoding};
 
 /// `DW_ATE_complex_float`: two floating-point numbers, the real part first.
@@ -37,6 +37,9 @@ impl Printer<'_> {
             });
         }
         let size = part.bit_field.unwrap_or(base.bit_size.into());
+        if size == 0 && part.bit_field.is_none() {
+            return self.without_bits(name);
+        }
         if let Some(lost) = self.bits.state(part.bit_offset, size).text() {
             return self.out.put(lost);
         }
@@ -64,6 +67,11 @@ impl Printer<'_> {
         }
     }
 
+    /// Prints a value that has no bits: the name of its type, which for Rust's `()` is the value.
+    pub(super) fn without_bits(&mut self, name: Option<&str>) -> fmt::Result {
+        self.out.put(name.unwrap_or(INCOMPLETE))
+    }
+
     /// Prints an integer in decimal.
     pub(super) fn integer(&mut self, signed: bool, offset: u64, size: u64) -> fmt::Result {
         if let Some(lost) = self.bits.state(offset, size).text() {
@@ -79,7 +87,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints `true`, `false` or, for what is neither, the number.
+    /// Prints `true`, `false` or, for what is neither, that it is invalid, with the number: gdb prints the number alone,
+    /// LLDB `true`, and both look like a value that the type can have.
     fn boolean(&mut self, offset: u64, size: u64) -> fmt::Result {
         if size > MAX_DECIMAL_BITS {
             return self.hexadecimal(offset, size);
@@ -87,7 +96,7 @@ impl Printer<'_> {
         match self.bits.unsigned(offset, size) {
             0 => self.out.put("false"),
             1 => self.out.put("true"),
-            other => write!(self.out, "{other}"),
+            other => write!(self.out, "<invalid bool {other}>"),
         }
     }
 

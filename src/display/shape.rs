@@ -43,6 +43,19 @@ fn resolve_within<'a>(table: &'a TypeTable, id: TypeId, left: &mut u32) -> Resol
     }
 }
 
+/// The number of the type that `id` stands for.
+pub(crate) fn named(table: &TypeTable, id: TypeId) -> TypeId {
+    let mut next = id;
+    for _ in 0..MAX_STEPS {
+        let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = table.get(next).kind
+        else {
+            break;
+        };
+        next = target;
+    }
+    next
+}
+
 /// The size of a type in bits, padding included; nothing where it is not known.
 pub(crate) fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
     let mut left = MAX_STEPS;

@@ -38,7 +38,10 @@ impl Types {
             elements: 1,
             address_space: AddressSpace::None,
         };
-        let bytes = u64::from(bit_size.div_ceil(8)).next_power_of_two();
+        let bytes = match bit_size {
+            0 => 0,
+            bits => u64::from(bits.div_ceil(8)).next_power_of_two(),
+        };
         self.add(Some(name), Some(bytes), TypeKind::Base(base))
     }
 

@@ -3,6 +3,7 @@
 //! The library's line tables serve look-ups by unit and leave out what no look-up needs; here gimli is
 //! asked for everything. Source: DWARF 5 §6.2.
 
+use core::ops::Range;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::digits::{push_hex, push_right};
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use crate::debug_info::{Bytes, LineHeader, Refusal, UnitLength, parse_program};
+use crate::debug_info::{Bytes, LineHeader, Refusal, UnitLength, complete, parse_program};
 use crate::error::{Error, Result};
 use crate::meter::{Held, Meter};
 use crate::report::{Hex, hex_bytes};
@@ -33,6 +34,9 @@ struct Lines<'a> {
     bytes: Bytes<'a>,
     strings: DebugStr<Bytes<'a>>,
     line_strings: DebugLineStr<Bytes<'a>>,
+    /// Where the bytes are in the section, and how many of them are not in there but in the header of their table.
+    start: usize,
+    added: usize,
 }
 
 #[derive(Serialize)]
@@ -97,6 +101,8 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
             bytes,
             strings: sources.bytes(split, ".debug_str")?.into(),
             line_strings: sources.bytes(split, ".debug_line_str")?.into(),
+            start: 0,
+            added: 0,
         };
         lines.tables(&sources.question(), output)?;
     }
@@ -123,12 +129,50 @@ impl<'a> Lines<'a> {
             match parse_program(self.bytes, next, 8, &held) {
                 Ok(program) if output.json() => self.json(program.header(), &held, output)?,
                 Ok(program) => self.text(program.header(), output)?,
+                Err(Refusal::Gimli(gimli::Error::MissingFileEntryFormatPath)) => {
+                    self.nameless(next..end, &held, output)?
+                }
                 Err(Refusal::Gimli(error)) => output.problem(&self.malformed(next, error))?,
                 Err(Refusal::Limit(error)) => output.problem(&error)?,
             }
             next = end;
         }
         Ok(())
+    }
+
+    /// Prints a table that has no directories or no files, and no formats for them.
+    fn nameless(
+        &self,
+        table: Range<usize>,
+        held: &Held,
+        output: &mut Output<'_>,
+    ) -> io::Result<()> {
+        let offset = table.start;
+        // The copy, which is a few bytes longer.
+        if let Err(error) = held.hold_all::<u8>(table.len()) {
+            return output.problem(&error);
+        }
+        let refused = || self.malformed(offset, gimli::Error::MissingFileEntryFormatPath);
+        let Some(bytes) = complete(&self.bytes, offset) else {
+            return output.problem(&refused());
+        };
+        let lines = Lines {
+            bytes: Bytes::new(&bytes, gimli::LittleEndian),
+            start: offset,
+            added: bytes.len().saturating_sub(table.len()),
+            ..*self
+        };
+        match parse_program(lines.bytes, 0, 8, held) {
+            Ok(program) if output.json() => lines.json(program.header(), held, output),
+            Ok(program) => lines.text(program.header(), output),
+            Err(Refusal::Gimli(_)) => output.problem(&refused()),
+            Err(Refusal::Limit(error)) => output.problem(&error),
+        }
+    }
+
+    /// Where a table is in the section.
+    fn offset(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
+        header.offset().0.saturating_add(self.start)
     }
 
     fn malformed(&self, offset: usize, error: gimli::Error) -> Error {
@@ -162,7 +206,7 @@ impl<'a> Lines<'a> {
         header: &LineProgramHeader<Bytes<'a>>,
         output: &mut Output<'_>,
     ) -> io::Result<()> {
-        let offset = header.offset().0;
+        let offset = self.offset(header);
         self.header(header, output)?;
         self.files(header, output)?;
         writeln!(output)?;
@@ -187,9 +231,10 @@ impl<'a> Lines<'a> {
     ) -> io::Result<()> {
         let size = header.format().word_size();
         let bits = u32::from(size).saturating_mul(8);
-        writeln!(output, "debug_line[{:#010x}]", header.offset().0)?;
+        writeln!(output, "debug_line[{:#010x}]", self.offset(header))?;
         writeln!(output, "Line table prologue:")?;
-        let length = address(header.unit_length() as u64, size);
+        let length = header.unit_length().saturating_sub(self.added);
+        let length = address(length as u64, size);
         writeln!(output, "    total_length: {length}")?;
         writeln!(output, "          format: DWARF{bits}")?;
         writeln!(output, "         version: {}", header.version())?;
@@ -203,7 +248,8 @@ impl<'a> Lines<'a> {
             let selector = self.bytes.slice().get(at).copied().unwrap_or(0);
             writeln!(output, " seg_select_size: {selector}")?;
         }
-        let length = address(header.header_length() as u64, size);
+        let length = header.header_length().saturating_sub(self.added);
+        let length = address(length as u64, size);
         writeln!(output, " prologue_length: {length}")?;
         writeln!(
             output,
@@ -309,7 +355,7 @@ impl<'a> Lines<'a> {
         held: &Held,
         output: &mut Output<'_>,
     ) -> io::Result<()> {
-        let offset = header.offset().0;
+        let offset = self.offset(header);
         let (directories, files) = match self.listed(header, held) {
             Ok(listed) => listed,
             Err(error) => return output.problem(&error),

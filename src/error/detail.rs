@@ -115,8 +115,11 @@ pub enum Ambiguity {
     Operation(&'static str),
     /// How wide the integers are that an operation combines.
     Width,
-    /// Whether integers are compared with their signs: the answers differ.
+    /// Which of several meanings a location has, which differ: whether integers are compared with their signs, how wide a
+    /// pointer in memory is.
     Reading,
+    /// Whether a truth value in scalar registers is one for all lanes or a bit for each.
+    LaneMask,
     /// Where in local memory an object is: its symbol is undefined, and the address may be a linker's 0.
     UndefinedSymbol(u64),
     /// A part of the location is malformed.
@@ -150,7 +153,10 @@ impl fmt::Display for Ambiguity {
                 f.write_str("nothing tells how wide the integers are that are combined")
             }
             Ambiguity::Reading => f.write_str(
-                "the compiler writes the same for integers with and without a sign, and here the two differ",
+                "the compiler writes the same for integers with and without a sign, and for pointers of 4 and 8 bytes, and here the two differ",
+            ),
+            Ambiguity::LaneMask => f.write_str(
+                "the machine code does not show whether its scalar register holds one value or a bit for each lane",
             ),
             Ambiguity::UndefinedSymbol(address) => write!(
                 f,

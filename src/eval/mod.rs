@@ -66,7 +66,8 @@ pub use context::{Context, Frame, LaneFocus, Outcome, Reading, ResultKind, Subpr
 pub(crate) use entry_value::single_register;
 pub(crate) use legacy::MOST_FROM_ONE_DWORD;
 pub use legacy::{
-    Doubt, IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Meaning, ObjectShape, rewrite_legacy,
+    Doubt, IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Meaning, ObjectShape, SlotPointer,
+    rewrite_legacy,
 };
 pub(crate) use location_list::Matching;
 pub use location_list::{LocationEntry, LocationRange};

@@ -47,7 +47,8 @@ pub(crate) use table::{first_code, number, read};
 pub struct Encoding {
     /// The size of an address of the default address space, in bytes: 4 or 8.
     pub address_size: u8,
-    /// The size of an offset into a debug section, in bytes: 4 in 32-bit DWARF, 8 in 64-bit DWARF.
+    /// The size of a reference to an entry of any unit, in bytes: that of an offset into a debug section, 4 in 32-bit
+    /// DWARF and 8 in 64-bit DWARF; see [`reference_size`](Self::reference_size).
     pub offset_size: u8,
     /// Which codes the heterogeneous operations have.
     pub dialect: Dialect,
@@ -101,6 +102,19 @@ impl PrivateCodes {
 }
 
 impl Encoding {
+    /// Returns the size of a reference to an entry of any unit, as in `DW_OP_call_ref`: in DWARF 2 that of an address, from
+    /// DWARF 3 on that of an offset.
+    ///
+    /// Source: DWARF 3 §7.4 on what differs from DWARF 2, as for `DW_FORM_ref_addr`.
+    #[must_use]
+    pub const fn reference_size(version: u16, address_size: u8, offset_size: u8) -> u8 {
+        if version <= 2 {
+            address_size
+        } else {
+            offset_size
+        }
+    }
+
     /// What AMDGPU compilers emit: 64-bit addresses, 32-bit DWARF, `DW_OP_LLVM_user`.
     pub const AMDGPU: Encoding = Encoding {
         address_size: 8,

@@ -14,9 +14,11 @@ use super::queue::{Dispatch, Queue};
 use super::record::{AGPR, Blocks, SHARED};
 use super::save_area::SavedWave;
 use super::scratch::Scratch;
-use super::stop::{StopReason, StopReasons};
+use super::stop::StopReasons;
 use super::trap::SavedWords;
-use crate::arch::{Apertures, ProcessAddress, Register, RegisterClass, WaveSize};
+use crate::arch::{
+    Apertures, ProcessAddress, Register, RegisterClass, UnnumberedRegister, WaveSize,
+};
 use crate::wave::{self, AccessError, Memory, Wave};
 
 /// What is kept of a wave.
@@ -110,28 +112,6 @@ impl<'c> CoreWave<'c, '_> {
     #[must_use]
     pub fn pc(&self) -> ProcessAddress {
         ProcessAddress(self.record.pc)
-    }
-
-    /// The address to look up the line by, of a wave that stopped at a trap: its instruction, which is the one
-    /// before [`pc`](Self::pc) up to version 11 of the runtime's interface, unless a debugger moved it back. The
-    /// same as `pc` for all others.
-    #[must_use]
-    pub fn line_pc(&self) -> ProcessAddress {
-        let is_trap = [
-            StopReason::Breakpoint,
-            StopReason::AssertTrap,
-            StopReason::DebugTrap,
-            StopReason::Trap,
-        ]
-        .into_iter()
-        .any(|reason| self.record.stops.contains(reason));
-        let before = self.record.pc.checked_sub(4).filter(|_| is_trap);
-        let code = before.and_then(|at| self.core.memory.u32(at));
-        let s_trap = u32::from(self.record.layout.s_trap);
-        ProcessAddress(match (before, code) {
-            (Some(before), Some(code)) if code.wrapping_shr(16) == s_trap => before,
-            _ => self.record.pc,
-        })
     }
 
     /// The mask of active lanes.
@@ -355,7 +335,12 @@ impl Wave for CoreWave<'_, '_> {
             workgroup_size: packet.workgroup_size,
             grid_size: packet.grid_size,
             wave_in_group,
+            kernarg_address: Some(packet.kernarg_address),
         })
+    }
+
+    fn stop_reasons(&self) -> Option<StopReasons> {
+        Some(self.record.stops)
     }
 
     fn read_register(
@@ -391,6 +376,23 @@ impl Wave for CoreWave<'_, '_> {
             Some(at) if self.core.memory.read(at, out) => Ok(()),
             _ => Err(AccessError::Unavailable),
         }
+    }
+
+    fn read_unnumbered(&self, register: UnnumberedRegister) -> Result<u64, AccessError> {
+        let saved = |name| self.hardware_register(name);
+        let value = match register {
+            UnnumberedRegister::M0 => saved(HardwareRegister::M0),
+            UnnumberedRegister::Mode => saved(HardwareRegister::Mode),
+            UnnumberedRegister::TrapSts => saved(HardwareRegister::Trapsts),
+            UnnumberedRegister::FlatScratch => saved(HardwareRegister::FlatScratch),
+            UnnumberedRegister::XnackMask => saved(HardwareRegister::XnackMask),
+            UnnumberedRegister::StatePriv => saved(HardwareRegister::StatePriv),
+            UnnumberedRegister::ExcpFlagPriv => saved(HardwareRegister::ExcpFlagPriv),
+            UnnumberedRegister::ExcpFlagUser => saved(HardwareRegister::ExcpFlagUser),
+            UnnumberedRegister::TrapCtrl => saved(HardwareRegister::TrapCtrl),
+            UnnumberedRegister::Ttmp(number) => self.trap_temporary(number.into()).map(u64::from),
+        };
+        value.ok_or(AccessError::Unavailable)
     }
 
     fn apertures(&self) -> Option<Apertures> {

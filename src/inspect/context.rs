@@ -1,6 +1,6 @@
 //! What the expressions of a frame are evaluated in: one place, so that all that ask get the same answers.
 
-use super::legacy::{Asked, LegacyReader, UnitReader};
+use super::legacy::{Asked, LegacyReader, UnitReader, subprogram};
 use super::program::Program;
 use super::stop::StopFrame;
 use super::waiting::Seen;
@@ -99,11 +99,12 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         unit: Option<UnitId>,
         reader: UnitReader<'p, 'a>,
     ) -> FrameContext<'s, 'p, 'a> {
-        let subprogram = function.map(Function::subprogram);
+        let program = frame.stop().program();
+        let subprogram = function.map(|function| subprogram(program, function, &reader));
         FrameContext {
             frame,
             registers: frame.seen(),
-            info: frame.stop().program().info(),
+            info: program.info(),
             unit,
             subprogram,
             reader,

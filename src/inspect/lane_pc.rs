@@ -3,8 +3,8 @@
 //! Sources: HET A.3.3.5, items 4 to 6; USAGE `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`.
 
 use super::stop::{StopFrame, is_active};
-use crate::arch::{CodeAddress, Lane, ProcessAddress, Register};
-use crate::debug_info::SourceLine;
+use crate::arch::{Lane, ProcessAddress, Register};
+use crate::debug_info::Function;
 use crate::error::{Error, ErrorKind, Resource, Result, SpecRule};
 use crate::eval::{Context, LaneFocus, locate};
 use crate::lane_flow::Reason;
@@ -126,7 +126,7 @@ impl LanePcs {
     }
 }
 
-impl<'p> StopFrame<'_, 'p, '_> {
+impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// Where each lane of this frame is: as `DW_AT_LLVM_lane_pc` says, or else the machine code.
     ///
     /// # Errors
@@ -159,7 +159,9 @@ impl<'p> StopFrame<'_, 'p, '_> {
         let lanes = self.wave_size().all_lanes();
         let (active, places) = if recovery == Recovery::Never {
             let unknown = LanePlace::Unknown(UnknownLane::NoAttribute);
-            (self.exec_or_missing()?, lanes.map(|_| unknown).collect())
+            let function = self.function()?;
+            let active = self.active_said(function.as_ref())?;
+            (active, lanes.map(|_| unknown).collect())
         } else {
             let level = self.frame.level();
             let places = lanes.map(|lane| self.stop.recovered_place(level, lane));
@@ -219,13 +221,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         if place.storage == Storage::Undefined {
             return Ok(None);
         }
-        let active = match function.simt.active_lane {
-            Some(attribute) => {
-                let location = locate(&attribute, &context)?;
-                u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX)
-            }
-            None => self.exec_or_missing()?,
-        };
+        let active = self.active_said(Some(&function))?;
         let pcs = read_addresses(&location, lanes, &access)?;
         let origin = LaneOrigin::Dwarf;
         let places = pcs.iter().map(|pc| match *pc {
@@ -247,6 +243,34 @@ impl<'p> StopFrame<'_, 'p, '_> {
             }
         }
         Ok(Some(found))
+    }
+
+    /// Returns the active lanes of a function by `DW_AT_LLVM_active_lane`, or else by EXEC. Where the attribute has nothing to say of
+    /// the frame's program location, EXEC may have other lanes, and none is returned.
+    fn active_said(&self, function: Option<&Function<'a>>) -> Result<u64> {
+        let said = function.and_then(|one| Some((one, one.simt.active_lane.as_ref()?)));
+        let Some((function, attribute)) = said else {
+            return self.exec_or_missing();
+        };
+        let context = self.strict_context_of(function);
+        // What the attribute is about is the whole wave.
+        let context = Context {
+            lane: LaneFocus::None,
+            ..context.context()
+        };
+        let location = locate(attribute, &context)?;
+        let place = location.single();
+        if place.is_some_and(|place| place.storage == Storage::Undefined) {
+            return Ok(0);
+        }
+        let wave = self.stop.wave();
+        let access = Access {
+            wave,
+            lane: None,
+            max_bits: self.stop.limits().bits,
+        };
+        let lanes = wave.wave_size().lanes();
+        Ok(u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX))
     }
 
     /// Sets the places of lanes that are active, and of those that were never started.
@@ -294,7 +318,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         let mut level = self.frame.level();
         while !missing.is_empty() {
             level = level.saturating_add(1);
-            let caller = self.stop.frame(level);
+            let caller = self.stop.call_frame(level);
             let said = caller.and_then(|caller| caller.lane_pcs_within(found.recovery).ok());
             let here = |n: usize, lane: Lane| {
                 let said = said.as_ref().and_then(|said| said.places.get(n).copied());
@@ -315,21 +339,6 @@ impl<'p> StopFrame<'_, 'p, '_> {
             });
         }
         places
-    }
-
-    /// The source line of a lane that is at `pc`, an address of the process.
-    ///
-    /// # Errors
-    /// If the line table is malformed.
-    pub fn line_of_lane(&self, pc: ProcessAddress) -> Result<Option<SourceLine>> {
-        let CodeAddress(address) = self.stop.options().load_address.to_code(pc);
-        // Lanes that are active in a caller are at the end of the call.
-        let lookup = if address == self.frame.code_address() {
-            self.frame.lookup_address()
-        } else {
-            address
-        };
-        self.stop.program().info().line_at(lookup)
     }
 }
 

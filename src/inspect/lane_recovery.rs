@@ -6,7 +6,7 @@ use super::program::Program;
 use super::stop::Stop;
 use crate::arch::{CodeAddress, Lane, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
-use crate::lane_flow::{LaneState, Reason, StopLanes};
+use crate::lane_flow::{LaneState, Reason, StopLanes, Waiting};
 
 impl Stop<'_, '_> {
     /// Where the lanes are by the machine code. It is found out once, for all frames.
@@ -28,7 +28,10 @@ impl Stop<'_, '_> {
     fn recover(&self) -> Result<StopLanes> {
         let wave = self.wave();
         let load_address = self.options().load_address;
-        let Some(pc) = self.frame(0).map(|frame| frame.call_frame().code_address()) else {
+        let Some(pc) = self
+            .call_frame(0)
+            .map(|frame| frame.call_frame().code_address())
+        else {
             return Ok(StopLanes { frames: Vec::new() });
         };
         let flow = self.program().lane_flow(wave.wave_size());
@@ -45,7 +48,7 @@ impl Stop<'_, '_> {
     /// finds another one there.
     pub(super) fn recovered_place(&self, level: usize, lane: Lane) -> Result<LanePlace> {
         let found = self.recovered()?.frames.get(level).map(|frame| frame.pc);
-        let frame = self.frame(level);
+        let frame = self.call_frame(level);
         let frame = frame.map(|frame| frame.call_frame().code_address());
         match (found, frame) {
             (Some(found), Some(address)) if found != address => {
@@ -70,10 +73,20 @@ impl Stop<'_, '_> {
         };
         Ok(match state {
             Some(LaneState::Active) => LanePlace::Active,
-            Some(LaneState::Waiting { pc, left, resumes }) => {
+            Some(LaneState::Waiting {
+                pc,
+                left,
+                resumes,
+                arrival,
+            }) => {
                 let load_address = self.options().load_address;
                 let wave_size = self.wave().wave_size();
-                let known = (pc, left, resumes);
+                let known = Waiting {
+                    pc,
+                    left,
+                    resumes,
+                    arrival,
+                };
                 let pc = self.program().place_with_line(wave_size, lane.0, known)?;
                 let [left, resumes] =
                     [left, resumes].map(|pc| pc.map(|pc| load_address.to_process(CodeAddress(pc))));
@@ -107,15 +120,16 @@ impl Program<'_> {
     /// The address in the code object that is given for a waiting lane: of those that are right one with a source line, if there is
     /// one.
     ///
-    /// * `known`: the address to give if none has a line; where the lane was switched off, and where it goes on, as far as they
-    ///   are known.
+    /// * `known`: its `pc` is returned if none has a line.
     pub(crate) fn place_with_line(
         &self,
         wave_size: WaveSize,
         lane: u8,
-        known: (u64, Option<u64>, Option<u64>),
+        known: Waiting,
     ) -> Result<u64> {
-        Ok(self.line_in_gap(wave_size, lane, known)?.unwrap_or(known.0))
+        Ok(self
+            .line_in_gap(wave_size, lane, known)?
+            .unwrap_or(known.pc))
     }
 
     /// The same; nothing if none of them has a line.
@@ -123,7 +137,7 @@ impl Program<'_> {
         &self,
         wave_size: WaveSize,
         lane: u8,
-        known: (u64, Option<u64>, Option<u64>),
+        known: Waiting,
     ) -> Result<Option<u64>> {
         for address in self.lane_flow(wave_size).gap(lane, known) {
             let line = self.info().line_at(address)?;

@@ -11,7 +11,9 @@ use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::debug_info::{DieId, Layout, Question};
 use crate::display::Pointee;
 use crate::error::{Error, ErrorKind, Result};
-use crate::eval::{Context, LaneFocus, LocationAttribute, Outcome, ResultKind, evaluate, locate};
+use crate::eval::{
+    BaseTypeEncoding, Context, LaneFocus, LocationAttribute, Outcome, ResultKind, evaluate, locate,
+};
 use crate::location::{Access, Bits, Location, Storage, read_value_within, read_within};
 
 /// Types with the layouts of lanes, each layout once.
@@ -80,24 +82,47 @@ pub(super) fn has_moving_members(types: &TypeTable, ty: TypeId) -> bool {
 
 /// Whether a type is a vector whose elements have one byte, or another name for one.
 pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
+    matches!(
+        &types.get(named(types, ty)).kind,
+        TypeKind::Array { element, vector: true, .. } if types.get(*element).byte_size == Some(1)
+    )
+}
+
+/// Returns true if a type is a truth value of one byte, or a vector of one.
+pub(super) fn is_truth_value(types: &TypeTable, ty: TypeId) -> bool {
+    let mut kind = &types.get(named(types, ty)).kind;
+    if let TypeKind::Array {
+        element,
+        vector: true,
+        ..
+    } = kind
+        && types.get(ty).byte_size == Some(1)
+    {
+        kind = &types.get(named(types, *element)).kind;
+    }
+    matches!(
+        kind,
+        TypeKind::Base(base)
+            if (base.encoding, base.bit_size, base.elements) == (BaseTypeEncoding::Boolean, 8, 1)
+    )
+}
+
+/// Returns true if a type is a structure, class or union.
+pub(super) fn is_class(types: &TypeTable, ty: TypeId) -> bool {
+    matches!(types.get(named(types, ty)).kind, TypeKind::Record { .. })
+}
+
+/// The type that names and qualifiers stand for, as far as 64 of them tell.
+fn named(types: &TypeTable, ty: TypeId) -> TypeId {
     let mut next = ty;
     for _ in 0..64 {
-        let kind = &types.get(next).kind;
-        if let TypeKind::Typedef(target) | TypeKind::Qualified(_, target) = kind {
-            next = *target;
-            continue;
-        }
-        let TypeKind::Array {
-            element,
-            vector: true,
-            ..
-        } = kind
+        let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = types.get(next).kind
         else {
-            return false;
+            break;
         };
-        return types.get(*element).byte_size == Some(1);
+        next = target;
     }
-    false
+    next
 }
 
 impl<'p> Reader<'_, '_, 'p, '_> {

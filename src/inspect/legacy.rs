@@ -6,16 +6,20 @@ use super::plan::PlannedVariable;
 use super::program::Program;
 use super::stop::StopFrame;
 use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
-use crate::debug_info::{DebugInfo, Function, LocationConvention, UnitConvention, UnitId};
+use crate::debug_info::{
+    DebugInfo, Function, InScope, LocationConvention, UnitConvention, UnitId, Variable,
+    VariableKind,
+};
 use crate::error::{Ambiguity, ErrorKind, Result};
 use crate::eval::{
     BaseType, CallSite, DieReference, Doubt, ExpressionBytes, IntegerType, LegacyBase, LegacyFrame,
     LegacyUnit, LocationAttribute, LocationEntry, Meaning, ObjectShape, Procedure, Reading,
-    Resolver, Unit, rewrite_legacy, single_register,
+    Resolver, SlotPointer, Subprogram, Unit, rewrite_legacy, single_register,
 };
-use crate::expr::{Opcode, Operation, first_code, operations};
+use crate::expr::{Encoding, Opcode, Operation, first_code, operations};
 use crate::location::Arena;
 use crate::meter::Meter;
+use crate::object::descriptor::Field;
 use crate::object::{Kernel, SymbolSection};
 use fallible_iterator::FallibleIterator;
 
@@ -30,7 +34,7 @@ fn legacy_frame(
         Some((_, Some(LocationAttribute::Expression(expression)))) => {
             single_register(&expression).map_or(LegacyBase::Unknown, LegacyBase::Register)
         }
-        Some((function, None)) if program.is_kernel(function) => LegacyBase::Zero,
+        Some((function, None)) if frame_starts_at_zero(program, function) => LegacyBase::Zero,
         Some((_, Some(LocationAttribute::List { .. }) | None)) | None => LegacyBase::Unknown,
     };
     match program.processor().scratch_addressing() {
@@ -54,6 +58,43 @@ fn legacy_frame(
     }
 }
 
+/// Returns true for a kernel whose frame is the first in the lane's private memory. Where waves can ask for more vector registers,
+/// memory may be set apart for those before it.
+fn frame_starts_at_zero(program: &Program<'_>, function: &Function<'_>) -> bool {
+    let is_dynamic = |kernel: &Kernel| {
+        let descriptor = kernel.descriptor.as_ref();
+        descriptor.and_then(|descriptor| descriptor.field(Field::EnableDynamicVgpr)) == Some(1)
+    };
+    program.is_kernel(function) && !program.kernel_of(function).is_some_and(is_dynamic)
+}
+
+/// What `DW_OP_fbreg` counts from in a kernel that has no `DW_AT_frame_base`.
+const START_OF_PRIVATE: ExpressionBytes<'static> = {
+    // DW_OP_lit0, DW_OP_lit5, DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address
+    let bytes = &[0x30, 0x35, 0xe9, 0x02];
+    ExpressionBytes::alone(bytes, Unit::unknown(Encoding::AMDGPU))
+};
+
+/// What expressions in a function refer to. An optimised kernel has no `DW_AT_frame_base`: LLVM leaves it out where no register
+/// holds the start of the frame.
+pub(super) fn subprogram<'p>(
+    program: &Program<'p>,
+    function: &Function<'p>,
+    reader: &UnitReader<'_, '_>,
+) -> Subprogram<'p> {
+    let subprogram = function.subprogram();
+    let is_left_out = subprogram.frame_base.is_none()
+        && !matches!(reader, UnitReader::Strict)
+        && frame_starts_at_zero(program, function);
+    if is_left_out {
+        return Subprogram {
+            frame_base: Some(LocationAttribute::Expression(START_OF_PRIVATE)),
+            ..subprogram
+        };
+    }
+    subprogram
+}
+
 /// Says what locations of a unit without the extensions mean; as a [`Resolver`], it gives those that expressions
 /// refer to as they are meant.
 pub(super) struct LegacyReader<'p, 'a> {
@@ -62,6 +103,8 @@ pub(super) struct LegacyReader<'p, 'a> {
     convention: UnitConvention,
     legacy_frame: LegacyFrame,
     kernel: Option<&'p Kernel>,
+    /// Whether the unit's version of DWARF has `DW_OP_stack_value`.
+    has_stack_value: bool,
 }
 
 /// What units are read in: a frame's, or a program's without one.
@@ -94,6 +137,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         asked: Asked<'p, 'a>,
         function: Option<&Function<'a>>,
         convention: UnitConvention,
+        version: u16,
     ) -> LegacyReader<'p, 'a> {
         let program = asked.program;
         LegacyReader {
@@ -102,6 +146,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
             convention,
             legacy_frame: legacy_frame(program, asked.wave_size, function),
             kernel: function.and_then(|function| program.kernel_of(function)),
+            has_stack_value: version >= 4,
         }
     }
 
@@ -143,6 +188,72 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         }
     }
 
+    /// The pointer in a slot that leads to a variable, so far as it can be another than a generic one.
+    ///
+    /// Clang keeps the address of a result that the caller provides memory for in a slot (`result.ptr`): where its own
+    /// address space is private, in 4 bytes. Such a variable has the type that its function returns, and a class type. In a
+    /// variable that is said to be in private memory itself, the pointer may be one into private memory, too.
+    ///
+    /// * `address`: where the frame is.
+    pub(super) fn slot_pointer(
+        &self,
+        variable: &Variable<'_>,
+        function: &Function<'_>,
+        is_class: bool,
+        address: u64,
+    ) -> Result<SlotPointer> {
+        let Some(LocationAttribute::Expression(expression)) = variable.location else {
+            return Ok(SlotPointer::Generic);
+        };
+        // Nearly no location ends so.
+        if expression.bytes.last() != Some(&DEREF) {
+            return Ok(SlotPointer::Generic);
+        }
+        let Some(slot) = Slot::of(&expression).filter(|slot| slot.leads_to_object) else {
+            return Ok(SlotPointer::Generic);
+        };
+        let space = slot.space.and_then(|number| self.space(number));
+        let is_own = variable.scope == function.name;
+        let is_result = variable.kind == VariableKind::Variable
+            && is_class
+            && (!is_own || variable.ty == function.result);
+        if space != Some(AddressSpace::PrivateLane) && !is_result {
+            return Ok(SlotPointer::Generic);
+        }
+        let mut others = InScope::default();
+        let meter = self.asked.meter;
+        let known = (self.info).known_variables(function.die, address, meter, &mut others)?;
+        // Another variable begins before the end of a slot of 8 bytes.
+        let is_cut = others.variables.iter().any(|other| match other.location {
+            Some(LocationAttribute::Expression(expression)) => {
+                let start = Slot::of(&expression).map(|other| other.offset);
+                let between = start.and_then(|start| start.checked_sub(slot.offset));
+                between.is_some_and(|bytes| (1..8).contains(&bytes))
+            }
+            Some(LocationAttribute::List { .. }) | None => false,
+        });
+        Ok(if known && is_cut {
+            SlotPointer::Private
+        } else {
+            SlotPointer::Unknown
+        })
+    }
+
+    pub(super) fn asked(&self) -> &Asked<'p, 'a> {
+        &self.asked
+    }
+
+    /// What the location of a truth value means if it is in scalar registers; see `truth`. Nothing if it means what that of
+    /// any other object does.
+    pub(super) fn truth_meaning(
+        &self,
+        expression: &ExpressionBytes<'p>,
+        pc: u64,
+    ) -> Result<Option<Meanings<'p>>> {
+        let meaning = self.truth_value(expression, pc)?;
+        Ok(meaning.map(|meaning| self.keep(expression, &meaning)))
+    }
+
     fn pay(&self, expression: &ExpressionBytes<'p>) -> Result<()> {
         let length = expression.bytes.len() as u64;
         self.asked.meter.work(length.div_ceil(8))
@@ -171,6 +282,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         let large = ObjectShape {
             bits: u64::MAX,
             byte_elements: false,
+            slot_pointer: SlotPointer::Generic,
         };
         let doubts = self.meaning(expression, Some(large))?.doubts;
         doubts
@@ -205,6 +317,37 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
     }
 }
 
+/// The stack slot that a location begins with.
+struct Slot {
+    /// What `DW_OP_fbreg` says.
+    offset: i64,
+    /// The number of the address space that the slot is said to be in.
+    space: Option<u64>,
+    /// Whether the location is the object at the pointer in the slot.
+    leads_to_object: bool,
+}
+
+impl Slot {
+    fn of(expression: &ExpressionBytes<'_>) -> Option<Slot> {
+        let mut items = operations(expression.bytes, expression.unit.encoding);
+        let mut next = || items.next().ok().flatten().map(|item| item.operation);
+        let Operation::Fbreg { offset } = next()? else {
+            return None;
+        };
+        let mut second = next();
+        let space = second.and_then(|operation| operation.constant());
+        if space.is_some() {
+            let is_space = next() == Some(Operation::Swap) && next() == Some(Operation::Xderef);
+            second = if is_space { next() } else { None };
+        }
+        Some(Slot {
+            offset,
+            space,
+            leads_to_object: second == Some(Operation::Deref) && next().is_none(),
+        })
+    }
+}
+
 /// What an expression means: the same expression in each of its readings, and what cannot be told.
 pub(super) struct Meanings<'p> {
     pub(super) readings: SmallVec<[ExpressionBytes<'p>; 1]>,
@@ -234,6 +377,10 @@ impl LegacyUnit for LegacyReader<'_, '_> {
                         .checked_sub(section.address)
                         .is_some_and(|within| within < section.size)
             })
+    }
+
+    fn has_stack_value(&self) -> bool {
+        self.has_stack_value
     }
 
     fn is_local(&self, address: u64, object_bits: Option<u64>) -> bool {
@@ -343,7 +490,8 @@ impl<'p, 'a> UnitReader<'p, 'a> {
                 UnitReader::NamedLanes
             }
             LocationConvention::LaneDword => {
-                UnitReader::Legacy(LegacyReader::new(asked, function, convention))
+                let version = asked.program.info().version(unit)?;
+                UnitReader::Legacy(LegacyReader::new(asked, function, convention, version))
             }
         })
     }
@@ -374,6 +522,9 @@ impl<'p, 'a> UnitReader<'p, 'a> {
         Ok(())
     }
 }
+
+/// The code of `DW_OP_deref`.
+const DEREF: u8 = first_code(Opcode::Deref);
 
 /// The code of `DW_OP_bregx`. No vector register has a number that `DW_OP_breg0` to `DW_OP_breg31` could name.
 const BREGX: u8 = first_code(Opcode::Bregx);

@@ -23,10 +23,9 @@
 //! let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
 //! let mut types = TypeTable::default();
 //! for frame in stop.frames() {
-//!     let Some(function) = frame.function()? else { continue };
-//!     println!("#{} {:?}", frame.call_frame().level(), function.name);
+//!     println!("#{} {:?}", frame.index(), frame.description()?.function);
 //!     for variable in frame.variables(&mut types)? {
-//!         for lane in frame.readable_lanes().into_iter().filter(|lane| frame.is_active(*lane)) {
+//!         for lane in frame.readable_lanes() {
 //!             let text = variable.text(lane, &types, &Options::default());
 //!             println!("  lane {}: {:?} = {text:?}", lane.0, variable.variable.name);
 //!         }
@@ -38,6 +37,9 @@
 //! ```
 
 mod context;
+mod description;
+mod frame_lanes;
+mod frame_list;
 mod lane_pc;
 mod lane_recovery;
 mod lane_texts;
@@ -49,12 +51,16 @@ mod process;
 mod program;
 mod prologue;
 mod stop;
+mod symbols;
+mod trap;
+mod truth;
 mod undescribed;
 mod value;
 mod variable;
 mod waiting;
 
 pub use context::{FrameContext, ProgramContext};
+pub use description::{FrameDescription, FrameKind};
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use lane_texts::LaneTexts;
 pub use process::Programs;

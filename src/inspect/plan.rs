@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use foldhash::HashMap;
 
 use crate::arch::WaveSize;
-use crate::debug_info::{Function, Variable};
+use crate::debug_info::{Function, InScope, Variable};
 use crate::eval::{ExpressionBytes, Meaning, ObjectShape};
 use crate::sync::lock;
 
@@ -19,6 +19,8 @@ pub(super) struct FramePlan<'a> {
     pub(super) function: Arc<Function<'a>>,
     /// In the order of [`variables`](super::StopFrame::variables).
     pub(super) variables: Box<[PlannedVariable<'a>]>,
+    /// For each inlined call, the innermost first, where in `variables` its own end.
+    ends: Box<[usize]>,
 }
 
 /// A variable at an address.
@@ -42,11 +44,18 @@ pub(super) enum Listed<'a> {
 }
 
 impl<'a> FramePlan<'a> {
-    pub(super) fn new(function: Function<'a>, variables: Vec<Arc<Variable<'a>>>) -> FramePlan<'a> {
+    pub(super) fn new(function: Function<'a>, in_scope: InScope<'a>) -> FramePlan<'a> {
+        let variables = in_scope.variables.into_iter();
         FramePlan {
             function: Arc::new(function),
-            variables: variables.into_iter().map(PlannedVariable::new).collect(),
+            variables: variables.map(PlannedVariable::new).collect(),
+            ends: in_scope.ends.into(),
         }
+    }
+
+    /// Returns how many inlined calls the variable with this index is outside of: 0 for those of the innermost frame.
+    pub(super) fn depth_of(&self, index: usize) -> usize {
+        self.ends.partition_point(|end| *end <= index)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::{Program, Stop, StopOptions};
+use crate::arch::ProcessAddress;
 use crate::error::{Error, Result};
 use crate::eval::Reading;
 use crate::gpu_core::{CoreWave, Process};
@@ -49,19 +50,26 @@ impl<'p> Programs<'p> {
         Some(program.get_or_init(|| Program::load(object)).as_ref())
     }
 
-    /// The stop of a wave, in the code object that its pc is in; nothing if that is not known, or cannot be loaded. A wave
-    /// that stopped at a trap is at the trap's instruction ([`CoreWave::line_pc`]).
+    /// Returns the index of the code object that a wave is in. A wave that stopped at a trap may stand after the end of its code.
+    #[must_use]
+    pub fn object_of(&self, wave: &CoreWave<'_, '_>) -> Option<usize> {
+        let pc = wave.pc();
+        let before = || pc.0.checked_sub(1).map(ProcessAddress);
+        let object = self.process.object_at(pc);
+        object.or_else(|| self.process.object_at(before()?))
+    }
+
+    /// Returns the stop of a wave, in the code object that its pc is in; None if that is not known, or cannot be loaded.
     #[must_use]
     pub fn stop<'w>(
         &'w self,
         wave: &'w CoreWave<'w, '_>,
         arena: &'w Arena<'w>,
     ) -> Option<Stop<'w, 'p>> {
-        let pc = wave.line_pc();
-        let index = self.process.object_at(pc)?;
+        let index = self.object_of(wave)?;
         let program = self.get(index)?.ok()?;
         let load_address = self.process.objects().get(index)?.load_address;
         let options = StopOptions::loaded_at(load_address).reading(self.reading);
-        Some(Stop::new(program, wave, pc, options, arena))
+        Some(Stop::new(program, wave, wave.pc(), options, arena))
     }
 }

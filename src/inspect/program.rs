@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::plan::Plans;
+use super::symbols::FunctionSymbols;
 use crate::arch::{Processor, WaveSize};
 use crate::debug_info::{DebugInfo, Function};
 use crate::error::Result;
@@ -23,6 +24,7 @@ pub struct Program<'a> {
     /// The machine code as the lanes of waves of each size go through it, made when it is first asked for.
     lane_flows: [OnceLock<LaneFlow<'a>>; 2],
     plans: Plans<'a>,
+    symbols: OnceLock<FunctionSymbols<'a>>,
 }
 
 /// What a program is loaded from. Threads that each count what they do load it for themselves.
@@ -92,6 +94,7 @@ impl<'a> Program<'a> {
             cfi: FrameIndex::new(cfi),
             lane_flows: Default::default(),
             plans: Plans::default(),
+            symbols: OnceLock::new(),
         })
     }
 
@@ -160,6 +163,15 @@ impl<'a> Program<'a> {
     /// What is known of frames at addresses that were asked for.
     pub(super) fn plans(&self) -> &Plans<'a> {
         &self.plans
+    }
+
+    /// Returns the name of the function symbol that covers an address of the code object, and how many bytes after it the address is.
+    #[must_use]
+    pub fn symbol_at(&self, address: u64) -> Option<(&'a str, u64)> {
+        let symbols = self
+            .symbols
+            .get_or_init(|| FunctionSymbols::new(self.object()));
+        symbols.at(address)
     }
 
     /// Its machine code as the lanes of waves of a size go through it.

@@ -4,8 +4,10 @@ use core::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::lane_pc::{LanePlace, Recovery};
+use super::frame_lanes::FrameLanes;
+use super::frame_list::{FrameList, Part};
 use super::program::Program;
+use super::trap::stopped_at;
 use crate::arch::{CodeAddress, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
 use crate::debug_info::{Function, InlinedCall, SourceLine};
 use crate::error::Result;
@@ -56,8 +58,15 @@ impl StopOptions {
 }
 
 /// A stopped wave in a program.
+///
+/// Its frames are numbered with inlined calls ([`frames`](Stop::frames)); the call frames among them are the machine's
+/// ([`call_frames`](Stop::call_frames)).
 #[derive(Debug)]
-pub struct Stop<'p, 'a> {
+pub struct Stop<'p, 'a>(Rc<StopCore<'p, 'a>>);
+
+/// What a stop is made of. Values that were read of a stop share it, to find the states of lanes when they are asked for.
+#[derive(Debug)]
+pub(super) struct StopCore<'p, 'a> {
     program: &'p Program<'a>,
     options: StopOptions,
     stack: CallStack<'p, 'p>,
@@ -67,6 +76,10 @@ pub struct Stop<'p, 'a> {
     recovered: OnceCell<Result<StopLanes>>,
     /// The registers that have changed for lanes that wait, by the program locations of the frame and of the lanes.
     changed: RefCell<BTreeMap<(u64, u64), Rc<Changed>>>,
+    /// How the frames are numbered.
+    pub(super) frames: OnceCell<FrameList>,
+    /// The lanes of call frames, by level, as far as they have been asked for.
+    pub(super) lanes: RefCell<BTreeMap<usize, FrameLanes>>,
     meter: &'p Meter,
 }
 
@@ -81,7 +94,8 @@ impl core::fmt::Debug for WaveRef<'_> {
 }
 
 impl<'p, 'a> Stop<'p, 'a> {
-    /// The stop of a wave at `pc`, an address of the process.
+    /// Stops a wave at `pc`, an address of the process. A wave that stopped at an `s_trap`, as far as is known, is at the trap:
+    /// see [`Wave::stop_reasons`].
     #[must_use]
     pub fn new(
         program: &'p Program<'a>,
@@ -109,8 +123,8 @@ impl<'p, 'a> Stop<'p, 'a> {
         start.meter = Some(meter);
         start.lane = LaneFocus::All;
         start.dialect = program.dialect();
-        let stack = unwind(start, pc);
-        Stop {
+        let stack = unwind(start, stopped_at(program, wave, pc, options.load_address));
+        Stop(Rc::new(StopCore {
             program,
             options,
             stack,
@@ -118,37 +132,51 @@ impl<'p, 'a> Stop<'p, 'a> {
             arena,
             recovered: OnceCell::new(),
             changed: RefCell::default(),
+            frames: OnceCell::new(),
+            lanes: RefCell::default(),
             meter,
-        }
+        }))
+    }
+
+    pub(super) fn of_core(core: Rc<StopCore<'p, 'a>>) -> Stop<'p, 'a> {
+        Stop(core)
+    }
+
+    pub(super) fn core(&self) -> &StopCore<'p, 'a> {
+        &self.0
+    }
+
+    pub(super) fn share(&self) -> Rc<StopCore<'p, 'a>> {
+        Rc::clone(&self.0)
     }
 
     /// The program.
     #[must_use]
     pub fn program(&self) -> &'p Program<'a> {
-        self.program
+        self.0.program
     }
 
     /// The limits of each expression, and of all together: those of the program.
     #[must_use]
     pub fn limits(&self) -> &'p Limits {
-        self.program.limits()
+        self.0.program.limits()
     }
 
     /// How the wave is read.
     #[must_use]
     pub fn options(&self) -> &StopOptions {
-        &self.options
+        &self.0.options
     }
 
     /// Why there is no frame after the last. Code that is in no function has no call frame information
     /// either; that it is in none says more.
     #[must_use]
     pub fn stopped(&self) -> Stopped {
-        let last = self.frames().last();
+        let last = self.call_frames().last();
         let outside = last.is_some_and(|frame| {
             frame.frame.row().is_none() && frame.function().is_ok_and(|found| found.is_none())
         });
-        let stopped = self.stack.stopped();
+        let stopped = self.0.stack.stopped();
         if outside && stopped == Stopped::NoCfi {
             return Stopped::NoFunction;
         }
@@ -158,60 +186,67 @@ impl<'p, 'a> Stop<'p, 'a> {
     /// The wave.
     #[must_use]
     pub fn wave(&self) -> &'p dyn Wave {
-        self.wave.0
+        self.0.wave.0
     }
 
     /// The call stack, with the reason why it ends.
     #[must_use]
     pub fn stack(&self) -> &CallStack<'p, 'p> {
-        &self.stack
+        &self.0.stack
     }
 
     /// What the last question has cost. Questions are: the call stack with all its registers, the variables of a frame,
     /// the lanes of a frame.
     #[must_use]
     pub fn meter(&self) -> &'p Meter {
-        self.meter
+        self.0.meter
     }
 
     /// Starts to count for another question.
     pub(crate) fn reset_meter(&self) {
-        self.meter.reset();
+        self.0.meter.reset();
     }
 
     pub(crate) fn arena(&self) -> &'p Arena<'p> {
-        self.arena
+        self.0.arena
     }
 
     /// Where the lanes are by the machine code, when that has been asked for.
     pub(super) fn recovered_cell(&self) -> &OnceCell<Result<StopLanes>> {
-        &self.recovered
+        &self.0.recovered
     }
 
     /// The registers that have changed for lanes that wait, as far as that has been asked for.
     pub(super) fn changed(&self) -> &RefCell<BTreeMap<(u64, u64), Rc<Changed>>> {
-        &self.changed
+        &self.0.changed
     }
 
-    /// The frames, the innermost first. Inlined calls are part of the frame they are in.
-    pub fn frames(&self) -> impl ExactSizeIterator<Item = StopFrame<'_, 'p, 'a>> {
-        self.stack.frames().map(|frame| StopFrame::new(self, frame))
+    /// Returns the frames of the machine, the innermost first, each with all that is inlined in it.
+    pub fn call_frames(&self) -> impl ExactSizeIterator<Item = StopFrame<'_, 'p, 'a>> {
+        self.0
+            .stack
+            .frames()
+            .map(|frame| StopFrame::new(self, frame))
     }
 
-    /// A frame by its level; 0 is the innermost.
+    /// Returns a frame of the machine by its level; 0 is the innermost.
     #[must_use]
-    pub fn frame(&self, level: usize) -> Option<StopFrame<'_, 'p, 'a>> {
-        self.stack
+    pub fn call_frame(&self, level: usize) -> Option<StopFrame<'_, 'p, 'a>> {
+        self.0
+            .stack
             .frame(level)
             .map(|frame| StopFrame::new(self, frame))
     }
 }
 
-/// A call frame, and where it is in the source.
+/// A frame of a stop, and where it is in the source: one of [`Stop::frames`], or a call frame with all that is inlined in it
+/// ([`Stop::call_frames`]).
 #[derive(Clone, Copy, Debug)]
 pub struct StopFrame<'s, 'p, 'a> {
     pub(super) stop: &'s Stop<'p, 'a>,
+    /// The call frame that it is, or is inlined in.
     pub(super) frame: CallFrame<'s, 'p, 'p>,
+    pub(super) part: Part,
     /// Set if it is seen from where lanes of it wait.
     pub(super) waiting: Option<Waiting>,
 }
@@ -230,28 +265,38 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         StopFrame {
             stop,
             frame,
+            part: Part::Whole,
             waiting: None,
         }
     }
 
-    /// The same frame as lanes see it that wait in it at `pc`, an address of the process: with the line, the scopes and the
+    /// The same call frame as lanes see it that wait in it at `pc`, an address of the process: with the line, the scopes and the
     /// locations of variables there. What is in registers is what the frame has; scalar registers that the wave may have
     /// written since are undefined.
     ///
     /// * `lanes`: which lanes, a bit each: they count as those that execute.
     #[must_use]
     pub fn for_waiting(&self, pc: ProcessAddress, lanes: u64) -> StopFrame<'s, 'p, 'a> {
-        let CodeAddress(address) = self.stop.options.load_address.to_code(pc);
+        let CodeAddress(address) = self.stop.options().load_address.to_code(pc);
         StopFrame {
+            part: Part::Whole,
             waiting: Some(Waiting { address, lanes }),
             ..*self
         }
     }
 
-    /// The same frame seen from where the wave is.
+    /// Returns the same call frame seen from where the wave is.
     #[must_use]
     pub fn for_wave(&self) -> StopFrame<'s, 'p, 'a> {
         StopFrame::new(self.stop, self.frame)
+    }
+
+    /// The program location, in the code object.
+    pub(super) fn code_address(&self) -> u64 {
+        match self.waiting {
+            Some(waiting) => waiting.address,
+            None => self.frame.code_address(),
+        }
     }
 
     /// The program location, in the process: the frame's, or that of the waiting lanes.
@@ -260,7 +305,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         match self.waiting {
             Some(waiting) => {
                 let address = CodeAddress(waiting.address);
-                self.stop.options.load_address.to_process(address)
+                self.stop.options().load_address.to_process(address)
             }
             None => self.frame.pc(),
         }
@@ -298,7 +343,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// If the debugging information is malformed.
     pub fn function(&self) -> Result<Option<Function<'a>>> {
         self.stop
-            .program
+            .program()
             .info()
             .find_function(self.lookup_address())
     }
@@ -308,7 +353,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn inlined(&self, function: &Function<'a>) -> Result<Vec<InlinedCall<'a>>> {
-        self.inlined_within(function, self.stop.meter)
+        self.inlined_within(function, self.stop.meter())
     }
 
     /// The same; entries that are read are paid for.
@@ -317,7 +362,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         function: &Function<'a>,
         meter: &Meter,
     ) -> Result<Vec<InlinedCall<'a>>> {
-        let info = self.stop.program.info();
+        let info = self.stop.program().info();
         info.inlined_within(function, self.lookup_address(), meter)
     }
 
@@ -326,7 +371,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// # Errors
     /// If the line table is malformed.
     pub fn line(&self) -> Result<Option<SourceLine>> {
-        self.stop.program.info().line_at(self.lookup_address())
+        self.stop.program().info().line_at(self.lookup_address())
     }
 
     /// The lanes that execute, as a mask: EXEC in this frame.
@@ -344,7 +389,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
             None => self.frame.register(exec).ok()?,
             Some(callee) => {
                 let (location, assumed) = callee.recovered(exec).ok()?;
-                if assumed && self.stop.options.reading == Reading::Tolerant {
+                if assumed && self.stop.options().reading == Reading::Tolerant {
                     return None;
                 }
                 location
@@ -365,33 +410,30 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     pub fn surely_active(&self) -> Option<u64> {
         (0..=self.frame.level())
             .rev()
-            .find_map(|level| self.stop.frame(level)?.exec())
+            .find_map(|level| self.stop.call_frame(level)?.exec())
     }
 
-    /// The lanes that are shown by default: all; but in a caller for which no rule says what EXEC was, only those that were
-    /// active at the call, as the machine code has it (or surely were, if that does not tell of every lane). The registers of
-    /// the others may hold anything.
+    /// Returns the lanes that have values in this frame: those that execute in it, or were in the call of a frame further in. All
+    /// lanes if EXEC is not available.
     #[must_use]
     pub fn readable_lanes(&self) -> Vec<Lane> {
-        let mask = match self.exec() {
-            Some(_) => None,
-            None => self.active_by_code().or_else(|| self.surely_active()),
-        };
-        let shown = |lane: &Lane| is_active(mask, *lane);
-        self.wave_size().all_lanes().filter(shown).collect()
+        let active = self.lanes().active;
+        let lanes = self.wave_size().all_lanes();
+        lanes
+            .filter(|lane| is_active(Some(active), *lane))
+            .collect()
     }
 
-    /// The lanes that are active, a bit each, as attributes or the machine code say; nothing if one is not known.
-    fn active_by_code(&self) -> Option<u64> {
-        let found = self.lane_pcs_within(Recovery::default()).ok()?;
-        let is_known = |place: &LanePlace| !matches!(place, LanePlace::Unknown(_));
-        (found.is_known && found.places.iter().all(is_known)).then_some(found.active)
-    }
-
-    /// Whether a lane executes; all do where EXEC is not available.
+    /// Returns true if a lane executes in this frame; see [`readable_lanes`](StopFrame::readable_lanes).
     #[must_use]
     pub fn is_active(&self, lane: Lane) -> bool {
-        is_active(self.exec(), lane)
+        is_active(Some(self.lanes().active), lane)
+    }
+
+    /// Returns true if a lane entered the function of this frame, or may have.
+    #[must_use]
+    pub fn has_entered(&self, lane: Lane) -> bool {
+        !is_active(Some(self.lanes().absent), lane)
     }
 
     /// How many lanes the wave has.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::frame_lanes::{LaneGate, LaneInFrame};
 use super::lane_texts::LaneTexts;
 use super::layout::LaneTypes;
-use super::stop::is_active;
 use crate::arch::Lane;
 use crate::debug_info::Variable;
 use crate::debug_info::types::{TypeId, TypeTable};
@@ -59,6 +59,8 @@ pub enum ValueState {
     Error(Error),
     /// The lane does not execute here.
     Inactive,
+    /// The lane did not enter the function of the frame: it has no variable there.
+    NotInFrame,
 }
 
 impl ValueState {
@@ -100,6 +102,7 @@ impl ValueState {
             ValueState::Unsupported { .. } => ValueStateKind::Unsupported,
             ValueState::Error(_) => ValueStateKind::Error,
             ValueState::Inactive => ValueStateKind::Inactive,
+            ValueState::NotInFrame => ValueStateKind::NotInFrame,
         }
     }
 
@@ -130,6 +133,8 @@ pub enum ValueStateKind {
     Error,
     /// The lane does not execute.
     Inactive,
+    /// The lane did not enter the function of the frame.
+    NotInFrame,
 }
 
 impl ValueStateKind {
@@ -137,6 +142,12 @@ impl ValueStateKind {
     #[must_use]
     pub const fn is_readable(self) -> bool {
         matches!(self, ValueStateKind::Ok | ValueStateKind::Partial)
+    }
+
+    /// Returns false if the lane does not execute in the frame, or did not enter it.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        !matches!(self, ValueStateKind::Inactive | ValueStateKind::NotInFrame)
     }
 
     /// The name in JSON documents.
@@ -151,6 +162,7 @@ impl ValueStateKind {
             ValueStateKind::Unsupported => "unsupported",
             ValueStateKind::Error => "error",
             ValueStateKind::Inactive => "inactive",
+            ValueStateKind::NotInFrame => "not-in-frame",
         }
     }
 }
@@ -166,8 +178,10 @@ pub struct VariableValue<'a> {
     pub type_name: Arc<str>,
     /// How its location was read.
     pub reading: LocationReading,
+    /// How many inlined calls at the program location it is outside of: 0 for a variable of the innermost frame.
+    pub(super) depth: usize,
     pub(super) contents: Contents<'a>,
-    pub(super) exec: Option<u64>,
+    pub(super) lanes: LaneGate<'a>,
     /// What there is to say of few variables only.
     pub(super) rare: Option<Box<Rare>>,
 }
@@ -313,6 +327,12 @@ impl<'a> VariableValue<'a> {
         self.rare.as_ref().map_or(&[], |rare| &rare.doubts)
     }
 
+    /// Returns how many inlined calls at the program location the variable is outside of: 0 for one of the innermost frame.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// What of its type is another in each lane, if anything is.
     pub(super) fn lane_types(&self) -> Option<&LaneTypes> {
         let types = &self.rare.as_ref()?.lane_types;
@@ -333,8 +353,10 @@ impl<'a> VariableValue<'a> {
     /// What is known of the variable in a lane.
     #[must_use]
     pub fn state(&self, lane: Lane) -> ValueState {
-        if !is_active(self.exec, lane) {
-            return ValueState::Inactive;
+        match self.lanes.of(lane) {
+            LaneInFrame::Active => {}
+            LaneInFrame::Inactive => return ValueState::Inactive,
+            LaneInFrame::Absent => return ValueState::NotInFrame,
         }
         if self.is_whole(lane) {
             return ValueState::Ok;

@@ -4,14 +4,14 @@ use core::cell::OnceCell;
 use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
-use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
-use super::legacy::Meanings;
+use super::layout::{LaneTypes, has_moving_members, is_class, is_truth_value, is_vector_of_bytes};
+use super::legacy::{LegacyReader, Meanings};
 use super::plan::{FramePlan, Listed, PlannedVariable};
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
-use crate::debug_info::{DebugInfo, Function, Variable};
+use crate::debug_info::{DebugInfo, Function, InScope, Variable};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::{
     Doubt, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading, Unit,
@@ -26,8 +26,9 @@ use crate::meter::Meter;
 pub(crate) const MOST_BYTES: u64 = 1 << 16;
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
-    /// The variables in scope, the innermost scope first, with their values in every lane; `types` gets
-    /// their types. At the end come those of file scope.
+    /// Reads the variables of the frame in every lane, the innermost scope first; `types` gets their types. Those of file scope come last,
+    /// in the frame of the function; an inlined call has none of them, nor those of the frames around it. A frame of
+    /// [`Stop::call_frames`](super::Stop::call_frames) has those of all inlined calls.
     ///
     /// A variable that cannot be read says so itself, and costs the others nothing. Where a limit was reached there are
     /// those that were found before it, and [`Meter::refused`] of the stop's [`meter`](super::Stop::meter) says so.
@@ -51,16 +52,42 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             return Ok((Vec::new(), None));
         };
         let reader = Reader::new(*self, &plan.function);
+        let last = self.depth_of_call(meter)?;
         let mut values = Vec::with_capacity(plan.variables.len());
-        for variable in &plan.variables {
+        for (index, variable) in plan.variables.iter().enumerate() {
+            let depth = plan.depth_of(index).min(last);
+            if !self.has_depth(depth) {
+                continue;
+            }
             // Nothing could be said of the others but that.
             if meter.steps_left() == 0 {
                 limit = limit.or_else(|| meter.work(1).err());
                 break;
             }
-            values.push(reader.read(variable, types));
+            let value = reader.read(variable, types);
+            values.push(VariableValue { depth, ..value });
         }
         Ok((values, limit))
+    }
+
+    /// Returns the function, the variables that names in this frame can mean, the innermost scope first and those of file scope last, and
+    /// the limit that was reached before all were found. None if there is no function.
+    pub(crate) fn visible_within(&self, meter: &Meter) -> Result<Option<Visible<'a>>> {
+        let Some((plan, limit)) = self.plan(meter)? else {
+            return Ok(None);
+        };
+        let last = self.depth_of_call(meter)?;
+        let variables = plan.variables.iter().enumerate();
+        let is_visible = |(index, planned): &(usize, &PlannedVariable<'a>)| {
+            planned.variable.scope_die.is_none() || self.has_depth(plan.depth_of(*index).min(last))
+        };
+        let visible = variables.filter(is_visible);
+        let visible = visible.map(|(_, planned)| Arc::clone(&planned.variable));
+        Ok(Some(Visible {
+            function: Arc::clone(&plan.function),
+            variables: visible.collect(),
+            limit,
+        }))
     }
 
     /// The function and its variables here, paid for, and the limit that was reached before all were found; nothing if there
@@ -81,11 +108,11 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let Some(function) = self.function()? else {
             return Ok(None);
         };
-        let mut variables = Vec::new();
-        let found = match info.known_variables(function.die, address, meter, &mut variables) {
-            Ok(false) => info.walked_variables(function.die, address, meter, &mut variables),
+        let mut in_scope = InScope::default();
+        let found = match info.known_variables(function.die, address, meter, &mut in_scope) {
+            Ok(false) => info.walked_variables(function.die, address, meter, &mut in_scope),
             Ok(true) => {
-                let plan = Arc::new(FramePlan::new(function, variables));
+                let plan = Arc::new(FramePlan::new(function, in_scope));
                 program.plans().keep(address, &plan);
                 return Ok(Some((plan, None)));
             }
@@ -95,7 +122,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             Err(error) if !error.is_limit() => return Err(error),
             found => found.err(),
         };
-        Ok(Some((Arc::new(FramePlan::new(function, variables)), limit)))
+        Ok(Some((Arc::new(FramePlan::new(function, in_scope)), limit)))
     }
 
     /// Reads one variable of `function`, which is the frame's, or one of file scope of any unit.
@@ -107,6 +134,14 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     ) -> VariableValue<'p> {
         Reader::new(*self, function).read(&PlannedVariable::new(variable), types)
     }
+}
+
+/// What names in a frame can mean.
+#[derive(Debug)]
+pub(crate) struct Visible<'a> {
+    pub(crate) function: Arc<Function<'a>>,
+    pub(crate) variables: Vec<Arc<Variable<'a>>>,
+    pub(crate) limit: Option<Error>,
 }
 
 pub(super) struct Reader<'r, 's, 'p, 'a> {
@@ -172,7 +207,8 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             type_name,
             reading: found.reading,
             contents,
-            exec: self.exec,
+            depth: 0,
+            lanes: self.frame.lane_gate(),
             rare: rare.kept(),
         }
     }
@@ -230,12 +266,17 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let contents = if let (Some(legacy), Some(bits), Some(expression)) =
             (within.legacy, bit_size, expression)
         {
-            let byte_elements = is_vector_of_bytes(types, ty);
-            let object = ObjectShape {
-                bits,
-                byte_elements,
+            let object = self.shape_of(planned, (ty, bits), types, legacy)?;
+            let truth = match is_truth_value(types, ty) {
+                true => {
+                    legacy.truth_meaning(&expression, self.frame.call_frame().code_address())?
+                }
+                false => None,
             };
-            let meanings = legacy.planned_meaning(&expression, object, planned)?;
+            let meanings = match truth {
+                Some(meanings) => meanings,
+                None => legacy.planned_meaning(&expression, object, planned)?,
+            };
             self.fetch_meant(meanings, object, within, found)?
         } else {
             let attribute = match (within.legacy, expression) {
@@ -257,6 +298,28 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         };
         self.follow_pointers(&contents, ty, within, types, &mut found.lane_types);
         Ok(contents)
+    }
+
+    /// What is known of an object whose location is not meant by the letter.
+    fn shape_of(
+        &self,
+        planned: &PlannedVariable<'a>,
+        (ty, bits): (TypeId, u64),
+        types: &TypeTable,
+        legacy: &LegacyReader<'p, 'a>,
+    ) -> Result<ObjectShape> {
+        let address = self.frame.lookup_address();
+        let is_class = is_class(types, ty);
+        Ok(ObjectShape {
+            bits,
+            byte_elements: is_vector_of_bytes(types, ty),
+            slot_pointer: legacy.slot_pointer(
+                &planned.variable,
+                self.function,
+                is_class,
+                address,
+            )?,
+        })
     }
 
     /// What the list at an offset of the section of a unit says here. A list that has been searched is not searched again.

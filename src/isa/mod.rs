@@ -101,6 +101,11 @@ impl Mnemonic {
         let stem = name.strip_suffix("_e32").or(name.strip_suffix("_e64"));
         stem.unwrap_or(name)
     }
+
+    /// Returns true for instructions of the scalar ALU and of program control, `s_…`.
+    pub(crate) fn is_scalar(self) -> bool {
+        self.prefix.is_empty() && self.stem().starts_with("s_")
+    }
 }
 
 impl fmt::Display for Mnemonic {

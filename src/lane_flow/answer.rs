@@ -2,6 +2,20 @@
 
 use super::Reason;
 
+/// What is known of where a lane waits.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Waiting {
+    /// An address between the last instruction that acted on the lane and the next one that will.
+    pub pc: u64,
+    /// The instruction that switched the lane off; None if it cannot be told which of several did.
+    pub left: Option<u64>,
+    /// The first instruction that executes with the lane on again; None if the wave ends before.
+    pub resumes: Option<u64>,
+    /// The next instruction that acts on the lane, which may be switched on and off before; None if it is not known.
+    pub arrival: Option<u64>,
+}
+
 /// Where a lane is, in a frame.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +30,34 @@ pub enum LaneState {
         left: Option<u64>,
         /// The first instruction that executes with the lane on again; nothing if the wave ends before.
         resumes: Option<u64>,
+        /// The next instruction that acts on the lane, which may be switched on and off before; None if it is not known.
+        arrival: Option<u64>,
     },
     /// Not active on entry to the function: if anywhere, it is in a frame further out.
     Elsewhere,
     /// It cannot be told.
     Unknown(Reason),
+}
+
+impl LaneState {
+    /// Returns what is known of a lane that waits.
+    #[must_use]
+    pub const fn waiting(self) -> Option<Waiting> {
+        match self {
+            LaneState::Waiting {
+                pc,
+                left,
+                resumes,
+                arrival,
+            } => Some(Waiting {
+                pc,
+                left,
+                resumes,
+                arrival,
+            }),
+            LaneState::Active | LaneState::Elsewhere | LaneState::Unknown(_) => None,
+        }
+    }
 }
 
 /// The lanes of one frame.

@@ -4,7 +4,7 @@ use super::Reason;
 use super::answer::LaneState;
 use super::contents::{Frame, read};
 use super::place::DwordPlace;
-use super::tree::Asker;
+use super::tree::{Asker, Found};
 use super::walk::Answer;
 use crate::arch::WaveSize;
 
@@ -24,12 +24,28 @@ impl Asker for Answers<'_, '_> {
         read(self.contents, place, self.wave_size)
     }
 
-    fn answer(&mut self, lanes: u32, answer: Answer) {
+    fn answer(&mut self, lanes: u32, answer: Found) {
+        let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
+        let answer = match answer {
+            Found::GoOn(answer) => answer,
+            // It is asked of lanes that wait.
+            Found::Arrive(found) => {
+                for (n, lane) in (0_u32..64).zip(self.lanes.iter_mut()) {
+                    if mask.checked_shr(n).unwrap_or(0) & 1 != 0
+                        && let LaneState::Waiting { arrival, .. } = lane
+                    {
+                        *arrival = found;
+                    }
+                }
+                return;
+            }
+        };
         let state = match answer {
             Answer::Resumes(pc) => LaneState::Waiting {
                 pc,
                 left: None,
                 resumes: Some(pc),
+                arrival: None,
             },
             Answer::Leaves => LaneState::Elsewhere,
             // It may as well be a lane that did not enter the function.
@@ -39,11 +55,11 @@ impl Asker for Answers<'_, '_> {
                 pc,
                 left: None,
                 resumes: None,
+                arrival: None,
             },
             Answer::Ends(None) => LaneState::Unknown(Reason::SeveralEnds),
             Answer::Unknown(reason) => LaneState::Unknown(reason),
         };
-        let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
         set(self.lanes, mask, state);
     }
 }

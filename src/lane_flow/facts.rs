@@ -26,8 +26,8 @@ pub(super) struct Facts {
     flow: Dataflow,
     /// Whether EXEC is unchanged from before an instruction until the function returns, apart from whole-wave sections.
     is_whole: Vec<bool>,
-    /// Whether EXEC says before an instruction which lanes are active.
-    is_plain: Vec<bool>,
+    /// What EXEC says before each instruction.
+    exec: Vec<Exec>,
     /// For each half of the wave.
     liveness: [Liveness; 2],
     /// Likewise.
@@ -46,8 +46,8 @@ pub(super) struct Marks {
     pub(super) writes_all: BTreeSet<usize>,
     /// Those that change which lanes are active.
     changes_exec: BTreeSet<usize>,
-    /// Those before which EXEC says which lanes are active.
-    is_plain: Vec<bool>,
+    /// What EXEC says before each.
+    exec: Vec<Exec>,
 }
 
 impl Facts {
@@ -96,7 +96,7 @@ impl Facts {
         let facts = Facts {
             flow,
             is_whole,
-            is_plain: marks.is_plain,
+            exec: marks.exec,
             liveness,
             idle,
         };
@@ -116,9 +116,9 @@ impl Facts {
         self.flow.since(index)
     }
 
-    /// Whether EXEC says before an instruction which lanes are active.
-    pub(super) fn is_plain(&self, index: usize) -> bool {
-        self.is_plain.get(index).copied().unwrap_or(false)
+    /// Returns what EXEC says before an instruction.
+    pub(super) fn exec(&self, index: usize) -> Exec {
+        self.exec.get(index).copied().unwrap_or(Exec::Unknown)
     }
 
     /// Whether EXEC, where it has the lanes that are active, is given back at the return as it is before an
@@ -155,7 +155,7 @@ impl Facts {
 fn mark(context: &Context<'_>, flow: &Dataflow) -> Marks {
     let code = context.code;
     let mut marks = Marks {
-        is_plain: vec![false; code.instructions.len()],
+        exec: vec![Exec::Unknown; code.instructions.len()],
         ..Marks::default()
     };
     for first in flow.starts() {
@@ -176,8 +176,8 @@ fn mark(context: &Context<'_>, flow: &Dataflow) -> Marks {
                         marks.stores.insert(index, slot);
                     }
                 }
-                if let Some(plain) = marks.is_plain.get_mut(index) {
-                    *plain = state.exec == Exec::Active;
+                if let Some(exec) = marks.exec.get_mut(index) {
+                    *exec = state.exec;
                 }
                 if let Exec::Section(section) = state.exec
                     && section.lanes == SectionLanes::All

@@ -4,17 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use super::arrival::arrival;
 use super::bill::{Bill, Cells, Cost, Item, Kept, Left, cell_of};
 use super::changed::Predecessors;
 use super::code::Code;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
-use super::gap;
+use super::gap::{self, Ahead};
 use super::liveness::Dword;
 use super::no_mask;
 use super::place::{DwordPlace, Slot};
-use super::plan::{LanePlan, PlacePlan};
-use super::possible::{self, OffLane, Right};
 use super::state::{Exec, State};
 use super::step::{Context, Follow};
 use super::switches::{Contexts, MOST_KNOWN, NEVER, Switches};
@@ -43,7 +42,7 @@ type PerHalf<T> = BTreeMap<(usize, u8), T>;
 pub(super) type Bits = Vec<(DwordPlace, bool)>;
 
 /// Some addresses; nothing if they cannot be told.
-type Addresses = Option<BTreeSet<u64>>;
+pub(super) type Addresses = Option<BTreeSet<u64>>;
 
 /// What is known of a function.
 #[derive(Debug)]
@@ -60,6 +59,10 @@ pub(super) struct FunctionFlow {
     stops: Mutex<BTreeMap<usize, Arc<AtStop>>>,
     /// For each place where a wave stopped and half of the wave.
     plans: Mutex<PerHalf<Tree>>,
+    /// The same of what acts on the lanes next.
+    arrivals: Mutex<PerHalf<Tree>>,
+    /// For each place where lanes go on and half of the wave, what follows.
+    following: Mutex<PerHalf<Arc<Ahead>>>,
     /// For each place where a wave stopped, what registers have when the function returns.
     returns: Cells<usize, Option<Arc<Returned>>>,
     /// For each half of the wave, what switches its lanes off; nothing if it would take too long.
@@ -67,7 +70,7 @@ pub(super) struct FunctionFlow {
     /// The same of lanes that did not enter the function.
     never: [OnceLock<Kept<Option<Switches>>>; 2],
     /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
-    ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
+    pub(super) ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
     /// The instructions that control comes from.
     predecessors: OnceLock<Predecessors>,
     /// The same for each place where a wave stopped.
@@ -118,6 +121,8 @@ impl FunctionFlow {
             addressing,
             facts: None,
             plans: Mutex::default(),
+            arrivals: Mutex::default(),
+            following: Mutex::default(),
             returns: Mutex::default(),
             switches: Default::default(),
             never: Default::default(),
@@ -200,7 +205,13 @@ impl FunctionFlow {
 
     /// Whether EXEC says before an instruction which lanes are active.
     pub(super) fn is_plain(&self, index: usize) -> bool {
-        (self.facts.as_ref()).is_some_and(|facts| facts.is_plain(index))
+        self.exec_at(index) == Exec::Active
+    }
+
+    /// Returns what EXEC says before an instruction.
+    pub(super) fn exec_at(&self, index: usize) -> Exec {
+        let facts = self.facts.as_ref();
+        facts.map_or(Exec::Unknown, |facts| facts.exec(index))
     }
 
     /// How many instructions may be gone through for the plan of every place.
@@ -228,21 +239,49 @@ impl FunctionFlow {
         answer
     }
 
-    /// What a lane of a half executes that goes on at an instruction, up to the first that may act on it.
+    /// As [`walk_from`](Self::walk_from), up to the next instruction that acts on the lanes; None if it is not known.
+    ///
+    /// # Errors
+    /// A place whose bit decides where they go.
+    pub(super) fn arrival_from(
+        &self,
+        callees: &Callees<'_>,
+        (index, half): (usize, u8),
+        decisions: &Decisions,
+        left: &mut usize,
+    ) -> Result<Option<u64>, Undecided> {
+        let stop = self.at_stop(callees, index);
+        let contexts = self.contexts(callees, half, &stop.rows);
+        let before = self.steps().min(*left);
+        let mut own = Left::of(before);
+        let found = arrival(&contexts, index, stop.state.clone(), decisions, &mut own);
+        *left = left.saturating_sub(before.saturating_sub(own.instructions()));
+        found
+    }
+
+    /// Returns what a lane of a half executes that goes on at an instruction, up to the first that may act on it.
     pub(super) fn until_acting(
         &self,
         callees: &Callees<'_>,
         (index, half): (usize, u8),
-    ) -> Vec<u64> {
+    ) -> Arc<Ahead> {
         /// Hardly any instruction is so far after the last target of a branch; finding its state would take long.
         const FAR: usize = 1 << 16;
-        if self.since(index) > FAR {
-            let address = self.code.instructions.get(index).map(|one| one.address);
-            return address.into_iter().collect();
-        }
-        let stop = self.at_stop(callees, index);
-        let context = self.context(callees, Follow::ActiveLane(half), &stop.rows);
-        gap::until_acting(&context, index, stop.state.clone())
+        let find = || {
+            if self.since(index) > FAR {
+                let address = self.code.instructions.get(index).map(|one| one.address);
+                return Arc::new(Ahead {
+                    places: address.into_iter().collect(),
+                    arrival: None,
+                });
+            }
+            // It is asked for once, and what is known there would be kept for ever.
+            let stop = self.find_at_stop(callees, index);
+            let context = self.context(callees, Follow::ActiveLane(half), &stop.rows);
+            Arc::new(gap::until_acting(&context, index, stop.state))
+        };
+        let mut following = lock(&self.following);
+        Arc::clone(following.entry((index, half)).or_insert_with(find))
     }
 
     /// The instruction that switched a lane off, and those around it that act on no lane.
@@ -284,7 +323,8 @@ impl FunctionFlow {
         self.at_stop(callees, index).state.exec
     }
 
-    /// Answers for lanes of one half of the wave that are not active before an instruction.
+    /// Answers for lanes of one half of the wave that are not active before an instruction: where they go on, or what acts on
+    /// them next.
     ///
     /// # Errors
     /// If it cannot be paid for.
@@ -292,15 +332,18 @@ impl FunctionFlow {
         &self,
         callees: &Callees<'_>,
         (index, half): (usize, u8),
-        lanes: u32,
+        (lanes, is_of_arrival): (u32, bool),
         (asker, bill): (&mut impl Asker, &Bill<'_>),
     ) -> Result<()> {
-        let mut plans = lock(&self.plans);
+        let mut plans = match is_of_arrival {
+            true => lock(&self.arrivals),
+            false => lock(&self.plans),
+        };
         let plan = (plans.entry((index, half))).or_insert_with(|| Tree::new(self.steps()));
         let stop = self.at_stop(callees, index);
-        let context = self.context(callees, Follow::Lane(half), &stop.rows);
         let source = Source {
-            context: &context,
+            contexts: &self.contexts(callees, half, &stop.rows),
+            is_of_arrival,
             start: index,
             state: &stop.state,
         };
@@ -375,7 +418,7 @@ impl FunctionFlow {
     }
 
     /// Of the lanes of a half, those that entered the function or those that did not, what switches them off at each place.
-    fn all_switches(
+    pub(super) fn all_switches(
         &self,
         callees: &Callees<'_>,
         (half, entered): (u8, bool),
@@ -446,7 +489,7 @@ impl FunctionFlow {
     }
 
     /// Rows of scratch in terms of the entry.
-    fn rows_at_entry(&self) -> Option<Vec<Option<Slot>>> {
+    pub(super) fn rows_at_entry(&self) -> Option<Vec<Option<Slot>>> {
         let rows = (self.facts.as_ref()?.dwords().iter()).map(|dword| match dword {
             Dword::Register(_) => None,
             Dword::Row(slot) => Some(*slot),
@@ -454,7 +497,7 @@ impl FunctionFlow {
         Some(rows.collect())
     }
 
-    fn contexts<'c>(
+    pub(super) fn contexts<'c>(
         &'c self,
         callees: &'c Callees<'c>,
         half: u8,
@@ -468,7 +511,7 @@ impl FunctionFlow {
 
     /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
     /// the order of places.
-    fn bits_at_stop(
+    pub(super) fn bits_at_stop(
         &self,
         callees: &Callees<'_>,
         index: usize,
@@ -491,82 +534,6 @@ impl FunctionFlow {
         bits
     }
 
-    /// The lanes that may be off before an instruction, by what switched them off.
-    ///
-    /// * `plan`: what is known there.
-    ///
-    /// # Errors
-    /// If it cannot be paid for.
-    pub(super) fn possible(
-        &self,
-        callees: &Callees<'_>,
-        (index, plan): (usize, &PlacePlan),
-        bill: &Bill<'_>,
-    ) -> Result<Option<Vec<OffLane>>> {
-        let Some(rows) = self.rows_at_entry() else {
-            return Ok(None);
-        };
-        let before = self.predecessors();
-        let mut found = Vec::new();
-        for (half, plan) in (0..self.halves()).zip(&plan.halves) {
-            let contexts = self.contexts(callees, half, &rows);
-            let Some(switches) = self.all_switches(callees, (half, true), bill)? else {
-                return Ok(None);
-            };
-            let never = self.all_switches(callees, (half, false), bill)?;
-            let mut most = Left::of(MOST_KNOWN);
-            let mut known = lock(&self.ahead);
-            let mut ahead = |resumes: u64| {
-                let find = || {
-                    let index = self.code.index_of(resumes)?;
-                    let states = switches.before(&contexts, index, &mut Left::of(MOST_KNOWN))?;
-                    let on = states.into_iter().find(|(switch, _)| switch.is_none())?;
-                    possible::ahead(&contexts, index, on.1)
-                };
-                known.entry((resumes, half)).or_insert_with(find).clone()
-            };
-            let Some(lanes) = switches.before(&contexts, index, &mut most) else {
-                return Ok(None);
-            };
-            let never = never.and_then(|one| one.before(&contexts, index, &mut most));
-            for (switch, state) in lanes.into_iter().chain(never.into_iter().flatten()) {
-                let Some(switch) = switch else { continue };
-                let known = self.bits_at_stop(callees, index, &state);
-                let entered = switch != NEVER;
-                let left = self.code.instructions.get(switch).map(|one| one.address);
-                let behind = match left {
-                    Some(_) => possible::behind(&self.code, before, switch),
-                    None => BTreeSet::new(),
-                };
-                let ways = possible::ways(plan, &known, |way| match way {
-                    LanePlan::Resumes { pc: resumes, .. } => match ahead(*resumes) {
-                        Some(places) if entered => Right::Waits {
-                            resumes: *resumes,
-                            places: places.union(&behind).copied().collect(),
-                        },
-                        places => Right::Open(places),
-                    },
-                    LanePlan::Ends { pc: end, .. } => {
-                        let places = behind.iter().copied().chain([*end]).collect();
-                        if entered {
-                            Right::Ended { places }
-                        } else {
-                            Right::Open(Some(places))
-                        }
-                    }
-                    LanePlan::Elsewhere if !entered => Right::Elsewhere,
-                    LanePlan::Elsewhere | LanePlan::Ask { .. } => {
-                        Right::Open(Some(BTreeSet::new()))
-                    }
-                });
-                bill.pay(behind.len().saturating_add(known.len()))?;
-                found.extend(ways.map(|ways| OffLane { half, left, ways }));
-            }
-            bill.pay(MOST_KNOWN.saturating_sub(most.instructions()))?;
-        }
-        Ok(Some(found))
-    }
-
     /// Whether every way to an instruction puts something into a scalar register that is no mask.
     pub(super) fn holds_no_mask(
         &self,
@@ -577,7 +544,7 @@ impl FunctionFlow {
         no_mask::holds_no_mask(&self.code, callees, before, at)
     }
 
-    fn predecessors(&self) -> &Predecessors {
+    pub(super) fn predecessors(&self) -> &Predecessors {
         (self.predecessors).get_or_init(|| Predecessors::of(&self.code))
     }
 }

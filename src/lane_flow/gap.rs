@@ -6,61 +6,91 @@
     reason = "whatever is not known to be control may act on lanes"
 )]
 
+use smallvec::SmallVec;
+
 use super::code::{Code, Edge};
 use super::state::{Exec, State};
 use super::step::{Context, Outcome};
 use super::value::Decisions;
-use crate::isa::{Condition, Effect, MachineRegister};
+use crate::isa::{Condition, Effect, Instruction, MachineRegister, Mnemonic};
 
 /// How many places are looked at. What is further away is not of the same line.
 const MOST: usize = 64;
 
-/// What a lane executes that goes on at an instruction, up to the first that may act on it.
+/// Holds what a lane executes from an instruction on, up to the first that may act on it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ahead {
+    /// The addresses, in order.
+    pub(super) places: Vec<u64>,
+    /// The last of them, if it acts on the lane.
+    pub(super) arrival: Option<u64>,
+}
+
+/// Returns what a lane executes that goes on at an instruction.
 ///
 /// * `context`: of a lane that executes.
-pub(super) fn until_acting(context: &Context<'_>, mut index: usize, mut state: State) -> Vec<u64> {
+pub(super) fn until_acting(context: &Context<'_>, mut index: usize, mut state: State) -> Ahead {
     let code = context.code;
-    let mut passed = Vec::new();
-    while passed.len() < MOST
+    let mut ahead = Ahead::default();
+    while ahead.places.len() < MOST
         && let Some(instruction) = code.instructions.get(index)
     {
-        passed.push(instruction.address);
-        let is_idle = state.exec != Exec::Active || is_control(&instruction.effect);
+        ahead.places.push(instruction.address);
+        if acts(&state, instruction) {
+            ahead.arrival = Some(instruction.address);
+            break;
+        }
+        let before = state.exec;
         let outcome = context.step(&mut state, index, &Decisions::closed());
         let stays = matches!(outcome, Ok(Outcome::Same | Outcome::On));
-        let mut next = code.edges(index).filter_map(|edge| match edge {
+        let next = code.edges(index).filter_map(|edge| match edge {
             Edge::To(to) => Some(to),
             Edge::Leaves | Edge::Ends | Edge::Lost => None,
         });
-        let (first, other) = (next.next(), next.next());
-        let next = match instruction.effect {
-            // A lane executes.
-            Effect::Branch {
-                condition: Some(Condition::ExecZero),
-                ..
-            } => index.checked_add(1),
-            Effect::Branch {
-                condition: Some(Condition::ExecNotZero),
-                ..
-            } => first,
-            _ => first.filter(|_| other.is_none()),
-        };
-        match next {
-            Some(next) if stays && is_idle => index = next,
-            Some(_) | None => break,
+        let mut next: SmallVec<[usize; 2]> = next.collect();
+        next.retain(|to| is_taken_by_active(before, instruction, index, *to));
+        match next.as_slice() {
+            [next] if stays => index = *next,
+            _ => break,
         }
     }
-    passed
+    ahead
+}
+
+/// Returns true if an instruction acts on a lane that is on before it.
+pub(super) fn acts(state: &State, instruction: &Instruction) -> bool {
+    state.exec == Exec::Active && !is_control(instruction)
+}
+
+/// Returns true if the wave may go from an instruction to another one while a lane is on: EXEC is not zero then.
+///
+/// * `exec`: before the instruction.
+pub(super) fn is_taken_by_active(
+    exec: Exec,
+    instruction: &Instruction,
+    index: usize,
+    to: usize,
+) -> bool {
+    let is_next = index.checked_add(1) == Some(to);
+    match instruction.effect {
+        Effect::Branch { condition, target } if exec == Exec::Active => match condition {
+            Some(Condition::ExecZero) => is_next,
+            // A branch to the next instruction goes there either way.
+            Some(Condition::ExecNotZero) => !is_next || target == instruction.end(),
+            _ => true,
+        },
+        _ => true,
+    }
 }
 
 /// The instruction that switched a lane off, those that follow it up to a branch, and those before it, as far as none of
-/// them acts on a lane or writes EXEC.
+/// them acts on a lane or writes EXEC. Nothing is before a comparison that switched it off.
 pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
     let address = |index: usize| code.instructions.get(index).map(|one| one.address);
     let is_idle = |index: usize| {
         code.instructions.get(index).is_some_and(|one| {
             let mut masks = [MachineRegister::ExecLo, MachineRegister::ExecHi].into_iter();
-            is_control(&one.effect) && !masks.any(|mask| one.writes.contains(mask))
+            is_control(one) && !masks.any(|mask| one.writes.contains(mask))
         })
     };
     let mut places: Vec<u64> = address(index).into_iter().collect();
@@ -73,7 +103,10 @@ pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
             break;
         }
     }
-    for before in (0..index).rev().take(MOST) {
+    // A comparison that writes EXEC acted on the lane; what is before it is over.
+    let is_control = code.instructions.get(index).is_some_and(is_control);
+    let before = if is_control { 0..index } else { 0..0 };
+    for before in before.rev().take(MOST) {
         let after = before.saturating_add(1);
         if code.is_leader(after) || !is_idle(before) {
             break;
@@ -83,11 +116,13 @@ pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
     places
 }
 
-/// Whether an instruction surely acts on no lane: scalar ones, branches, waits, and moves between scalar registers and
+/// Returns true if an instruction surely acts on no lane: scalar ones, branches, waits, and moves between scalar registers and
 /// lanes of vector registers.
-pub(super) const fn is_control(effect: &Effect) -> bool {
+pub(super) fn is_control(instruction: &Instruction) -> bool {
+    // Comparisons that set SCC, for example. Other waves see that this one is at a barrier.
+    let is_other = |name: Mnemonic| name.is_scalar() && !name.to_string().starts_with("s_barrier");
     matches!(
-        effect,
+        instruction.effect,
         Effect::Scalar { .. }
             | Effect::SaveExec { .. }
             | Effect::WriteExec { .. }
@@ -99,5 +134,7 @@ pub(super) const fn is_control(effect: &Effect) -> bool {
             | Effect::Branch { .. }
             | Effect::Clause { .. }
             | Effect::Wait
-    )
+            // Compilers fill hazards with it; larger numbers mark a place of the source.
+            | Effect::Nop { cycles: 0..16 }
+    ) || instruction.effect == Effect::Other && instruction.mnemonic.is_some_and(is_other)
 }

@@ -91,7 +91,8 @@ impl<'h> History<'h> {
         (self.wants)(self.lane, found).then(|| self.told(decisions))
     }
 
-    fn told(&self, decisions: &Decisions) -> Told {
+    /// Returns what switched lanes with some bits off.
+    pub(super) fn told(&self, decisions: &Decisions) -> Told {
         let switches = self.switches.iter();
         let switches: Vec<_> = switches
             .filter(|one| decisions.agree_with(&one.bits))

@@ -78,6 +78,7 @@
 
 mod answer;
 mod answers;
+mod arrival;
 mod bill;
 mod changed;
 mod code;
@@ -85,6 +86,7 @@ mod contents;
 mod dataflow;
 mod exec;
 mod facts;
+mod following;
 mod function;
 mod gap;
 mod history;
@@ -103,19 +105,21 @@ mod switches;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod uniform;
 mod value;
 mod vector;
 mod walk;
 
 use core::fmt;
 
-pub use answer::{FrameLanes, LaneState, StopLanes};
+pub use answer::{FrameLanes, LaneState, StopLanes, Waiting};
 pub(crate) use bill::Bill;
 pub use changed::Changed;
 pub use place::{DwordPlace, Slot};
 pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub(crate) use possible::{OffLane, Right};
 pub use stop::{Function, LaneFlow};
+pub(crate) use uniform::Uniformity;
 
 /// Why it cannot be told where a lane is.
 #[non_exhaustive]

@@ -5,15 +5,17 @@
 //! the tree after them asks for have the same tree.
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Reason;
+use super::answer::Waiting;
 use super::bill::Bill;
 use super::function::FunctionFlow;
 use super::history::{History, Told, WantsLeft};
 use super::place::DwordPlace;
 use super::state::{Exec, SectionLanes};
-use super::value::Decisions;
+use super::value::{Decisions, Undecided};
 use super::walk::Answer;
 use crate::abi::Callees;
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
@@ -22,6 +24,10 @@ use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
 const MOST_QUESTIONS: usize = 48;
 /// How many questions may follow one another.
 const DEPTH: usize = 24;
+/// How many questions of one place may be for what acts on lanes next.
+const MOST_ARRIVALS: usize = 48;
+/// How many of those that may follow one another are left to others.
+const DEPTH_OF_ARRIVALS: usize = 8;
 
 /// Where a lane is that is off, by its bits.
 #[non_exhaustive]
@@ -33,6 +39,8 @@ pub enum LanePlan {
         pc: u64,
         /// The instruction that switched it off; nothing if that was not asked for, or cannot be told.
         left: Option<u64>,
+        /// The next instruction that acts on it; None if that was not asked for, or is not known.
+        arrival: Option<u64>,
     },
     /// It never executes again.
     Ends {
@@ -78,12 +86,22 @@ pub struct PlacePlan {
 pub type RangePlan = (Range<u64>, Result<Arc<PlacePlan>, Reason>);
 
 impl LanePlan {
-    /// Of a lane that waits its `pc`, `left` and `resumes`, as [`LaneState::Waiting`](super::LaneState::Waiting) has them.
+    /// Returns what is known of a lane that waits.
     #[must_use]
-    pub const fn waiting(&self) -> Option<(u64, Option<u64>, Option<u64>)> {
+    pub const fn waiting(&self) -> Option<Waiting> {
         match *self {
-            LanePlan::Resumes { pc, left } => Some((pc, left, Some(pc))),
-            LanePlan::Ends { pc, left } => Some((pc, left, None)),
+            LanePlan::Resumes { pc, left, arrival } => Some(Waiting {
+                pc,
+                left,
+                resumes: Some(pc),
+                arrival,
+            }),
+            LanePlan::Ends { pc, left } => Some(Waiting {
+                pc,
+                left,
+                resumes: None,
+                arrival: None,
+            }),
             LanePlan::Elsewhere | LanePlan::Ask { .. } => None,
         }
     }
@@ -91,9 +109,41 @@ impl LanePlan {
     /// The same place with what switched the lane off.
     fn with_left(self, left: Option<u64>) -> LanePlan {
         match self {
-            LanePlan::Resumes { pc, .. } => LanePlan::Resumes { pc, left },
+            LanePlan::Resumes { pc, arrival, .. } => LanePlan::Resumes { pc, left, arrival },
             LanePlan::Ends { pc, .. } => LanePlan::Ends { pc, left },
             LanePlan::Elsewhere | LanePlan::Ask { .. } => self,
+        }
+    }
+
+    /// Returns what is known of lanes that wait together but part before anything acts on them: see [`parting`].
+    fn parting(&self) -> BTreeSet<Waiting> {
+        let mut kinds = BTreeSet::new();
+        let mut work = vec![self];
+        while let Some(plan) = work.pop() {
+            if let LanePlan::Ask { then, .. } = plan {
+                work.extend(then.iter());
+            }
+            kinds.extend(plan.waiting());
+        }
+        parting(&kinds)
+    }
+
+    /// Forgets what acts next on some lanes. What then is the same needs no question.
+    fn without_arrivals(self, parting: &BTreeSet<Waiting>) -> LanePlan {
+        let is_one = self.waiting().is_some_and(|one| parting.contains(&one));
+        match self {
+            LanePlan::Resumes { pc, left, .. } if is_one => LanePlan::Resumes {
+                pc,
+                left,
+                arrival: None,
+            },
+            LanePlan::Ask { place, then } => {
+                let [clear, set] = *then;
+                let clear = clear.without_arrivals(parting);
+                let set = set.without_arrivals(parting);
+                both(place, Some(clear.clone()), Some(set)).unwrap_or(clear)
+            }
+            other => other,
         }
     }
 
@@ -202,7 +252,7 @@ impl FunctionFlow {
         };
         pay(left, 1)?;
         if let Some(Ok(plan)) = after
-            && self.leaves_alone(callees, index, plan)
+            && self.leaves_alone(index, plan)
         {
             for (plan, history) in plan.halves.iter().zip(&histories) {
                 if let Some(history) = history {
@@ -217,8 +267,25 @@ impl FunctionFlow {
         Ok(Arc::new(plan))
     }
 
-    fn active(&self, callees: &Callees<'_>, index: usize) -> Result<ActiveLanes, Reason> {
-        match self.exec(callees, index) {
+    /// Returns which lanes are active along the function, as far as it is known.
+    pub(super) fn active_lanes(&self) -> Vec<(Range<u64>, ActiveLanes)> {
+        let mut found: Vec<(Range<u64>, ActiveLanes)> = Vec::new();
+        for (index, instruction) in self.code().instructions.iter().enumerate() {
+            let Ok(active) = self.active(index) else {
+                continue;
+            };
+            match found.last_mut() {
+                Some((range, same)) if *same == active && range.end == instruction.address => {
+                    range.end = instruction.end();
+                }
+                Some(_) | None => found.push((instruction.address..instruction.end(), active)),
+            }
+        }
+        found
+    }
+
+    fn active(&self, index: usize) -> Result<ActiveLanes, Reason> {
+        match self.exec_at(index) {
             Exec::Active => Ok(ActiveLanes::Exec),
             Exec::Section(section) => match (section.saved, section.lanes) {
                 (Some(register), _) => Ok(ActiveLanes::Saved(register)),
@@ -236,7 +303,7 @@ impl FunctionFlow {
         histories: &[Option<History<'_>>],
         left: &mut usize,
     ) -> Result<PlacePlan, Reason> {
-        let active = self.active(callees, index)?;
+        let active = self.active(index)?;
         let mut halves = Vec::new();
         for half in 0..self.halves() {
             let history = histories.get(usize::from(half)).and_then(Option::as_ref);
@@ -248,9 +315,21 @@ impl FunctionFlow {
                 is_kernel,
                 history,
                 questions: &mut questions,
+                arrivals: MOST_ARRIVALS,
+                parting: BTreeSet::new(),
                 left: &mut *left,
             };
-            let plan = asker.ask(&Decisions::default(), DEPTH)?;
+            let mut plan = asker.ask(&Decisions::default(), DEPTH)?;
+            let parting = plan.as_ref().map_or_else(BTreeSet::new, LanePlan::parting);
+            if !parting.is_empty() {
+                // Those that were switched off elsewhere do not wait together.
+                asker.parting = parting.iter().map(|one| one.pc).collect();
+                let told = asker.ask(&Decisions::default(), DEPTH)?;
+                plan = told.map(|told| {
+                    let parting = told.parting();
+                    told.without_arrivals(&parting)
+                });
+            }
             // No lane is off here.
             halves.push(plan.unwrap_or(LanePlan::Elsewhere));
         }
@@ -258,7 +337,7 @@ impl FunctionFlow {
     }
 
     /// Whether what is known after an instruction is known before it too.
-    fn leaves_alone(&self, callees: &Callees<'_>, index: usize, plan: &PlacePlan) -> bool {
+    fn leaves_alone(&self, index: usize, plan: &PlacePlan) -> bool {
         let Some(instruction) = self.code().instructions.get(index) else {
             return false;
         };
@@ -268,7 +347,7 @@ impl FunctionFlow {
         if self.is_idle(index) {
             return true;
         }
-        if self.active(callees, index) != Ok(plan.active) {
+        if self.active(index) != Ok(plan.active) {
             return false;
         }
         let (writes_memory, is_plain) = match instruction.effect {
@@ -359,6 +438,10 @@ struct Asker<'f, 'c> {
     history: Option<&'f History<'f>>,
     /// How many questions may still be asked.
     questions: &'f mut usize,
+    /// How many may be asked for what acts on lanes.
+    arrivals: usize,
+    /// Where lanes go on that may part after that: what switched them off is told.
+    parting: BTreeSet<u64>,
     /// How many instructions may still be gone through.
     left: &'f mut usize,
 }
@@ -377,7 +460,7 @@ impl Asker<'_, '_> {
             .walk_from(self.callees, self.at, decisions, self.left);
         let place = match answer {
             Ok(Answer::Resumes(pc)) => {
-                return self.tell(LanePlan::Resumes { pc, left: None }, decisions, depth);
+                return self.arrive(pc, decisions, depth);
             }
             Ok(Answer::Leaves) => return Ok(Some(LanePlan::Elsewhere)),
             // It may as well be a lane that did not enter the function.
@@ -395,6 +478,52 @@ impl Asker<'_, '_> {
         Ok(both(place, clear?, set?))
     }
 
+    /// Finds what acts next on the lanes with some bits, which go on at an address; then what switched them off. Without the former
+    /// the plan is right as well.
+    fn arrive(
+        &mut self,
+        pc: u64,
+        decisions: &Decisions,
+        depth: usize,
+    ) -> Result<Option<LanePlan>, Reason> {
+        let at = |arrival| LanePlan::Resumes {
+            pc,
+            left: None,
+            arrival,
+        };
+        let Some(history) = self.history else {
+            return Ok(Some(at(None)));
+        };
+        let following = self.flow.index_of(pc).and_then(|index| {
+            let place = (index, self.at.1);
+            self.flow.until_acting(self.callees, place).arrival
+        });
+        if following.is_some() {
+            return self.tell(at(following), decisions, depth);
+        }
+        let found = (self.flow).arrival_from(self.callees, self.at, decisions, self.left);
+        match found {
+            Ok(arrival) => self.tell(at(arrival), decisions, depth),
+            Err(_) if self.arrivals == 0 || depth <= DEPTH_OF_ARRIVALS => {
+                self.tell(at(None), decisions, depth)
+            }
+            Err(Undecided(place)) => {
+                self.arrivals = self.arrivals.saturating_sub(1);
+                let depth = depth.saturating_sub(1);
+                let mut ask = |bit| {
+                    let decisions = decisions.with(place, Some(bit));
+                    pay(self.left, history.cost)?;
+                    if !history.is_possible(&decisions) {
+                        return Ok(None);
+                    }
+                    self.arrive(pc, &decisions, depth)
+                };
+                let (clear, set) = (ask(false)?, ask(true)?);
+                Ok(both(place, clear, set))
+            }
+        }
+    }
+
     /// What switched the lanes with some bits off, if that is to be told.
     fn tell(
         &mut self,
@@ -402,10 +531,16 @@ impl Asker<'_, '_> {
         decisions: &Decisions,
         depth: usize,
     ) -> Result<Option<LanePlan>, Reason> {
+        let waits_with_others = |pc: u64| self.parting.contains(&pc);
+        let is_wanted = found.waiting().is_some_and(|one| waits_with_others(one.pc));
         let told = match self.history {
             Some(history) => {
                 pay(self.left, history.cost)?;
-                history.tell(&found, decisions)
+                if is_wanted {
+                    Some(history.told(decisions))
+                } else {
+                    history.tell(&found, decisions)
+                }
             }
             None => None,
         };
@@ -429,6 +564,21 @@ impl Asker<'_, '_> {
         *self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
         depth.checked_sub(1).ok_or(Reason::Budget)
     }
+}
+
+/// Returns those of waiting lanes that wait together, switched off by the same instruction and to go on at the same one, but part
+/// before anything acts on them. The place of each is what they share.
+pub(super) fn parting(kinds: &BTreeSet<Waiting>) -> BTreeSet<Waiting> {
+    let parts = |one: &Waiting| {
+        let same = kinds.iter().filter(|other| {
+            // An unknown one may be the same.
+            let may_be_same = one.left.is_none() || other.left.is_none() || one.left == other.left;
+            may_be_same && one.resumes == other.resumes
+        });
+        let mut arrivals = same.map(|other| other.arrival);
+        arrivals.any(|arrival| arrival != one.arrival)
+    };
+    kinds.iter().copied().filter(|one| parts(one)).collect()
 }
 
 /// Counts steps. After those that are too many there are none any more.

@@ -7,14 +7,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bill::Left;
+use super::bill::{Bill, Left};
 use super::changed::Predecessors;
 use super::code::{Code, Edge};
-use super::gap::{around, is_control};
+use super::function::FunctionFlow;
+use super::gap::{acts, around, is_control};
 use super::place::DwordPlace;
-use super::plan::LanePlan;
-use super::state::{Exec, State};
-use super::switches::Contexts;
+use super::plan::{LanePlan, PlacePlan};
+use super::state::State;
+use super::switches::{Contexts, MOST_KNOWN, NEVER};
+use crate::abi::Callees;
+use crate::error::Result;
+use crate::sync::lock;
 
 /// How many ways of one kind of lane are told apart.
 const MOST_WAYS: usize = 64;
@@ -81,7 +85,7 @@ impl Right {
 ///
 /// * `known`: bits that the lanes have.
 /// * `right`: the right places of one that takes a way.
-pub(super) fn ways(
+fn ways_of(
     plan: &LanePlan,
     known: &[(DwordPlace, bool)],
     mut right: impl FnMut(&LanePlan) -> Right,
@@ -112,7 +116,7 @@ pub(super) fn ways(
 /// The addresses at which a lane can be before the first instruction that acts on it, from where it is on again.
 ///
 /// Nothing if that cannot be told.
-pub(super) fn ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTreeSet<u64>> {
+fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTreeSet<u64>> {
     let code = contexts.on.code;
     let mut places = BTreeSet::new();
     let mut known: BTreeMap<(usize, bool), State> = BTreeMap::new();
@@ -138,7 +142,7 @@ pub(super) fn ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Opti
         let instruction = code.instructions.get(index)?;
         if is_on {
             places.insert(instruction.address);
-            if state.exec == Exec::Active && !is_control(&instruction.effect) {
+            if acts(&state, instruction) {
                 continue;
             }
         }
@@ -163,19 +167,97 @@ pub(super) fn ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Opti
 
 /// The addresses at which a lane can be said to be that an instruction switched off: those before it, as far as nothing acts on
 /// lanes, the instruction, and those after it up to a branch.
-pub(super) fn behind(code: &Code, before: &Predecessors, index: usize) -> BTreeSet<u64> {
+fn behind_of(code: &Code, before: &Predecessors, index: usize) -> BTreeSet<u64> {
     let address = |index: usize| code.instructions.get(index).map(|one| one.address);
     let mut places: BTreeSet<u64> = around(code, index).into_iter().collect();
     let mut seen = BTreeSet::from([index]);
     let mut work = vec![index];
     while let Some(at) = work.pop() {
         for earlier in before.before(at) {
-            let effect = code.instructions.get(earlier).map(|one| one.effect);
-            if effect.is_some_and(|effect| is_control(&effect)) && seen.insert(earlier) {
+            let is_idle = code.instructions.get(earlier).is_some_and(is_control);
+            if is_idle && seen.insert(earlier) {
                 places.extend(address(earlier));
                 work.push(earlier);
             }
         }
     }
     places
+}
+
+impl FunctionFlow {
+    /// The lanes that may be off before an instruction, by what switched them off.
+    ///
+    /// * `plan`: what is known there.
+    ///
+    /// # Errors
+    /// If it cannot be paid for.
+    pub(super) fn possible(
+        &self,
+        callees: &Callees<'_>,
+        (index, plan): (usize, &PlacePlan),
+        bill: &Bill<'_>,
+    ) -> Result<Option<Vec<OffLane>>> {
+        let Some(rows) = self.rows_at_entry() else {
+            return Ok(None);
+        };
+        let before = self.predecessors();
+        let mut found = Vec::new();
+        for (half, plan) in (0..self.halves()).zip(&plan.halves) {
+            let contexts = self.contexts(callees, half, &rows);
+            let Some(switches) = self.all_switches(callees, (half, true), bill)? else {
+                return Ok(None);
+            };
+            let never = self.all_switches(callees, (half, false), bill)?;
+            let mut most = Left::of(MOST_KNOWN);
+            let mut known = lock(&self.ahead);
+            let mut ahead = |resumes: u64| {
+                let find = || {
+                    let index = self.code().index_of(resumes)?;
+                    let states = switches.before(&contexts, index, &mut Left::of(MOST_KNOWN))?;
+                    let on = states.into_iter().find(|(switch, _)| switch.is_none())?;
+                    find_ahead(&contexts, index, on.1)
+                };
+                known.entry((resumes, half)).or_insert_with(find).clone()
+            };
+            let Some(lanes) = switches.before(&contexts, index, &mut most) else {
+                return Ok(None);
+            };
+            let never = never.and_then(|one| one.before(&contexts, index, &mut most));
+            for (switch, state) in lanes.into_iter().chain(never.into_iter().flatten()) {
+                let Some(switch) = switch else { continue };
+                let known = self.bits_at_stop(callees, index, &state);
+                let entered = switch != NEVER;
+                let left = self.code().instructions.get(switch).map(|one| one.address);
+                let behind = match left {
+                    Some(_) => behind_of(self.code(), before, switch),
+                    None => BTreeSet::new(),
+                };
+                let ways = ways_of(plan, &known, |way| match way {
+                    LanePlan::Resumes { pc: resumes, .. } => match ahead(*resumes) {
+                        Some(places) if entered => Right::Waits {
+                            resumes: *resumes,
+                            places: places.union(&behind).copied().collect(),
+                        },
+                        places => Right::Open(places),
+                    },
+                    LanePlan::Ends { pc: end, .. } => {
+                        let places = behind.iter().copied().chain([*end]).collect();
+                        if entered {
+                            Right::Ended { places }
+                        } else {
+                            Right::Open(Some(places))
+                        }
+                    }
+                    LanePlan::Elsewhere if !entered => Right::Elsewhere,
+                    LanePlan::Elsewhere | LanePlan::Ask { .. } => {
+                        Right::Open(Some(BTreeSet::new()))
+                    }
+                });
+                bill.pay(behind.len().saturating_add(known.len()))?;
+                found.extend(ways.map(|ways| OffLane { half, left, ways }));
+            }
+            bill.pay(MOST_KNOWN.saturating_sub(most.instructions()))?;
+        }
+        Ok(Some(found))
+    }
 }

@@ -9,10 +9,11 @@ use super::answers::{Answers, set};
 use super::bill::{Bill, Cost, Item, Kept};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
+use super::following::forget_where_lanes_part;
 use super::function::FunctionFlow;
 use super::history::WantsLeft;
 use super::place::DwordPlace;
-use super::plan::{LanePlan, PlacePlan, RangePlan};
+use super::plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 use super::possible::OffLane;
 use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
@@ -84,10 +85,10 @@ struct WaveLanes {
 
 /// A place in a function.
 #[derive(Debug)]
-struct At {
-    flow: Arc<FunctionFlow>,
-    index: usize,
-    is_kernel: bool,
+pub(super) struct At {
+    pub(super) flow: Arc<FunctionFlow>,
+    pub(super) index: usize,
+    pub(super) is_kernel: bool,
 }
 
 /// The functions of a code object. What is found out about one is kept for all waves that stop in it.
@@ -96,7 +97,7 @@ pub struct LaneFlow<'a> {
     processor: &'static Processor,
     wave_size: WaveSize,
     decoder: Option<Decoder>,
-    callees: Callees<'a>,
+    pub(super) callees: Callees<'a>,
     functions: BTreeMap<u64, Entry<'a>>,
     /// The object's, which holds what is kept of them.
     meter: Arc<Meter>,
@@ -267,6 +268,14 @@ impl<'a> LaneFlow<'a> {
         self.plan_within(function, meter, Some(wants_left))
     }
 
+    /// Returns which lanes are active along a function for which [`plan`](LaneFlow::plan) was asked, as far as it is known: also
+    /// where nothing is known of the others.
+    #[must_use]
+    pub fn active_lanes(&self, function: u64) -> Vec<(core::ops::Range<u64>, ActiveLanes)> {
+        let at = self.find_known(function);
+        at.map_or(Vec::new(), |at| at.flow.active_lanes())
+    }
+
     fn plan_within(
         &self,
         function: u64,
@@ -301,22 +310,6 @@ impl<'a> LaneFlow<'a> {
         // What was found before there was nothing left is right.
         let _ = bill.pay(used);
         Ok(Some(plans))
-    }
-
-    /// Places that are right for a waiting lane, those first that a reader rather expects: what it executes next, up
-    /// to the first instruction that may act on it, then what switched it off.
-    ///
-    /// * `waiting`: its `pc`, `left` and `resumes`, as [`LaneState::Waiting`] has them.
-    #[must_use]
-    pub fn gap(&self, lane: u8, (pc, left, resumes): (u64, Option<u64>, Option<u64>)) -> Vec<u64> {
-        let half = u8::from(lane >= 32);
-        let ahead = resumes.and_then(|resumes| self.find_known(resumes));
-        let mut gap = ahead.map_or(vec![pc], |at| {
-            at.flow.until_acting(&self.callees, (at.index, half))
-        });
-        let off = left.and_then(|left| self.find_known(left));
-        gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
-        gap
     }
 
     /// The registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on
@@ -413,7 +406,7 @@ impl<'a> LaneFlow<'a> {
     ///
     /// # Errors
     /// If it cannot be paid for.
-    fn find(
+    pub(super) fn find(
         &self,
         pc: u64,
         is_caller: bool,
@@ -437,7 +430,7 @@ impl<'a> LaneFlow<'a> {
     }
 
     /// The same in a function that was looked at before.
-    fn find_known(&self, pc: u64) -> Option<At> {
+    pub(super) fn find_known(&self, pc: u64) -> Option<At> {
         let entry = self.entry(pc)?;
         let kept = lock(&entry.flow);
         let flow = kept.as_ref()?.found.clone()?;
@@ -483,11 +476,13 @@ impl<'a> LaneFlow<'a> {
                 is_dispatch_known: wave.is_dispatch_known,
                 wave_size: self.wave_size,
             };
-            let answers = (&mut answers, bill);
-            at.flow
-                .ask(&self.callees, (at.index, half), part, answers)?;
+            let place = (at.index, half);
+            (at.flow).ask(&self.callees, place, (part, false), (&mut answers, bill))?;
+            let open = self.find_following(at, half, answers.lanes);
+            (at.flow).ask(&self.callees, place, (open, true), (&mut answers, bill))?;
             self.find_left(contents, at, (half, bill), lanes)?;
         }
+        forget_where_lanes_part(lanes);
         Ok(())
     }
 

@@ -61,6 +61,7 @@ fn waiting(left: u64, pc: u64) -> LaneState {
         pc,
         left: Some(left),
         resumes: Some(pc),
+        arrival: Some(pc),
     }
 }
 
@@ -96,6 +97,7 @@ fn lanes_of_the_other_branch_go_on_at_it_or_at_the_join() {
         pc: 0x101c,
         left: None,
         resumes: None,
+        arrival: None,
     };
     assert_eq!(found.lane(4), (0, ended));
 }

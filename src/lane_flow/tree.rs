@@ -2,10 +2,11 @@
 //! ask for them.
 
 use super::Reason;
+use super::arrival::arrival;
 use super::bill::{Bill, Left};
 use super::place::DwordPlace;
 use super::state::State;
-use super::step::Context;
+use super::switches::Contexts;
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, walk};
 use crate::error::Result;
@@ -13,12 +14,21 @@ use crate::error::Result;
 /// How many bits a lane's place may depend on.
 const DEPTH: usize = 64;
 
+/// What is found out about lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Where they go on.
+    GoOn(Answer),
+    /// The next instruction that acts on them; None if it is not known.
+    Arrive(Option<u64>),
+}
+
 /// A question, or an answer. What no lane has asked for yet has not been looked for.
 #[derive(Debug)]
 enum Node {
     Open,
     Answer {
-        answer: Answer,
+        answer: Found,
         /// Over how many instructions it took to go for it.
         cost: usize,
     },
@@ -42,7 +52,10 @@ pub(super) struct Tree {
 /// Where to find what the tree does not have yet.
 #[derive(Debug)]
 pub(super) struct Source<'c, 'x> {
-    pub(super) context: &'c Context<'x>,
+    /// Of lanes that are on, and of those that are off.
+    pub(super) contexts: &'c Contexts<'x>,
+    /// Whether it is asked what acts on the lanes, not where they go on.
+    pub(super) is_of_arrival: bool,
     /// The instruction that is next at the stop.
     pub(super) start: usize,
     pub(super) state: &'c State,
@@ -54,7 +67,7 @@ pub(super) trait Asker {
     fn read(&mut self, place: DwordPlace) -> Option<u32>;
 
     /// The answer for some lanes, a bit each.
-    fn answer(&mut self, lanes: u32, answer: Answer);
+    fn answer(&mut self, lanes: u32, answer: Found);
 }
 
 impl Tree {
@@ -121,25 +134,25 @@ impl Tree {
 
 fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, left: &mut Left) -> Node {
     let before = left.instructions();
-    let found = walk(
-        source.context,
-        source.start,
-        source.state.clone(),
-        decisions,
-        left,
-    );
+    let (start, state) = (source.start, source.state.clone());
+    let found = if source.is_of_arrival {
+        arrival(source.contexts, start, state, decisions, left).map(Found::Arrive)
+    } else {
+        walk(&source.contexts.off, start, state, decisions, left).map(Found::GoOn)
+    };
     let cost = before.saturating_sub(left.instructions());
     let answer = match found {
-        Ok(Answer::Unknown(Reason::Mask)) => {
+        Ok(Found::GoOn(Answer::Unknown(Reason::Mask))) => {
             let unreadable = decisions.unreadable().map(Reason::Unavailable);
-            Answer::Unknown(unreadable.unwrap_or(Reason::Mask))
+            Found::GoOn(Answer::Unknown(unreadable.unwrap_or(Reason::Mask)))
         }
-        Ok(answer) => answer,
+        Ok(found) => found,
         Err(Undecided(place)) if depth < DEPTH => {
             let then = Box::new([Node::Open, Node::Open, Node::Open]);
             return Node::Ask { place, cost, then };
         }
-        Err(_) => Answer::Unknown(Reason::Budget),
+        Err(_) if source.is_of_arrival => Found::Arrive(None),
+        Err(_) => Found::GoOn(Answer::Unknown(Reason::Budget)),
     };
     Node::Answer { answer, cost }
 }

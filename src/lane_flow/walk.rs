@@ -128,7 +128,7 @@ pub(super) fn walk(
 
 /// Takes a state in among those that a place was reached with. Gives whether there is anything new to
 /// follow, which is then in `state`; nothing if it is too much.
-fn arrive(known: &mut Vec<State>, state: &mut State, left: &mut Left) -> Option<bool> {
+pub(super) fn arrive(known: &mut Vec<State>, state: &mut State, left: &mut Left) -> Option<bool> {
     left.compare(known.len().saturating_mul(state.size()))?;
     if known.iter().any(|known| known.covers(state)) {
         return Some(false);

@@ -132,7 +132,7 @@ pub(super) fn fetch_available(
 }
 
 #[cold]
-pub(super) fn access_error(error: AccessError) -> Error {
+pub(crate) fn access_error(error: AccessError) -> Error {
     let failure = match error {
         AccessError::Failed(error) => AccessFailure::new(error),
         other @ (AccessError::Unavailable | AccessError::ReadOnly) => AccessFailure::new(other),

@@ -47,6 +47,7 @@ pub(crate) use incomplete::Incomplete;
 pub(crate) use lanes::read_lanes_within;
 pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
+pub(crate) use memory::access_error;
 pub use part::Part;
 pub use read::{Access, Bits, read};
 pub(crate) use read::{read_plain, read_value, read_value_within, read_within};

@@ -1,12 +1,18 @@
 //! Numbers and addresses that steps give in a lane: arithmetic, comparisons, conversions, registers.
 
+use std::rc::Rc;
+
 use super::class::{Arithmetic, Class, IntegerType, Rank};
 use super::error::NoValue;
-use super::lane::{Given, Walk, cut_pointer, is_unsigned_128, representation};
+use super::lane::{Given, Held, Walk, cut_pointer, is_unsigned_128, representation};
 use super::number::{Number, arithmetic, compare};
-use super::step::{Calculation, Step, StepId};
-use crate::arch::Register;
+use super::object::{Object, Root};
+use super::step::{AnyRegister, Calculation, Step, StepId};
+use crate::arch::{Register, UnnumberedRegister};
+use crate::debug_info::types::TypeId;
 use crate::eval::{Frame, Reading};
+use crate::location::{Bits, access_error};
+use crate::wave::AccessError;
 
 impl<'p> Walk<'_, '_, 'p, '_> {
     /// The number that a step gives.
@@ -14,6 +20,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         match calculation {
             Calculation::Constant(value) => Ok(value),
             Calculation::Register { register, shift } => self.register(register, shift),
+            Calculation::Unnumbered(register) => self.unnumbered(register),
             Calculation::Exec => self.exec(),
             Calculation::Lane => Ok(Number::Integer(self.reader.lane.0.into())),
             Calculation::AddressOf(object) => self.address_of(object, step.class),
@@ -161,6 +168,58 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
         let value = u64::from_le_bytes(bytes).checked_shr(shift).unwrap_or(0);
         Ok(Number::Integer(value.into()))
+    }
+
+    fn unnumbered(&self, register: UnnumberedRegister) -> Given<Number> {
+        let frame = self.reader.frame;
+        if frame.call_frame().level() != 0 && register.is_lost_by_calls() {
+            return Err(NoValue::Unavailable);
+        }
+        match frame.stop().wave().read_unnumbered(register) {
+            Ok(value) => Ok(Number::Integer(value.into())),
+            Err(AccessError::Unavailable) => Err(NoValue::Unavailable),
+            Err(error) => Err(access_error(error).into()),
+        }
+    }
+
+    /// Dwords of registers, one after the other. Those that are not known are missing, unless all are.
+    pub(super) fn registers(&self, registers: &[AnyRegister], ty: TypeId) -> Given<Held<'p>> {
+        const DWORD: u64 = 32;
+        let mut found = Bits {
+            bit_size: DWORD.saturating_mul(registers.len() as u64),
+            ..Bits::default()
+        };
+        let mut start = 0u64;
+        for register in registers {
+            let value = match *register {
+                AnyRegister::Numbered(register) => self.register(register, 0),
+                AnyRegister::Unnumbered(register) => self.unnumbered(register),
+            };
+            let end = start.saturating_add(DWORD);
+            let value = match value {
+                Ok(Number::Integer(value)) => u32::try_from(value).unwrap_or(0),
+                Ok(Number::Float(_)) => 0,
+                Err(NoValue::OptimizedOut) => {
+                    found.undefined.insert(start..end);
+                    0
+                }
+                Err(NoValue::Unavailable) => {
+                    found.unavailable.insert(start..end);
+                    0
+                }
+                Err(other) => return Err(other),
+            };
+            found.bytes.extend_from_slice(&value.to_le_bytes());
+            start = end;
+        }
+        Ok(Held::Object(Object {
+            ty,
+            root: Root::Bits {
+                bits: Rc::new(found),
+                location: None,
+            },
+            bit_offset: 0,
+        }))
     }
 
     /// EXEC of the frame; by the letter of call frame information only where it is read by the letter.

@@ -2,17 +2,21 @@
 //!
 //! Sources: C17 §6.2.1; C++20 [basic.lookup.unqual] for members of `this`; gdb for `$pc`, `$sp` and `$fp`.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::check::{Checked, Checker};
 use super::class::{INT, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind};
-use super::member::find_member;
+use super::member::{find_constant, find_member};
 use super::names::{Entity, is_scope_of};
 use super::number::Number;
-use super::step::{Action, Calculation, StepId};
-use super::syntax::Path;
-use crate::arch::{AddressSpace, CodeAddress, Register, RegisterClass, ScratchAddressing};
+use super::step::{Action, AnyRegister, Calculation, StepId};
+use super::syntax::{Binary, Path};
+use crate::arch::{
+    AddressSpace, CodeAddress, Register, RegisterClass, ScratchAddressing, UnnumberedRegister,
+    WaveSize,
+};
 use crate::debug_info::types::TypeKind;
 use crate::debug_info::{DieId, Variable};
 use crate::nearest::Nearest;
@@ -44,6 +48,9 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         if let Some(step) = step {
             return Ok(step);
         }
+        if let Some(constant) = self.constant_of_class(path)? {
+            return self.constant_member(constant);
+        }
         let units = self.names.order();
         if let Some(variable) = self.scope.elsewhere(path, units) {
             return self.variable(&variable);
@@ -57,6 +64,40 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         };
         let ty = value.ty;
         Ok(self.object(Action::Variable(value), ty, None))
+    }
+
+    pub(super) fn constant_member(&mut self, entry: DieId) -> Checked<StepId> {
+        let stop = self.scope.frame.stop();
+        let constant = stop.program().info().constant_member(entry, stop.meter());
+        let constant = constant.map_err(self.fault())?;
+        self.variable(&Arc::new(constant))
+    }
+
+    /// The static data member that a path names: of the class before its name, or of the class that the function is in.
+    fn constant_of_class(&mut self, path: &Path<'_>) -> Checked<Option<DieId>> {
+        let (is_absolute, mut scopes) = match path.scopes.is_empty() {
+            false => (path.is_absolute, path.scopes.clone()),
+            true if path.is_absolute => return Ok(None),
+            true => (true, self.scope.class().split("::").collect()),
+        };
+        let Some(name) = scopes.pop().filter(|name| !name.is_empty()) else {
+            return Ok(None);
+        };
+        let class = Path {
+            is_absolute,
+            scopes,
+            name,
+        };
+        let is_type = |entity| matches!(entity, Entity::Type(_));
+        let found = self.names.find(&class, &|named| is_type(named.entity));
+        let Some(found) = found.map_err(self.fault())? else {
+            return Ok(None);
+        };
+        let stop = self.scope.frame.stop();
+        let (info, table) = (stop.program().info(), &mut self.types.table);
+        let ty = info.read_type_within(table, Some(found.die), stop.meter());
+        let ty = ty.map_err(self.fault())?;
+        Ok(find_constant(&self.types.table, ty, path.name))
     }
 
     fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {
@@ -180,19 +221,80 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         self.member(object, path.name).map(Some)
     }
 
+    /// Registers with consecutive numbers, as the assembler names them: `v[42:43]`. Two are an integer of 64 bits, more an
+    /// array of dwords.
+    ///
+    /// * `range`: what stands after the bracket.
+    fn registers(&mut self, name: &str, prefix: &str, range: &str) -> Checked<StepId> {
+        let frame = self.scope.frame;
+        let processor = frame.stop().program().processor();
+        let parse = |text: &str| text.parse::<u16>().ok();
+        let numbers = range
+            .strip_suffix(']')
+            .and_then(|range| range.split_once(':'))
+            .and_then(|(first, last)| Some(parse(first)?..=parse(last)?))
+            .filter(|numbers| !numbers.is_empty());
+        let registers = numbers.and_then(|numbers| {
+            let registers = numbers.map(|number| {
+                let name = format!("{prefix}{number}");
+                let register = Register::from_name(&name, Some(frame.wave_size()));
+                let register = register.filter(|register| register.available_on(processor));
+                match (register, UnnumberedRegister::from_name(&name)) {
+                    (Some(register), _) => Some(AnyRegister::Numbered(register)),
+                    (None, register) => register.map(AnyRegister::Unnumbered),
+                }
+            });
+            registers.collect::<Option<Rc<[AnyRegister]>>>()
+        });
+        // Names like `exec` and `sgpr` take no numbers, or are not the assembler's.
+        let is_class = matches!(prefix, "s" | "v" | "a" | "ttmp");
+        let Some(registers) = registers.filter(|_| is_class) else {
+            let name = name.to_owned();
+            return Err(self.error(QueryErrorKind::UnknownRegister { name }));
+        };
+        let bits = if registers.len() == 2 { 64 } else { 32 };
+        let element = self.types.integer(unsigned(bits));
+        let ty = match registers.len() {
+            1 | 2 => element,
+            count => self.types.array(element, Some(count as u64)),
+        };
+        Ok(self.object(Action::Registers(registers), ty, None))
+    }
+
+    /// Half of a mask in a wave of 64 lanes, by the name that instructions give it.
+    fn half_of_mask(&mut self, name: &str) -> Option<StepId> {
+        if self.scope.frame.wave_size() == WaveSize::Wave32 {
+            return None;
+        }
+        let (whole, half) = name.rsplit_once('_')?;
+        let is_mask = matches!(whole, "exec" | "vcc");
+        let shift = match half {
+            "lo" if is_mask => 0,
+            "hi" if is_mask => 32,
+            _ => return None,
+        };
+        let mask = self.register(whole).ok()?;
+        let count = self.constant(shift, INT);
+        let (long, int) = (unsigned(64), unsigned(32));
+        let ty = self.types.integer(long);
+        let shifted = self.value(
+            Calculation::Shift {
+                operator: Binary::ShiftRight,
+                left: mask,
+                right: count,
+                ty: long,
+            },
+            ty,
+        );
+        let ty = self.types.integer(int);
+        Some(self.value(Calculation::Cast(shifted), ty))
+    }
+
     pub(super) fn register(&mut self, name: &str) -> Checked<StepId> {
         let frame = self.scope.frame;
         let processor = frame.stop().program().processor();
         let unknown = || QueryErrorKind::UnknownRegister {
             name: name.to_owned(),
-        };
-        let word = |bits| {
-            let rank = if bits > 32 { Rank::Long } else { Rank::Int };
-            IntegerType {
-                rank,
-                bits,
-                signed: false,
-            }
         };
         let stack = match name {
             "sp" => Some(32),
@@ -220,6 +322,16 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             };
             return Ok(self.value(Calculation::Register { register, shift }, ty));
         }
+        if let Some(register) = UnnumberedRegister::from_name(name) {
+            let ty = self.types.integer(unsigned(register.size_in_bits()));
+            return Ok(self.value(Calculation::Unnumbered(register), ty));
+        }
+        if let Some((prefix, range)) = name.split_once('[') {
+            return self.registers(name, prefix, range);
+        }
+        if let Some(half) = self.half_of_mask(name) {
+            return Ok(half);
+        }
         // DWARF's numbers are names too, but `$1` is a value of gdb's history.
         let is_number = name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty();
         let register = Register::from_name(name, Some(frame.wave_size()));
@@ -233,11 +345,20 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let Some(bits @ (32 | 64)) = size else {
             return Err(self.error(unknown()));
         };
-        let ty = self.types.integer(word(bits));
+        let ty = self.types.integer(unsigned(bits));
         let action = match register.class() {
             Some(RegisterClass::Exec) => Calculation::Exec,
             Some(_) | None => Calculation::Register { register, shift: 0 },
         };
         Ok(self.value(action, ty))
+    }
+}
+
+/// An unsigned integer of a register's size.
+fn unsigned(bits: u32) -> IntegerType {
+    IntegerType {
+        rank: if bits > 32 { Rank::Long } else { Rank::Int },
+        bits,
+        signed: false,
     }
 }

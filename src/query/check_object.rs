@@ -5,7 +5,7 @@
 use super::check::{ADDRESS, Checked, Checker};
 use super::class::{Class, INT, PointerType};
 use super::error::QueryErrorKind;
-use super::member::find_member;
+use super::member::{find_constant, find_member};
 use super::step::{Action, Calculation, StepId};
 use crate::arch::AddressSpace;
 use crate::location::{Location, Storage};
@@ -47,6 +47,9 @@ impl Checker<'_, '_, '_, '_> {
         let mut nearest = Nearest::to(name);
         let found = find_member(&self.types.table, ty, name, &mut nearest);
         let Some((path, member)) = found else {
+            if let Some(constant) = find_constant(&self.types.table, ty, name) {
+                return self.constant_member(constant);
+            }
             let (name, ty) = (name.to_owned(), self.type_text(base));
             let nearest = nearest.names();
             return Err(self.error(QueryErrorKind::UnknownMember { name, ty, nearest }));

@@ -158,6 +158,8 @@ impl core::error::Error for QueryError {}
 pub enum NoValue {
     /// The lane does not execute.
     Inactive,
+    /// The lane did not enter the function of the frame.
+    NotInFrame,
     /// A variable has none.
     Variable {
         /// Its name.
@@ -214,6 +216,7 @@ impl NoValue {
     pub fn state(&self) -> ValueStateKind {
         match self {
             NoValue::Inactive => ValueStateKind::Inactive,
+            NoValue::NotInFrame => ValueStateKind::NotInFrame,
             NoValue::Variable { state, .. } => state.kind(),
             NoValue::OptimizedOut => ValueStateKind::OptimizedOut,
             NoValue::Unavailable => ValueStateKind::Unavailable,
@@ -235,6 +238,7 @@ impl fmt::Display for NoValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoValue::Inactive => f.write_str("the lane does not execute here"),
+            NoValue::NotInFrame => f.write_str("the lane did not enter this function"),
             NoValue::Variable {
                 name,
                 state: ValueState::Error(error),

@@ -202,6 +202,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
                 }))
             }
             Action::Variable(ref value) => self.variable(value),
+            Action::Registers(ref registers) => self.registers(registers, step.ty),
             Action::Dereference(pointer) => self.dereference(pointer),
             Action::Member { base, ref path } => self.member(base, path),
             Action::Element { base, index } => self.element(base, index),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::debug_info::DieId;
 use crate::debug_info::types::{Member, TypeId, TypeKind, TypeTable};
 use crate::display::shape;
 use crate::nearest::Nearest;
@@ -22,6 +23,28 @@ pub(super) fn members_of(table: &TypeTable, id: TypeId) -> &[Member] {
     } else {
         &[]
     }
+}
+
+/// The entry of the static data member called `name` of a record that is a constant, or of the nearest of its base classes.
+pub(super) fn find_constant(table: &TypeTable, record: TypeId, name: &str) -> Option<DieId> {
+    let mut waiting = vec![record];
+    let mut seen = BTreeSet::from([record]);
+    while !waiting.is_empty() {
+        let mut inner = Vec::new();
+        for record in waiting {
+            let record = shape::named(table, record);
+            if let Some(entry) = table.constant_member(record, name) {
+                return Some(entry);
+            }
+            for member in members_of(table, record) {
+                if member.is_base && seen.len() < RECORDS && seen.insert(member.ty) {
+                    inner.push(member.ty);
+                }
+            }
+        }
+        waiting = inner;
+    }
+    None
 }
 
 /// The member called `name` of a record, with its path. `nearest` gets the names of all that were looked at.

@@ -187,7 +187,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
 
     /// Evaluates an expression in some lanes.
     ///
-    /// A lane that does not execute in the frame is [`NoValue::Inactive`].
+    /// A lane that does not execute in the frame is [`NoValue::Inactive`], one that did not enter it [`NoValue::NotInFrame`].
     ///
     /// # Errors
     /// If the text is no expression, names something that there is not, or an operator does not take its
@@ -240,11 +240,16 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     fn lane(&mut self, steps: &step::Steps<'p>, lane: Lane) -> LaneAnswer {
         let frame = self.scope.frame;
         let ty = steps.ty;
-        if !frame.is_active(lane) {
+        let absent = match (frame.is_active(lane), frame.has_entered(lane)) {
+            (true, _) => None,
+            (false, true) => Some(NoValue::Inactive),
+            (false, false) => Some(NoValue::NotInFrame),
+        };
+        if let Some(reason) = absent {
             return LaneAnswer {
                 lane,
                 ty,
-                value: Err(NoValue::Inactive),
+                value: Err(reason),
             };
         }
         match lane::walk(&steps.all, &mut self.types, Reader { frame, lane }) {

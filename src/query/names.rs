@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use gimli::DwTag;
 use gimli::constants::{
-    DW_AT_declaration, DW_AT_name, DW_TAG_base_type, DW_TAG_class_type, DW_TAG_enumeration_type,
-    DW_TAG_enumerator, DW_TAG_lexical_block, DW_TAG_namespace, DW_TAG_structure_type,
-    DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef, DW_TAG_union_type,
-    DW_TAG_unspecified_type,
+    DW_AT_declaration, DW_AT_export_symbols, DW_AT_name, DW_TAG_base_type, DW_TAG_class_type,
+    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_lexical_block, DW_TAG_namespace,
+    DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef,
+    DW_TAG_union_type, DW_TAG_unspecified_type,
 };
 
 use super::syntax::{Path, Tag};
@@ -51,6 +51,8 @@ type ScopeNumber = usize;
 struct NamedScope<'a> {
     name: Cow<'a, str>,
     outer: Option<ScopeNumber>,
+    /// Whether names need not have it: that of an inline namespace.
+    is_inline: bool,
 }
 
 /// What a unit gives names to.
@@ -208,6 +210,7 @@ impl<'d, 'a> Names<'d, 'a> {
                         names.scopes.push(NamedScope {
                             name: name.clone(),
                             outer: scope,
+                            is_inline: tag == DW_TAG_namespace && die.flag(DW_AT_export_symbols),
                         });
                         names.scopes.len().checked_sub(1)
                     }
@@ -254,35 +257,48 @@ impl UnitNames<'_> {
         })
     }
 
-    /// Whether the end of a scope's name is `wanted`, or all of it if that is absolute.
+    /// Whether the end of a scope's name is `wanted`, or all of it if that is absolute. Inline namespaces may be left out, all of them.
     fn is_scope(&self, is_absolute: bool, wanted: &str, scope: Option<ScopeNumber>) -> bool {
-        let mut next = scope;
-        // What is still to be found before the scopes that were looked at; nothing before the first.
-        let mut rest = Some(wanted).filter(|wanted| !wanted.is_empty());
-        while let Some(wanted) = rest {
-            let Some(scope) = next.and_then(|number| self.scopes.get(number)) else {
-                return false;
-            };
-            // A name can have several parts.
-            if let Some(before) = scope.name.strip_suffix(wanted)
-                && before.ends_with("::")
-            {
-                return !is_absolute;
-            }
-            let Some(before) = wanted.strip_suffix(scope.name.as_ref()) else {
-                return false;
-            };
-            next = scope.outer;
-            if before.is_empty() {
-                break;
-            }
-            rest = before.strip_suffix("::");
-            if rest.is_none() {
-                return false;
-            }
-        }
-        !is_absolute || next.is_none()
+        let is_end = |named: fn(&NamedScope<'_>) -> bool| {
+            let around = |number: ScopeNumber| self.scopes.get(number);
+            let first = scope.and_then(around);
+            let all = core::iter::successors(first, |scope| scope.outer.and_then(around));
+            is_end_of(is_absolute, wanted, all.filter(|scope| named(scope)))
+        };
+        is_end(|_| true) || is_end(|scope| !scope.is_inline)
     }
+}
+
+/// Whether the names of scopes, the innermost first, end in `wanted`, or are that if it is absolute.
+fn is_end_of<'s>(
+    is_absolute: bool,
+    wanted: &str,
+    mut scopes: impl Iterator<Item = &'s NamedScope<'s>>,
+) -> bool {
+    // What is still to be found before the scopes that were looked at; nothing before the first.
+    let mut rest = Some(wanted).filter(|wanted| !wanted.is_empty());
+    while let Some(wanted) = rest {
+        let Some(scope) = scopes.next() else {
+            return false;
+        };
+        // A name can have several parts.
+        if let Some(before) = scope.name.strip_suffix(wanted)
+            && before.ends_with("::")
+        {
+            return !is_absolute;
+        }
+        let Some(before) = wanted.strip_suffix(scope.name.as_ref()) else {
+            return false;
+        };
+        if before.is_empty() {
+            break;
+        }
+        rest = before.strip_suffix("::");
+        if rest.is_none() {
+            return false;
+        }
+    }
+    !is_absolute || scopes.next().is_none()
 }
 
 /// Whether the scopes of a path are the last of `scope`, or all of them if the path is absolute.
@@ -345,6 +361,7 @@ mod tests {
         let scope = |name, outer| NamedScope {
             name: Cow::Borrowed(name),
             outer,
+            is_inline: false,
         };
         UnitNames {
             scopes: vec![

@@ -17,7 +17,7 @@ use crate::nearest::Nearest;
 #[derive(Debug)]
 pub(super) struct Scope<'s, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
-    function: Option<Function<'a>>,
+    function: Option<Arc<Function<'a>>>,
     /// The innermost scope first; those of file scope at the end.
     visible: Vec<Arc<Variable<'a>>>,
     /// The limit that was reached before all variables were found.
@@ -29,20 +29,10 @@ pub(super) struct Scope<'s, 'p, 'a> {
 
 impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     pub(super) fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Scope<'s, 'p, 'a>> {
-        let info = frame.stop().program().info();
-        let function = frame.function()?;
-        let mut limit = None;
-        let visible = match &function {
-            Some(function) => {
-                let (address, meter) = (frame.call_frame().lookup_address(), frame.stop().meter());
-                let mut visible = Vec::new();
-                match info.variables_within(function, address, meter, &mut visible) {
-                    Err(error) if !error.is_limit() => return Err(error),
-                    found => limit = found.err(),
-                }
-                visible
-            }
-            None => Vec::new(),
+        let found = frame.visible_within(frame.stop().meter())?;
+        let (function, visible, limit) = match found {
+            Some(found) => (Some(found.function), found.variables, found.limit),
+            None => (None, Vec::new(), None),
         };
         Ok(Scope {
             frame,
@@ -57,6 +47,13 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     /// The unit of the frame's function.
     pub(super) fn unit(&self) -> Option<UnitId> {
         self.function.as_ref().map(|function| function.die.unit)
+    }
+
+    /// The namespaces and classes that the frame's function is in, as `a::b`.
+    pub(super) fn class(&self) -> &str {
+        let function = self.function.as_ref();
+        let qualifier = function.and_then(|function| function.qualifier.as_deref());
+        qualifier.unwrap_or_default()
     }
 
     /// The variable of a function or block that a path names.

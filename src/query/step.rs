@@ -6,7 +6,7 @@ use super::class::{Arithmetic, Class, IntegerType};
 use super::member::MemberPath;
 use super::number::Number;
 use super::syntax::Binary;
-use crate::arch::{AddressSpace, Register};
+use crate::arch::{AddressSpace, Register, UnnumberedRegister};
 use crate::debug_info::types::TypeId;
 use crate::inspect::VariableValue;
 use crate::location::Bits;
@@ -22,6 +22,13 @@ pub(super) struct Steps<'p> {
     pub(super) ty: TypeId,
     /// Where in the text the last one stands.
     pub(super) offset: usize,
+}
+
+/// A register with a number in DWARF or without one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AnyRegister {
+    Numbered(Register),
+    Unnumbered(UnnumberedRegister),
 }
 
 /// A step, and what is known of what it gives, in every lane.
@@ -50,6 +57,8 @@ pub(super) enum Action<'p> {
     /// A string.
     Bytes(Rc<Bits>),
     Variable(Rc<VariableValue<'p>>),
+    /// Registers, or a lane's part of each, one after the other.
+    Registers(Rc<[AnyRegister]>),
     Dereference(StepId),
     Member {
         base: StepId,
@@ -89,6 +98,8 @@ pub(super) enum Calculation {
         register: Register,
         shift: u32,
     },
+    /// A register that DWARF has no number for.
+    Unnumbered(UnnumberedRegister),
     /// EXEC, of which frames know more than the register says.
     Exec,
     /// The number of the lane.

@@ -96,7 +96,10 @@ fn first(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
         return name_or_address(rest);
     }
     if start == '$' {
-        let name = name_text(rest.get(1..).unwrap_or_default());
+        let rest = rest.get(1..).unwrap_or_default();
+        let name = name_text(rest);
+        let length = name.len() + range_length(rest.get(name.len()..).unwrap_or_default());
+        let name = rest.get(..length).unwrap_or(name);
         return Ok((Token::Register(name), name.len() + 1));
     }
     if start == '\'' {
@@ -117,6 +120,18 @@ fn first(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
             format!("`{}`", start.escape_debug()),
         )),
     }
+}
+
+/// How long the numbers of several registers are that text begins with: `[42:43]`. 0 if they are none.
+fn range_length(text: &str) -> usize {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let length = || {
+        let first = text.strip_prefix('[')?;
+        let last = first.get(digits(first)..)?.strip_prefix(':')?;
+        let rest = last.get(digits(last)..)?.strip_prefix(']')?;
+        text.len().checked_sub(rest.len())
+    };
+    length().unwrap_or(0)
 }
 
 /// A name; or, where `#` and a number follow an address space's, an address.

@@ -23,6 +23,14 @@ pub struct Completeness {
     clippy::trivially_copy_pass_by_ref,
     reason = "the signature that serde asks for"
 )]
+pub(super) fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
 pub(super) fn is_true(flag: &bool) -> bool {
     *flag
 }

@@ -3,10 +3,13 @@
 mod places;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde::Serialize;
 
+use super::frame::FrameDocument;
 use super::number::Hex;
+use super::text::FileNames;
 use crate::gpu_core::{
     CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
 };
@@ -184,9 +187,9 @@ pub struct CoreWaveDocument {
     pub code_object: Option<usize>,
     /// The kernel that it runs.
     pub kernel: Option<Untrusted<'static>>,
-    /// The function that it is in.
+    /// The function that it is in, which may be an inlined one, or the symbol.
     pub function: Option<Untrusted<'static>>,
-    /// The name of the source file.
+    /// The path of the source file, as the line table gives it.
     pub file: Option<Untrusted<'static>>,
     /// The line.
     pub line: Option<u64>,
@@ -293,13 +296,30 @@ impl CoreDocument {
             .zip(core.dispatches())
             .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))
             .collect();
-        let waves: Vec<CoreWaveDocument> = core
+        let mut stacks = Vec::new();
+        let mut waves: Vec<CoreWaveDocument> = core
             .waves()
             .map(|wave| {
                 progress(wave.index());
-                CoreWaveDocument::new(&wave, programs, &dispatches, &mut places)
+                let stack = places.stack(&wave, programs.object_of(&wave), programs);
+                let document = CoreWaveDocument::new(&wave, programs, &dispatches, &stack);
+                stacks.push(stack);
+                document
             })
             .collect();
+        let files = stacks
+            .iter()
+            .flatten()
+            .filter_map(|frame| frame.file.as_ref());
+        let names = FileNames::of(files.map(Untrusted::raw));
+        let mut lines = BTreeMap::new();
+        for (wave, stack) in waves.iter_mut().zip(&stacks) {
+            let line = |frame: &Rc<FrameDocument>| {
+                let line = lines.entry(Rc::as_ptr(frame));
+                line.or_insert_with(|| places::line(frame, &names)).clone()
+            };
+            wave.stack = stack.iter().map(line).collect();
+        }
         let header = core.header();
         let (major, minor) = header.kfd;
         let has_several = core.file_count() > 1;
@@ -425,15 +445,13 @@ impl CoreWaveDocument {
         wave: &CoreWave<'_, '_>,
         programs: &Programs<'_>,
         dispatches: &[DispatchDocument],
-        places: &mut Places,
+        stack: &places::Stack,
     ) -> CoreWaveDocument {
         let queue_id = wave.queue().map_or(0, |queue| queue.entry.queue_id);
         let kernel = wave
             .dispatch_index()
             .and_then(|index| dispatches.get(index));
-        let process = programs.process();
-        let code_object = process.object_at(wave.line_pc());
-        let stack = places.stack(wave, code_object, programs);
+        let innermost = stack.first();
         CoreWaveDocument {
             index: wave.index() + 1,
             gpu_id: wave.agent().map_or(0, |agent| agent.gpu_id),
@@ -447,13 +465,13 @@ impl CoreWaveDocument {
             exec: Hex::from(wave.exec()),
             state: wave.state(),
             stop: wave.stops().iter().map(|reason| reason.name()).collect(),
-            code_object,
+            code_object: programs.object_of(wave),
             kernel: kernel.and_then(|dispatch| dispatch.kernel.clone()),
-            function: stack.function,
-            file: stack.file,
-            line: stack.line,
+            function: innermost.and_then(|frame| frame.function.clone()),
+            file: innermost.and_then(|frame| frame.file.clone()),
+            line: innermost.and_then(|frame| frame.line),
             halted_at_launch: wave.is_halted_at_launch(),
-            stack: stack.frames,
+            stack: Vec::new(),
         }
     }
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::completeness::Completeness;
+use super::frame::{FrameDocument, path};
 use super::number::Hex;
-use super::vars::{VarsFrame, file_name};
-use crate::arch::{CodeAddress, Lane, ProcessAddress};
-use crate::debug_info::SourceLine;
+use crate::arch::{Lane, ProcessAddress};
 use crate::error::Result;
-use crate::inspect::{LaneInCaller, LaneOrigin, LanePlace, Recovery, StopFrame, UnknownLane};
+use crate::inspect::{
+    FrameDescription, LaneInCaller, LaneOrigin, LanePlace, Recovery, StopFrame, UnknownLane,
+};
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -19,9 +20,9 @@ use crate::untrusted::Untrusted;
 pub struct LanePcDocument {
     /// `hetdwarf-lane-pc/1`.
     pub format: &'static str,
-    /// The function.
+    /// The function, or the inlined one that the wave is in.
     pub function: Option<Untrusted<'static>>,
-    /// The frame's level; 0 is the innermost.
+    /// The frame's number; 0 is the innermost.
     pub frame: usize,
     /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code.
     pub known: bool,
@@ -93,7 +94,7 @@ pub struct LanePcLane {
     /// Why it is not known, for people.
     #[serde(skip)]
     pub(crate) why: Option<UnknownLane>,
-    /// The source file's name.
+    /// The path of the source file, as the line table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Untrusted<'static>>,
     /// The line.
@@ -108,13 +109,13 @@ pub struct LanePcLane {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct LanePcCaller {
-    /// The level of the frame.
+    /// The number of the call frame.
     pub frame: usize,
-    /// The function of the frame.
+    /// The function of that frame.
     pub function: Option<Untrusted<'static>>,
     /// The lane's program location in it, in the process.
     pub pc: Hex,
-    /// The source file's name.
+    /// The path of the source file, as the line table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Untrusted<'static>>,
     /// The line.
@@ -136,11 +137,20 @@ impl LanePcDocument {
     /// # Errors
     /// If the expressions of the function cannot be evaluated, or its line table is malformed.
     pub fn by(frame: &StopFrame<'_, '_, '_>, recovery: Recovery) -> Result<LanePcDocument> {
-        let VarsFrame {
+        frame.stop().reset_meter();
+        LanePcDocument::within(frame, recovery)
+    }
+
+    /// [`LanePcDocument::by`] as a part of a question.
+    pub(super) fn within(
+        frame: &StopFrame<'_, '_, '_>,
+        recovery: Recovery,
+    ) -> Result<LanePcDocument> {
+        let FrameDocument {
             index, function, ..
-        } = VarsFrame::new(frame)?;
+        } = FrameDocument::new(&frame.for_wave())?;
         let mut completeness = Completeness::default();
-        let Some(found) = completeness.accept(frame.lane_pcs_by(recovery))? else {
+        let Some(found) = completeness.accept(frame.lane_pcs_within(recovery))? else {
             return Ok(LanePcDocument {
                 format: "hetdwarf-lane-pc/1",
                 function,
@@ -169,7 +179,7 @@ impl LanePcDocument {
         let places = found.pcs.iter().zip(&found.places).zip(&callers);
         for (lane, ((pc, place), caller)) in self::lanes(frame).zip(places) {
             let line = match pc {
-                Some(pc) => completeness.accept(lines.of(frame, *pc))?.flatten(),
+                Some(pc) => completeness.accept(lines.of(frame, *pc))?,
                 None => None,
             };
             let caller = match caller {
@@ -180,8 +190,8 @@ impl LanePcDocument {
                 work_item: frame.stop().wave().work_item(lane),
                 pc: pc.map(Hex::from),
                 active: found.is_active(lane),
-                file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
-                line: line.as_ref().map(|line| line.line),
+                file: line.as_ref().and_then(|line| line.file.as_ref()).map(path),
+                line: line.as_ref().and_then(|line| line.line),
                 caller,
                 ..LanePcLane::at(lane, *place)
             });
@@ -268,38 +278,37 @@ impl LanePcCaller {
         lines: &mut Lines,
     ) -> Result<LanePcCaller> {
         let stop = frame.stop();
-        let info = stop.program().info();
-        let CodeAddress(address) = stop.options().load_address.to_code(place.pc);
-        let function = info.find_function(address)?;
-        let line = lines.of(frame, place.pc)?;
-        let name = function.and_then(|function| function.name);
+        let caller = stop.call_frame(place.level);
+        let found = lines.of(caller.as_ref().unwrap_or(frame), place.pc)?;
+        // The call frame information and the machine code need not agree on the caller: the function is that of the place.
+        let function = frame.for_waiting(place.pc, 0).description()?.function;
         Ok(LanePcCaller {
-            frame: place.level,
-            function: name.map(Untrusted::from).map(Untrusted::into_owned),
+            frame: stop.number_of_call(place.level),
+            function: function.map(Untrusted::from),
             pc: Hex::from(place.pc),
-            file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
-            line: line.map(|line| line.line),
+            file: found.file.as_ref().map(path),
+            line: found.line,
         })
     }
 }
 
-/// The source lines of program locations, each looked up once for each frame.
+/// Where program locations are in the source, each looked up once for each call frame.
 #[derive(Default)]
-pub(super) struct Lines(BTreeMap<(usize, ProcessAddress), Option<SourceLine>>);
+pub(super) struct Lines(BTreeMap<(usize, ProcessAddress), FrameDescription>);
 
 impl Lines {
-    /// The source line of a lane that is at `pc` in a frame.
+    /// Returns where a lane is in the source that is at `pc` in a call frame.
     pub(super) fn of(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
         pc: ProcessAddress,
-    ) -> Result<Option<SourceLine>> {
+    ) -> Result<FrameDescription> {
         let key = (frame.call_frame().level(), pc);
         if let Some(known) = self.0.get(&key) {
             return Ok(known.clone());
         }
-        let line = frame.line_of_lane(pc)?;
-        self.0.insert(key, line.clone());
-        Ok(line)
+        let found = frame.description_of_lane(pc)?;
+        self.0.insert(key, found.clone());
+        Ok(found)
     }
 }

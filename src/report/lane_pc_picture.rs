@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lane_pc::{LanePcDocument, LanePcLane, LaneStateKind, Lines};
-use super::text::reference;
+use super::text::{FileNames, base_name, reference};
 use crate::arch::ProcessAddress;
-use crate::debug_info::{SourceFile, SourceLine};
+use crate::debug_info::SourceFile;
 use crate::error::Result;
-use crate::inspect::StopFrame;
+use crate::inspect::{FrameDescription, StopFrame};
 use crate::untrusted::Untrusted;
 
 /// Source lines that are shown before and after those with lanes.
@@ -70,7 +70,6 @@ pub(super) const LEGEND: [(LaneStateKind, &str); 3] = [
 /// A source file with lanes in it.
 #[derive(Default)]
 struct File {
-    name: String,
     text: Option<String>,
     lines: BTreeMap<u64, Vec<Cell>>,
 }
@@ -106,32 +105,33 @@ impl LanePicture {
                 continue;
             };
             let address = ProcessAddress(u64::try_from(pc.0).unwrap_or(u64::MAX));
-            let line = lines.of(frame, address)?;
-            match line {
-                Some(SourceLine {
-                    unit,
+            match lines.of(frame, address)? {
+                FrameDescription {
+                    unit: Some(unit),
                     file: Some(file),
-                    line,
+                    line: Some(line),
                     ..
-                }) if line != 0 => {
+                } => {
                     let known = files.entry(file.path.to_string());
                     let found = known.or_insert_with(|| File {
-                        name: clean(file.name()),
                         text: text(frame, unit, &file, read),
                         ..File::default()
                     });
                     found.lines.entry(line).or_default().push(cell);
                 }
-                Some(_) | None => without_line.entry(pc.0).or_default().push(cell),
+                _ => without_line.entry(pc.0).or_default().push(cell),
             }
         }
         let mut rows = Vec::new();
         let mut without_source = BTreeSet::new();
-        for file in files.into_values() {
+        let paths: Vec<String> = files.keys().cloned().collect();
+        let names = FileNames::of(paths.iter().map(String::as_str));
+        for (path, file) in files {
+            let name = clean(names.short(&path.as_str().into()).raw());
             if file.text.is_none() {
-                without_source.insert(file.name.clone().into());
+                without_source.insert(name.clone().into());
             }
-            file.rows(&mut rows);
+            file.rows(&name, &mut rows);
         }
         rows.extend(without_line.into_iter().map(|(pc, cells)| Row {
             label: format!("{pc:#x}"),
@@ -197,7 +197,7 @@ pub(super) fn text(
 
 impl File {
     /// The lines with lanes and a few around them, if there is text.
-    fn rows(mut self, rows: &mut Vec<Row>) {
+    fn rows(mut self, name: &str, rows: &mut Vec<Row>) {
         let text: Vec<&str> = self
             .text
             .as_deref()
@@ -220,7 +220,7 @@ impl File {
             }
             before = Some(number);
             rows.push(Row {
-                label: format!("{}:{number}", self.name),
+                label: format!("{name}:{number}"),
                 text: get(&text, number).map_or(String::new(), clean),
                 cells: self.lines.remove(&number).unwrap_or_default(),
             });
@@ -237,7 +237,7 @@ fn get<'t>(text: &[&'t str], number: u64) -> Option<&'t str> {
 impl Cell {
     fn new(lane: &LanePcLane) -> Cell {
         let place = |file: &Option<Untrusted<'_>>, line: Option<u64>| match (file, line) {
-            (Some(file), Some(line)) => format!(", {}:{line}", file.raw()),
+            (Some(file), Some(line)) => format!(", {}:{line}", base_name(file.raw())),
             (_, _) => String::new(),
         };
         let number = lane.lane;

@@ -12,12 +12,14 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod absent;
 mod all_waves;
 mod annotate;
 mod completeness;
 mod core;
 mod core_page;
 mod eval;
+mod frame;
 mod info;
 mod json;
 mod lane_pc;
@@ -39,6 +41,9 @@ pub use self::core::{
     DispatchDocument, FoundObject, GroupBy, GroupDocument, ProblemDocument, QueueDocument,
     own_frame,
 };
+pub use absent::AbsentLanes;
+#[cfg(feature = "cli")]
+pub(crate) use absent::{NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
 pub use annotate::{AnnotateDocument, AnnotateFunction};
 pub use completeness::Completeness;
@@ -47,6 +52,7 @@ pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
     SourceError, TypeDocument, evaluate_all,
 };
+pub use frame::FrameDocument;
 pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
 pub use json::{to_json, to_json_pretty, write_json_pretty};
 pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane, LaneStateKind};
@@ -56,12 +62,12 @@ pub use place::PlaceDocument;
 pub use print::{ExpressionDocument, PrintDocument, QueryErrorDocument, WaitingAnswers};
 pub use registers::{RegisterRow, RegistersDocument};
 pub use unwind::{
-    CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument, UnwindLane,
+    CallDocument, CfaDocument, RegisterDocument, RegisterValue, UnwindDocument, UnwindFrame,
+    UnwindLane,
 };
 pub use vars::{
-    AllVarsDocument, ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, IN_PROLOGUE,
-    LaneChoice, LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
-    lane_message,
+    ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, IN_PROLOGUE, LaneChoice,
+    LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, CodeDocument, EvidenceDocument,

@@ -6,7 +6,7 @@ use super::lane_pc::LaneStateKind;
 use super::vars::EmptyReason;
 use crate::debug_info::VariableKind;
 use crate::gpu_core::{FenceScope, WaveState};
-use crate::inspect::{LocationReading, ValueStateKind};
+use crate::inspect::{FrameKind, LocationReading, ValueStateKind};
 use crate::rule::Severity;
 
 /// Writes values by their `name`, so that a name stands in one place.
@@ -21,5 +21,5 @@ macro_rules! written_by_name {
 }
 
 written_by_name! {
-    EmptyReason, FenceScope, LaneStateKind, LocationReading, Severity, ValueStateKind, VariableKind, WaveState
+    EmptyReason, FenceScope, FrameKind, LaneStateKind, LocationReading, Severity, ValueStateKind, VariableKind, WaveState
 }

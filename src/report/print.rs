@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
+use super::absent::AbsentLanes;
 use super::completeness::Completeness;
+use super::frame::FrameDocument;
 use super::number::{Hex, hex_bytes};
-use super::vars::{LaneChoice, LaneDocument, PER_LINE, Places, VarsFrame};
+use super::vars::{LaneChoice, LaneDocument, PER_LINE, Places};
 use crate::arch::Lane;
 use crate::display::Options;
 use crate::inspect::StopFrame;
@@ -21,7 +23,7 @@ pub struct PrintDocument {
     /// The frame's program location, in the process.
     pub pc: Hex,
     /// Where that is in the source.
-    pub frame: VarsFrame,
+    pub frame: FrameDocument,
     /// Set if the lanes wait there: EXEC has switched them off, and the answers are those of where they wait.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub waiting: bool,
@@ -42,7 +44,7 @@ pub struct WaitingAnswers {
     /// The program location of the lanes, in the process.
     pub pc: Hex,
     /// Where that is in the source.
-    pub frame: VarsFrame,
+    pub frame: FrameDocument,
     /// The expressions, in the order in which they were asked for.
     pub expressions: Vec<ExpressionDocument>,
 }
@@ -112,12 +114,13 @@ impl PrintDocument {
         let places = Places::of(*frame, lanes);
         let mut completeness = Completeness::default();
         let mut answer = |(frame, lanes): (StopFrame<'_, '_, '_>, Vec<Lane>)| {
-            let place = VarsFrame::within(&frame, meter)?;
+            let place = FrameDocument::within(&frame, meter)?;
             let mut query = Query::within(frame)?;
             let mut writer = Writer {
                 lanes: &lanes,
                 options,
                 meter,
+                absent: AbsentLanes::find(&frame, &lanes)?,
                 completeness: Completeness::default(),
             };
             let expressions = texts.iter().map(|text| writer.expression(&mut query, text));
@@ -169,6 +172,7 @@ struct Writer<'w> {
     lanes: &'w [Lane],
     options: &'w Options,
     meter: &'w Meter,
+    absent: AbsentLanes,
     completeness: Completeness,
 }
 
@@ -218,6 +222,10 @@ impl Writer<'_> {
             Ok(bits) => bits,
             // That a lane does not execute is its state.
             Err(NoValue::Inactive) => return Ok(document),
+            Err(NoValue::NotInFrame) => {
+                document.message = self.absent.message(answer.lane).cloned();
+                return Ok(document);
+            }
             Err(reason) => {
                 document.message = Some(reason.to_string().into());
                 return Ok(document);

@@ -1,6 +1,9 @@
 //! Pieces of text that several documents, and what is printed of them, are made of.
 
 use core::fmt::Display;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::untrusted::Untrusted;
 
 /// `1 unit`, `2 units`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
@@ -17,6 +20,57 @@ pub(crate) fn source_place(file: Option<impl Display>, line: Option<u64>) -> Str
     }
 }
 
+/// Returns the name of a file without its directories, which may be written as on Unix or on Windows.
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Short names of source files: as many of the last parts of a path as tell it from the others.
+#[derive(Debug, Default)]
+pub(crate) struct FileNames<'f>(BTreeMap<&'f str, usize>);
+
+impl<'f> FileNames<'f> {
+    /// Finds the names of some paths.
+    pub(crate) fn of(paths: impl IntoIterator<Item = &'f str>) -> FileNames<'f> {
+        /// With more parts names are no shorter than paths.
+        const PARTS: usize = 16;
+        let mut waiting: BTreeSet<&str> = paths.into_iter().collect();
+        let mut names = BTreeMap::new();
+        for parts in 1..=PARTS {
+            let mut users: BTreeMap<&str, usize> = BTreeMap::new();
+            for path in &waiting {
+                *users.entry(last_parts(path, parts)).or_default() += 1;
+            }
+            waiting.retain(|path| {
+                let is_alone = users.get(last_parts(path, parts)) == Some(&1);
+                if is_alone {
+                    names.insert(*path, parts);
+                }
+                !is_alone
+            });
+        }
+        FileNames(names)
+    }
+
+    /// Returns the name of a path.
+    pub(crate) fn short<'p>(&self, path: &'p Untrusted<'_>) -> Untrusted<'p> {
+        let path = path.raw();
+        match self.0.get(path) {
+            Some(parts) => last_parts(path, *parts).into(),
+            None => path.into(),
+        }
+    }
+}
+
+/// Returns the last parts of a path.
+fn last_parts(path: &str, parts: usize) -> &str {
+    let mut separators = path.rmatch_indices(['/', '\\']);
+    match separators.nth(parts.saturating_sub(1)) {
+        Some((at, _)) => path.get(at.saturating_add(1)..).unwrap_or(path),
+        None => path,
+    }
+}
+
 /// What stands for a character of text in HTML and XML, as content and in an attribute within `"`; nothing if it stands for itself.
 pub(super) const fn reference(letter: char) -> Option<&'static str> {
     match letter {
@@ -25,5 +79,31 @@ pub(super) const fn reference(letter: char) -> Option<&'static str> {
         '>' => Some("&gt;"),
         '"' => Some("&quot;"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_the_parts_that_tell_files_apart() {
+        let paths = [
+            "/src/x/k.h",
+            "/src/y/k.h",
+            "/src/k.cl",
+            "C:\\a\\b.cl",
+            "b.cl",
+        ];
+        let names = FileNames::of(paths);
+        let short = |path: &str| names.short(&path.into()).raw().to_owned();
+        let found = paths.map(short);
+        assert_eq!(found, ["x/k.h", "y/k.h", "k.cl", "a\\b.cl", "b.cl"]);
+        // One path is the end of another.
+        let paths = ["k.cl", "/k.cl"];
+        let names = FileNames::of(paths);
+        let short = |path: &str| names.short(&path.into()).raw().to_owned();
+        assert_eq!(paths.map(short), ["k.cl", "/k.cl"]);
+        assert_eq!(short("/other/k.cl"), "/other/k.cl");
     }
 }

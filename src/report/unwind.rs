@@ -1,12 +1,12 @@
-//! `hetdwarf-unwind/1`: the call stack.
+//! `hetdwarf-unwind/2`: the call stack, with inlined calls.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::completeness::Completeness;
+use super::frame::FrameDocument;
 use super::number::Hex;
-use super::vars::{PER_LINE, VarsFrame};
 use crate::arch::{Lane, Register};
 use crate::error::Result;
 use crate::eval::Frame;
@@ -20,12 +20,12 @@ use crate::untrusted::Untrusted;
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct UnwindDocument {
-    /// `hetdwarf-unwind/1`.
+    /// `hetdwarf-unwind/2`.
     pub format: &'static str,
     /// The lanes of the wave, in the order of lists of values.
     pub lanes: Vec<UnwindLane>,
     /// The frames, the innermost first.
-    pub frames: Vec<FrameDocument>,
+    pub frames: Vec<UnwindFrame>,
     /// Why there are no more.
     pub stopped: &'static str,
     /// The same for people.
@@ -52,19 +52,19 @@ pub struct UnwindLane {
 /// A frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
-pub struct FrameDocument {
-    /// Its level; 0 is the innermost.
-    pub index: usize,
-    /// The program location or return address, in the process.
-    pub pc: Hex,
-    /// The function.
-    pub function: Option<Untrusted<'static>>,
-    /// The functions inlined into it here, the innermost first.
-    pub inlined: Vec<Untrusted<'static>>,
-    /// The source file's name.
-    pub file: Option<Untrusted<'static>>,
-    /// The line.
-    pub line: Option<u64>,
+pub struct UnwindFrame {
+    /// Its number, what it is called, and where it is in the source; its fields are those of this.
+    #[serde(flatten)]
+    pub frame: FrameDocument,
+    /// What the machine has of it; absent from an inlined call. Its fields are those of this.
+    #[serde(flatten)]
+    pub call: Option<CallDocument>,
+}
+
+/// What the machine has of a call frame.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CallDocument {
     /// The canonical frame address; null if it is not known.
     pub cfa: Option<CfaDocument>,
     /// The registers that rules of frames further in mention, as they were in this frame.
@@ -125,19 +125,18 @@ impl UnwindDocument {
     pub fn for_lane(stop: &Stop<'_, '_>, lane: Lane) -> Result<UnwindDocument> {
         let mut frames = Vec::new();
         let mut rules = Rules::new();
-        let mut places = Places {
-            known: BTreeMap::new(),
-            meter: stop.meter(),
-        };
         let mut stopped = stop.stopped();
         let mut error = stop.stack().error().cloned();
         let mut completeness = Completeness::of_stack(stop);
-        for frame in stop.frames() {
+        if let Some(limit) = stop.frames_limit() {
+            completeness.note(limit);
+        }
+        for frame in stop.call_frames() {
             if let Some(callee) = frame.call_frame().callee() {
                 add_rules(&callee, &mut rules);
             }
-            match FrameDocument::new(&frame, lane, &rules, &mut places, &mut completeness) {
-                Ok(frame) => frames.push(frame),
+            let parts = match FrameDocument::parts(&frame, stop.meter()) {
+                Ok(parts) => parts,
                 Err(reason) if reason.is_limit() => {
                     completeness.note(&reason);
                     stopped = Stopped::Limit;
@@ -145,9 +144,17 @@ impl UnwindDocument {
                     break;
                 }
                 Err(reason) => return Err(reason),
+            };
+            frames.extend(
+                parts
+                    .into_iter()
+                    .map(|frame| UnwindFrame { frame, call: None }),
+            );
+            if let Some(last) = frames.last_mut() {
+                last.call = Some(CallDocument::new(&frame, lane, &rules, &mut completeness));
             }
         }
-        let undescribed = match (stopped, stop.frames().last()) {
+        let undescribed = match (stopped, stop.call_frames().last()) {
             (Stopped::NoFunction | Stopped::NoCfi, Some(last)) => {
                 completeness.accept(last.undescribed())?.flatten()
             }
@@ -159,7 +166,7 @@ impl UnwindDocument {
         let undescribed = undescribed.filter(says_why_no_cfi);
         let lanes = stop.wave().wave_size().all_lanes();
         Ok(UnwindDocument {
-            format: "hetdwarf-unwind/1",
+            format: "hetdwarf-unwind/2",
             lanes: lanes
                 .map(|lane| UnwindLane {
                     lane: lane.0,
@@ -187,28 +194,6 @@ fn says_why_no_cfi(reason: &Undescribed) -> bool {
     )
 }
 
-/// Where frames are in the source, by their addresses in the code object. In recursion they are alike.
-struct Places<'m> {
-    known: BTreeMap<u64, VarsFrame>,
-    meter: &'m Meter,
-}
-
-impl Places<'_> {
-    fn find(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<VarsFrame> {
-        let address = frame.call_frame().lookup_address();
-        if let Some(known) = self.known.get(&address) {
-            for name in &known.inlined {
-                let size = PER_LINE + name.raw().len() as u64;
-                self.meter.work(size).and(self.meter.hold(size))?;
-            }
-            return Ok(known.clone());
-        }
-        let found = VarsFrame::within(frame, self.meter)?;
-        self.known.insert(address, found.clone());
-        Ok(found)
-    }
-}
-
 /// The rules of the frames further in, by the names of registers; of several that of the outermost frame.
 type Rules<'p> = BTreeMap<String, (Register, RegisterRule<'p>)>;
 
@@ -223,38 +208,22 @@ fn add_rules<'p>(callee: &CallFrame<'_, '_, 'p>, rules: &mut Rules<'p>) {
     }
 }
 
-impl FrameDocument {
+impl CallDocument {
     fn new(
         frame: &StopFrame<'_, '_, '_>,
         lane: Lane,
         rules: &Rules<'_>,
-        places: &mut Places<'_>,
         completeness: &mut Completeness,
-    ) -> Result<FrameDocument> {
-        let VarsFrame {
-            function,
-            inlined,
-            file,
-            line,
-            ..
-        } = places.find(frame)?;
-        let call_frame = frame.call_frame();
-        let cfa = call_frame.cfa().ok().and_then(|cfa| cfa.byte_address());
-        let cfa = cfa.map(|(space, address)| CfaDocument {
-            address_space: space.name(),
-            address: Hex::from(address),
-        });
-        let registers = registers(frame, lane, rules, completeness);
-        Ok(FrameDocument {
-            index: call_frame.level(),
-            pc: Hex::from(call_frame.pc()),
-            function,
-            inlined,
-            file,
-            line,
-            cfa,
-            registers,
-        })
+    ) -> CallDocument {
+        let cfa = frame.call_frame().cfa().ok();
+        let cfa = cfa.and_then(|cfa| cfa.byte_address());
+        CallDocument {
+            cfa: cfa.map(|(space, address)| CfaDocument {
+                address_space: space.name(),
+                address: Hex::from(address),
+            }),
+            registers: registers(frame, lane, rules, completeness),
+        }
     }
 }
 

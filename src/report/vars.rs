@@ -1,4 +1,4 @@
-//! `hetdwarf-vars/1`: the variables of a frame, or of all frames.
+//! `hetdwarf-vars/2`: the variables of a frame, or of all frames.
 
 mod children;
 mod empty;
@@ -8,14 +8,14 @@ mod writer;
 use serde::Serialize;
 
 use super::completeness::Completeness;
+use super::frame::FrameDocument;
 use super::number::Hex;
 use crate::arch::Lane;
-use crate::debug_info::{SourceFile, VariableKind};
+use crate::debug_info::VariableKind;
 use crate::display::Options;
 use crate::error::Result;
 use crate::eval::LocationAttribute;
 use crate::inspect::{LocationReading, Stop, StopFrame, ValueState, ValueStateKind, VariableValue};
-use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::is_none;
@@ -38,31 +38,29 @@ const NOT_WAITING: &str = "it has no location where the lane waits, or one in re
 /// What is said beside values in memory before the prologue is over.
 pub const IN_PROLOGUE: &str = "the prologue is not over: it may not have been written yet";
 
-/// The document of one frame.
+/// What is said where EXEC is not known.
+const EXEC_UNKNOWN: &str =
+    "EXEC is not in the wave's registers: every lane is shown, whether it executes or not";
+
+/// The document.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VarsDocument {
-    /// `hetdwarf-vars/1`.
+    /// `hetdwarf-vars/2`.
     pub format: &'static str,
-    /// The frame and its variables; its fields are the document's.
-    #[serde(flatten)]
-    pub content: FrameVariables,
-}
-
-/// The document of all frames.
-#[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
-pub struct AllVarsDocument {
-    /// `hetdwarf-vars/1`.
-    pub format: &'static str,
-    /// The innermost frame's program location, in the process.
+    /// The program location of the first frame, in the process; that of the lanes if they wait.
     pub pc: Hex,
     /// Each frame with its variables, the innermost first.
     pub frames: Vec<FrameVariables>,
-    /// Why there are no more frames: as in `hetdwarf-unwind/1`.
-    pub stopped: &'static str,
-    /// The same for people.
-    pub message: Untrusted<'static>,
+    /// Of all frames of a stop, why there are no more: as in `hetdwarf-unwind/2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<&'static str>,
+    /// Why no variable of the frames could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<EmptyReason>,
+    /// `reason` or `stopped` for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Untrusted<'static>>,
     /// Whether a limit was reached; its fields are the document's.
     #[serde(flatten)]
     pub completeness: Completeness,
@@ -72,25 +70,24 @@ pub struct AllVarsDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FrameVariables {
-    /// The frame's program location, in the process; that of the lanes if they wait.
-    pub pc: Hex,
-    /// Where that is in the source.
-    pub frame: VarsFrame,
-    /// Set if the lanes wait there: EXEC has switched them off, and their variables are those of where they wait.
+    /// The frame.
+    pub frame: FrameDocument,
+    /// Set if the lanes wait there: EXEC has switched them off, and their variables are those of where they wait. The frame is numbered
+    /// as if the wave were there.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub waiting: bool,
-    /// Why no variable could be read.
+    /// Why no variable could be read, of this frame and those inlined in it that are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<EmptyReason>,
     /// The same for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
-    /// Whether a limit was reached; its fields are those of this.
-    #[serde(flatten)]
-    pub completeness: Completeness,
+    /// What else there is to know of all lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'static str>,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
-    /// Of lanes that were chosen and wait elsewhere in the frame: their variables there, by program location.
+    /// Of lanes that were chosen and wait elsewhere in the call frame: the frames there with their variables, by program location.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_lanes: Vec<FrameVariables>,
 }
@@ -116,9 +113,6 @@ pub enum LaneChoice<'r> {
     /// All of the wave, where the frame stands.
     #[default]
     All,
-    /// Those that are not known to be of no interest, [`StopFrame::readable_lanes`], where the frame stands; those
-    /// that wait elsewhere in it are not asked there.
-    Readable,
     /// These, each where it waits.
     These(&'r [Lane]),
 }
@@ -165,22 +159,6 @@ impl<'r> VarsRequest<'r> {
     }
 }
 
-/// A frame, and where it is in the source.
-#[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
-pub struct VarsFrame {
-    /// Its level; 0 is the innermost.
-    pub index: usize,
-    /// The function.
-    pub function: Option<Untrusted<'static>>,
-    /// The functions inlined into it here, the innermost first.
-    pub inlined: Vec<Untrusted<'static>>,
-    /// The source file's name.
-    pub file: Option<Untrusted<'static>>,
-    /// The line.
-    pub line: Option<u64>,
-}
-
 /// A variable.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
@@ -192,6 +170,9 @@ pub struct VariableDocument {
     /// Its type's name.
     #[serde(rename = "type")]
     pub ty: Untrusted<'static>,
+    /// How many of the brackets at the end of the type stand after the name in a declaration.
+    #[serde(skip)]
+    pub brackets: usize,
     /// The offset of its entry.
     pub die: Hex,
     /// Where it is declared.
@@ -211,7 +192,7 @@ pub struct VariableDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DeclarationDocument {
-    /// The file's name.
+    /// The path of the file, as the line table gives it.
     pub file: Option<Untrusted<'static>>,
     /// The line.
     pub line: Option<u64>,
@@ -280,7 +261,7 @@ impl LaneDocument {
 }
 
 impl FrameVariables {
-    /// Whether a variable has a value in a lane.
+    /// Returns true if a variable has a value in a lane.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         let places = core::iter::once(self).chain(&self.waiting_lanes);
@@ -290,71 +271,22 @@ impl FrameVariables {
     }
 }
 
-/// The name without its directory.
-pub(super) fn file_name(file: Option<&SourceFile>) -> Option<Untrusted<'static>> {
-    file.map(|file| file.name().to_owned().into())
-}
-
-impl VarsFrame {
-    /// Describes a frame.
-    ///
-    /// # Errors
-    /// If the debugging information is malformed.
-    pub fn new(frame: &StopFrame<'_, '_, '_>) -> Result<VarsFrame> {
-        VarsFrame::within(frame, frame.stop().meter())
-    }
-
-    /// The same; entries that are read are paid for.
-    pub(super) fn within(frame: &StopFrame<'_, '_, '_>, meter: &Meter) -> Result<VarsFrame> {
-        let function = frame.function()?;
-        let line = frame.line()?;
-        let inlined = match &function {
-            Some(function) => frame.inlined_within(function, meter)?,
-            None => Vec::new(),
-        };
-        meter.work(
-            function
-                .as_ref()
-                .map_or(0, |function| function.ranges.len() as u64),
-        )?;
-        for call in &inlined {
-            let length = call.name.as_ref().map_or(0, |name| name.len());
-            let size = PER_LINE + length as u64;
-            meter.work(size).and(meter.hold(size))?;
-        }
-        let name = |name: &Option<std::borrow::Cow<'_, str>>| {
-            let name = name.as_ref();
-            name.map(|name| Untrusted::from(name.to_string()))
-        };
-        Ok(VarsFrame {
-            index: frame.call_frame().level(),
-            function: function.as_ref().and_then(|function| name(&function.name)),
-            inlined: inlined
-                .iter()
-                .map(|call| name(&call.name).unwrap_or_default())
-                .collect(),
-            file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
-            line: line.as_ref().map(|line| line.line),
-        })
-    }
-}
-
 impl VarsDocument {
-    /// Reads the variables of a frame. Where a limit is reached, those before are given.
+    /// Reads the variables of a frame: of a call frame with all that is inlined in it those of each frame that it consists of. Where a
+    /// limit is reached, those before are given.
     ///
     /// # Errors
     /// If the debugging information of the frame is malformed.
     pub fn new(frame: &StopFrame<'_, '_, '_>, request: &VarsRequest<'_>) -> Result<VarsDocument> {
-        frame.stop().reset_meter();
-        let mut writer = Writer::new(frame.stop().meter(), request);
-        Ok(VarsDocument {
-            format: "hetdwarf-vars/1",
-            content: writer.frame(frame)?,
-        })
+        let stop = frame.stop();
+        stop.reset_meter();
+        let mut document = VarsDocument::empty();
+        let mut writer = Writer::new(stop.meter(), request);
+        document.add(writer.frames(frame)?, &mut writer);
+        document.finish();
+        Ok(document)
     }
-}
 
-impl AllVarsDocument {
     /// Reads the variables of all frames of a stop.
     ///
     /// All together may cost as much as those of one frame: where a limit is reached, the frames before are given, and
@@ -362,46 +294,76 @@ impl AllVarsDocument {
     ///
     /// # Errors
     /// If the debugging information of a frame is malformed.
-    pub fn new(stop: &Stop<'_, '_>, request: &VarsRequest<'_>) -> Result<AllVarsDocument> {
+    pub fn of_all_frames(stop: &Stop<'_, '_>, request: &VarsRequest<'_>) -> Result<VarsDocument> {
         stop.reset_meter();
+        let mut document = VarsDocument::empty();
+        document.completeness = Completeness::of_stack(stop);
         let mut writer = Writer::new(stop.meter(), request);
-        let mut document = AllVarsDocument {
-            format: "hetdwarf-vars/1",
-            pc: Hex(0),
-            frames: Vec::new(),
-            stopped: stop.stopped().name(),
-            message: match stop.stack().error() {
-                Some(error) => error.to_string().into(),
-                None => stop.stopped().text().into(),
-            },
-            completeness: Completeness::of_stack(stop),
-        };
-        for frame in stop.frames() {
-            if document.frames.is_empty() {
-                document.pc = Hex::from(frame.call_frame().pc());
-            }
-            let Some(found) = document.completeness.accept(writer.frame(&frame))? else {
-                break;
-            };
-            let reached = found.completeness.clone();
-            document.frames.push(found);
-            if !reached.complete && document.completeness.complete {
-                document.completeness = reached;
-            }
+        let mut is_cut = false;
+        for frame in stop.call_frames() {
+            let found = document.completeness.accept(writer.frames(&frame))?;
+            is_cut = found.is_none();
+            document.add(found.unwrap_or_default(), &mut writer);
             // What was refused to one frame is refused to all after it.
             if let Some(error) = stop.meter().refused() {
                 document.completeness.note(&error);
+                is_cut |= frame.call_frame().level().saturating_add(1) < stop.call_frames().len();
+            }
+            if is_cut {
                 break;
             }
         }
-        if let (Some(limit), true) = (
-            &document.completeness.limit,
-            document.frames.len() < stop.frames().len(),
-        ) {
-            document.stopped = crate::frame::Stopped::Limit.name();
-            document.message = limit.clone();
-        }
+        document.finish();
+        let stopped = match is_cut {
+            true => crate::frame::Stopped::Limit,
+            false => stop.stopped(),
+        };
+        document.stopped = Some(stopped.name());
+        document.message = match (&document.completeness.limit, stop.stack().error()) {
+            (Some(limit), _) if is_cut => Some(limit.clone()),
+            (_, Some(error)) => Some(error.to_string().into()),
+            (_, None) => Some(stopped.text().into()),
+        };
         Ok(document)
+    }
+
+    fn empty() -> VarsDocument {
+        VarsDocument {
+            format: "hetdwarf-vars/2",
+            pc: Hex(0),
+            frames: Vec::new(),
+            stopped: None,
+            reason: None,
+            message: None,
+            completeness: Completeness::default(),
+        }
+    }
+
+    fn add(&mut self, frames: Vec<FrameVariables>, writer: &mut Writer<'_>) {
+        self.frames.extend(frames);
+        let reached = core::mem::take(&mut writer.completeness);
+        if self.completeness.complete {
+            self.completeness = reached;
+        }
+    }
+
+    /// Says what holds of all frames.
+    fn finish(&mut self) {
+        if let Some(first) = self.frames.first() {
+            self.pc = first.frame.pc;
+        }
+        if !self.is_readable() {
+            let mut frames = self.frames.iter().rev();
+            let found =
+                frames.find_map(|frame| Some((frame.reason.clone()?, frame.message.clone()?)));
+            (self.reason, self.message) = found.unzip();
+        }
+    }
+
+    /// Returns true if a variable has a value in a lane.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.frames.iter().any(FrameVariables::is_readable)
     }
 }
 
@@ -419,7 +381,7 @@ pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<Str
         ValueState::Error(error) => Some(error.to_string()),
         ValueState::OptimizedOut => Some(reason(value).to_owned()),
         ValueState::Unavailable => Some(NOT_SAID.to_owned()),
-        ValueState::Inactive => None,
+        ValueState::Inactive | ValueState::NotInFrame => None,
     }
 }
 

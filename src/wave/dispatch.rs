@@ -14,6 +14,8 @@ pub struct Dispatch {
     pub grid_size: [u32; 3],
     /// Which wave of its work-group it is, from 0.
     pub wave_in_group: u32,
+    /// The address of the kernel's arguments in global memory, if it is known.
+    pub kernarg_address: Option<u64>,
 }
 
 impl Dispatch {
@@ -91,6 +93,7 @@ mod tests {
             workgroup_size: [64, 1, 1],
             grid_size: [256, 1, 1],
             wave_in_group: 1,
+            kernarg_address: None,
         };
         let items = items(dispatch, WaveSize::Wave32);
         assert_eq!(items[0], Some([160, 0, 0]));
@@ -109,6 +112,7 @@ mod tests {
             workgroup_size: [8, 4, 4],
             grid_size: [32, 32, 32],
             wave_in_group: 1,
+            kernarg_address: None,
         };
         let items = items(dispatch, WaveSize::Wave64);
         assert_eq!(items[0], Some([8, 8, 14]));
@@ -126,6 +130,7 @@ mod tests {
             workgroup_size: [8, 4, 1],
             grid_size: [10, 7, 1],
             wave_in_group: 0,
+            kernarg_address: None,
         };
         let items = items(dispatch, WaveSize::Wave32);
         assert_eq!(
@@ -150,6 +155,7 @@ mod tests {
             workgroup_size: [4, 2, 1],
             grid_size: [4, 2, 1],
             wave_in_group: 0,
+            kernarg_address: None,
         };
         assert_eq!(items(whole, WaveSize::Wave64).iter().flatten().count(), 8);
         let most = u32::MAX;
@@ -179,6 +185,7 @@ mod tests {
                 workgroup_size: [most; 3],
                 grid_size: [most; 3],
                 wave_in_group: most,
+                kernarg_address: None,
             },
             Dispatch::default(),
         ] {
@@ -192,6 +199,7 @@ mod tests {
             workgroup_size: [1, 1, 1],
             grid_size: [most, 1, 1],
             wave_in_group: 0,
+            kernarg_address: None,
         };
         assert_eq!(items(largest, WaveSize::Wave32)[0], Some([most - 1, 0, 0]));
     }

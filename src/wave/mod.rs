@@ -45,13 +45,15 @@
 mod dispatch;
 mod recorder;
 mod snapshot;
+mod stop_reason;
 
 use core::ops::Range;
 
-use crate::arch::{Apertures, Lane, Register, WaveSize};
+use crate::arch::{Apertures, Lane, Register, UnnumberedRegister, WaveSize};
 pub use dispatch::Dispatch;
 pub use recorder::Recorder;
 pub use snapshot::Snapshot;
+pub use stop_reason::{StopReason, StopReasons};
 
 /// A memory that really exists, as opposed to a view of one: `private_lane` and `generic` addresses are
 /// translated before a debugger is asked.
@@ -117,6 +119,15 @@ pub trait Wave {
     /// [`AccessError::Unavailable`] if any byte is not known; halves are asked for then, as for registers.
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError>;
 
+    /// The value of a register that DWARF has no number for, zero-extended. Only asked for where a person names it.
+    ///
+    /// # Errors
+    /// As [`read_register`](Wave::read_register); without an implementation they are not known.
+    fn read_unnumbered(&self, register: UnnumberedRegister) -> Result<u64, AccessError> {
+        let _ = register;
+        Err(AccessError::Unavailable)
+    }
+
     /// Where the generic address space shows local and private memory; nothing if unknown.
     fn apertures(&self) -> Option<Apertures> {
         None
@@ -124,6 +135,12 @@ pub trait Wave {
 
     /// What the wave is a part of; nothing if unknown.
     fn dispatch(&self) -> Option<Dispatch> {
+        None
+    }
+
+    /// Returns why the wave stopped, or None if that is not known. It decides where a wave is that stands after an `s_trap`: a wave
+    /// that is known to have stopped for another reason is not moved back to the trap.
+    fn stop_reasons(&self) -> Option<StopReasons> {
         None
     }
 

@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use super::{AccessError, Dispatch, Memory, Snapshot, Wave};
-use crate::arch::{Apertures, Lane, ProcessAddress, Register, WaveSize};
+use crate::arch::{Apertures, Lane, ProcessAddress, Register, UnnumberedRegister, WaveSize};
 use crate::error::Result;
 
 /// A wave that notes which bytes of global memory were asked for and had. It answers what the wave answers.
@@ -70,6 +70,10 @@ impl Wave for Recorder<'_> {
         self.wave.read_register(register, bits, out)
     }
 
+    fn read_unnumbered(&self, register: UnnumberedRegister) -> Result<u64, AccessError> {
+        self.wave.read_unnumbered(register)
+    }
+
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
         self.wave.read_memory(memory, address, out)?;
         if memory == Memory::Global {
@@ -107,6 +111,11 @@ impl Snapshot {
         let mut snapshot = Snapshot::new(target, size, pc);
         snapshot.apertures = wave.apertures();
         snapshot.dispatch = wave.dispatch();
+        for register in UnnumberedRegister::all() {
+            if let Ok(value) = wave.read_unnumbered(register) {
+                snapshot.set_unnumbered(register, value)?;
+            }
+        }
         let numbers = Register::ranges()
             .iter()
             .flat_map(|range| range.first..=range.last);

@@ -24,6 +24,8 @@ pub const HETDWARF_LANE_UNSUPPORTED: u8 = 5;
 pub const HETDWARF_LANE_ERROR: u8 = 6;
 /// The lane does not execute here.
 pub const HETDWARF_LANE_INACTIVE: u8 = 7;
+/// The lane did not enter the function of the frame: it has no value there.
+pub const HETDWARF_LANE_NOT_IN_FRAME: u8 = 8;
 
 fn state_number(state: ValueStateKind) -> u8 {
     match state {
@@ -34,6 +36,7 @@ fn state_number(state: ValueStateKind) -> u8 {
         ValueStateKind::Ambiguous => HETDWARF_LANE_AMBIGUOUS,
         ValueStateKind::Unsupported => HETDWARF_LANE_UNSUPPORTED,
         ValueStateKind::Inactive => HETDWARF_LANE_INACTIVE,
+        ValueStateKind::NotInFrame => HETDWARF_LANE_NOT_IN_FRAME,
         ValueStateKind::Error => HETDWARF_LANE_ERROR,
         // This interface has no number for it: it is no value, which is what an error says.
         _ => HETDWARF_LANE_ERROR,
@@ -55,6 +58,7 @@ pub extern "C" fn hetdwarf_lane_state_name(state: u8) -> *const c_char {
         HETDWARF_LANE_UNSUPPORTED => c"unsupported",
         HETDWARF_LANE_ERROR => c"error",
         HETDWARF_LANE_INACTIVE => c"inactive",
+        HETDWARF_LANE_NOT_IN_FRAME => c"not-in-frame",
         _ => c"?",
     };
     name.as_ptr()
@@ -66,6 +70,13 @@ pub(super) struct LaneValue<'v> {
     /// The bits, where there are some.
     pub(super) bits: Option<TypedBytes<'v>>,
     pub(super) message: Option<String>,
+}
+
+impl LaneValue<'_> {
+    /// Returns true if the lane did not enter the frame.
+    pub(super) fn is_absent(&self) -> bool {
+        self.state == HETDWARF_LANE_NOT_IN_FRAME
+    }
 }
 
 pub(super) fn of_variable<'v>(
@@ -86,7 +97,7 @@ pub(super) fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
     let state = answer.state();
     let is_readable = state.is_readable();
     let message = match &answer.value {
-        Err(NoValue::Inactive) => None,
+        Err(NoValue::Inactive | NoValue::NotInFrame) => None,
         Err(reason) => Some(reason.to_string()),
         Ok(_) if is_readable => None,
         Ok(bits) if bits.unavailable.is_empty() => Some(NoValue::OptimizedOut.to_string()),

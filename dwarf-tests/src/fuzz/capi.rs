@@ -68,7 +68,7 @@ type Lanes = Vec<(&'static str, Option<String>)>;
 type Texts = Option<Vec<(String, Lanes)>>;
 
 fn directly(stop: &Stop<'_, '_>) -> Texts {
-    let frame = stop.frame(0)?;
+    let frame = stop.call_frame(0)?;
     let mut types = TypeTable::default();
     let values = frame.variables(&mut types).ok()?;
     let lanes = |value: &hetdwarf::inspect::VariableValue<'_>| {

@@ -79,7 +79,7 @@ pub fn exhaust(core: &GpuCore<'_>) -> usize {
         assert!(wave.pc().0.is_multiple_of(4) || wave.state() == WaveState::Unsure);
         let _ = (
             process.object_at(wave.pc()),
-            wave.line_pc(),
+            wave.stop_reasons(),
             wave.is_halted_at_launch(),
         );
         let lanes = wave.wave_size().all_lanes();

@@ -6,9 +6,8 @@ use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, EmbeddedCodeObject, code_objects};
 use hetdwarf::report::{
-    AllVarsDocument, CheckedFile, InfoDocument, LaneChoice, LanePcDocument, ObjectDocument,
-    SarifLog, UnwindDocument, VarsDocument, VarsRequest, VerifyDocument, check_file,
-    github_annotations,
+    CheckedFile, InfoDocument, LaneChoice, LanePcDocument, ObjectDocument, SarifLog,
+    UnwindDocument, VarsDocument, VarsRequest, VerifyDocument, check_file, github_annotations,
 };
 use hetdwarf::verify::{Selection, verify};
 use serde::Serialize;
@@ -97,10 +96,10 @@ fn stop(program: &Program<'_>, pc: u64, hash: u64) {
     }
     let lanes = [Lane(0), Lane(31)];
     let request = VarsRequest::default().lanes(LaneChoice::These(&lanes));
-    if let Ok(found) = AllVarsDocument::new(&stop, &request) {
+    if let Ok(found) = VarsDocument::of_all_frames(&stop, &request) {
         document(&found);
     }
-    for frame in stop.frames().take(2) {
+    for frame in stop.call_frames().take(2) {
         if let Ok(found) = VarsDocument::new(&frame, &request) {
             document(&found);
         }

@@ -270,7 +270,7 @@ fn compare(
         StopOptions::loaded_at(LoadAddress(LOADED_AT)).reading(way.form.reading),
         &arena,
     );
-    let frame = stop.frame(0).ok_or("there is no frame")?;
+    let frame = stop.call_frame(0).ok_or("there is no frame")?;
     let found = frame.lane_pcs().map_err(|error| error.to_string())?;
     if !found.is_known {
         return Err("nothing is said of lanes".to_owned());

@@ -224,7 +224,12 @@ fn stop(
         };
         match (position, state) {
             (Some(lane), LaneState::Active) if lane.takes_part => figures.active += 1,
-            (Some(lane), LaneState::Waiting { pc, left, resumes }) if !lane.takes_part => {
+            (
+                Some(lane),
+                LaneState::Waiting {
+                    pc, left, resumes, ..
+                },
+            ) if !lane.takes_part => {
                 // The gap has no other address that is the same on every way.
                 if resumes != address(lane.next) || Some(pc) != resumes {
                     return Err(wrong());

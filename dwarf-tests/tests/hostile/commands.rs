@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use dwarf_tests::Ran;
+use dwarf_tests::{Ran, variables};
 use serde_json::Value;
 
 use super::crafted::debug_frame;
@@ -102,10 +102,6 @@ fn variables_before_a_limit_are_printed() {
     let case = Case::new("variables", &growth::many_variables(400));
     for command in ["vars", "vars --frame all"] {
         let (whole, part) = whole_and_part(&case, command, 30_000);
-        let variables = |document: &Value| {
-            let frame = document["frames"].get(0).unwrap_or(document);
-            frame["variables"].as_array().unwrap().clone()
-        };
         let (whole, part) = (variables(&whole), variables(&part));
         assert_eq!(whole.len(), 400, "{command}");
         assert!((1..400).contains(&part.len()), "{command}: {}", part.len());

@@ -127,16 +127,16 @@ fn of_stop(name: &str, file: &[u8], wave: &str, costs: &mut Costs) {
     });
     for level in 0..2 {
         stopped(&format!("vars {level}"), &|stop| {
-            if let Some(frame) = stop.frame(level) {
+            if let Some(frame) = stop.call_frame(level) {
                 let _ = VarsDocument::new(&frame, &VarsRequest::default().children(2));
             }
         });
     }
     stopped("lane-pc", &|stop| {
-        let _ = stop.frame(0).map(|frame| LanePcDocument::new(&frame));
+        let _ = stop.call_frame(0).map(|frame| LanePcDocument::new(&frame));
     });
     stopped("print", &|stop| {
-        let _ = stop.frame(0).map(|frame| print(&frame));
+        let _ = stop.call_frame(0).map(|frame| print(&frame));
     });
 }
 
@@ -370,7 +370,7 @@ fn asked_again(name: &str, file: &[u8], costs: &mut Costs) {
         let arena = Arena::new();
         let options = StopOptions::loaded_at(wave.load_address);
         let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
-        VarsDocument::new(&stop.frame(0).unwrap(), &VarsRequest::default()).unwrap();
+        VarsDocument::new(&stop.call_frame(0).unwrap(), &VarsRequest::default()).unwrap();
         costs.add(name, what, stop.meter());
     }
 }

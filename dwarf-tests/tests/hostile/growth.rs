@@ -103,7 +103,7 @@ fn variables(file: &[u8], meter: &Arc<Meter>) {
     let (wave, arena) = (Zeros(WaveSize::Wave64), Arena::new());
     let stop = Stop::new(&program, &wave, 0x1010, StopOptions::default(), &arena);
     let mut types = Default::default();
-    let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+    let variables = stop.call_frame(0).unwrap().variables(&mut types).unwrap();
     assert!(variables.len() > 10, "{}", variables.len());
     LAST.with(|last| last.set((stop.meter().steps(), stop.meter().peak_bytes())));
 }
@@ -695,7 +695,7 @@ fn only_entries_that_hold_have_to_be_understood() {
         let program = Program::load(&object).unwrap();
         let (wave, arena) = (Zeros(WaveSize::Wave64), Arena::new());
         let stop = Stop::new(&program, &wave, 0x1010, StopOptions::default(), &arena);
-        let context = stop.frame(0).unwrap().context().unwrap();
+        let context = stop.call_frame(0).unwrap().context().unwrap();
         let unit = context.unit().unwrap();
         let unit = program.info().eval_unit(unit).unwrap();
         let list = LocationAttribute::List { unit, offset: 12 };

@@ -52,7 +52,7 @@ fn steps(file: &[u8]) -> (u64, bool) {
     let program = Program::load(&object).unwrap();
     let (wave, arena) = (Zeros(WaveSize::Wave64), Arena::new());
     let stop = Stop::new(&program, &wave, 0x1010, StopOptions::default(), &arena);
-    let _ = VarsDocument::new(&stop.frame(0).unwrap(), &VarsRequest::default());
+    let _ = VarsDocument::new(&stop.call_frame(0).unwrap(), &VarsRequest::default());
     (stop.meter().steps(), stop.meter().refused().is_some())
 }
 

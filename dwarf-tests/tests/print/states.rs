@@ -127,15 +127,20 @@ fn lane(case: &str, wave: &str, text: &str, lane: usize) -> Value {
 
 #[test]
 fn what_one_lane_cannot_be_asked_costs_the_others_nothing() {
-    // In lane 3 of `leaf` of calls-O2.cl `a` is 3; lane 0 does not execute.
+    // In lane 3 of `leaf` of calls-O2.cl `a` is 3; lane 0 did not enter it.
     for (text, number, state, said) in [
         ("x / (a - 3)", 3, "error", "division by zero"),
         ("x % (a - 3)", 3, "error", "division by zero"),
         ("1 << (a - 4)", 3, "error", "a shift of 32 bits by -1"),
         ("1 << (a + 31)", 1, "error", "a shift of 32 bits by 32"),
         ("1l >> (a + 61)", 3, "error", "a shift of 64 bits by 64"),
-        ("x / (a - 3)", 0, "inactive", ""),
-        ("1", 0, "inactive", ""),
+        (
+            "x / (a - 3)",
+            0,
+            "not-in-frame",
+            "did not enter this function; still in frame 1, mid",
+        ),
+        ("1", 0, "not-in-frame", "calls-O2.cl:23"),
     ] {
         let found = lane("calls-O2", "w06", text, number);
         assert_eq!(found["state"], state, "{text}: {found}");
@@ -424,7 +429,7 @@ fn what_does_not_count_is_not_read() {
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.wave.load_address);
     let stop = Stop::new(&program, &wave, wave.wave.pc(), options, &arena);
-    let mut query = Query::new(stop.frame(0).unwrap()).unwrap();
+    let mut query = Query::new(stop.call_frame(0).unwrap()).unwrap();
     for (text, is_read) in [
         ("*(int *)0x7000", true),
         ("1 && *(int *)0x7000", true),

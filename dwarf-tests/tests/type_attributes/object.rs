@@ -166,7 +166,7 @@ pub fn look_at<T>(
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
     let mut types = TypeTable::default();
-    let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+    let variables = stop.call_frame(0).unwrap().variables(&mut types).unwrap();
     let v = variables
         .iter()
         .find(|value| value.variable.name.as_deref() == Some("v"));

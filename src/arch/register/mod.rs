@@ -7,9 +7,11 @@ mod name;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unnumbered;
 
 pub use name::RegisterName;
 pub use table::{RegisterKind, RegisterRange};
+pub use unnumbered::UnnumberedRegister;
 
 use super::{Processor, WaveSize};
 

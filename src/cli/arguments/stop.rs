@@ -11,10 +11,10 @@ use super::format::Format;
 use super::object::{ObjectArguments, StrictArguments};
 use super::sources::SourceArguments;
 
-/// Which call frames.
+/// Which frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameChoice {
-    /// The one of this level, 0 for the innermost.
+    /// The one with this number, 0 for the innermost.
     One(usize),
     /// All, the innermost first.
     All,
@@ -56,13 +56,12 @@ Exit status: 0 done, 1 no variable could be read (the answer says why), 2 the co
 pub(crate) struct VarsArguments {
     #[command(flatten)]
     pub(crate) stop: StopArguments,
-    /// The lanes: 3 or 0-7,12, each where it waits, or all where the frame stands (the default, but text shows only
-    /// lanes known to be active in a caller whose EXEC is not known)
+    /// Show these lanes, 3 or 0-7,12, each where it waits; or all where the frame stands (the default)
     #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
-    /// The call frame, 0 for the innermost, or all
-    #[arg(long, value_name = "N|all", default_value = "0", value_parser = parse_frame)]
-    pub(crate) frame: FrameChoice,
+    /// Show this frame, numbered as by unwind, or all; without it, the innermost call with what is inlined in it
+    #[arg(long, value_name = "N|all", value_parser = parse_frame)]
+    pub(crate) frame: Option<FrameChoice>,
     /// Only variables whose name matches
     #[arg(long, value_name = "GLOB")]
     pub(crate) name: Option<String>,
@@ -106,13 +105,12 @@ pub(crate) struct PrintArguments {
     /// Ask every wave of the core; those with equal answers are one group. Work-items are left out
     #[arg(long, requires = "core", conflicts_with = "wave")]
     pub(crate) all_waves: bool,
-    /// Lanes, or all (the default, but text shows only lanes known to be active in a caller whose EXEC is not
-    /// known)
+    /// Show these lanes, 3 or 0-7,12, each where it waits; or all where the frame stands (the default)
     #[arg(long, value_name = "N|A-B,C|all")]
     pub(crate) lane: Option<String>,
-    /// The call frame, 0 for the innermost
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) frame: usize,
+    /// Take names from this frame, numbered as by unwind; without it, from the innermost call with what is inlined in it
+    #[arg(long, value_name = "N")]
+    pub(crate) frame: Option<usize>,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
     /// How to print
@@ -152,7 +150,7 @@ pub(super) const LANE_PC_EXAMPLES: &str = "Examples:
 pub(crate) struct LanePcArguments {
     #[command(flatten)]
     pub(crate) stop: StopArguments,
-    /// The call frame, 0 for the innermost
+    /// Show the lanes of this frame, numbered as by unwind
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
     /// Find lanes in the machine code even where an attribute says where they are; without either option, where

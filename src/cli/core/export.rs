@@ -11,7 +11,7 @@ use crate::arch::LoadAddress;
 use crate::gpu_core::{CoreWave, GpuCore};
 use crate::inspect::{Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::{AllVarsDocument, ProblemDocument, UnwindDocument, VarsRequest};
+use crate::report::{ProblemDocument, UnwindDocument, VarsDocument, VarsRequest};
 use crate::wave::{Memory, Recorder, Snapshot, Wave};
 
 /// The most bytes of memory that a snapshot gets. Its file has two digits for each, and commands read files of 256 MiB.
@@ -96,9 +96,8 @@ fn snapshot(
     budget: &Budget,
 ) -> crate::Result<Snapshot> {
     let process = opened.programs.process();
-    // A snapshot has one pc, and it is what lines and variables are looked up by.
-    let pc = wave.line_pc();
-    let index = process.object_at(pc);
+    let pc = wave.pc();
+    let index = opened.programs.object_of(wave);
     let loaded = index.and_then(|index| process.objects().get(index));
     let object = loaded.and_then(|loaded| loaded.object.as_ref());
     let target = match (object, wave.agent()) {
@@ -109,6 +108,7 @@ fn snapshot(
     let mut snapshot = Snapshot::of_registers(target, pc, wave)?;
     let load_address = loaded.map_or_else(LoadAddress::default, |loaded| loaded.load_address);
     snapshot.load_address = load_address;
+    snapshot.stop = wave.stop_reasons();
     let mut copy = Copy {
         core: opened.core,
         left: MOST,
@@ -141,8 +141,8 @@ fn snapshot(
         let stop = Stop::new(program, &recorder, pc, options, &arena);
         // What cannot be answered of a damaged object cannot be answered of the snapshot either.
         let _ = UnwindDocument::new(&stop);
-        let _ = AllVarsDocument::new(&stop, &VarsRequest::default());
-        let _ = AllVarsDocument::new(&stop, &VarsRequest::default().children(LEVELS));
+        let _ = VarsDocument::of_all_frames(&stop, &VarsRequest::default());
+        let _ = VarsDocument::of_all_frames(&stop, &VarsRequest::default().children(LEVELS));
         budget.count(&stop);
         for range in recorder.seen() {
             copy.range(range, None, &mut snapshot)?;

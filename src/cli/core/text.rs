@@ -17,7 +17,7 @@ use crate::wave::Wave;
 
 use super::super::arguments::CoreArguments;
 use super::super::failure::Failure;
-use super::super::lane_places::print_unsure;
+use super::super::lane_places::print_where;
 use super::super::lanes::ranges;
 use super::super::or_unknown;
 use super::super::sources::{self, Sources};
@@ -228,13 +228,16 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         let Some(frame) = own_frame(stop) else {
             return Ok(());
         };
-        let Ok(Some(at)) = frame.line() else {
+        let Ok(at) = frame.description() else {
+            return Ok(());
+        };
+        let (Some(unit), Some(number)) = (at.unit, at.line) else {
             return Ok(());
         };
         // The text in the object itself is the one that was compiled.
         let file = at.file.as_ref();
         let info = stop.program().info();
-        let embedded = file.and_then(|file| info.embedded_source(at.unit, file.index).ok()?);
+        let embedded = file.and_then(|file| info.embedded_source(unit, file.index).ok()?);
         let found = match (&embedded, file) {
             (None, Some(file)) => self.sources.text(&file.path, None),
             (Some(_), _) | (None, None) => None,
@@ -244,9 +247,9 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
             self.without_source.insert(name);
         }
         let text = embedded.as_deref().or(found.as_deref());
-        if let Some(line) = text.and_then(|text| nth_line(text, at.line)) {
+        if let Some(line) = text.and_then(|text| nth_line(text, number)) {
             let line = Untrusted::from(line.replace('\t', "    "));
-            writeln!(out, "  {BOLD}> {:3}  {line}{BOLD:#}", at.line)?;
+            writeln!(out, "  {BOLD}> {:3}  {line}{BOLD:#}", number)?;
         }
         Ok(())
     }
@@ -256,19 +259,31 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         let Some(frame) = own_frame(stop) else {
             return Ok(());
         };
-        let lanes = frame.readable_lanes();
+        // Those of lanes that wait are those of where they wait.
+        let lanes: Vec<Lane> = frame.wave_size().all_lanes().collect();
         let request = VarsRequest::default().lanes(LaneChoice::These(&lanes));
-        match VarsDocument::new(&frame, &request) {
-            Ok(document) if document.content.variables.is_empty() => Ok(()),
-            Ok(document) => {
-                variables::Printer::new(self.width).print(&document.content, out)?;
-                print_unsure(&lanes, &frame, out)
-            }
+        let mut document = match VarsDocument::new(&frame.whole(), &request) {
+            Ok(document) => document,
             Err(error) => {
                 writeln!(out, "  {FAINT}no variables: {error}{FAINT:#}")?;
-                Ok(())
+                return Ok(());
             }
+        };
+        document
+            .frames
+            .retain(|content| content.frame.index >= frame.index());
+        if document
+            .frames
+            .iter()
+            .all(|content| content.variables.is_empty())
+        {
+            return Ok(());
         }
+        let mut printer = variables::Printer::new(self.width, &document.frames);
+        for content in &document.frames {
+            printer.print(content, out)?;
+        }
+        print_where(&frame, out)
     }
 
     fn groups(&self, out: &mut dyn Write) -> Result<(), Failure> {

@@ -12,7 +12,8 @@ use crate::cli::lanes::{numbered, numbered_with};
 use crate::cli::style::{ALARM, BOLD, FAINT};
 use crate::cli::variables::frame_text;
 use crate::inspect::ValueStateKind;
-use crate::report::{ExpressionDocument, Hex, PrintDocument, QueryErrorDocument, VarsFrame};
+use crate::report::text::FileNames;
+use crate::report::{ExpressionDocument, FrameDocument, PrintDocument, QueryErrorDocument};
 use crate::untrusted::{Escaper, Untrusted};
 
 /// Prints a document with lines of at most `width` characters, where a line can be ended at all. What is wrong
@@ -27,11 +28,11 @@ pub(super) fn print(
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
     if document.waiting {
-        print_place(&document.frame, document.pc, &document.expressions, out)?;
+        print_place(&document.frame, &document.expressions, out)?;
     }
     print_expressions(&document.expressions, is_whole, width, out, err)?;
     for place in &document.waiting_lanes {
-        print_place(&place.frame, place.pc, &place.expressions, out)?;
+        print_place(&place.frame, &place.expressions, out)?;
         print_expressions(&place.expressions, false, width, out, err)?;
     }
     print_inactive(document, out)?;
@@ -40,16 +41,16 @@ pub(super) fn print(
 
 /// Says where lanes wait whose answers follow.
 fn print_place(
-    frame: &VarsFrame,
-    pc: Hex,
+    frame: &FrameDocument,
     expressions: &[ExpressionDocument],
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let lanes = expressions.iter().find_map(|e| e.lanes.as_ref());
     let lanes: Vec<u8> = lanes.into_iter().flatten().map(|lane| lane.lane).collect();
     if !lanes.is_empty() {
-        let (lanes, place) = (numbered_with(&lanes, ["waits", "wait"]), frame_text(frame));
-        let pc = pc.0;
+        let lanes = numbered_with(&lanes, ["waits", "wait"]);
+        let names = FileNames::of(frame.file.as_ref().map(Untrusted::raw));
+        let (place, pc) = (frame_text(frame, &names), frame.pc.0);
         writeln!(out, "{FAINT}{lanes} in {place} (pc {pc:#x}){FAINT:#}")?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Small documents, laid out.
 
 use super::*;
-use crate::report::{Completeness, DeclarationDocument, Hex, LaneDocument};
+use crate::report::{DeclarationDocument, Hex, LaneDocument};
 
 /// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
 fn variable(
@@ -40,6 +40,8 @@ fn variable(
         name: name.trim_end_matches('2').to_owned().into(),
         kind,
         ty: ty.to_owned().into(),
+        // One array is in these tests.
+        brackets: usize::from(ty.ends_with(']')),
         die: Hex(0),
         decl: DeclarationDocument {
             file: None,
@@ -52,26 +54,37 @@ fn variable(
     }
 }
 
+fn frame(index: usize, function: &str, place: Option<(&str, u64)>) -> FrameDocument {
+    FrameDocument {
+        index,
+        kind: FrameKind::Call,
+        function: Some(function.to_owned().into()),
+        linkage_name: None,
+        file: place.map(|(file, _)| file.to_owned().into()),
+        line: place.map(|(_, line)| line),
+        column: None,
+        approximate: false,
+        symbol_offset: None,
+        pc: Hex(0x10),
+        call_frame: index,
+    }
+}
+
 /// The lines after the first.
 fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
     let content = FrameVariables {
-        pc: Hex(0x10),
         waiting: false,
         waiting_lanes: Vec::new(),
-        frame: VarsFrame {
-            index: 0,
-            function: Some("f".into()),
-            inlined: Vec::new(),
-            file: Some("f.cl".into()),
-            line: Some(3),
-        },
+        frame: frame(0, "f", Some(("src/f.cl", 3))),
         reason: None,
         message: None,
-        completeness: Completeness::default(),
+        note: None,
         variables,
     };
     let mut out = anstream::StripStream::new(Vec::new());
-    Printer::new(100).print(&content, &mut out).unwrap();
+    let frames = [content];
+    let mut printer = Printer::new(100, &frames);
+    printer.print(&frames[0], &mut out).unwrap();
     let text = String::from_utf8(out.into_inner()).unwrap();
     assert!(text.starts_with("#0 f at f.cl:3 (pc 0x10)\n"), "{text}");
     text.lines().skip(1).map(str::to_owned).collect()
@@ -84,12 +97,14 @@ fn parameters_come_first_and_what_is_the_same_is_said_once() {
         variable("int j", VariableKind::Variable, "f", &["3", "3"]),
         variable("char * p", VariableKind::Parameter, "f", &["0x1", "0x1"]),
         variable("long[4] q", VariableKind::Parameter, "f", &["{1}", "{2}"]),
+        variable("[]i16 s", VariableKind::Variable, "f", &["{4}", "{4}"]),
     ]);
     assert_eq!(
         lines,
         [
             "char *p = 0x1 (all lanes)",
             "int j = 3 (all lanes)",
+            "[]i16 s = {4} (all lanes)",
             "lane         0    1",
             "long q[4]  {1}  {2}",
             "int i        1    2",
@@ -189,20 +204,13 @@ fn one_lane_is_a_line_for_each_variable() {
 
 #[test]
 fn what_is_of_the_file_is_said_in_the_first_frame_only() {
-    let frame = |index, function: &str| FrameVariables {
-        pc: Hex(0x10),
+    let content = |index, function: &str| FrameVariables {
         waiting: false,
         waiting_lanes: Vec::new(),
-        frame: VarsFrame {
-            index,
-            function: Some(function.to_owned().into()),
-            inlined: Vec::new(),
-            file: None,
-            line: None,
-        },
+        frame: frame(index, function, None),
         reason: None,
         message: None,
-        completeness: Completeness::default(),
+        note: None,
         variables: vec![
             variable("int i", VariableKind::Variable, function, &["1", "2"]),
             VariableDocument {
@@ -211,15 +219,16 @@ fn what_is_of_the_file_is_said_in_the_first_frame_only() {
             },
         ],
     };
-    let mut printer = Printer::new(100);
-    let mut out = anstream::StripStream::new(Vec::new());
-    printer.print(&frame(0, "f"), &mut out).unwrap();
-    printer.print(&frame(1, "g"), &mut out).unwrap();
     let bare = FrameVariables {
-        variables: vec![frame(2, "h").variables.pop().unwrap()],
-        ..frame(2, "h")
+        variables: vec![content(2, "h").variables.pop().unwrap()],
+        ..content(2, "h")
     };
-    printer.print(&bare, &mut out).unwrap();
+    let frames = [content(0, "f"), content(1, "g"), bare];
+    let mut printer = Printer::new(100, &frames);
+    let mut out = anstream::StripStream::new(Vec::new());
+    for content in &frames {
+        printer.print(content, &mut out).unwrap();
+    }
     let text = String::from_utf8(out.into_inner()).unwrap();
     assert_eq!(
         text.lines().collect::<Vec<_>>(),

@@ -1,6 +1,7 @@
 //! What is kept of a function's scopes says the same as a walk over its entries.
 
 use super::*;
+use crate::debug_info::InScope;
 use crate::debug_info::function::Function;
 
 /// Objects of each compiler, optimised, with inlined calls, blocks and split units.
@@ -63,14 +64,23 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
                 let walked: Vec<_> = walked.scopes.iter().map(|scope| scope.die.id()).collect();
                 assert_eq!(around, walked, "{object} {pc:#x}");
                 let kept = info.variables_at(&function, pc).unwrap();
-                let mut walked = Vec::new();
+                let mut walked = InScope::default();
                 info.walked_variables(function.die, pc, &meter, &mut walked)
                     .unwrap();
                 assert_eq!(
                     format!("{kept:?}"),
-                    format!("{walked:?}"),
+                    format!("{:?}", walked.variables),
                     "{object} {pc:#x}"
                 );
+                // Both tell apart what each frame has.
+                let mut known = InScope::default();
+                assert!(
+                    info.known_variables(function.die, pc, &meter, &mut known)
+                        .unwrap()
+                );
+                assert_eq!(known.ends, walked.ends, "{object} {pc:#x}");
+                let calls = info.inlined_chain(&function, pc).unwrap();
+                assert_eq!(known.ends.len(), calls.len(), "{object} {pc:#x}");
                 compared += 1;
             }
         }

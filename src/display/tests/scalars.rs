@@ -44,13 +44,22 @@ fn an_integer_has_as_many_bits_as_its_type_says() {
 }
 
 #[test]
-fn truth_values_have_names_and_anything_else_its_number() {
+fn truth_values_have_names_and_anything_else_is_invalid() {
     let mut types = Types::default();
     // bool bt = true, bf = false; union { unsigned char x; bool b; } b2 = { .x = 2 };
     let ty = types.base("_Bool", BaseTypeEncoding::Boolean, 8);
     assert_eq!(types.print(ty, &[1]), "true");
     assert_eq!(types.print(ty, &[0]), "false");
-    assert_eq!(types.print(ty, &[2]), "2");
+    assert_eq!(types.print(ty, &[2]), "<invalid bool 2>");
+}
+
+#[test]
+fn values_without_bits_are_the_name_of_their_type() {
+    let mut types = Types::default();
+    let unit = types.base("()", BaseTypeEncoding::Unsigned, 0);
+    assert_eq!(types.print(unit, &[]), "()");
+    let unknown = types.base("unknown_type", BaseTypeEncoding::Float, 0);
+    assert_eq!(types.print(unknown, &[]), "unknown_type");
 }
 
 #[test]

@@ -325,7 +325,7 @@ fn truth() -> Integer {
 
 /// Where a sum or difference comes from: an address and a constant are an address of the same kind.
 fn origin(operation: &Operation<'_>, a: &Integer, b: &Integer) -> Origin {
-    let address = |integer: &Integer| matches!(integer.origin, Origin::Slot | Origin::Global);
+    let address = |integer: &Integer| !matches!(integer.origin, Origin::Number);
     let is_sum = *operation == Operation::Plus;
     if (is_sum || *operation == Operation::Minus) && address(a) && b.constant.is_some() {
         a.origin

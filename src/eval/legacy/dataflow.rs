@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use super::binary::{Binary, binary};
 use super::part::{DWORD, Translator, register};
+use super::pointer::Load;
 use super::{LegacyBase, Refusal};
 use crate::arch::{AddressSpace, Register};
 use crate::error::Ambiguity;
@@ -48,8 +49,8 @@ pub(super) enum Origin {
     Slot,
     /// An address of the code object, and constants.
     Global,
-    /// What a slot holds.
-    Loaded,
+    /// A pointer that a slot holds, and constants.
+    Pointer(AddressSpace),
     /// Anything else.
     Number,
 }
@@ -70,10 +71,10 @@ pub(super) struct Dataflow<'d, 't> {
     pub(super) translator: &'d mut Translator<'t>,
     stack: SmallVec<[Integer; 4]>,
     pub(super) object_bits: Option<u64>,
-    /// The size of a pointer that is loaded, where the space that it points into is known.
-    pointer_bits: Option<u32>,
+    /// What the last load of the part gives.
+    pub(super) last_load: Load,
     /// How many operations still belong to one that was rewritten.
-    skip: usize,
+    pub(super) skip: usize,
 }
 
 impl Integer {
@@ -112,19 +113,19 @@ impl<'d, 't> Dataflow<'d, 't> {
     pub(super) fn new(
         translator: &'d mut Translator<'t>,
         object_bits: Option<u64>,
-        pointer_bits: Option<u32>,
+        last_load: Load,
     ) -> Dataflow<'d, 't> {
         Dataflow {
             translator,
             stack: SmallVec::new(),
             object_bits,
-            pointer_bits,
+            last_load,
             skip: 0,
         }
     }
 
     /// The one entry that is left.
-    pub(super) fn result(self) -> Result<Integer, Refusal> {
+    pub(super) fn result(&self) -> Result<Integer, Refusal> {
         self.stack.last().copied().ok_or(Refusal::Malformed)
     }
 
@@ -150,7 +151,7 @@ impl<'d, 't> Dataflow<'d, 't> {
     }
 
     /// The entry so many below the top.
-    fn below(&self, index: usize) -> Result<Integer, Refusal> {
+    pub(super) fn below(&self, index: usize) -> Result<Integer, Refusal> {
         let at = self.stack.len().checked_sub(index.saturating_add(1));
         at.and_then(|at| self.stack.get(at))
             .copied()
@@ -171,6 +172,9 @@ impl<'d, 't> Dataflow<'d, 't> {
             return Ok(());
         };
         let operation = item.operation;
+        if self.names_space(items)? {
+            return Ok(());
+        }
         if let Some(value) = operation.constant() {
             self.emit(operation)?;
             return self.push(wide(Some(value)));
@@ -198,8 +202,8 @@ impl<'d, 't> Dataflow<'d, 't> {
                 self.convert_to(base_type)
             }
             Operation::EntryValue { expression } => self.entry_value(expression, &operation),
-            Operation::Deref => self.load(None),
-            Operation::DerefSize { byte_size } => self.load(Some(byte_size)),
+            Operation::Deref => self.load(None, items),
+            Operation::DerefSize { byte_size } => self.load(Some(byte_size), items),
             Operation::Convert { base_type } => self.convert_to(base_type),
             Operation::PlusUconst { .. } | Operation::Not | Operation::Neg | Operation::Abs => {
                 self.unary(&operation)
@@ -288,37 +292,6 @@ impl<'d, 't> Dataflow<'d, 't> {
         };
         self.push(wide(Some(offset.cast_unsigned())))?;
         self.binary(Binary::LowBits, &Operation::Plus)
-    }
-
-    /// Reads what a slot holds: `bytes` bytes, else as many as the object or the pointer has.
-    fn load(&mut self, bytes: Option<u8>) -> Result<(), Refusal> {
-        let address = self.pop()?;
-        let wanted = match (self.pointer_bits, self.object_bits) {
-            (Some(bits), _) => bits,
-            (None, Some(bits)) if bits <= DWORD => 32,
-            (None, _) => 64,
-        };
-        let bytes = bytes.unwrap_or(8).min(8);
-        let bits = u32::from(bytes).saturating_mul(8).min(wanted);
-        match address.origin {
-            Origin::Slot => {
-                self.builder().form_address(AddressSpace::PrivateLane)?;
-            }
-            Origin::Global => {}
-            Origin::Loaded | Origin::Number => return Err(Ambiguity::AddressInRegister.into()),
-        }
-        let bits = u8::try_from(bits).unwrap_or(64);
-        self.emit(Operation::DerefSize {
-            byte_size: bits.div_ceil(8),
-        })?;
-        self.push(Integer {
-            width: bits,
-            known: bits,
-            widened: bits == 64,
-            below: Some(bits).filter(|bits| *bits < 64),
-            origin: Origin::Loaded,
-            ..wide(None)
-        })
     }
 
     fn entry_value(&mut self, expression: &[u8], operation: &Operation<'_>) -> Result<(), Refusal> {

@@ -12,6 +12,7 @@
 mod binary;
 mod dataflow;
 mod part;
+mod pointer;
 #[cfg(test)]
 mod tests;
 
@@ -79,6 +80,24 @@ pub trait LegacyUnit {
     /// Whether an object of so many bits (nothing: of a size that is not known) surely is at an address of local
     /// memory where its location puts it. Linkers put 0 for the symbols of local memory, which nobody defines.
     fn is_local(&self, address: u64, object_bits: Option<u64>) -> bool;
+
+    /// Returns true if the unit's version of DWARF has `DW_OP_stack_value`, 4 and later. LLVM leaves it out elsewhere.
+    fn has_stack_value(&self) -> bool;
+}
+
+/// How wide the pointer in a stack slot is that leads to an object, where no address space follows the load.
+///
+/// By the letter it is a generic pointer of 8 bytes. Clang's slots for a result that the caller provides memory for
+/// hold a pointer into private memory, which has 4 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlotPointer {
+    /// A generic pointer.
+    #[default]
+    Generic,
+    /// A pointer into private memory.
+    Private,
+    /// One of the two.
+    Unknown,
 }
 
 /// What the object is that a location is of.
@@ -88,6 +107,8 @@ pub struct ObjectShape {
     pub bits: u64,
     /// Whether it is a vector whose elements have one byte.
     pub byte_elements: bool,
+    /// The pointer in a slot that leads to it.
+    pub slot_pointer: SlotPointer,
 }
 
 /// What a location means.
@@ -134,17 +155,20 @@ pub fn rewrite_legacy(
         readings: smallvec![expression.bytes.to_vec()],
         doubts: Vec::new(),
     };
-    let Ok(items) = operations(expression.bytes, encoding).collect::<Vec<Item<'_>>>() else {
+    let is_something = |item: &Item<'_>| Ok(item.operation != Operation::Nop);
+    let items = operations(expression.bytes, encoding).filter(is_something);
+    let Ok(items) = items.collect::<Vec<Item<'_>>>() else {
         return as_it_is();
     };
     let mut meaning = Meaning::default();
-    for choice in Choice::ALL {
+    for choice in (0..Choice::COUNT).map(Choice::numbered) {
         let mut translator = Translator {
             builder: Builder::new(written),
             unit: expression.unit,
             frame,
             info: unit,
             byte_elements: object.is_some_and(|object| object.byte_elements),
+            slot_pointer: object.map(|object| object.slot_pointer).unwrap_or_default(),
             choice,
             matters: Choice::FIRST,
         };
@@ -177,29 +201,28 @@ struct Choice {
     unsigned_relations: bool,
     /// It writes the same for a half of a register, as for an integer of 16 bits, and for a mask of the whole.
     halves_are_masks: bool,
+    /// It writes the same for a slot that holds a generic pointer, as for one that holds a pointer into private memory.
+    short_pointers: bool,
 }
 
 impl Choice {
     const FIRST: Choice = Choice {
         unsigned_relations: false,
         halves_are_masks: false,
+        short_pointers: false,
     };
 
-    const ALL: [Choice; 4] = [
-        Choice::FIRST,
+    /// How many ways there are to choose.
+    const COUNT: u8 = 8;
+
+    /// The choices with this number, below [`COUNT`](Self::COUNT); 0 is [`FIRST`](Self::FIRST).
+    const fn numbered(number: u8) -> Choice {
         Choice {
-            unsigned_relations: true,
-            halves_are_masks: false,
-        },
-        Choice {
-            unsigned_relations: false,
-            halves_are_masks: true,
-        },
-        Choice {
-            unsigned_relations: true,
-            halves_are_masks: true,
-        },
-    ];
+            unsigned_relations: number & 1 != 0,
+            halves_are_masks: number & 2 != 0,
+            short_pointers: number & 4 != 0,
+        }
+    }
 }
 
 /// Why a part has no translation.

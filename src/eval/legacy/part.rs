@@ -6,18 +6,19 @@
 //! | the same with `constu 0xffff, and` before the space, or `lit16, shr` and that | its low or high half |
 //! | `fbreg N`, `bregx SP+N`, and offsets from them, with or without a space | private memory of the lane |
 //! | … and `deref, litK, swap, xderef` | memory of the space at the pointer that is there |
+//! | … and `deref` without a space | generic memory at the pointer that is there; see `pointer` |
+//! | any of these, and an offset after the space | the same, moved by the offset |
+//! | `constN`, `litK, swap, xderef` before DWARF 4 | the value: there is no `stack_value` |
 //! | `addr A, litK, swap, xderef` | memory of the space |
 //! | anything with `stack_value` at the end, whatever the space | the value; see `dataflow` |
 
 use super::dataflow::{Dataflow, Origin};
-use super::{Choice, LegacyBase, LegacyFrame, LegacyUnit, Refusal};
+use super::pointer::{Load, SUFFIX, literal_space};
+use super::{Choice, LegacyBase, LegacyFrame, LegacyUnit, Refusal, SlotPointer};
 use crate::arch::{AddressSpace, Register};
 use crate::error::Ambiguity;
 use crate::eval::resolver::Unit;
 use crate::expr::{Builder, Item, Operation};
-
-/// The operations that stand for an address space at the end of a location: its number, `swap`, `xderef`.
-const SUFFIX: usize = 3;
 
 /// How much of a vector register is a lane's, and the size of a scalar register, in bits.
 pub(super) const DWORD: u64 = 32;
@@ -34,6 +35,8 @@ pub(super) struct Translator<'t> {
     pub(super) info: &'t dyn LegacyUnit,
     /// Whether the object is a vector whose elements have one byte.
     pub(super) byte_elements: bool,
+    /// The pointer in a slot that leads to the object.
+    pub(super) slot_pointer: SlotPointer,
     /// How what is left open is read this time.
     pub(super) choice: Choice,
     /// Which choices anything depended on.
@@ -162,11 +165,20 @@ impl Translator<'_> {
                 self.address(&first.operation, number, bits)?;
                 Some(None)
             }
+            (operation, [], Ending::Plain | Ending::Space(_))
+                if operation.constant().is_some() && !self.info.has_stack_value() =>
+            {
+                self.builder.push(operation)?.push(Operation::StackValue)?;
+                Some(Some(64))
+            }
             (
                 Operation::Addr { .. }
                 | Operation::Addrx { .. }
                 | Operation::ImplicitValue { .. }
                 | Operation::ImplicitPointer { .. }
+                | Operation::Call2 { .. }
+                | Operation::Call4 { .. }
+                | Operation::CallRef { .. }
                 | Operation::Undefined,
                 [],
                 Ending::Plain,
@@ -256,27 +268,28 @@ impl Translator<'_> {
                 None => return Err(Ambiguity::AddressSpace(number).into()),
             },
         };
-        let pointer_bits = space
-            .flatten()
-            .map(|space| space.address_size_in_bits(self.unit.encoding.address_size));
-        let mut dataflow = Dataflow::new(self, bits, pointer_bits);
+        let load = match space {
+            None => Load::Object,
+            Some(space) => Load::Pointer(space),
+        };
+        let mut dataflow = Dataflow::new(self, bits, load);
         for index in 0..body.len() {
             dataflow.step(body.get(index..).unwrap_or_default())?;
         }
         let result = dataflow.result()?;
         match (space, result.origin) {
             (None, _) => {
-                self.builder.push(Operation::StackValue)?;
+                dataflow.builder().push(Operation::StackValue)?;
                 Ok(Some(result.known.into()))
             }
             (Some(None), Origin::Slot) => {
-                self.builder.form_address(AddressSpace::PrivateLane)?;
+                dataflow.builder().form_address(AddressSpace::PrivateLane)?;
                 Ok(None)
             }
             // By the letter already.
             (Some(None), Origin::Global) if matches!(ending, Ending::Plain) => Ok(None),
-            (Some(Some(space)), Origin::Loaded) => {
-                self.builder.form_address(space)?;
+            (Some(_), Origin::Pointer(space)) => {
+                dataflow.form_address(&result, space)?;
                 Ok(None)
             }
             (Some(_), _) => Err(Ambiguity::AddressInRegister.into()),
@@ -316,16 +329,11 @@ fn split<'i, 'e>(items: &'i [Item<'e>]) -> Result<(&'i [Item<'e>], Ending), Refu
         .checked_sub(SUFFIX)
         .and_then(|at| body.split_at_checked(at))
     {
-        Some((body, [space, swap, xderef]))
-            if swap.operation == Operation::Swap && xderef.operation == Operation::Xderef =>
-        {
-            let number = space.operation.constant();
-            (
-                body,
-                Some(number.ok_or(Ambiguity::Operation("DW_OP_xderef"))?),
-            )
-        }
-        Some(_) | None => (body, None),
+        Some((rest, suffix)) => match literal_space(suffix)? {
+            Some(number) => (rest, Some(number)),
+            None => (body, None),
+        },
+        None => (body, None),
     };
     let ending = match (is_value, space) {
         (true, _) => Ending::Value,
@@ -337,11 +345,11 @@ fn split<'i, 'e>(items: &'i [Item<'e>]) -> Result<(&'i [Item<'e>], Ending), Refu
 
 /// Whether a number can stand for the private memory of a lane. Clang writes 1 for the stack, whatever else 1 stands
 /// for, where the source is C or HIP.
-fn is_stack(number: u64) -> bool {
+pub(super) fn is_stack(number: u64) -> bool {
     matches!(number, 1 | 5)
 }
 
-fn is_load(item: &Item<'_>) -> bool {
+pub(super) fn is_load(item: &Item<'_>) -> bool {
     matches!(
         item.operation,
         Operation::Deref | Operation::DerefSize { .. } | Operation::DerefType { .. }

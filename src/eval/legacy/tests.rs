@@ -51,6 +51,10 @@ impl LegacyUnit for Fake {
     fn is_local(&self, address: u64, object_bits: Option<u64>) -> bool {
         address != 0 || object_bits == Some(512)
     }
+
+    fn has_stack_value(&self) -> bool {
+        true
+    }
 }
 
 fn frame() -> LegacyFrame {
@@ -73,17 +77,25 @@ fn arena() -> &'static Arena<'static> {
     Box::leak(Box::new(Arena::new()))
 }
 
-fn meaning(text: &str, bits: u64, frame: &LegacyFrame) -> Meaning {
-    let object = ObjectShape {
+fn object(bits: u64, slot_pointer: SlotPointer) -> ObjectShape {
+    ObjectShape {
         bits,
         byte_elements: false,
-    };
+        slot_pointer,
+    }
+}
+
+fn meaning(text: &str, bits: u64, frame: &LegacyFrame) -> Meaning {
+    let object = object(bits, SlotPointer::Generic);
     rewrite_legacy(&expression(text, arena()), Some(object), frame, &Fake)
 }
 
 /// The readings of a location, in the assembler's words without `DW_OP_`, and the reasons of its doubts.
 fn readings(text: &str, bits: u64, frame: &LegacyFrame) -> (Vec<String>, Vec<Ambiguity>) {
-    let meaning = meaning(text, bits, frame);
+    printed(&meaning(text, bits, frame))
+}
+
+fn printed(meaning: &Meaning) -> (Vec<String>, Vec<Ambiguity>) {
     let print = |bytes: &Vec<u8>| {
         let text = Printer::new(Encoding::AMDGPU.in_memory()).expression(bytes);
         text.replace("DW_OP_LLVM_user ", "")
@@ -129,6 +141,22 @@ const SHAPES: &[(&str, u64, &str)] = &[
     ("fbreg +16, piece 4, regx VGPR3, piece 4",                       64, concat!("regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, piece 0x4, ", v!("3"), ", piece 0x4")),
     // What a slot points to, in local memory: a pointer there has four bytes.
     ("fbreg +16, deref, lit2, swap, xderef",                          64, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x4, lit3, form_aspace_address"),
+    // The space of the slot is named before an offset, as for structured bindings.
+    ("fbreg +16, lit1, swap, xderef, plus_uconst 0x8",                64, "regx SGPR33, deref_size 0x4, lit16, plus, lit8, plus, lit5, form_aspace_address"),
+    ("fbreg +16, lit5, swap, xderef, plus_uconst 0x8, piece 4, regx VGPR3, piece 4", 64, concat!("regx SGPR33, deref_size 0x4, lit16, plus, lit8, plus, lit5, form_aspace_address, piece 0x4, ", v!("3"), ", piece 0x4")),
+    // What a slot points to where nothing names a space: a generic pointer has eight bytes.
+    ("fbreg +16, deref",                                              32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
+    ("fbreg +16, deref_size 8",                                       32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
+    ("bregx SGPR33+192, deref",                                       96, "regx SGPR33, deref_size 0x4, const1u 0xc0, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
+    ("bregx SGPR32+160, deref",                                       32, "regx SGPR32, deref_size 0x4, const1u 0xa0, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
+    ("fbreg +16, lit1, swap, xderef, deref",                          32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
+    ("fbreg +16, lit1, swap, xderef, deref, plus_uconst 0x8",         64, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit8, plus, lit1, form_aspace_address"),
+    ("fbreg +16, deref, plus_uconst 0x8, deref",                      64, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit8, plus, lit1, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
+    // The space that follows a load is the one that the pointer is of. An offset may carry out of its 32 bits.
+    ("fbreg +16, deref, lit2, swap, xderef, plus_uconst 0x8",         64, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x4, lit8, plus, constu 0xffffffff, and, lit3, form_aspace_address"),
+    ("fbreg +16, deref, lit5, swap, xderef, deref",                   32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x4, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
+    // A value that is loaded has the size of the object.
+    ("fbreg +16, lit1, swap, xderef, deref, lit1, shl, stack_value",  32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x4, lit1, shl, stack_value"),
     // Local memory, global memory.
     ("addrx 1, lit2, swap, xderef",                                   32, "constu 0x100, lit3, form_aspace_address"),
     ("addr 0x0, lit2, swap, xderef",                                  512, "lit0, lit3, form_aspace_address"),
@@ -181,6 +209,93 @@ fn without_a_frame_base_a_kernel_has_its_frame_at_zero() {
     };
     let (found, _) = readings("fbreg +16, lit5, swap, xderef", 32, &frame);
     assert_eq!(found, ["lit0, lit16, plus, lit5, form_aspace_address"]);
+}
+
+/// What the text means in a unit without `DW_OP_stack_value`, by `Fake` but for that.
+fn without_stack_value(text: &str, bits: u64) -> (Vec<String>, Vec<Ambiguity>) {
+    struct Dwarf3;
+    impl LegacyUnit for Dwarf3 {
+        fn space(&self, number: u64) -> Option<AddressSpace> {
+            Fake.space(number)
+        }
+        fn integer(&self, unit: Unit, offset: u64) -> Option<IntegerType> {
+            Fake.integer(unit, offset)
+        }
+        fn address(&self, unit: Unit, index: u64) -> Result<u64> {
+            Fake.address(unit, index)
+        }
+        fn is_loaded(&self, address: u64) -> bool {
+            Fake.is_loaded(address)
+        }
+        fn is_local(&self, address: u64, object_bits: Option<u64>) -> bool {
+            Fake.is_local(address, object_bits)
+        }
+        fn has_stack_value(&self) -> bool {
+            false
+        }
+    }
+    printed(&rewrite_legacy(
+        &expression(text, arena()),
+        Some(object(bits, SlotPointer::Generic)),
+        &frame(),
+        &Dwarf3,
+    ))
+}
+
+/// LLVM leaves out `DW_OP_stack_value` before DWARF 4, which introduced it.
+#[test]
+fn before_dwarf_4_a_constant_is_a_value() {
+    for text in [
+        "consts -5",
+        "consts -5, lit5, swap, xderef",
+        "consts -5, lit1, swap, xderef",
+    ] {
+        let (found, doubts) = without_stack_value(text, 32);
+        assert_eq!(
+            (found, doubts),
+            (vec!["consts -5, stack_value".to_owned()], vec![]),
+            "{text}"
+        );
+        // From DWARF 4 on it would be an address, which LLVM does not write.
+        let (_, doubts) = readings(text, 32, &frame());
+        assert_eq!(doubts, [Ambiguity::AddressInRegister], "{text}");
+    }
+    let (found, _) =
+        without_stack_value("lit1, lit5, swap, xderef, piece 4, regx VGPR3, piece 4", 64);
+    let expected = concat!("lit1, stack_value, piece 0x4, ", v!("3"), ", piece 0x4");
+    assert_eq!(found, [expected]);
+    // More than constants may be an address.
+    let (_, doubts) = without_stack_value("bregx VGPR3+4, lit5, swap, xderef", 32);
+    assert_eq!(doubts, [Ambiguity::AddressInRegister]);
+}
+
+/// The slot of a result that the caller provides memory for holds a pointer into private memory.
+#[test]
+fn a_slot_may_hold_a_pointer_of_four_bytes() {
+    let slot = "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, ";
+    let private = format!("{slot}deref_size 0x4, lit5, form_aspace_address");
+    let generic = format!("{slot}deref_size 0x8, lit1, form_aspace_address");
+    let text = "fbreg +16, lit1, swap, xderef, deref";
+    let read = |text, pointer| {
+        let object = Some(object(128, pointer));
+        printed(&rewrite_legacy(
+            &expression(text, arena()),
+            object,
+            &frame(),
+            &Fake,
+        ))
+        .0
+    };
+    assert_eq!(read(text, SlotPointer::Generic), [generic.as_str()]);
+    assert_eq!(read(text, SlotPointer::Private), [private.as_str()]);
+    assert_eq!(
+        read(text, SlotPointer::Unknown),
+        [generic.as_str(), private.as_str()]
+    );
+    // That of a binding leads to the object by an offset, and is a reference's.
+    let moved = format!("{slot}deref_size 0x8, lit8, plus, lit1, form_aspace_address");
+    let text = "fbreg +16, lit1, swap, xderef, deref, plus_uconst 0x8";
+    assert_eq!(read(text, SlotPointer::Unknown), [moved]);
 }
 
 #[test]
@@ -269,6 +384,7 @@ fn evaluated(text: &str, bits: u64, wave: &Snapshot, lane: Lane) -> Vec<Bits> {
     let object = ObjectShape {
         bits,
         byte_elements: false,
+        slot_pointer: SlotPointer::Generic,
     };
     let meaning = rewrite_legacy(&written, Some(object), &frame(), &Fake);
     assert_eq!(meaning.doubts, [], "{text}");

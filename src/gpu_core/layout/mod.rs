@@ -37,8 +37,6 @@ pub(crate) struct Layout {
     pub(super) no_vgprs: Option<(HardwareRegister, Bits)>,
     /// `STATUS` as it is shown: bits that the trap handler and the switch-out have set.
     pub(super) status: StatusLayout,
-    /// The upper half of the code of `s_trap`.
-    pub(super) s_trap: u16,
 }
 
 /// Consecutive bits of a word.

@@ -74,7 +74,6 @@ const GFX900: Layout = Layout {
         hidden: &[bit(5), bit(18)],
         skip_export: Some(bit(18)),
     },
-    s_trap: 0xbf92,
 };
 
 const GFX908: Layout = Layout {
@@ -182,7 +181,6 @@ const GFX11: Layout = Layout {
     has_architected_scratch: true,
     stops: &[rules::TRAPSTS, rules::TRAPSTS_GFX11, rules::TRAP_IDS],
     no_vgprs: Some((Status, bit(24))),
-    s_trap: 0xbf90,
     ..GFX10_1
 };
 

@@ -1,33 +1,24 @@
-//! Where waves are: the call stacks of a core, as lines.
+//! Where waves are: the call stacks of a core.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use super::super::text::source_place;
-use super::super::vars::VarsFrame;
+use super::super::frame::FrameDocument;
+use super::super::text::{FileNames, source_place};
 use super::ProblemDocument;
-use crate::arch::{CodeAddress, ProcessAddress};
+use crate::arch::CodeAddress;
 use crate::gpu_core::{CoreWave, GpuCore};
-use crate::inspect::{Programs, Stop, StopFrame};
+use crate::inspect::{FrameKind, Programs, Stop, StopFrame};
 use crate::location::Arena;
 use crate::meter::Meter;
-use crate::object::SymbolKind;
 use crate::untrusted::Untrusted;
 
-/// Where a wave is.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Stack {
-    pub(super) function: Option<Untrusted<'static>>,
-    pub(super) file: Option<Untrusted<'static>>,
-    pub(super) line: Option<u64>,
-    /// The innermost first.
-    pub(super) frames: Vec<Untrusted<'static>>,
-}
+/// The call stack of a wave, the innermost frame first. Waves at the same place share its frames.
+pub(super) type Stack = Vec<Rc<FrameDocument>>;
 
 /// Where call frames are in the source, by code object and address: waves are at few places.
 pub(super) struct Places {
-    known: BTreeMap<(usize, u64), VarsFrame>,
-    /// Places without debugging information.
-    symbols: BTreeMap<ProcessAddress, Untrusted<'static>>,
+    known: BTreeMap<(usize, u64), Stack>,
     /// What the stacks of all waves take together.
     meter: Meter,
     is_cut: bool,
@@ -42,7 +33,6 @@ impl Places {
     pub(super) fn new(core: &GpuCore<'_>) -> Places {
         Places {
             known: BTreeMap::new(),
-            symbols: BTreeMap::new(),
             meter: core.meter().question(),
             is_cut: false,
             unreadable: BTreeMap::new(),
@@ -73,53 +63,40 @@ impl Places {
             }
             None => None,
         };
-        match stop.map(|stop| self.frames(&stop, index, programs)) {
-            Some(stack) if !stack.frames.is_empty() => stack,
+        match stop.map(|stop| self.frames(&stop, index)) {
+            Some(stack) if !stack.is_empty() => stack,
             _ => self.bare(wave, object, programs),
         }
     }
 
     /// The stack of a wave of which only the pc is known.
-    pub(super) fn bare(
-        &mut self,
+    fn bare(
+        &self,
         wave: &CoreWave<'_, '_>,
         object: Option<usize>,
         programs: &Programs<'_>,
     ) -> Stack {
-        Stack {
-            frames: vec![self.symbol(wave.line_pc(), object, programs)],
-            ..Stack::default()
-        }
+        let program = object.and_then(|index| Some((index, programs.get(index)?.ok()?)));
+        let symbol = program.and_then(|(index, program)| {
+            let loaded = programs.process().objects().get(index)?;
+            let CodeAddress(address) = loaded.load_address.checked_to_code(wave.pc())?;
+            program.symbol_at(address)
+        });
+        vec![Rc::new(FrameDocument::of_symbol(wave.pc(), symbol))]
     }
 
-    pub(super) fn symbol(
-        &mut self,
-        pc: ProcessAddress,
-        object: Option<usize>,
-        programs: &Programs<'_>,
-    ) -> Untrusted<'static> {
-        let known = self.symbols.entry(pc);
-        known
-            .or_insert_with(|| symbol(pc, object, programs))
-            .clone()
-    }
-
-    pub(super) fn frames(
-        &mut self,
-        stop: &Stop<'_, '_>,
-        index: usize,
-        programs: &Programs<'_>,
-    ) -> Stack {
-        let mut stack = Stack::default();
-        for frame in stop.frames() {
+    fn frames(&mut self, stop: &Stop<'_, '_>, index: usize) -> Stack {
+        let mut stack = Stack::new();
+        for frame in stop.call_frames() {
             if self.meter.work(PER_FRAME).is_err() {
                 break;
             }
             let address = frame.call_frame().lookup_address();
-            let found = match self.known.get(&(index, address)) {
+            let parts = match self.known.get(&(index, address)) {
                 Some(known) => known.clone(),
-                None => match VarsFrame::within(&frame, &self.meter) {
+                None => match FrameDocument::parts(&frame, &self.meter) {
                     Ok(found) => {
+                        let found: Stack = found.into_iter().map(Rc::new).collect();
                         self.known.insert((index, address), found.clone());
                         found
                     }
@@ -129,16 +106,7 @@ impl Places {
                     }
                 },
             };
-            if stack.frames.is_empty() {
-                stack.function.clone_from(&found.function);
-                stack.file.clone_from(&found.file);
-                stack.line = found.line;
-            }
-            let function = match &found.function {
-                Some(function) => function.clone(),
-                None => self.symbol(frame.call_frame().pc(), Some(index), programs),
-            };
-            add_frame(&mut stack.frames, &found, &function);
+            stack.extend(parts);
         }
         // What was refused shows at the next wave.
         let _ = self.meter.work(stop.meter().steps());
@@ -171,20 +139,23 @@ impl Places {
     }
 }
 
-/// Adds the lines of a frame: functions that were inlined look like frames.
-fn add_frame(
-    frames: &mut Vec<Untrusted<'static>>,
-    found: &VarsFrame,
-    function: &Untrusted<'static>,
-) {
-    let file = found.file.as_ref().map(Untrusted::raw);
-    let mut place = Some(source_place(file, found.line));
-    for name in &found.inlined {
-        let place = place.take().unwrap_or_default();
-        frames.push(format!("{} (inlined){place}", name.raw()).into());
-    }
-    let place = place.unwrap_or_default();
-    frames.push(format!("{}{place}", function.raw()).into());
+/// A frame as a line: `f at k.cl:3`, `g (inlined) at k.cl:4`.
+pub(super) fn line(frame: &FrameDocument, names: &FileNames<'_>) -> Untrusted<'static> {
+    let file = frame.file.as_ref().map(|file| names.short(file));
+    let place = source_place(file.as_ref().map(Untrusted::raw), frame.line);
+    let inlined = match frame.kind {
+        FrameKind::Inlined => " (inlined)",
+        FrameKind::Call | FrameKind::Symbol => "",
+    };
+    let offset = match frame.symbol_offset {
+        Some(offset) => format!("+{offset:#x}"),
+        None => String::new(),
+    };
+    let name = match &frame.function {
+        Some(function) => function.raw().to_owned(),
+        None => format!("{:#x}", frame.pc.0),
+    };
+    format!("{name}{offset}{inlined}{place}").into()
 }
 
 /// The innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,
@@ -192,32 +163,13 @@ fn add_frame(
 #[must_use]
 pub fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p, 'a>> {
     let is_own = |frame: &StopFrame<'_, '_, '_>| {
-        let function = frame.function().ok().flatten();
-        let name = function.and_then(|function| function.name);
+        let name = frame.description().ok().and_then(|found| found.function);
         name.is_some_and(|name| !name.starts_with("__") && name != "abort")
     };
-    stop.frames().find(is_own).or_else(|| stop.frame(0))
-}
-
-/// A place without debugging information: function and offset by the symbols, or else the address.
-fn symbol(
-    pc: ProcessAddress,
-    object: Option<usize>,
-    programs: &Programs<'_>,
-) -> Untrusted<'static> {
-    let process = programs.process();
-    let loaded = object.and_then(|index| process.objects().get(index));
-    let found = loaded.and_then(|loaded| {
-        let CodeAddress(address) = loaded.load_address.checked_to_code(pc)?;
-        let symbols = loaded.object.as_ref()?.symbols().ok()?;
-        symbols
-            .iter()
-            .filter(|symbol| symbol.kind == SymbolKind::Function)
-            .filter_map(|symbol| Some((symbol, address.checked_sub(symbol.address)?)))
-            .find(|(symbol, offset)| *offset < symbol.size)
-            .map(|(symbol, offset)| format!("{}+{offset:#x}", symbol.name))
-    });
-    found.unwrap_or_else(|| format!("{pc:#x}")).into()
+    stop.frames()
+        .into_iter()
+        .find(is_own)
+        .or_else(|| stop.frame(0))
 }
 
 #[cfg(test)]
@@ -235,14 +187,14 @@ mod tests {
         let process = Process::open(&core, &images);
         let programs = Programs::new(&process);
         let wave = core.wave(0).unwrap();
-        let object = process.object_at(wave.line_pc());
+        let object = programs.object_of(&wave);
         let mut places = Places::new(&core);
         places.stack(&wave, object, &programs);
         let before = places.meter.steps();
         places.stack(&wave, object, &programs);
         let arena = Arena::new();
         let stop = programs.stop(&wave, &arena).unwrap();
-        let (frames, unwinding) = (stop.frames().len() as u64, stop.meter().steps());
+        let (frames, unwinding) = (stop.call_frames().len() as u64, stop.meter().steps());
         assert!(frames > 1 && unwinding > 0, "{frames}, {unwinding}");
         let paid = places.meter.steps() - before;
         assert_eq!(paid, PER_FRAME * frames + unwinding);

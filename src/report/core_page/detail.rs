@@ -8,17 +8,15 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::source::{SourcePlace, Sources};
-use crate::arch::{Lane, ProcessAddress};
+use crate::arch::ProcessAddress;
 use crate::debug_info::VariableKind;
 use crate::gpu_core::CoreWave;
-use crate::inspect::{Programs, Stop, StopFrame, ValueStateKind};
+use crate::inspect::{FrameKind, Programs, Stop, StopFrame, ValueStateKind};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::report::core::own_frame;
 use crate::report::lane_pc::{LanePcLane, LaneStateKind, Lines};
-use crate::report::{
-    Hex, LaneChoice, LanePcDocument, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
-};
+use crate::report::{Hex, LanePcDocument, VariableDocument, VarsDocument, VarsRequest};
 use crate::untrusted::Untrusted;
 
 /// Frames that are shown of a stack; those further out are counted.
@@ -38,7 +36,7 @@ pub(super) struct WaveDetail {
     frames: Vec<FrameDetail>,
     /// How many frames are not shown.
     more_frames: usize,
-    /// The level of the frame that is the user's own, from 0.
+    /// The number of the frame that is the user's own.
     own: usize,
     /// Why the stack ends.
     end: Option<Untrusted<'static>>,
@@ -63,8 +61,10 @@ struct PlaceDetail {
 #[derive(Serialize)]
 struct FrameDetail {
     pc: Hex,
+    kind: FrameKind,
+    /// The number of the call frame that it is, or is inlined in.
+    call: usize,
     function: Option<Untrusted<'static>>,
-    inlined: Vec<Untrusted<'static>>,
     source: Option<SourcePlace>,
     variables: Vec<VariableDetail>,
     /// How many variables are not shown.
@@ -101,27 +101,29 @@ impl WaveDetail {
             detail.notes.push(note.into());
             return Some(detail);
         };
-        detail.own = own_frame(&stop).map_or(0, |frame| frame.call_frame().level());
+        detail.own = own_frame(&stop).map_or(0, |frame| frame.index());
         detail.end = Some(match stop.stack().error() {
             Some(error) => error.to_string().into(),
             None => stop.stopped().text().into(),
         });
         detail.lanes(&stop, sources);
         meter.work(stop.meter().steps()).ok()?;
-        for (level, frame) in stop.frames().enumerate() {
-            if level >= FRAMES {
-                detail.more_frames += 1;
-                continue;
+        for frame in stop.call_frames() {
+            if detail.frames.len() >= FRAMES {
+                break;
             }
-            let frame = detail.frame(&frame, sources);
-            detail.frames.push(frame);
+            detail.frame(&frame, sources);
             meter.work(stop.meter().steps()).ok()?;
         }
+        detail.frames.truncate(FRAMES);
+        detail.more_frames = stop.frames().len().saturating_sub(detail.frames.len());
         Some(detail)
     }
 
     fn lanes(&mut self, stop: &Stop<'_, '_>, sources: &mut Sources<'_>) {
-        let Some(frame) = stop.frame(0) else { return };
+        let Some(frame) = stop.call_frame(0) else {
+            return;
+        };
         let document = match LanePcDocument::new(&frame) {
             Ok(document) => document,
             Err(error) => {
@@ -146,57 +148,43 @@ impl WaveDetail {
         self.items = items.unwrap_or_default();
     }
 
-    /// Lanes that are in a frame further in: they were active at the call, also where nobody knows what EXEC was.
-    fn called_from(&self, level: usize, frame: &StopFrame<'_, '_, '_>) -> Vec<Lane> {
-        let is_further_in = |place: &PlaceDetail| place.frame.is_some_and(|inner| inner < level);
-        let lanes = frame.wave_size().all_lanes().zip(&self.lanes);
-        lanes
-            .filter(|(_, place)| self.places.get(**place).is_some_and(is_further_in))
-            .map(|(lane, _)| lane)
-            .collect()
-    }
-
-    fn frame(&mut self, frame: &StopFrame<'_, '_, '_>, sources: &mut Sources<'_>) -> FrameDetail {
-        let call = frame.call_frame();
-        let mut detail = FrameDetail {
-            pc: Hex::from(call.pc()),
-            function: None,
-            inlined: Vec::new(),
-            source: None,
-            variables: Vec::new(),
-            more: 0,
-            message: None,
+    /// Adds the frames that a call frame consists of.
+    fn frame(&mut self, frame: &StopFrame<'_, '_, '_>, sources: &mut Sources<'_>) {
+        let parts: Vec<_> = match frame.parts() {
+            Ok(parts) => parts.collect(),
+            Err(_) => vec![frame.innermost()],
         };
-        if let Ok(Some(line)) = frame.line() {
-            detail.source = sources.want(frame, &line);
+        let document = VarsDocument::new(frame, &VarsRequest::default());
+        let error = document.as_ref().err().map(ToString::to_string);
+        let mut contents = document
+            .map_or(Vec::new(), |document| document.frames)
+            .into_iter();
+        for part in parts {
+            let description = part.description().ok();
+            let content = contents.next();
+            let (message, variables) = match content {
+                Some(content) => (content.message, content.variables),
+                None => (error.clone().map(Untrusted::from), Vec::new()),
+            };
+            self.frames.push(FrameDetail {
+                pc: Hex::from(part.pc()),
+                kind: description
+                    .as_ref()
+                    .map_or(FrameKind::Call, |found| found.kind),
+                call: part.call_index(),
+                source: description
+                    .as_ref()
+                    .and_then(|found| sources.want(frame, found)),
+                function: description
+                    .and_then(|found| found.function)
+                    .map(Untrusted::from),
+                message,
+                more: variables.len().saturating_sub(VARIABLES),
+                variables: (variables.into_iter().take(VARIABLES))
+                    .map(VariableDetail::new)
+                    .collect(),
+            });
         }
-        let mut lanes = frame.readable_lanes();
-        lanes.extend(self.called_from(call.level(), frame));
-        lanes.sort_unstable_by_key(|lane| lane.0);
-        lanes.dedup();
-        // Lanes that are asked for by name answer from where they wait, which is another place than the frame's.
-        let choice = match call.level() {
-            0 => LaneChoice::All,
-            _ => LaneChoice::These(&lanes),
-        };
-        let request = VarsRequest::default().lanes(choice);
-        match VarsDocument::new(frame, &request) {
-            Ok(document) => {
-                let content = document.content;
-                (detail.function, detail.inlined) = (content.frame.function, content.frame.inlined);
-                detail.message = content.message;
-                detail.more = content.variables.len().saturating_sub(VARIABLES);
-                let variables = content.variables.into_iter().take(VARIABLES);
-                detail.variables = variables.map(VariableDetail::new).collect();
-            }
-            Err(error) => {
-                if let Ok(place) = VarsFrame::new(frame) {
-                    (detail.function, detail.inlined) = (place.function, place.inlined);
-                }
-                detail.message = Some(error.to_string().into());
-            }
-        }
-        detail
     }
 }
 
@@ -208,18 +196,18 @@ fn place(
 ) -> PlaceDetail {
     let caller = lane.caller.as_ref();
     let pc = lane.pc.or(caller.map(|caller| caller.pc));
-    let address = pc.and_then(|pc| u64::try_from(pc.0).ok().map(ProcessAddress));
+    let address = |pc: Hex| u64::try_from(pc.0).ok().map(ProcessAddress);
     // A line that cannot be read is not shown.
-    let line = address.and_then(|pc| lines.of(frame, pc).ok()?);
+    let found = pc.and_then(address).and_then(|pc| lines.of(frame, pc).ok());
     PlaceDetail {
         state: lane.state,
         frame: match (lane.pc, caller) {
-            (Some(_), _) => Some(0),
+            (Some(_), _) => Some(frame.call_index()),
             (None, caller) => caller.map(|caller| caller.frame),
         },
         pc,
         resumes: lane.resumes.flatten(),
-        source: line.and_then(|line| sources.want(frame, &line)),
+        source: found.and_then(|found| sources.want(frame, &found)),
         reason: match lane.why {
             Some(why) => Some(why.to_string()),
             None => lane.reason.map(str::to_owned),
@@ -285,7 +273,7 @@ mod tests {
             detail.lanes(&stop, &mut sources);
             let lanes = stop.meter().steps();
             let mut steps = Vec::new();
-            for frame in stop.frames().take(FRAMES) {
+            for frame in stop.call_frames().take(FRAMES) {
                 detail.frame(&frame, &mut sources);
                 steps.push(stop.meter().steps());
             }

@@ -49,7 +49,7 @@ const statesOf = (wave) => {
 };
 const at = (wave) => (wave.workgroup && wave.wave_in_group !== null ? `(${wave.workgroup})/${wave.wave_in_group}` : "(?,?,?)/?");
 const stackOf = (wave) => groupOf.get(wave.index)?.stack ?? [];
-const line = (wave) => (wave.file ? `${wave.file}${wave.line ? ":" + wave.line : ""}` : wave.pc);
+const line = (wave) => (wave.file ? `${wave.file.split(/[\\/]/).pop()}${wave.line ? ":" + wave.line : ""}` : wave.pc);
 const where = (wave) => `${wave.function ?? stackOf(wave)[0] ?? "?"}${wave.function ? " at " + line(wave) : ""}`;
 const isFault = (wave) => wave.stop.some((name) => page.reasons[name]?.fault);
 const state = (of) => make("span", { class: of.stop?.length ? "alarm" : "" }, of.stop?.length ? of.stop.join(", ") : of.state);
@@ -176,7 +176,7 @@ const aboutLane = (detail, states) => {
     const resumes = place.resumes ? `, goes on at ${place.resumes}` : "";
     return `${name}waiting at ${placeText(place)}${resumes}`;
   }
-  if (place.frame) return `${name}not in this function: it waits in frame ${place.frame}, at ${placeText(place)}`;
+  if (place.frame) return `${name}did not enter this function; still in frame ${place.frame}, at ${placeText(place)}`;
   return `${name}not active${place.reason ? ": " + place.reason : ""}`;
 };
 
@@ -211,8 +211,8 @@ const drawLanes = (detail) => {
 
 const frameText = (of) => {
   const place = of.source ? `${sources[of.source[0]]?.[0]}:${of.source[1]}` : of.pc;
-  const names = [...of.inlined.map((name) => `${name} (inlined)`), of.function ?? "?"];
-  return `${names.join(" in ")} at ${place}`;
+  const mark = { inlined: " (inlined)", symbol: " (symbol)" }[of.kind] ?? "";
+  return `${of.function ?? "?"}${mark} at ${place}`;
 };
 const drawStack = (detail) => {
   const rows = detail?.frames.length ? detail.frames.map(frameText) : stackOf(wave);
@@ -235,11 +235,11 @@ const drawSource = (detail) => {
   const [file, here] = of.source;
   const [name, ...lines] = sources[file];
   if (!lines.length) return [make("h3", {}, `Source: ${name}`), make("p", { class: "quiet" }, `The text of ${name} is not in this page; --source-dir DIR says where it is.`)];
-  // The lanes that are in this frame, by line.
+  // The lanes that are in this call frame, by line.
   const marks = new Map();
   detail.lanes.forEach((index, number) => {
     const place = detail.places[index];
-    if (place.frame === frame && place.source?.[0] === file) {
+    if (detail.frames[place.frame]?.call === of.call && place.source?.[0] === file) {
       const known = marks.get(place.source[1]) ?? { active: 0, waiting: 0, lanes: [] };
       known[place.state === "active" ? "active" : "waiting"]++;
       known.lanes.push(number);
@@ -256,7 +256,9 @@ const drawSource = (detail) => {
   return [make("h3", {}, `Source: ${name}`), make("div", { class: "wide" }, make("table", { class: "source" }, rows))];
 };
 
-const valueText = ([name, text]) => (name === "ok" || (name === "partial" && text) ? text : name === "inactive" ? "" : `<${text || name}>`);
+/** The states of lanes that have no values in a frame. */
+const ABSENT = new Set(["inactive", "not-in-frame"]);
+const valueText = ([name, text]) => (name === "ok" || (name === "partial" && text) ? text : ABSENT.has(name) ? "" : `<${text || name}>`);
 const drawVariables = (detail) => {
   const of = detail?.frames[frame];
   if (!of) return [];
@@ -264,7 +266,7 @@ const drawVariables = (detail) => {
   if (!of.variables.length) return [title, make("p", { class: "quiet" }, of.message ?? "There are none.")];
   // Lanes that have a value of at least one variable.
   const columns = new Set();
-  for (const { lanes, values } of of.variables) for (const [number, value] of lanes) if (values[value][0] !== "inactive") columns.add(number);
+  for (const { lanes, values } of of.variables) for (const [number, value] of lanes) if (!ABSENT.has(values[value][0])) columns.add(number);
   const order = [...columns].sort((a, b) => a - b);
   const item = (number) => detail.items[number];
   const head = make("tr", {}, make("th", {}, "lane"), order.map((number) => make("th", { class: number === lane ? "chosen" : "", title: item(number) ? `work-item (${item(number)})` : undefined }, number)));

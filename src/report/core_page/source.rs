@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::Read;
-use crate::debug_info::SourceLine;
-use crate::inspect::StopFrame;
+use crate::inspect::{FrameDescription, StopFrame};
 use crate::report::lane_pc_picture;
+use crate::report::text::{FileNames, base_name};
 use crate::untrusted::Untrusted;
 
 /// Lines that are shown before and after one that somebody is at.
@@ -23,7 +23,7 @@ pub(super) struct Sources<'r> {
 }
 
 struct File {
-    name: Untrusted<'static>,
+    path: Untrusted<'static>,
     text: Option<String>,
     /// The lines to show.
     wanted: BTreeSet<u64>,
@@ -45,15 +45,15 @@ impl<'r> Sources<'r> {
     pub(super) fn want(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
-        line: &SourceLine,
+        place: &FrameDescription,
     ) -> Option<SourcePlace> {
-        let file = line.file.as_ref().filter(|_| line.line != 0)?;
+        let (file, unit, line) = (place.file.as_ref()?, place.unit?, place.line?);
         let index = match self.by_path.get(&*file.path) {
             Some(index) => *index,
             None => {
                 self.files.push(File {
-                    name: file.name().to_owned().into(),
-                    text: lane_pc_picture::text(frame, line.unit, file, self.read),
+                    path: file.path.to_string().into(),
+                    text: lane_pc_picture::text(frame, unit, file, self.read),
                     wanted: BTreeSet::new(),
                 });
                 let index = self.files.len() - 1;
@@ -62,34 +62,42 @@ impl<'r> Sources<'r> {
             }
         };
         if let Some(file) = self.files.get_mut(index) {
-            file.wanted.insert(line.line);
+            file.wanted.insert(line);
         }
-        Some((index, line.line))
+        Some((index, line))
     }
 
     /// The names of files whose text is not known.
     pub(super) fn into_missing(self) -> BTreeSet<Untrusted<'static>> {
         let files = self.files.into_iter();
         let missing = files.filter(|file| file.text.is_none());
-        missing.map(|file| file.name).collect()
+        missing
+            .map(|file| base_name(file.path.raw()).to_owned().into())
+            .collect()
     }
 }
 
 impl Serialize for Sources<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(&self.files)
+        let names = FileNames::of(self.files.iter().map(|file| file.path.raw()));
+        let files = self.files.iter();
+        serializer.collect_seq(files.map(|file| Named(names.short(&file.path), file)))
     }
 }
 
-impl Serialize for File {
+/// A file with its short name.
+struct Named<'f>(Untrusted<'f>, &'f File);
+
+impl Serialize for Named<'_> {
     /// The name, and then each line that is shown: its number and its text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
-        list.serialize_element(&self.name)?;
-        let lines = self.text.as_deref().unwrap_or_default().lines();
+        let Named(name, file) = self;
+        list.serialize_element(name)?;
+        let lines = file.text.as_deref().unwrap_or_default().lines();
         for (number, line) in (1_u64..).zip(lines) {
             let around = number.saturating_sub(AROUND)..=number.saturating_add(AROUND);
-            if self.wanted.range(around).next().is_some() {
+            if file.wanted.range(around).next().is_some() {
                 let text: String = line.replace('\t', "    ").chars().take(WIDTH).collect();
                 list.serialize_element(&(number, text))?;
             }

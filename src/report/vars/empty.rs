@@ -48,13 +48,14 @@ impl EmptyReason {
     /// The reason, and the same for people; nothing if a variable was read.
     ///
     /// * `all_names`: those of the frame, where `filter` leaves none.
+    /// * `variables`: those of each frame that it consists of.
     pub(super) fn find(
         frame: &StopFrame<'_, '_, '_>,
         all_names: &[String],
         filter: Option<NameFilter<'_>>,
-        variables: &[VariableDocument],
+        variables: &[Vec<VariableDocument>],
     ) -> Result<Option<(EmptyReason, Untrusted<'static>)>> {
-        if !variables.is_empty() {
+        if variables.iter().any(|of_frame| !of_frame.is_empty()) {
             return Ok(unreadable(variables));
         }
         if let (Some(filter), false) = (filter, all_names.is_empty()) {
@@ -75,12 +76,17 @@ impl EmptyReason {
 }
 
 /// Why none of some variables has a value.
-fn unreadable(variables: &[VariableDocument]) -> Option<(EmptyReason, Untrusted<'static>)> {
-    let lanes = || variables.iter().flat_map(|variable| &variable.lanes);
+fn unreadable(variables: &[Vec<VariableDocument>]) -> Option<(EmptyReason, Untrusted<'static>)> {
+    let lanes = || {
+        variables
+            .iter()
+            .flatten()
+            .flat_map(|variable| &variable.lanes)
+    };
     if lanes().any(LaneDocument::is_readable) {
         return None;
     }
-    let active = || lanes().filter(|lane| lane.state != ValueStateKind::Inactive);
+    let active = || lanes().filter(|lane| lane.state.is_active());
     let all = |state| active().all(|lane| lane.state == state);
     let (reason, message) = if active().next().is_none() {
         (EmptyReason::Inactive, "none of these lanes is active here")

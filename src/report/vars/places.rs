@@ -22,7 +22,6 @@ impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
     ) -> Places<'s, 'p, 'a> {
         let here = match choice {
             LaneChoice::All => frame.wave_size().all_lanes().collect(),
-            LaneChoice::Readable => frame.readable_lanes(),
             LaneChoice::These(lanes) => return Places::where_they_wait(frame, lanes.to_vec()),
         };
         Places {
@@ -34,8 +33,7 @@ impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
     /// All of some lanes where the frame is, and besides those of them that wait where they wait. If all wait, the frame's
     /// own program location is of no interest.
     fn where_they_wait(frame: StopFrame<'s, 'p, 'a>, lanes: Vec<Lane>) -> Places<'s, 'p, 'a> {
-        let is_sure = frame.exec().is_some() && lanes.iter().all(|lane| frame.is_active(*lane));
-        let found = match is_sure {
+        let found = match lanes.iter().all(|lane| frame.is_active(*lane)) {
             true => None,
             // Where it cannot be told the lanes are shown as not active.
             false => frame.lane_pcs_within(Recovery::default()).ok(),

@@ -2,16 +2,19 @@
 
 use core::ops::Range;
 
+use super::super::absent::AbsentLanes;
 use super::super::completeness::Completeness;
+use super::super::frame::{FrameDocument, path};
 use super::super::number::{Hex, hex_bytes};
 use super::children::{Lister, Value};
 use super::empty::EmptyReason;
 use super::places::Places;
 use super::{
-    DeclarationDocument, FrameVariables, IN_PROLOGUE, LaneDocument, NOT_WAITING, PER_LANE,
-    VariableDocument, VarsFrame, VarsRequest, file_name, lane_message,
+    DeclarationDocument, EXEC_UNKNOWN, FrameVariables, IN_PROLOGUE, LaneDocument, NOT_WAITING,
+    PER_LANE, VariableDocument, VarsRequest, lane_message,
 };
 use crate::arch::Lane;
+use crate::debug_info::brackets_after_name;
 use crate::debug_info::types::TypeTable;
 use crate::error::Result;
 use crate::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
@@ -23,8 +26,10 @@ pub(super) struct Writer<'w> {
     request: &'w VarsRequest<'w>,
     types: TypeTable,
     meter: &'w Meter,
-    /// That of the frame.
-    completeness: Completeness,
+    /// Where the lanes are that did not enter the function.
+    absent: AbsentLanes,
+    /// That of what was described since it was taken last.
+    pub(super) completeness: Completeness,
 }
 
 impl<'w> Writer<'w> {
@@ -33,33 +38,37 @@ impl<'w> Writer<'w> {
             request,
             types: TypeTable::default(),
             meter,
+            absent: AbsentLanes::default(),
             completeness: Completeness::default(),
         }
     }
 
-    pub(super) fn frame(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<FrameVariables> {
+    /// Describes a call frame and what is inlined in it, or one of these; and the frames of lanes that were chosen and wait elsewhere in it.
+    pub(super) fn frames(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<Vec<FrameVariables>> {
         let Places { first, waiting } = Places::of(*frame, self.request.lanes);
         let mut found = self.place(&first.0, &first.1)?;
         for (frame, lanes) in &waiting {
-            if !found.completeness.complete {
+            if !self.completeness.complete {
                 break;
             }
             let place = self.place(frame, lanes);
-            if let Some(place) = found.completeness.accept(place)? {
-                if !place.completeness.complete {
-                    found.completeness = place.completeness.clone();
-                }
-                found.waiting_lanes.push(place);
+            if let Some(place) = self.completeness.accept(place)?
+                && let Some(last) = found.last_mut()
+            {
+                last.waiting_lanes.extend(place);
             }
         }
         Ok(found)
     }
 
     /// The variables of lanes that are in the same place.
-    fn place(&mut self, frame: &StopFrame<'_, '_, '_>, lanes: &[Lane]) -> Result<FrameVariables> {
-        self.completeness = Completeness::default();
-        // It is what the answer is about, and comes first where there is not enough for all.
-        let place = VarsFrame::within(frame, self.meter)?;
+    fn place(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        lanes: &[Lane],
+    ) -> Result<Vec<FrameVariables>> {
+        // They are what the answer is about, and come first where there is not enough for all.
+        let parts = FrameDocument::parts(frame, self.meter)?;
         let (mut values, limit) = frame.variables_within(&mut self.types, self.meter)?;
         if let Some(error) = limit {
             self.completeness.note(&error);
@@ -76,11 +85,20 @@ impl<'w> Writer<'w> {
             names.flatten().map(str::to_owned).collect()
         };
         values.retain(&wanted);
+        self.absent = self
+            .completeness
+            .accept(AbsentLanes::find(frame, lanes))?
+            .unwrap_or_default();
         let in_prologue = match values.is_empty() {
             true => None,
             false => self.completeness.accept(frame.is_in_prologue())?,
         };
-        let mut variables = Vec::new();
+        // Of one of the parts only its own variables were read.
+        let part_of = |value: &VariableValue<'_>| match frame.is_whole() {
+            true => value.depth(),
+            false => 0,
+        };
+        let mut documents: Vec<Vec<VariableDocument>> = parts.iter().map(|_| Vec::new()).collect();
         for value in &values {
             let read = self.variable(frame, value, lanes);
             let Some(mut variable) = self.completeness.accept(read)? else {
@@ -92,28 +110,36 @@ impl<'w> Writer<'w> {
             if in_prologue == Some(true) && variable.lanes.iter().any(is_written) {
                 variable.note = Some(IN_PROLOGUE);
             }
-            variables.push(variable);
+            if let Some(documents) = documents.get_mut(part_of(value)) {
+                documents.push(variable);
+            }
         }
         if let Some(error) = self.meter.refused() {
             self.completeness.note(&error);
         }
-        let empty = EmptyReason::find(frame, &all_names, filter, &variables);
-        let (reason, message) = match self.completeness.accept(empty)?.flatten() {
+        let empty = EmptyReason::find(frame, &all_names, filter, &documents);
+        let empty = match self.completeness.accept(empty)?.flatten() {
             // That there are none cannot be said of what was not looked at.
-            Some((EmptyReason::NoVariables, _)) if !self.completeness.complete => (None, None),
-            Some((reason, message)) => (Some(reason), Some(message)),
-            None => (None, None),
+            Some((EmptyReason::NoVariables, _)) if !self.completeness.complete => None,
+            found => found,
         };
-        Ok(FrameVariables {
-            pc: Hex::from(frame.pc()),
-            frame: place,
-            waiting: frame.is_of_waiting_lanes(),
-            reason,
-            message,
-            completeness: self.completeness.clone(),
-            variables,
-            waiting_lanes: Vec::new(),
-        })
+        let is_exec_unknown = frame.call_frame().level() == 0 && frame.exec().is_none();
+        let frames = parts.into_iter().zip(documents);
+        let mut frames: Vec<FrameVariables> = frames
+            .map(|(place, variables)| FrameVariables {
+                frame: place,
+                waiting: frame.is_of_waiting_lanes(),
+                reason: None,
+                message: None,
+                note: is_exec_unknown.then_some(EXEC_UNKNOWN),
+                variables,
+                waiting_lanes: Vec::new(),
+            })
+            .collect();
+        if let Some(last) = frames.last_mut() {
+            (last.reason, last.message) = empty.unzip();
+        }
+        Ok(frames)
     }
 
     fn variable(
@@ -134,9 +160,10 @@ impl<'w> Writer<'w> {
             name: name.to_owned().into(),
             kind: variable.kind,
             ty: value.type_name.to_string().into(),
+            brackets: brackets_after_name(&self.types, value.ty),
             die: Hex::from(variable.die.offset),
             decl: DeclarationDocument {
-                file: file_name(variable.declaration.file.as_ref()),
+                file: variable.declaration.file.as_ref().map(path),
                 line: variable.declaration.line,
             },
             scope: scope.map(|scope| scope.to_owned().into()),
@@ -159,9 +186,10 @@ impl<'w> Writer<'w> {
         let work_item = frame.stop().wave().work_item(lane);
         let mut document = LaneDocument::of_state(lane, work_item, state.kind());
         let is_waiting = frame.is_of_waiting_lanes() && value.variable.location.is_some();
-        document.message = match is_waiting && state == ValueState::OptimizedOut {
-            true => Some(NOT_WAITING.into()),
-            false => lane_message(value, &state).map(Untrusted::from),
+        document.message = match state {
+            ValueState::OptimizedOut if is_waiting => Some(NOT_WAITING.into()),
+            ValueState::NotInFrame => self.absent.message(lane).cloned(),
+            _ => lane_message(value, &state).map(Untrusted::from),
         };
         if let ValueState::Error(error) = &state {
             self.completeness.note(error);

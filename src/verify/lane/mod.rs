@@ -28,11 +28,12 @@ use crate::inspect::{LanePcs, Recovery, Stop, StopOptions};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{ActiveLanes, Bill, DwordPlace, LaneFlow, OffLane, PlacePlan, Right};
 use crate::location::Arena;
+use crate::meter::Meter;
 use crate::rule::Rule;
 use wave::MadeWave;
 
 /// How many steps it is to find out what is known of a place.
-const PER_PLACE: u64 = 2000;
+const PER_PLACE: u64 = 250;
 /// Of a half of the wave.
 const HALF: usize = 32;
 /// Where the code object of a wave that is made up is loaded.
@@ -76,32 +77,58 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         return;
     }
     let info = subject.program.info();
+    let meter = subject.meter();
+    let size = |function: &Function<'_>| {
+        let range = function.ranges.first();
+        range.map_or(0, |range| range.end.saturating_sub(range.start))
+    };
+    let has_lane_pc = |function: &&Function<'_>| function.simt.lane_pc.is_some();
+    // What cannot be read is found elsewhere.
+    let all = || {
+        let units = info.unit_ids();
+        units.flat_map(|unit| info.functions(unit).unwrap_or_default())
+    };
+    let mut code = all()
+        .filter(|one| has_lane_pc(&one))
+        .map(|one| size(&one))
+        .sum();
     let mut seen = BTreeSet::new();
-    for unit in info.unit_ids() {
-        // What cannot be read is found elsewhere.
-        for function in info.functions(unit).unwrap_or_default() {
-            let start = function.ranges.first().map(|range| range.start);
-            let is_new = |start: &u64| function.simt.lane_pc.is_some() && seen.insert(*start);
-            let Some(start) = start.filter(is_new) else {
-                continue;
-            };
-            let flow = subject.program.lane_flow(wave_size);
-            let mut check = FunctionCheck {
-                subject,
-                function: &function,
-                flow,
-                bill: flow.bill(subject.meter()),
-                wave_size,
-                found: BTreeMap::new(),
-            };
-            let done = check.run(start);
-            // What was found before a limit was reached is given.
-            check.finish(findings);
-            if done.is_err() {
-                return;
-            }
+    for function in all() {
+        let start = function.ranges.first().map(|range| range.start);
+        let is_new = |start: &u64| has_lane_pc(&&function) && seen.insert(*start);
+        let Some(start) = start.filter(is_new) else {
+            continue;
+        };
+        let share = share_of(meter, (size(&function), &mut code));
+        let flow = subject.program.lane_flow(wave_size);
+        let mut check = FunctionCheck {
+            subject,
+            function: &function,
+            flow,
+            bill: flow.bill(subject.meter()),
+            wave_size,
+            found: BTreeMap::new(),
+        };
+        let done = check.run(start, share);
+        // What was found before a limit was reached is given.
+        check.finish(findings);
+        if done.is_err() {
+            return;
         }
     }
+}
+
+/// Returns how many steps the plan of a function may take: its share of half of what is left, by the bytes of code. The other half is for what is
+/// held against it.
+///
+/// * `code`: the bytes of this function and of those after it.
+fn share_of(meter: &Meter, (size, code): (u64, &mut u64)) -> u64 {
+    let share = u128::from(meter.steps_left())
+        .saturating_mul(size.into())
+        .div_euclid(u128::from((*code).max(1)));
+    *code = code.saturating_sub(size);
+    // Of what it may take a plan takes half.
+    u64::try_from(share).unwrap_or(u64::MAX)
 }
 
 /// Whether an abbreviation may have `DW_AT_LLVM_lane_pc`.
@@ -151,8 +178,12 @@ struct Lane {
 impl FunctionCheck<'_, '_, '_> {
     /// # Errors
     /// If a limit was reached.
-    fn run(&mut self, start: u64) -> Result<(), Error> {
-        let Some(plan) = self.flow.plan(start, self.subject.meter()) else {
+    fn run(&mut self, start: u64, share: u64) -> Result<(), Error> {
+        let meter = self.subject.meter();
+        let part = meter.part(share);
+        let plan = self.flow.plan(start, &part);
+        meter.work(part.steps())?;
+        let Some(plan) = plan else {
             return Ok(());
         };
         let entries = self.boundaries();
@@ -308,7 +339,7 @@ impl FunctionCheck<'_, '_, '_> {
             StopOptions::loaded_at(LOADED_AT),
             (&arena, meter),
         );
-        match stop.frame(0) {
+        match stop.call_frame(0) {
             Some(frame) => frame.lane_pcs_within(Recovery::Never),
             None => Err(Error::malformed("frame", "there is none")),
         }

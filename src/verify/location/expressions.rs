@@ -353,4 +353,8 @@ impl LegacyUnit for RegistersAlone {
     fn is_local(&self, _: u64, _: Option<u64>) -> bool {
         false
     }
+
+    fn has_stack_value(&self) -> bool {
+        true
+    }
 }

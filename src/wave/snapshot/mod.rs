@@ -18,8 +18,10 @@ mod write;
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use super::{AccessError, Dispatch, Memory, Wave};
-use crate::arch::{Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
+use super::{AccessError, Dispatch, Memory, StopReasons, Wave};
+use crate::arch::{
+    Apertures, Lane, LoadAddress, ProcessAddress, Register, UnnumberedRegister, WaveSize,
+};
 use crate::error::{Error, Result};
 use contents::Contents;
 use memory::Regions;
@@ -52,10 +54,16 @@ pub struct Snapshot {
     pub apertures: Option<Apertures>,
     /// What the wave is a part of; nothing if unknown.
     pub dispatch: Option<Dispatch>,
+    /// Why the wave stopped, if it is known.
+    pub stop: Option<StopReasons>,
+    /// The address of the access that faulted, if it is known; in global memory.
+    pub fault_address: Option<u64>,
     wave_size: WaveSize,
     focus_lane: Option<Lane>,
     /// By DWARF number; always with `PC_64`.
     registers: BTreeMap<Register, Contents>,
+    /// Those without a number.
+    unnumbered: BTreeMap<UnnumberedRegister, u64>,
     memory: BTreeMap<Memory, Regions>,
 }
 
@@ -75,9 +83,12 @@ impl Snapshot {
             load_address: LoadAddress(0),
             apertures: None,
             dispatch: None,
+            stop: None,
+            fault_address: None,
             wave_size,
             focus_lane: None,
             registers: BTreeMap::from([(Register::PC_64, Contents::scalar(&pc.to_le_bytes()))]),
+            unnumbered: BTreeMap::new(),
             memory: BTreeMap::new(),
         }
     }
@@ -134,6 +145,21 @@ impl Snapshot {
             )));
         };
         self.registers.insert(register, Contents::scalar(bytes));
+        Ok(())
+    }
+
+    /// Gives a register that DWARF has no number for its value.
+    ///
+    /// # Errors
+    /// If the value has more bits than the register.
+    pub fn set_unnumbered(&mut self, register: UnnumberedRegister, value: u64) -> Result<()> {
+        let size = register.size_in_bits();
+        if value.checked_shr(size).unwrap_or(0) != 0 {
+            return Err(fault(format!(
+                "expected a value of {size} bits, found {value:#x}"
+            )));
+        }
+        self.unnumbered.insert(register, value);
         Ok(())
     }
 
@@ -237,6 +263,11 @@ impl Wave for Snapshot {
         Ok(())
     }
 
+    fn read_unnumbered(&self, register: UnnumberedRegister) -> Result<u64, AccessError> {
+        let value = self.unnumbered.get(&register).copied();
+        value.ok_or(AccessError::Unavailable)
+    }
+
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
         if out.is_empty() {
             return Ok(());
@@ -255,6 +286,10 @@ impl Wave for Snapshot {
 
     fn dispatch(&self) -> Option<Dispatch> {
         self.dispatch
+    }
+
+    fn stop_reasons(&self) -> Option<StopReasons> {
+        self.stop
     }
 
     fn write_register(

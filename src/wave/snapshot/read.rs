@@ -2,11 +2,14 @@
 
 use super::json::{Fault, Node};
 use super::{Snapshot, fault, memory};
-use crate::arch::{AddressSpace, Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
+use crate::arch::{
+    AddressSpace, Apertures, Lane, LoadAddress, ProcessAddress, Register, UnnumberedRegister,
+    WaveSize,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::meter::Meter;
-use crate::wave::{Dispatch, Memory};
+use crate::wave::{Dispatch, Memory, StopReason, StopReasons};
 
 /// The name and version of the form.
 pub(super) const FORMAT: &str = "hetdwarf-wave/1";
@@ -23,6 +26,8 @@ const DOCUMENT: &[&str] = &[
     "memory",
     "apertures",
     "dispatch",
+    "stop",
+    "fault_address",
 ];
 
 /// Those of a memory region.
@@ -37,6 +42,7 @@ const DISPATCH: &[&str] = &[
     "workgroup_size",
     "grid_size",
     "wave_in_group",
+    "kernarg_address",
 ];
 
 /// Reads a snapshot.
@@ -97,6 +103,8 @@ fn document(root: &Node<'_>) -> Result<Snapshot, Fault> {
     root.field("memory", |node| regions(&mut snapshot, node))?;
     snapshot.apertures = root.optional("apertures", apertures)?;
     snapshot.dispatch = root.optional("dispatch", dispatch)?;
+    snapshot.stop = root.optional("stop", stop)?;
+    snapshot.fault_address = root.optional("fault_address", |node| node.integer(64))?;
     Ok(snapshot)
 }
 
@@ -119,6 +127,15 @@ fn registers(snapshot: &mut Snapshot, node: &Node<'_>) -> Result<(), Fault> {
 
 /// Reads one register: a value, or a list of one per lane.
 fn register(snapshot: &mut Snapshot, name: &str, value: &Node<'_>) -> Result<(), Fault> {
+    if let Some(register) = UnnumberedRegister::from_name(name) {
+        if snapshot.unnumbered.contains_key(&register) {
+            return Err(Fault::new(
+                "the register is there twice, by two of its names",
+            ));
+        }
+        let value = value.integer(register.size_in_bits())?;
+        return snapshot.set_unnumbered(register, value).map_err(reason);
+    }
     let register = Register::from_name(name, Some(snapshot.wave_size))
         .ok_or_else(|| Fault::new("expected the name of a register"))?;
     let size = snapshot.size_of(register).map_err(reason)?;
@@ -218,5 +235,17 @@ fn dispatch(node: &Node<'_>) -> Result<Dispatch, Fault> {
         workgroup_size: node.field("workgroup_size", triple)?,
         grid_size: node.field("grid_size", triple)?,
         wave_in_group: node.field("wave_in_group", number)?,
+        kernarg_address: node.optional("kernarg_address", |node| node.integer(64))?,
     })
+}
+
+/// Reads why the wave stopped.
+fn stop(node: &Node<'_>) -> Result<StopReasons, Fault> {
+    let mut reasons = StopReasons::default();
+    let names = node.list(|node| {
+        let found = StopReason::from_name(node.text()?);
+        found.ok_or_else(|| Fault::expected("the name of a stop reason", node))
+    })?;
+    names.into_iter().for_each(|reason| reasons.insert(reason));
+    Ok(reasons)
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::wave::StopReason;
 
 /// A wave of 32 lanes with a register of each kind and bytes of each memory.
 fn sample() -> Snapshot {
@@ -14,7 +15,13 @@ fn sample() -> Snapshot {
         workgroup_size: [64, 1, 1],
         grid_size: [256, 1, 1],
         wave_in_group: 1,
+        kernarg_address: Some(0x7f10_0000_0000),
     });
+    let mut stop = StopReasons::default();
+    stop.insert(StopReason::MemoryViolation);
+    stop.insert(StopReason::AssertTrap);
+    wave.stop = Some(stop);
+    wave.fault_address = Some(0x7f00_0000_3000);
     wave.set_register(Register::EXEC_32, 0xffff).unwrap();
     wave.set_register(sgpr(4), 0x1234_5678).unwrap();
     let lanes: Vec<Option<u32>> = (0..32)

@@ -6,7 +6,7 @@ use super::contents::Contents;
 use super::read::FORMAT;
 use super::{Snapshot, memory};
 use crate::arch::{Apertures, Lane, Register, RegisterName, WaveSize};
-use crate::wave::Dispatch;
+use crate::wave::{Dispatch, StopReason, StopReasons};
 
 /// A snapshot whose text is its file.
 #[derive(Debug)]
@@ -41,6 +41,10 @@ impl fmt::Display for Document<'_> {
                 separator = ",\n  ";
             }
         }
+        for (register, value) in &snapshot.unnumbered {
+            write!(f, "{separator}\"{register}\": \"{value:#x}\"")?;
+            separator = ",\n  ";
+        }
         f.write_str("},\n \"memory\": [")?;
         let mut separator = "\n  ";
         for (&memory, regions) in &snapshot.memory {
@@ -68,6 +72,12 @@ impl fmt::Display for Document<'_> {
         }
         if let Some(dispatch) = &snapshot.dispatch {
             self::dispatch(f, dispatch)?;
+        }
+        if let Some(reasons) = snapshot.stop {
+            stop(f, reasons)?;
+        }
+        if let Some(address) = snapshot.fault_address {
+            write!(f, ",\n \"fault_address\": \"{address:#x}\"")?;
         }
         f.write_str("}\n")
     }
@@ -115,6 +125,7 @@ fn dispatch(f: &mut fmt::Formatter<'_>, dispatch: &Dispatch) -> fmt::Result {
         workgroup_size,
         grid_size,
         wave_in_group,
+        kernarg_address,
     } = dispatch;
     write!(
         f,
@@ -124,7 +135,17 @@ fn dispatch(f: &mut fmt::Formatter<'_>, dispatch: &Dispatch) -> fmt::Result {
         f,
         "\"workgroup_size\": {workgroup_size:?}, \"grid_size\": {grid_size:?}, "
     )?;
-    write!(f, "\"wave_in_group\": {wave_in_group}}}")
+    write!(f, "\"wave_in_group\": {wave_in_group}")?;
+    if let Some(address) = kernarg_address {
+        write!(f, ", \"kernarg_address\": \"{address:#x}\"")?;
+    }
+    f.write_str("}")
+}
+
+/// Writes the field of the stop reasons.
+fn stop(f: &mut fmt::Formatter<'_>, reasons: StopReasons) -> fmt::Result {
+    let names: Vec<_> = reasons.iter().map(StopReason::name).collect();
+    write!(f, ",\n \"stop\": {names:?}")
 }
 
 /// Bytes as hexadecimal digits, in address order.

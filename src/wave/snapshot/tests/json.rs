@@ -19,7 +19,10 @@ const FILE: &str = r#"{ "format": "hetdwarf-wave/1",
               {"space": "local", "address": "0", "bytes": "0708"},
               {"space": "private_wave", "address": "0xfffffffe", "bytes": "090A"} ],
   "apertures": {"shared_base": "0x1000000000000", "private_base": "0x2000000000000"},
-  "dispatch": {"workgroup_id": [1,0,0], "workgroup_size": [64,1,1], "grid_size": [256,1,1], "wave_in_group": 1} }"#;
+  "dispatch": {"workgroup_id": [1,0,0], "workgroup_size": [64,1,1], "grid_size": [256,1,1], "wave_in_group": 1,
+               "kernarg_address": "0x7f1000000000"},
+  "stop": ["assert_trap", "memory_violation"],
+  "fault_address": "0x7f0000003000" }"#;
 
 fn read(text: &str) -> Result<Snapshot> {
     Snapshot::from_json(text.as_bytes())
@@ -201,6 +204,7 @@ fn snapshots() -> impl Strategy<Value = Snapshot> {
                     workgroup_size: [d, e, f],
                     grid_size: [g, h, i],
                     wave_in_group,
+                    kernarg_address: (a & 1 == 1).then(|| u64::from(b) << 8),
                 });
             wave
         },

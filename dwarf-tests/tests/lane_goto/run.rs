@@ -1,0 +1,254 @@
+//! What happened in a wave: which lanes were active at each instruction, and from it where each lane is that waits.
+//!
+//! What is right for a waiting lane is defined by what it did last and will do next. An instruction *acts* on a lane if it
+//! executes while the lane is active and is not control; the *gap* of a lane lies between the last that acted on it and
+//! the next one that will.
+
+use std::collections::BTreeSet;
+
+use super::machine::{Event, Machine};
+use super::program::{EXEC, Instruction, Operand, Program};
+
+/// An instruction that was executed.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Its number in the program.
+    pub index: usize,
+    /// The lanes that are active: in sections in which other lanes execute those of the program all the same.
+    pub active: u64,
+    /// Whether it does something for the lanes that are active.
+    pub acts: bool,
+    /// The call that it is a part of.
+    pub call: usize,
+}
+
+/// A call of a function, or the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The lanes that entered it.
+    pub entered: u64,
+    /// The call that made it.
+    pub caller: Option<usize>,
+    /// The steps in which it is there.
+    pub steps: (usize, usize),
+}
+
+/// Everything that a wave did.
+pub struct Run {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// In the order in which they were made.
+    pub calls: Vec<Call>,
+}
+
+/// Why a wave was not run.
+#[derive(Debug)]
+pub enum Failure {
+    /// An instruction that the emulator does not know, or that reaches what is not there.
+    Instruction(String),
+    /// It did not end.
+    TooLong,
+}
+
+/// How many instructions are run.
+const MOST: usize = 400_000;
+
+/// The mask with the active lanes while other lanes execute: the register that it was saved in.
+#[derive(Clone, Copy)]
+struct Section {
+    saved: usize,
+    active: u64,
+}
+
+/// The register that the lanes are saved in, if an instruction begins a section in which others execute.
+fn begins_section(one: &Instruction) -> Option<usize> {
+    let is_begin = (one.name.starts_with("s_or_saveexec")
+        || one.name.starts_with("s_xor_saveexec"))
+        && one.operands.get(1) == Some(&Operand::Number(-1));
+    match one.operands.first() {
+        Some(Operand::Scalars(first, _)) if is_begin => Some(*first),
+        _ => None,
+    }
+}
+
+fn ends_section(one: &Instruction, section: Section) -> bool {
+    let [Operand::Scalars(EXEC, _), Operand::Scalars(from, _)] = one.operands[..] else {
+        return false;
+    };
+    one.name.starts_with("s_mov_b") && from == section.saved
+}
+
+/// Runs a wave to its end. `each` sees it before every instruction.
+///
+/// # Errors
+/// If it cannot be run.
+pub fn run(
+    program: &Program,
+    machine: &mut Machine,
+    mut each: impl FnMut(usize, &Machine),
+) -> Result<Run, Failure> {
+    let all = machine.mask(EXEC);
+    let mut run = Run {
+        steps: Vec::new(),
+        calls: vec![Call {
+            entered: all,
+            caller: None,
+            steps: (0, 0),
+        }],
+    };
+    let mut section: Option<Section> = None;
+    let mut call = 0;
+    loop {
+        let number = run.steps.len();
+        if number > MOST {
+            return Err(Failure::TooLong);
+        }
+        let failed = |text: &str| Failure::Instruction(text.to_owned());
+        let index = program
+            .index_of(machine.pc)
+            .ok_or_else(|| failed("no instruction"))?;
+        let one = &program.instructions[index];
+        each(number, machine);
+        let active = section.map_or(machine.mask(EXEC), |section| section.active);
+        run.steps.push(Step {
+            index,
+            active,
+            acts: one.acts() && section.is_none(),
+            call,
+        });
+        if section.is_none() {
+            section = begins_section(one).map(|saved| Section { saved, active });
+        } else if let Some(known) = section
+            && ends_section(one, known)
+        {
+            section = None;
+        }
+        match machine.step(one).ok_or_else(|| failed(&one.text))? {
+            Event::None => {}
+            Event::Call => {
+                let caller = Some(call);
+                call = run.calls.len();
+                run.calls.push(Call {
+                    entered: active,
+                    caller,
+                    steps: (number + 1, 0),
+                });
+            }
+            Event::Return => {
+                run.calls[call].steps.1 = number + 1;
+                call = run.calls[call].caller.ok_or_else(|| failed("return"))?;
+            }
+            Event::End => {
+                for call in &mut run.calls {
+                    if call.steps.1 == 0 {
+                        call.steps.1 = number + 1;
+                    }
+                }
+                return Ok(run);
+            }
+        }
+    }
+}
+
+/// Where a lane is that waits.
+#[derive(Clone, Debug, Default)]
+pub struct Waiting {
+    /// How many frames further out than the innermost.
+    pub frame: usize,
+    /// Every address that is right.
+    pub right: BTreeSet<u64>,
+    /// The instruction that switched it off first since the last that acted on it.
+    pub decision: u64,
+    /// The last instruction at which it was on.
+    pub left: u64,
+    /// The first at which it is on again. None if there is none in this frame.
+    pub resumes: Option<u64>,
+    /// The next that acts on it.
+    pub arrival: Option<u64>,
+}
+
+impl Run {
+    /// Where a lane is while a wave is before a step; None if it is active.
+    #[must_use]
+    pub fn waiting(&self, program: &Program, stop: usize, lane: usize) -> Option<Waiting> {
+        let step = self.steps[stop];
+        let is_on = |step: &Step| step.active >> lane & 1 == 1;
+        if is_on(&step) {
+            return None;
+        }
+        let mut waiting = Waiting::default();
+        let mut call = step.call;
+        while self.calls[call].entered >> lane & 1 == 0 {
+            call = self.calls[call].caller?;
+            waiting.frame += 1;
+        }
+        // What the frame itself executes, up to the last thing before the gap and the first after it.
+        let (first, end) = self.calls[call].steps;
+        let own =
+            |range: core::ops::Range<usize>| range.filter(move |n| self.steps[*n].call == call);
+        let acts = |n: &usize| self.steps[*n].acts && is_on(&self.steps[*n]);
+        let last = own(first..stop).rev().find(acts);
+        let next = own(stop..end).find(acts);
+        let gap: Vec<usize> =
+            own(last.map_or(first, |last| last + 1)..next.map_or(end, |n| n + 1)).collect();
+        let at = |n: usize| &program.instructions[self.steps[n].index];
+        // Since when the instructions of the block are executed that do nothing.
+        let mut block = 0;
+        let mut before: Option<usize> = None;
+        let mut follows = false;
+        // What is before the gap has been the lane's.
+        let mut was_on = true;
+        for (place, n) in gap.iter().copied().enumerate() {
+            let consecutive = before
+                .is_some_and(|before| at(before).next == at(n).address && !at(before).is_branch());
+            if !consecutive || at(n).is_first || before.is_some_and(|one| self.steps[one].acts) {
+                block = place;
+            }
+            if is_on(&self.steps[n]) {
+                waiting.right.insert(at(n).address);
+                if !was_on {
+                    waiting
+                        .right
+                        .extend(gap[block..place].iter().map(|n| at(*n).address));
+                    if n >= stop && waiting.resumes.is_none() {
+                        waiting.resumes = Some(at(n).address);
+                    }
+                }
+                follows = true;
+            } else {
+                if was_on {
+                    let off = before
+                        .or(last)
+                        .map(|n| at(n).address)
+                        .unwrap_or(at(n).address);
+                    if waiting.decision == 0 {
+                        waiting.decision = off;
+                    }
+                    if n <= stop {
+                        waiting.left = off;
+                    }
+                    follows = consecutive || before.is_none();
+                    // A comparison that switched the lane off acted on it.
+                    if before.is_none() && last.is_some_and(|n| at(n).name.starts_with("v_cmpx")) {
+                        waiting.right.insert(off);
+                    }
+                }
+                // What follows the switch, up to the branch.
+                follows &= !self.steps[n].acts;
+                if !was_on {
+                    follows &= consecutive && !at(n).is_first;
+                }
+                if follows {
+                    waiting.right.insert(at(n).address);
+                }
+                if at(n).is_branch() {
+                    follows = false;
+                }
+            }
+            was_on = is_on(&self.steps[n]);
+            before = Some(n);
+        }
+        waiting.arrival = next.map(|n| at(n).address);
+        Some(waiting)
+    }
+}

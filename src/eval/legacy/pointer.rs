@@ -1,0 +1,164 @@
+//! Pointers in stack slots: what a load gives, how wide it is, and which memory it leads to.
+//!
+//! LLVM writes `deref` for the load of a pointer and says nothing of its width, which depends on the address space that it
+//! points into. What follows the load tells: `litK, swap, xderef` names the space; another load, an offset or the end of
+//! the location make it a pointer; anything else is arithmetic on an object's value.
+
+use super::dataflow::{Dataflow, Integer, Origin, wide};
+use super::part::{DWORD, is_load, is_stack};
+use super::{Refusal, SlotPointer};
+use crate::arch::AddressSpace;
+use crate::error::Ambiguity;
+use crate::expr::{Item, Operation};
+
+/// The operations that stand for an address space: its number, `swap`, `xderef`.
+pub(super) const SUFFIX: usize = 3;
+
+/// What a load gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// The object, or a number that it is computed from.
+    Object,
+    /// A pointer into a space, if one is named.
+    Pointer(Option<AddressSpace>),
+}
+
+/// The number of the address space that some operations name, if they begin with the three that do.
+pub(super) fn literal_space(items: &[Item<'_>]) -> Result<Option<u64>, Ambiguity> {
+    let Some([number, swap, xderef]) = items.get(..SUFFIX) else {
+        return Ok(None);
+    };
+    if swap.operation != Operation::Swap || xderef.operation != Operation::Xderef {
+        return Ok(None);
+    }
+    let number = number.operation.constant();
+    number.map(Some).ok_or(Ambiguity::Operation("DW_OP_xderef"))
+}
+
+impl Dataflow<'_, '_> {
+    /// Takes operations that name the space of the address on top, which its origin tells already. Returns false if the
+    /// operations do something else.
+    pub(super) fn names_space(&mut self, items: &[Item<'_>]) -> Result<bool, Refusal> {
+        let Some(number) = literal_space(items)? else {
+            return Ok(false);
+        };
+        let is_known = match self.below(0)?.origin {
+            Origin::Slot => is_stack(number),
+            // `load` looked ahead for it.
+            Origin::Pointer(_) => true,
+            Origin::Global | Origin::Number => false,
+        };
+        if is_known {
+            self.skip = SUFFIX - 1;
+        }
+        Ok(is_known)
+    }
+
+    /// Makes an address of a space from the pointer on top.
+    pub(super) fn form_address(
+        &mut self,
+        pointer: &Integer,
+        space: AddressSpace,
+    ) -> Result<(), Refusal> {
+        // An offset may have carried.
+        self.widen_top(pointer, self.pointer_bits(space), false)?;
+        self.builder().form_address(space)?;
+        Ok(())
+    }
+
+    fn pointer_bits(&self, space: AddressSpace) -> u8 {
+        let bits = space.address_size_in_bits(self.translator.unit.encoding.address_size);
+        u8::try_from(bits).unwrap_or(64)
+    }
+
+    /// Reads what a slot holds.
+    ///
+    /// * `bytes`: how many bytes the operation says; without a number as many as the object or the pointer has.
+    /// * `items`: the load and what follows it.
+    pub(super) fn load(&mut self, bytes: Option<u8>, items: &[Item<'_>]) -> Result<(), Refusal> {
+        let address = self.pop()?;
+        match address.origin {
+            Origin::Slot => {
+                self.builder().form_address(AddressSpace::PrivateLane)?;
+            }
+            Origin::Pointer(space) => self.form_address(&address, space)?,
+            Origin::Global => {}
+            Origin::Number => return Err(Ambiguity::AddressInRegister.into()),
+        }
+        let (space, wanted) = match self.purpose(items)? {
+            Load::Object if self.object_bits.is_some_and(|bits| bits <= DWORD) => (None, 32),
+            Load::Object => (None, 64),
+            Load::Pointer(space) => {
+                let space = space.unwrap_or_else(|| self.unnamed_space(items));
+                (Some(space), self.pointer_bits(space))
+            }
+        };
+        let bits = bytes.unwrap_or(8).min(8).saturating_mul(8).min(wanted);
+        self.emit(Operation::DerefSize {
+            byte_size: bits.div_ceil(8),
+        })?;
+        self.push(Integer {
+            width: bits,
+            known: bits,
+            widened: bits == 64,
+            below: Some(bits).filter(|bits| *bits < 64),
+            // Part of a pointer is none.
+            origin: match space {
+                Some(space) if bits == wanted => Origin::Pointer(space),
+                Some(_) | None => Origin::Number,
+            },
+            ..wide(None)
+        })
+    }
+
+    /// What the load at the head of some operations gives, by what follows it.
+    fn purpose(&self, items: &[Item<'_>]) -> Result<Load, Refusal> {
+        let mut rest = items.get(1..).unwrap_or_default();
+        loop {
+            if let Some(number) = literal_space(rest)? {
+                let space = self.translator.info.space(number);
+                let space = space.ok_or(Ambiguity::AddressSpace(number))?;
+                return Ok(Load::Pointer(Some(space)));
+            }
+            rest = match rest {
+                [] => return Ok(self.last_load),
+                [next, ..] if is_load(next) => return Ok(Load::Pointer(None)),
+                [offset, rest @ ..]
+                    if matches!(
+                        offset.operation,
+                        Operation::PlusUconst { .. } | Operation::Nop
+                    ) =>
+                {
+                    rest
+                }
+                [offset, sum, rest @ ..]
+                    if offset.operation.constant().is_some()
+                        && matches!(sum.operation, Operation::Plus | Operation::Minus) =>
+                {
+                    rest
+                }
+                _ => return Ok(Load::Object),
+            };
+        }
+    }
+
+    /// The space of a pointer that nothing names, as it is read this time. Only of a slot that leads to the object itself
+    /// the width can be another.
+    fn unnamed_space(&mut self, items: &[Item<'_>]) -> AddressSpace {
+        let leads_to_object = items.len() == 1;
+        match self.translator.slot_pointer {
+            SlotPointer::Private if leads_to_object => AddressSpace::PrivateLane,
+            SlotPointer::Unknown if leads_to_object => {
+                self.translator.matters.short_pointers = true;
+                if self.translator.choice.short_pointers {
+                    AddressSpace::PrivateLane
+                } else {
+                    AddressSpace::Generic
+                }
+            }
+            SlotPointer::Private | SlotPointer::Unknown | SlotPointer::Generic => {
+                AddressSpace::Generic
+            }
+        }
+    }
+}

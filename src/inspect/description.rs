@@ -1,0 +1,171 @@
+//! What a frame is called, and where it is in the source.
+//!
+//! The places are those of `debug_info`; code without debugging information has the name of its ELF symbol.
+
+use super::frame_list::Part;
+use super::stop::StopFrame;
+use crate::arch::ProcessAddress;
+use crate::debug_info::{SourceFile, SourceFrame, SourceFrames, UnitId};
+use crate::error::Result;
+use crate::meter::Meter;
+
+/// What kind of frame it is.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FrameKind {
+    /// A frame of the machine, with registers and a canonical frame address.
+    Call,
+    /// A call that the compiler replaced by the body of the function. It is within a call frame, whose program location it has.
+    Inlined,
+    /// A frame of the machine of which only the ELF symbol is known.
+    Symbol,
+}
+
+impl FrameKind {
+    /// The name in JSON documents: `call`, `inlined` or `symbol`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            FrameKind::Call => "call",
+            FrameKind::Inlined => "inlined",
+            FrameKind::Symbol => "symbol",
+        }
+    }
+}
+
+/// What a frame is called, and where it is in the source.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameDescription {
+    /// What kind of frame it is.
+    pub kind: FrameKind,
+    /// The function's name in the source, or that of its symbol.
+    pub function: Option<String>,
+    /// The function's name for the linker, where its entry has one.
+    pub linkage_name: Option<String>,
+    /// The file: of the innermost frame of a call frame that of the program location, of the others that of the inlined call.
+    pub file: Option<SourceFile>,
+    /// The unit whose line table has the file.
+    pub unit: Option<UnitId>,
+    /// The line there, from 1.
+    pub line: Option<u64>,
+    /// The column there, from 1; None for the line as a whole.
+    pub column: Option<u64>,
+    /// Set if the program location has line 0, and the line is that of the nearest row before it.
+    pub is_approximate: bool,
+    /// Of a symbol, how many bytes after it the program location is.
+    pub symbol_offset: Option<u64>,
+}
+
+impl<'p, 'a> StopFrame<'_, 'p, 'a> {
+    /// Returns what the frame is called, and where it is in the source.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn description(&self) -> Result<FrameDescription> {
+        self.description_within(self.stop.meter())
+    }
+
+    /// [`description`](StopFrame::description) as a part of a question.
+    pub(crate) fn description_within(&self, meter: &Meter) -> Result<FrameDescription> {
+        let mut frames = self.source_frames(meter)?.enumerate().peekable();
+        while let Some((depth, source)) = frames.next() {
+            meter.work(1)?;
+            let is_last = frames.peek().is_none();
+            let is_this = match self.part {
+                Part::Whole => is_last,
+                Part::One(part) => depth == part || is_last,
+            };
+            if is_this {
+                return Ok(self.describe(&source, is_last));
+            }
+        }
+        Ok(self.describe_symbol(None))
+    }
+
+    /// Returns the description of the innermost of the frames that the call frame consists of, where a lane is that is at `pc`, an address of
+    /// the process.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn description_of_lane(&self, pc: ProcessAddress) -> Result<FrameDescription> {
+        let whole = self.for_wave();
+        // Lanes that are active in a caller are at the end of the call.
+        let frame = match pc == whole.pc() {
+            true => whole,
+            false => whole.for_waiting(pc, 0),
+        };
+        frame.innermost().description()
+    }
+
+    /// Returns the descriptions of all frames that the call frame consists of, the innermost first and the function last.
+    pub(crate) fn descriptions_within(&self, meter: &Meter) -> Result<Vec<FrameDescription>> {
+        let mut found = Vec::new();
+        let mut frames = self.source_frames(meter)?.peekable();
+        while let Some(source) = frames.next() {
+            meter.work(1)?;
+            meter.hold_all::<FrameDescription>(1)?;
+            found.push(self.describe(&source, frames.peek().is_none()));
+        }
+        if found.is_empty() {
+            found.push(self.describe_symbol(None));
+        }
+        Ok(found)
+    }
+
+    /// Returns where the program location is in the source.
+    pub(super) fn source_frames(&self, meter: &Meter) -> Result<SourceFrames<'p, 'a>> {
+        let info = self.stop.program().info();
+        info.source_frames_near(self.lookup_address(), meter)
+    }
+
+    fn describe(&self, source: &SourceFrame<'_, '_>, is_call: bool) -> FrameDescription {
+        if source.die().is_none() {
+            return self.describe_symbol(Some(source));
+        }
+        FrameDescription {
+            kind: match is_call {
+                true => FrameKind::Call,
+                false => FrameKind::Inlined,
+            },
+            function: source.name().map(str::to_owned),
+            linkage_name: source.linkage_name().map(|name| name.into_owned()),
+            symbol_offset: None,
+            ..FrameDescription::at(Some(source))
+        }
+    }
+
+    /// Describes a frame without an entry of its function by its symbol.
+    fn describe_symbol(&self, source: Option<&SourceFrame<'_, '_>>) -> FrameDescription {
+        let address = self.lookup_address();
+        let symbol = self.stop.program().symbol_at(address);
+        let start = address.saturating_sub(symbol.map_or(0, |(_, offset)| offset));
+        let offset = self.code_address().checked_sub(start);
+        FrameDescription {
+            kind: match symbol {
+                Some(_) => FrameKind::Symbol,
+                None => FrameKind::Call,
+            },
+            function: symbol.map(|(name, _)| name.to_owned()),
+            symbol_offset: symbol.and(offset),
+            ..FrameDescription::at(source)
+        }
+    }
+}
+
+impl FrameDescription {
+    /// A frame without a name.
+    fn at(source: Option<&SourceFrame<'_, '_>>) -> FrameDescription {
+        FrameDescription {
+            kind: FrameKind::Call,
+            function: None,
+            linkage_name: None,
+            file: source.and_then(SourceFrame::file),
+            unit: source.and_then(SourceFrame::unit),
+            line: source.and_then(SourceFrame::line),
+            column: source.and_then(SourceFrame::column),
+            is_approximate: source.is_some_and(SourceFrame::is_approximate),
+            symbol_offset: None,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The frames of a stop as they are numbered: every inlined call is a frame of its own.
+//!
+//! 0 is the innermost frame. gdb, lldb and llvm-symbolizer number them in the same way. Source: DWARF 5 §3.3.8.2.
+
+use super::stop::{Stop, StopFrame};
+use crate::error::{Error, Result};
+use crate::meter::Meter;
+
+/// As how many steps a frame counts.
+const PER_FRAME: u64 = 8;
+
+/// How many frames each call frame consists of.
+#[derive(Debug, Default)]
+pub(super) struct FrameList {
+    /// For each call frame, the innermost first, the number of the frame after its last.
+    ends: Vec<usize>,
+    /// The limit that was reached before all were numbered.
+    pub(super) limit: Option<Error>,
+}
+
+/// Which frames of a call frame are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of them.
+    Whole,
+    /// One: 0 for the innermost.
+    One(usize),
+}
+
+impl FrameList {
+    fn new(stop: &Stop<'_, '_>, meter: &Meter) -> FrameList {
+        let mut list = FrameList::default();
+        let mut end = 0_usize;
+        for frame in stop.call_frames() {
+            match frame.count_parts(meter) {
+                Ok(count) => end = end.saturating_add(count),
+                // What cannot be read of the inlined calls does not hide the call frame.
+                Err(error) => {
+                    end = end.saturating_add(1);
+                    list.limit = Some(error).filter(Error::is_limit);
+                }
+            }
+            list.ends.push(end);
+            if list.limit.is_some() {
+                break;
+            }
+        }
+        list
+    }
+
+    fn len(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Returns the number of the innermost frame of a call frame.
+    fn first(&self, level: usize) -> usize {
+        let before = level.checked_sub(1).and_then(|level| self.ends.get(level));
+        before.copied().unwrap_or(0)
+    }
+
+    /// Returns the level of the call frame that a frame is a part of, and which part it is.
+    fn place(&self, index: usize) -> Option<(usize, usize)> {
+        let level = self.ends.partition_point(|end| *end <= index);
+        self.ends.get(level)?;
+        Some((level, index.checked_sub(self.first(level))?))
+    }
+}
+
+impl<'p, 'a> Stop<'p, 'a> {
+    /// Returns the frames, the innermost first: every inlined call is a frame of its own.
+    #[must_use]
+    pub fn frames(&self) -> Vec<StopFrame<'_, 'p, 'a>> {
+        let count = self.frame_list().len();
+        (0..count).filter_map(|index| self.frame(index)).collect()
+    }
+
+    /// Returns a frame by its number; 0 is the innermost.
+    #[must_use]
+    pub fn frame(&self, index: usize) -> Option<StopFrame<'_, 'p, 'a>> {
+        let (level, part) = self.frame_list().place(index)?;
+        Some(self.call_frame(level)?.part(part))
+    }
+
+    /// Returns the number of a call frame by its level. The machine code can lead further out than the call frame information: these are
+    /// counted on.
+    #[must_use]
+    pub fn number_of_call(&self, level: usize) -> usize {
+        let list = self.frame_list();
+        match list.ends.get(level) {
+            Some(end) => end.saturating_sub(1),
+            None => list
+                .len()
+                .saturating_add(level.saturating_sub(list.ends.len())),
+        }
+    }
+
+    /// Returns the limit that was reached before all frames were numbered.
+    pub(crate) fn frames_limit(&self) -> Option<&Error> {
+        self.frame_list().limit.as_ref()
+    }
+
+    /// The frames are numbered once, under a budget of their own, so that no question changes the numbers.
+    fn frame_list(&self) -> &FrameList {
+        let core = self.core();
+        core.frames.get_or_init(|| {
+            let meter = self.program().object().meter().question();
+            FrameList::new(self, &meter)
+        })
+    }
+}
+
+impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
+    /// Returns the frame's number in [`Stop::frames`]. A frame as waiting lanes see it is numbered as if the wave were there; a call frame
+    /// has the number of its function.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        let first = self.stop.frame_list().first(self.frame.level());
+        match self.part {
+            Part::One(part) => first.saturating_add(part),
+            Part::Whole => self.call_index(),
+        }
+    }
+
+    /// Returns the number of the call frame that the frame is a part of.
+    #[must_use]
+    pub fn call_index(&self) -> usize {
+        let list = self.stop.frame_list();
+        let level = self.frame.level();
+        let last = || self.depth_of_call(self.stop.meter()).unwrap_or(0);
+        match self.waiting {
+            None => self.stop.number_of_call(level),
+            Some(_) => list.first(level).saturating_add(last()),
+        }
+    }
+
+    /// Returns the frames that the call frame of this frame consists of, the innermost first and the function last.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn parts(&self) -> Result<impl ExactSizeIterator<Item = StopFrame<'s, 'p, 'a>>> {
+        let frame = *self;
+        let count = self.count_parts(self.stop.meter())?;
+        Ok((0..count).map(move |part| frame.part(part)))
+    }
+
+    /// Returns one of the frames that a call frame consists of.
+    pub(crate) fn part(self, part: usize) -> StopFrame<'s, 'p, 'a> {
+        StopFrame {
+            part: Part::One(part),
+            ..self
+        }
+    }
+
+    /// Returns the innermost of the frames that the call frame consists of.
+    #[must_use]
+    pub fn innermost(self) -> StopFrame<'s, 'p, 'a> {
+        self.part(0)
+    }
+
+    /// Returns true if it is a call frame with all that is inlined in it, and not one of the frames that it consists of.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.part == Part::Whole
+    }
+
+    /// Returns the call frame with all that is inlined in it.
+    #[must_use]
+    pub fn whole(self) -> StopFrame<'s, 'p, 'a> {
+        StopFrame {
+            part: Part::Whole,
+            ..self
+        }
+    }
+
+    /// Returns true if variables so many inlined calls further out than the innermost are the frame's own.
+    pub(super) fn has_depth(&self, depth: usize) -> bool {
+        self.part == Part::Whole || self.part == Part::One(depth)
+    }
+
+    /// Returns how many frames the call frame consists of: one for each inlined call at the program location, and one for the function.
+    fn count_parts(&self, meter: &Meter) -> Result<usize> {
+        let mut count = 0_usize;
+        for _ in self.source_frames(meter)? {
+            meter.work(PER_FRAME)?;
+            count = count.saturating_add(1);
+        }
+        Ok(count.max(1))
+    }
+
+    /// Returns how many inlined calls the program location is in.
+    pub(super) fn depth_of_call(&self, meter: &Meter) -> Result<usize> {
+        Ok(self.count_parts(meter)?.saturating_sub(1))
+    }
+}

@@ -1,0 +1,54 @@
+//! Names of functions by address, from the ELF symbol table, for code without debugging information.
+
+use crate::object::{CodeObject, Symbol, SymbolKind, SymbolSection};
+
+/// The function symbols of a code object, by address.
+#[derive(Debug)]
+pub(super) struct FunctionSymbols<'a> {
+    symbols: Vec<&'a Symbol<'a>>,
+}
+
+/// How many symbols before an address are tried: functions can lie within each other.
+const TRIED: usize = 16;
+
+impl<'a> FunctionSymbols<'a> {
+    /// Sorts the symbols of an object; none if its table cannot be read.
+    pub(super) fn new(object: &'a CodeObject<'a>) -> FunctionSymbols<'a> {
+        let symbols = object.symbols().unwrap_or_default().iter();
+        let is_function = |symbol: &&Symbol<'_>| {
+            symbol.kind == SymbolKind::Function && matches!(symbol.section, SymbolSection::Index(_))
+        };
+        let mut symbols: Vec<_> = symbols.filter(is_function).collect();
+        symbols.sort_by_key(|symbol| symbol.address);
+        FunctionSymbols { symbols }
+    }
+
+    /// Returns the nearest symbol that covers an address, and how far after its start that is. One without a size reaches to the next.
+    pub(super) fn at(&self, address: u64) -> Option<(&'a str, u64)> {
+        let after = self
+            .symbols
+            .partition_point(|symbol| symbol.address <= address);
+        let before = self.symbols.get(..after)?;
+        let nearest = before.last()?.address;
+        let covers = |symbol: &&Symbol<'_>| {
+            let is_open = symbol.size == 0 && symbol.address == nearest;
+            is_open
+                || address
+                    .checked_sub(symbol.address)
+                    .is_some_and(|at| at < symbol.size)
+        };
+        let found = before
+            .iter()
+            .rev()
+            .take(TRIED)
+            .copied()
+            .find(|symbol| covers(&symbol))?;
+        // Of several at the same address the first of the table is meant.
+        let first = before.partition_point(|symbol| symbol.address < found.address);
+        let same = before.get(first..)?.iter().copied();
+        let found = same
+            .take_while(|symbol| symbol.address == found.address)
+            .find(covers)?;
+        Some((&found.name, address.checked_sub(found.address)?))
+    }
+}

@@ -1,0 +1,62 @@
+//! What follows for lanes that wait: what acts on them next, and the places that are right for them.
+
+use super::answer::{LaneState, Waiting};
+use super::plan::parting;
+use super::stop::{At, LaneFlow};
+
+/// Forgets what acts next on lanes that part before it: see [`parting`].
+pub(super) fn forget_where_lanes_part(lanes: &mut [LaneState]) {
+    let kinds = lanes.iter().filter_map(|lane| lane.waiting()).collect();
+    let parting = parting(&kinds);
+    for lane in lanes {
+        let parts = lane.waiting().is_some_and(|one| parting.contains(&one));
+        if let LaneState::Waiting { arrival, .. } = lane
+            && parts
+        {
+            *arrival = None;
+        }
+    }
+}
+
+impl LaneFlow<'_> {
+    /// Returns places that are right for a waiting lane, in the order in which a reader expects them: what acts on it next, what
+    /// switched it off, then what it executes from where it goes on, up to the first instruction that may act on it.
+    #[must_use]
+    pub fn gap(&self, lane: u8, waiting: Waiting) -> Vec<u64> {
+        let half = u8::from(lane >= 32);
+        let mut gap: Vec<u64> = waiting.arrival.into_iter().collect();
+        let off = waiting.left.and_then(|left| self.find_known(left));
+        gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
+        match waiting.resumes.and_then(|resumes| self.find_known(resumes)) {
+            Some(at) => {
+                let ahead = at.flow.until_acting(&self.callees, (at.index, half));
+                gap.extend(&ahead.places);
+            }
+            None => gap.push(waiting.pc),
+        }
+        gap
+    }
+
+    /// Finds what acts next on the lanes of one half that wait, where it follows right after they go on. Returns the others, a bit
+    /// each.
+    pub(super) fn find_following(&self, at: &At, half: u8, lanes: &mut [LaneState]) -> u32 {
+        let first = usize::from(half).saturating_mul(32);
+        let mut open = 0;
+        for (n, lane) in (0_u32..32).zip(lanes.iter_mut().skip(first)) {
+            if let LaneState::Waiting {
+                resumes: Some(resumes),
+                arrival,
+                ..
+            } = lane
+                && let Some(index) = at.flow.index_of(*resumes)
+            {
+                let ahead = at.flow.until_acting(&self.callees, (index, half));
+                *arrival = ahead.arrival;
+                if arrival.is_none() {
+                    open |= 1_u32.checked_shl(n).unwrap_or(0);
+                }
+            }
+        }
+        open
+    }
+}

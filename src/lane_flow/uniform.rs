@@ -1,0 +1,283 @@
+//! Scalar registers that a truth value is in: whether they hold one value for all lanes, or a bit for each.
+//!
+//! What was written last is looked for on every way that leads to a place (reaching definitions), and through masks that are
+//! combined, copied and kept in lanes of vector registers. Whatever is not known to be one or the other leaves it open.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "of most instructions it is not known what they write"
+)]
+
+use std::collections::BTreeSet;
+
+use super::code::{Code, Edge};
+use super::function::FunctionFlow;
+use super::stop::LaneFlow;
+use crate::abi::Callees;
+use crate::error::Result;
+use crate::isa::{Effect, MachineRegister, Operand, ScalarOp, Span};
+use crate::meter::Meter;
+
+/// How many dwords are looked for, each before one instruction.
+const MOST: usize = 1 << 14;
+
+/// What scalar registers hold for the lanes of a wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uniformity {
+    /// One value for all of them.
+    Uniform,
+    /// A bit for each: what comparisons write.
+    PerLane,
+}
+
+impl LaneFlow<'_> {
+    /// What scalar registers hold before the instruction at an address; nothing if the code does not tell.
+    ///
+    /// * `registers`: one register in a wave of 32 lanes, two in one of 64, the lower half first.
+    ///
+    /// # Errors
+    /// If it costs more than it may.
+    pub(crate) fn uniformity(
+        &self,
+        pc: u64,
+        registers: &[MachineRegister],
+        meter: &Meter,
+    ) -> Result<Option<Uniformity>> {
+        let bill = self.bill(meter);
+        let Ok(at) = self.find(pc, false, &bill)? else {
+            return Ok(None);
+        };
+        let code = at.flow.code();
+        let count = code.instructions.len();
+        bill.pay(count)?;
+        // A jump to a place that is not known may lead here.
+        let is_lost = |index: usize| code.edges(index).any(|edge| edge == Edge::Lost);
+        if (0..count).any(is_lost) {
+            return Ok(None);
+        }
+        let mut search = Search {
+            flow: &at.flow,
+            callees: &self.callees,
+            seen: BTreeSet::new(),
+            work: Vec::new(),
+            is_kernel: at.is_kernel,
+            is_uniform: false,
+            is_per_lane: false,
+        };
+        let is_known = search.run(at.index, registers);
+        bill.pay(search.seen.len())?;
+        Ok(match (search.is_uniform, search.is_per_lane) {
+            _ if is_known.is_none() => None,
+            (true, true) => None,
+            (true, false) => Some(Uniformity::Uniform),
+            // Where it is neither, all bits are the same.
+            (false, _) => Some(Uniformity::PerLane),
+        })
+    }
+}
+
+/// Where a dword of scalar data is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Home {
+    Register(MachineRegister),
+    /// A lane of a vector register.
+    Lane(MachineRegister, u8),
+}
+
+impl Home {
+    fn register(self) -> MachineRegister {
+        match self {
+            Home::Register(register) | Home::Lane(register, _) => register,
+        }
+    }
+}
+
+/// A dword, by where it is before the instruction with a number, and which half of the wave it would be the mask of.
+type Wanted = (usize, Home, u8);
+
+struct Search<'s> {
+    flow: &'s FunctionFlow,
+    callees: &'s Callees<'s>,
+    seen: BTreeSet<Wanted>,
+    work: Vec<Wanted>,
+    is_kernel: bool,
+    is_uniform: bool,
+    is_per_lane: bool,
+}
+
+impl Search<'_> {
+    /// Looks for what was written last. Nothing if it is not known somewhere.
+    fn run(&mut self, index: usize, registers: &[MachineRegister]) -> Option<()> {
+        for (half, register) in (0..).zip(registers) {
+            self.want((index, Home::Register(*register), half));
+        }
+        while let Some((at, home, half)) = self.work.pop() {
+            let before = self.flow.predecessors();
+            if at == 0 {
+                // A kernel is entered with values that are the same for all lanes; what a function is entered with, nobody
+                // knows.
+                let is_value = matches!(home, Home::Register(MachineRegister::Sgpr(_)));
+                if !self.is_kernel || !is_value {
+                    return None;
+                }
+                self.is_uniform = true;
+            } else if before.before(at).next().is_none() {
+                return None;
+            }
+            if self.seen.len() > MOST {
+                return None;
+            }
+            for earlier in before.before(at) {
+                if self.is_kept(earlier, home)? {
+                    self.want((earlier, home, half));
+                } else {
+                    self.written((earlier, home, half))?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn want(&mut self, wanted: Wanted) {
+        if self.seen.insert(wanted) {
+            self.work.push(wanted);
+        }
+    }
+
+    fn code(&self) -> &Code {
+        self.flow.code()
+    }
+
+    /// Returns true if an instruction leaves a dword as it was; nothing if that is not known.
+    fn is_kept(&self, index: usize, home: Home) -> Option<bool> {
+        let code = self.code();
+        let instruction = code.instructions.get(index)?;
+        let register = home.register();
+        if let Effect::Call { .. } = instruction.effect {
+            let writes = code.callee(index).and_then(|one| self.callees.writes(one));
+            let is_kept =
+                code.preserves(register) || writes.is_some_and(|writes| !writes.contains(register));
+            return is_kept.then_some(true);
+        }
+        if instruction.writes.is_indirect() && matches!(home, Home::Lane(..)) {
+            return None;
+        }
+        Some(!instruction.writes.contains(register))
+    }
+
+    /// Takes note of what an instruction writes into a dword. Nothing if it is not known.
+    fn written(&mut self, (index, home, half): Wanted) -> Option<()> {
+        let effect = self.code().instructions.get(index)?.effect;
+        let place_in = |span: Span| span.registers().position(|one| one == home.register());
+        let place_of = |dst: Operand| dst.registers().and_then(place_in);
+        match (home, effect) {
+            (Home::Register(_), Effect::Compare { dst, .. })
+            | (Home::Register(_), Effect::SaveExec { dst, .. } | Effect::WriteExec { dst, .. }) => {
+                self.is_per_lane |= place_of(dst) == Some(usize::from(half));
+                (place_of(dst)? == usize::from(half)).then_some(())
+            }
+            (Home::Register(_), Effect::Scalar { op, dst, a, b }) => {
+                let place = place_of(dst)?;
+                // A flag or a byte that is taken out of something else.
+                let is_cut = |operand: Operand| matches!(operand.constant(), Some(1..=0xff));
+                if op == ScalarOp::And && (is_cut(a) || is_cut(b)) {
+                    self.is_uniform = true;
+                    return Some(());
+                }
+                let operands = match kind_of(op) {
+                    Kind::Copy => [Some(a), None],
+                    Kind::Combine => [Some(a), Some(b)],
+                    Kind::Number => {
+                        self.is_uniform = true;
+                        return Some(());
+                    }
+                };
+                for operand in operands.into_iter().flatten() {
+                    self.operand((index, half), operand, place)?;
+                }
+                if op == ScalarOp::MovIfScc {
+                    self.want((index, home, half));
+                }
+                Some(())
+            }
+            (Home::Register(_), Effect::ScalarLoad { .. } | Effect::ReadFirstLane { .. }) => {
+                self.is_uniform = true;
+                Some(())
+            }
+            (Home::Register(_), Effect::ReadLane { src, lane, .. }) => {
+                let lane = u8::try_from(lane.constant()?).ok()?;
+                self.want((index, Home::Lane(src.register()?, lane), half));
+                Some(())
+            }
+            (Home::Lane(_, wanted), Effect::WriteLane { src, lane, .. }) => {
+                if i64::from(wanted) == lane.constant()? {
+                    self.operand((index, half), src, 0)
+                } else {
+                    self.want((index, home, half));
+                    Some(())
+                }
+            }
+            (Home::Lane(_, lane), Effect::VectorMove { dst, src }) => {
+                let source = src.registers()?.registers().nth(place_in(dst)?)?;
+                if let MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) = source {
+                    self.want((index, Home::Lane(source, lane), half));
+                    // The lane may have been off.
+                    self.want((index, home, half));
+                    return Some(());
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes note of a dword of an operand.
+    fn operand(
+        &mut self,
+        (index, half): (usize, u8),
+        operand: Operand,
+        place: usize,
+    ) -> Option<()> {
+        let Operand::Registers(span) = operand else {
+            // Of no lane and of all lanes it is the same in both ways.
+            match operand.constant()? {
+                0 | -1 => {}
+                1 => self.is_uniform = true,
+                _ => return None,
+            }
+            return Some(());
+        };
+        match (span.registers().nth(place)?, half) {
+            (MachineRegister::ExecLo, 0) | (MachineRegister::ExecHi, 1) => self.is_per_lane = true,
+            (MachineRegister::ExecLo | MachineRegister::ExecHi, _) => return None,
+            (register, _) => self.want((index, Home::Register(register), half)),
+        }
+        Some(())
+    }
+}
+
+/// What an operation does with masks.
+enum Kind {
+    /// It gives the first operand, or all its bits the other way round.
+    Copy,
+    /// It gives a mask if the operands are masks.
+    Combine,
+    /// It gives a number.
+    Number,
+}
+
+fn kind_of(op: ScalarOp) -> Kind {
+    match op {
+        ScalarOp::Mov | ScalarOp::MovIfScc | ScalarOp::Not => Kind::Copy,
+        ScalarOp::And
+        | ScalarOp::Or
+        | ScalarOp::Xor
+        | ScalarOp::AndNot
+        | ScalarOp::OrNot
+        | ScalarOp::Nand
+        | ScalarOp::Nor
+        | ScalarOp::Xnor
+        | ScalarOp::Select => Kind::Combine,
+        _ => Kind::Number,
+    }
+}

@@ -1,0 +1,73 @@
+//! Where the lanes are that did not enter the function of a frame, for people.
+
+use std::collections::BTreeMap;
+
+use super::lane_pc::LanePcDocument;
+use super::text::source_place;
+use crate::arch::Lane;
+use crate::error::Result;
+use crate::inspect::{Recovery, StopFrame};
+use crate::untrusted::Untrusted;
+
+/// What is said of a lane that did not enter the function.
+pub(crate) const NOT_ENTERED: &str = "did not enter this function";
+
+/// What is said of a lane that was never started.
+pub(crate) const NOT_STARTED: &str = "not started by the dispatch";
+
+/// Lanes that have no value in a frame, as they did not enter its function, with what is said of them.
+#[derive(Clone, Debug, Default)]
+pub struct AbsentLanes(BTreeMap<Lane, Untrusted<'static>>);
+
+impl AbsentLanes {
+    /// Finds where those of some lanes are that did not enter the function of a frame.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub fn find(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane]) -> Result<AbsentLanes> {
+        let mut missing = lanes
+            .iter()
+            .filter(|lane| !frame.has_entered(**lane))
+            .peekable();
+        if missing.peek().is_none() {
+            return Ok(AbsentLanes::default());
+        }
+        let document = match LanePcDocument::within(frame, Recovery::default()) {
+            Ok(document) => Some(document),
+            Err(error) if error.is_limit() => return Err(error),
+            // Without it nothing is said of where they are.
+            Err(_) => None,
+        };
+        let place = |lane: Lane| {
+            let places = document
+                .as_ref()
+                .map_or(&[][..], |document| &document.lanes);
+            let place = places.get(usize::from(lane.0));
+            match place.and_then(|place| place.caller.as_ref()) {
+                Some(caller) => {
+                    let function = caller.function.as_ref().map_or("?", Untrusted::raw);
+                    let file = caller
+                        .file
+                        .as_ref()
+                        .map(|file| super::text::base_name(file.raw()));
+                    let at = source_place(file, caller.line);
+                    let frame = caller.frame;
+                    format!("{NOT_ENTERED}; still in frame {frame}, {function}{at}")
+                }
+                None => match place.and_then(|place| place.reason) {
+                    Some(_) => NOT_STARTED.to_owned(),
+                    None => NOT_ENTERED.to_owned(),
+                },
+            }
+        };
+        Ok(AbsentLanes(
+            missing.map(|lane| (*lane, place(*lane).into())).collect(),
+        ))
+    }
+
+    /// Returns what is said of a lane, if it is one of them.
+    #[must_use]
+    pub fn message(&self, lane: Lane) -> Option<&Untrusted<'static>> {
+        self.0.get(&lane)
+    }
+}

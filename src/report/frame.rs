@@ -1,0 +1,148 @@
+//! A frame in the documents: its number, what it is called, and where it is in the source.
+
+use serde::Serialize;
+
+use super::completeness::is_false;
+use super::number::Hex;
+use crate::arch::ProcessAddress;
+use crate::debug_info::SourceFile;
+use crate::error::Result;
+use crate::inspect::{FrameDescription, FrameKind, StopFrame};
+use crate::meter::Meter;
+use crate::untrusted::Untrusted;
+
+/// As how many letters of output a frame counts, besides its names.
+const PER_FRAME: u64 = 256;
+
+/// A frame. Every inlined call is a frame of its own.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct FrameDocument {
+    /// Its number; 0 is the innermost.
+    pub index: usize,
+    /// `call`, `inlined` or `symbol`.
+    pub kind: FrameKind,
+    /// The function, or the symbol.
+    pub function: Option<Untrusted<'static>>,
+    /// The function's name for the linker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linkage_name: Option<Untrusted<'static>>,
+    /// The path of the source file, as the line table gives it.
+    pub file: Option<Untrusted<'static>>,
+    /// The line; of a frame with an inlined call in it that of the call.
+    pub line: Option<u64>,
+    /// The column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
+    /// Set if the program location has line 0, and the line is that of the nearest row before it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub approximate: bool,
+    /// How many bytes after the symbol the program location is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol_offset: Option<u64>,
+    /// The program location, in the process.
+    pub pc: Hex,
+    /// The number of the call frame that it is, or is inlined in.
+    pub call_frame: usize,
+}
+
+impl FrameDocument {
+    /// Describes a frame; of a call frame with all that is inlined in it the innermost.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn new(frame: &StopFrame<'_, '_, '_>) -> Result<FrameDocument> {
+        FrameDocument::within(frame, frame.stop().meter())
+    }
+
+    /// [`FrameDocument::new`] as a part of a question.
+    pub(super) fn within(frame: &StopFrame<'_, '_, '_>, meter: &Meter) -> Result<FrameDocument> {
+        let frame = match frame.is_whole() {
+            true => frame.innermost(),
+            false => *frame,
+        };
+        let description = frame.description_within(meter)?;
+        let numbers = (frame.index(), frame.call_index());
+        FrameDocument::of(&frame, numbers, description, meter)
+    }
+
+    /// Describes all frames that a call frame consists of, the innermost first and the function last; of an inlined call only itself.
+    pub(super) fn parts(
+        frame: &StopFrame<'_, '_, '_>,
+        meter: &Meter,
+    ) -> Result<Vec<FrameDocument>> {
+        if !frame.is_whole() {
+            return Ok(vec![FrameDocument::within(frame, meter)?]);
+        }
+        let parts = frame.descriptions_within(meter)?;
+        let first = frame.innermost().index();
+        let call = first.saturating_add(parts.len().saturating_sub(1));
+        let parts = (first..).zip(parts);
+        parts
+            .map(|(index, part)| FrameDocument::of(frame, (index, call), part, meter))
+            .collect()
+    }
+
+    /// Describes the only frame that is known of a wave.
+    ///
+    /// * `symbol`: the symbol that covers `pc`, and how far after it that is.
+    pub(super) fn of_symbol(pc: ProcessAddress, symbol: Option<(&str, u64)>) -> FrameDocument {
+        FrameDocument {
+            index: 0,
+            kind: match symbol {
+                Some(_) => FrameKind::Symbol,
+                None => FrameKind::Call,
+            },
+            function: symbol.map(|(name, _)| name.to_owned().into()),
+            linkage_name: None,
+            file: None,
+            line: None,
+            column: None,
+            approximate: false,
+            symbol_offset: symbol.map(|(_, offset)| offset),
+            pc: Hex::from(pc),
+            call_frame: 0,
+        }
+    }
+
+    fn of(
+        frame: &StopFrame<'_, '_, '_>,
+        (index, call_frame): (usize, usize),
+        description: FrameDescription,
+        meter: &Meter,
+    ) -> Result<FrameDocument> {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len) as u64;
+        let names = length(&description.function).saturating_add(length(&description.linkage_name));
+        let size = names.saturating_add(PER_FRAME);
+        meter.work(size.div_ceil(PER_FRAME)).and(meter.hold(size))?;
+        let FrameDescription {
+            kind,
+            function,
+            linkage_name,
+            file,
+            line,
+            column,
+            is_approximate,
+            symbol_offset,
+            ..
+        } = description;
+        Ok(FrameDocument {
+            index,
+            kind,
+            function: function.map(Untrusted::from),
+            linkage_name: linkage_name.map(Untrusted::from),
+            file: file.as_ref().map(path),
+            line,
+            column,
+            approximate: is_approximate,
+            symbol_offset,
+            pc: Hex::from(frame.pc()),
+            call_frame,
+        })
+    }
+}
+
+/// The path of a file, as the documents have it.
+pub(super) fn path(file: &SourceFile) -> Untrusted<'static> {
+    file.path.to_string().into()
+}
