@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dwarf_tests::{fixture, hetdwarf, llvm_tool};
+use dwarf_tests::{fixture, hetdwarf, llvm_tool, variables};
 use serde_json::{Value as Json, json};
 
 fn shape(name: &str) -> PathBuf {
@@ -61,8 +61,8 @@ fn vars(object: &str, wave: &Json, options: &[&str]) -> BTreeMap<String, Vec<Jso
     arguments.extend(options.iter().map(Into::into));
     let ran = hetdwarf(arguments);
     let document: Json = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
-    let variables = document["variables"].as_array().unwrap().iter();
-    variables
+    variables(&document)
+        .into_iter()
         .map(|variable| {
             let name = variable["name"].as_str().unwrap().to_owned();
             (name, variable["lanes"].as_array().unwrap().clone())

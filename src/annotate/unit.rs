@@ -82,6 +82,19 @@ pub(super) struct Source<'s, 'a> {
     pub(super) meter: &'s Arc<Meter>,
 }
 
+/// How many times its length a list takes that has grown.
+const GROWN: usize = 2;
+
+/// Pays for patches of a few bytes each.
+fn pay_for_patches(meter: &Meter, count: usize) -> Result<(), Refused> {
+    /// The least that is allocated.
+    const BYTES: u64 = 32;
+    meter
+        .hold_all::<Patch>(count.saturating_mul(GROWN))
+        .and_then(|()| meter.hold(BYTES.saturating_mul(count as u64)))
+        .map_err(refused)
+}
+
 /// Why a unit is left alone.
 pub(super) type Refused = String;
 
@@ -278,18 +291,26 @@ impl<'a> Walk<'_, '_, 'a> {
             reason = "other values refer to no entry"
         )]
         match attribute.raw_value() {
-            AttributeValue::UnitRef(target) => self.unit_references.push(UnitReference {
-                at,
-                size,
-                is_leb128: form == dw::DW_FORM_ref_udata,
-                target: target.0,
-            }),
-            AttributeValue::DebugInfoRef(target) => self.change.references.push(SectionReference {
-                section: PatchedSection::Info,
-                at,
-                size,
-                target: target.0,
-            }),
+            AttributeValue::UnitRef(target) => {
+                let held = &self.held;
+                held.hold_all::<UnitReference>(GROWN).map_err(refused)?;
+                self.unit_references.push(UnitReference {
+                    at,
+                    size,
+                    is_leb128: form == dw::DW_FORM_ref_udata,
+                    target: target.0,
+                });
+            }
+            AttributeValue::DebugInfoRef(target) => {
+                let meter = self.source.meter;
+                (meter.hold_all::<SectionReference>(GROWN)).map_err(refused)?;
+                self.change.references.push(SectionReference {
+                    section: PatchedSection::Info,
+                    at,
+                    size,
+                    target: target.0,
+                });
+            }
             AttributeValue::Exprloc(expression) => self.expression_at(expression.0, at, size)?,
             // Before DWARF 4 expressions had these forms; nothing else that has them refers to entries.
             AttributeValue::Block(bytes) if self.unit.encoding().version < 4 => {
@@ -311,8 +332,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     fn found(&mut self, expression: Found<'a>) -> Result<(), Refused> {
-        let size = size_of::<Found<'_>>() as u64;
-        self.held.hold(size).map_err(refused)?;
+        (self.held.hold_all::<Found<'_>>(GROWN)).map_err(refused)?;
         let meter = self.held.meter();
         meter.pass(expression.bytes.len()).map_err(refused)?;
         self.expressions.push(expression);
@@ -452,6 +472,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 fixed(target, reference.size)
             };
             let bytes = bytes.ok_or("a reference would need more bytes than it has")?;
+            pay_for_patches(self.source.meter, 1)?;
             self.change.patches.push(Patch {
                 section: PatchedSection::Info,
                 at: reference.at,
@@ -469,7 +490,17 @@ impl<'a> Walk<'_, '_, 'a> {
             dialect: Dialect::User,
         };
         for expression in &self.expressions {
-            match rewrite(expression, encoding, &moved, &mut self.change) {
+            let before = self.change.patches.len();
+            let references = self.change.references.len();
+            let rewritten = rewrite(expression, encoding, &moved, &mut self.change);
+            // There are no more of them than bytes of the expression.
+            let meter = self.source.meter;
+            let patches = self.change.patches.len().saturating_sub(before);
+            pay_for_patches(meter, patches)?;
+            let references = self.change.references.len().saturating_sub(references);
+            let references = references.saturating_mul(GROWN);
+            (meter.hold_all::<SectionReference>(references)).map_err(refused)?;
+            match rewritten {
                 Ok(()) => {}
                 Err(NotRewritten::Unreadable(error)) => {
                     if let Some(entry) = expression.within {

@@ -1,22 +1,7 @@
 //! What follows for lanes that wait: what acts on them next, and the places that are right for them.
 
 use super::answer::{LaneState, Waiting};
-use super::plan::parting;
 use super::stop::{At, LaneFlow};
-
-/// Forgets what acts next on lanes that part before it: see [`parting`].
-pub(super) fn forget_where_lanes_part(lanes: &mut [LaneState]) {
-    let kinds = lanes.iter().filter_map(|lane| lane.waiting()).collect();
-    let parting = parting(&kinds);
-    for lane in lanes {
-        let parts = lane.waiting().is_some_and(|one| parting.contains(&one));
-        if let LaneState::Waiting { arrival, .. } = lane
-            && parts
-        {
-            *arrival = None;
-        }
-    }
-}
 
 impl LaneFlow<'_> {
     /// Returns places that are right for a waiting lane, in the order in which a reader expects them: what acts on it next, what

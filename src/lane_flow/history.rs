@@ -5,8 +5,7 @@ use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::bill::{Bill, Left};
-use super::function::FunctionFlow;
-use super::function::PossibleSwitch;
+use super::function::{FunctionFlow, PossibleSwitch};
 use super::place::DwordPlace;
 use super::plan::LanePlan;
 use super::switches::MOST_KNOWN;

@@ -94,6 +94,7 @@ mod idle;
 mod liveness;
 mod memory;
 mod no_mask;
+mod parting;
 mod place;
 mod plan;
 mod possible;

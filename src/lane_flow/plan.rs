@@ -13,6 +13,7 @@ use super::answer::Waiting;
 use super::bill::Bill;
 use super::function::FunctionFlow;
 use super::history::{History, Told, WantsLeft};
+use super::parting::parting;
 use super::place::DwordPlace;
 use super::state::{Exec, SectionLanes};
 use super::value::{Decisions, Undecided};
@@ -115,7 +116,7 @@ impl LanePlan {
         }
     }
 
-    /// Returns what is known of lanes that wait together but part before anything acts on them: see [`parting`].
+    /// Returns what is known of lanes that wait together but part before anything acts on them: see [`parting`](parting()).
     fn parting(&self) -> BTreeSet<Waiting> {
         let mut kinds = BTreeSet::new();
         let mut work = vec![self];
@@ -564,21 +565,6 @@ impl Asker<'_, '_> {
         *self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
         depth.checked_sub(1).ok_or(Reason::Budget)
     }
-}
-
-/// Returns those of waiting lanes that wait together, switched off by the same instruction and to go on at the same one, but part
-/// before anything acts on them. The place of each is what they share.
-pub(super) fn parting(kinds: &BTreeSet<Waiting>) -> BTreeSet<Waiting> {
-    let parts = |one: &Waiting| {
-        let same = kinds.iter().filter(|other| {
-            // An unknown one may be the same.
-            let may_be_same = one.left.is_none() || other.left.is_none() || one.left == other.left;
-            may_be_same && one.resumes == other.resumes
-        });
-        let mut arrivals = same.map(|other| other.arrival);
-        arrivals.any(|arrival| arrival != one.arrival)
-    };
-    kinds.iter().copied().filter(|one| parts(one)).collect()
 }
 
 /// Counts steps. After those that are too many there are none any more.

@@ -1,0 +1,34 @@
+//! Lanes that wait together but part later: the place that they share is what can be said of each.
+
+use std::collections::BTreeSet;
+
+use super::answer::{LaneState, Waiting};
+
+/// Forgets what acts next on lanes that part before it: see [`parting`](parting()).
+pub(super) fn forget_where_lanes_part(lanes: &mut [LaneState]) {
+    let kinds = lanes.iter().filter_map(|lane| lane.waiting()).collect();
+    let parting = parting(&kinds);
+    for lane in lanes {
+        let parts = lane.waiting().is_some_and(|one| parting.contains(&one));
+        if let LaneState::Waiting { arrival, .. } = lane
+            && parts
+        {
+            *arrival = None;
+        }
+    }
+}
+
+/// Returns those of waiting lanes that wait together, switched off by the same instruction and to go on at the same one, but part
+/// before anything acts on them. The place of each is what they share.
+pub(super) fn parting(kinds: &BTreeSet<Waiting>) -> BTreeSet<Waiting> {
+    let parts = |one: &Waiting| {
+        let same = kinds.iter().filter(|other| {
+            // An unknown one may be the same.
+            let may_be_same = one.left.is_none() || other.left.is_none() || one.left == other.left;
+            may_be_same && one.resumes == other.resumes
+        });
+        let mut arrivals = same.map(|other| other.arrival);
+        arrivals.any(|arrival| arrival != one.arrival)
+    };
+    kinds.iter().copied().filter(|one| parts(one)).collect()
+}
