@@ -358,13 +358,19 @@ impl<'a> Walk<'_, '_, 'a> {
         let entries = RawLocations::new(section, offset.0 as u64, format, encoding.address_size);
         let mut entries = match entries {
             Ok(entries) => entries,
-            Err(error) => return Ok(self.is_unreadable(within, &error)),
+            Err(error) => {
+                self.is_unreadable(within, &error);
+                return Ok(());
+            }
         };
         loop {
             let entry = match entries.next() {
                 Ok(Some(entry)) => entry,
                 Ok(None) => return Ok(()),
-                Err(error) => return Ok(self.is_unreadable(within, &error)),
+                Err(error) => {
+                    self.is_unreadable(within, &error);
+                    return Ok(());
+                }
             };
             self.held.meter().work(1).map_err(refused)?;
             if let Some((at, bytes)) = entry.expression {

@@ -157,6 +157,9 @@ fn pay_for_variable(meter: &Meter) -> Result<()> {
     meter.hold_all::<Variable<'_>>(1)
 }
 
+/// The variables of a scope, and whether it is an inlined call.
+type KnownScope<'d, 'a> = (&'d [Arc<Variable<'a>>], bool);
+
 impl<'a> DebugInfo<'a> {
     /// What is in scope at `pc`, an address of the code object in `function`: the innermost scope first,
     /// in the order of the entries within each. After blocks, inlined calls and the function itself
@@ -233,7 +236,7 @@ impl<'a> DebugInfo<'a> {
         let Some(globals) = self.kept_globals(function.unit) else {
             return Ok(false);
         };
-        let mut scopes: SmallVec<[(&[Arc<Variable<'a>>], bool); 8]> = SmallVec::new();
+        let mut scopes: SmallVec<[KnownScope<'_, 'a>; 8]> = SmallVec::new();
         for number in tree.around(pc) {
             let Some(found) = self.scope_variables(tree, number) else {
                 return Ok(false);

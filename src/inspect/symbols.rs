@@ -42,7 +42,7 @@ impl<'a> FunctionSymbols<'a> {
             .rev()
             .take(TRIED)
             .copied()
-            .find(|symbol| covers(&symbol))?;
+            .find(|symbol| covers(symbol))?;
         // Of several at the same address the first of the table is meant.
         let first = before.partition_point(|symbol| symbol.address < found.address);
         let same = before.get(first..)?.iter().copied();

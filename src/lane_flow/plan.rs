@@ -144,7 +144,7 @@ impl LanePlan {
                 let set = set.without_arrivals(parting);
                 both(place, Some(clear.clone()), Some(set)).unwrap_or(clear)
             }
-            other => other,
+            LanePlan::Resumes { .. } | LanePlan::Ends { .. } | LanePlan::Elsewhere => self,
         }
     }
 

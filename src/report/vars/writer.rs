@@ -186,10 +186,12 @@ impl<'w> Writer<'w> {
         let work_item = frame.stop().wave().work_item(lane);
         let mut document = LaneDocument::of_state(lane, work_item, state.kind());
         let is_waiting = frame.is_of_waiting_lanes() && value.variable.location.is_some();
-        document.message = match state {
-            ValueState::OptimizedOut if is_waiting => Some(NOT_WAITING.into()),
-            ValueState::NotInFrame => self.absent.message(lane).cloned(),
-            _ => lane_message(value, &state).map(Untrusted::from),
+        document.message = if state == ValueState::NotInFrame {
+            self.absent.message(lane).cloned()
+        } else if state == ValueState::OptimizedOut && is_waiting {
+            Some(NOT_WAITING.into())
+        } else {
+            lane_message(value, &state).map(Untrusted::from)
         };
         if let ValueState::Error(error) = &state {
             self.completeness.note(error);
