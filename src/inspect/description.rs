@@ -99,6 +99,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Returns the descriptions of all frames that the call frame consists of, the innermost first and the function last.
+    #[cfg(feature = "serde")]
     pub(crate) fn descriptions_within(&self, meter: &Meter) -> Result<Vec<FrameDescription>> {
         let mut found = Vec::new();
         let mut frames = self.source_frames(meter)?.peekable();

@@ -95,6 +95,7 @@ impl<'p, 'a> Stop<'p, 'a> {
     }
 
     /// Returns the limit that was reached before all frames were numbered.
+    #[cfg(feature = "serde")]
     pub(crate) fn frames_limit(&self) -> Option<&Error> {
         self.frame_list().limit.as_ref()
     }
