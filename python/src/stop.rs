@@ -117,9 +117,8 @@ impl Stop {
                 text.as_ref().map(|text| text.raw().to_owned())
             };
             // An inlined call has the registers of the call frame that it is in.
-            let calls = document.frames.iter();
-            let call = calls.filter(|other| other.frame.index == frame.frame.call_frame);
-            let call = call.filter_map(|other| other.call.as_ref()).next();
+            let call = document.frames.get(frame.frame.call_frame);
+            let call = call.and_then(|call| call.call.as_ref());
             let registers = serde_json::to_value(call.map(|call| &call.registers));
             let registers = registers.map_err(|error| Failure::Other(error.to_string()))?;
             let cfa = call.and_then(|call| call.cfa.as_ref());
@@ -128,7 +127,7 @@ impl Stop {
                 data: Arc::clone(&data),
                 index: frame.index,
                 kind: frame.kind.name(),
-                call_frame: frame.call_frame,
+                call: frame.call_frame,
                 pc: u64::try_from(frame.pc.0).unwrap_or(u64::MAX),
                 function: text(&frame.function),
                 linkage_name: text(&frame.linkage_name),
@@ -192,7 +191,8 @@ pub struct Frame {
     data: Arc<StopData>,
     index: usize,
     kind: &'static str,
-    call_frame: usize,
+    /// The number of its call frame.
+    call: usize,
     pc: u64,
     function: Option<String>,
     linkage_name: Option<String>,
@@ -239,7 +239,7 @@ impl Frame {
     /// The number of the call frame that it is, or is inlined in.
     #[getter]
     fn call_frame(&self) -> usize {
-        self.call_frame
+        self.call
     }
 
     /// The program location, an address of the process.

@@ -74,7 +74,9 @@ impl Found {
     fn say_where(&mut self, absent: &AbsentLanes) {
         for (lane, value) in wave::lanes(self.size).into_iter().zip(&mut self.lanes) {
             if value.state == ValueStateKind::NotInFrame {
-                value.message = absent.message(lane).map_or(String::new(), ToString::to_string);
+                value.message = absent
+                    .message(lane)
+                    .map_or(String::new(), ToString::to_string);
             }
         }
     }
@@ -162,7 +164,9 @@ pub fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<(Vec<Found>, TypeTable
         .iter()
         .map(|value| Found::of(value, &types, size))
         .collect();
-    found.iter_mut().for_each(|found| found.say_where(&absent));
+    for variable in &mut found {
+        variable.say_where(&absent);
+    }
     Ok((found, types))
 }
 
