@@ -1,5 +1,7 @@
 //! Where the source of a program is.
 
+use std::path::Path;
+
 use clap::Args;
 
 /// Where the source is, if it is not in the debugging information.
@@ -7,6 +9,21 @@ use clap::Args;
 pub(crate) struct SourceArguments {
     /// A folder to look in for the source, or OLD=NEW: what is below OLD in the debugging information is below NEW. No other
     /// file is shown
-    #[arg(long = "source-dir", alias = "source-path", value_name = "DIR|OLD=NEW")]
+    #[arg(
+        long = "source-dir",
+        alias = "source-path",
+        value_name = "DIR|OLD=NEW",
+        value_parser = with_folder
+    )]
     pub(crate) source_dirs: Vec<String>,
+}
+
+/// Checks that there is the folder that an argument names.
+fn with_folder(given: &str) -> Result<String, String> {
+    let folder = given.split_once('=').map_or(given, |(_, new)| new);
+    match Path::new(folder).metadata() {
+        Ok(found) if found.is_dir() => Ok(given.to_owned()),
+        Ok(_) => Err("it is no folder".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
