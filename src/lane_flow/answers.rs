@@ -2,26 +2,24 @@
 
 use super::Reason;
 use super::answer::LaneState;
-use super::contents::{Frame, read};
+use super::contents::Words;
 use super::place::DwordPlace;
 use super::tree::{Asker, Found};
 use super::walk::Answer;
-use crate::arch::WaveSize;
 
 /// Answers for the lanes of one half of a wave.
-pub(super) struct Answers<'f, 'w> {
-    pub(super) contents: &'f Frame<'w>,
+pub(super) struct Answers<'f, 'c, 'w> {
+    pub(super) words: &'f mut Words<'c, 'w>,
     pub(super) lanes: &'f mut [LaneState],
     /// The first lane of the half.
     pub(super) shift: u32,
     pub(super) is_kernel: bool,
     pub(super) is_dispatch_known: bool,
-    pub(super) wave_size: WaveSize,
 }
 
-impl Asker for Answers<'_, '_> {
+impl Asker for Answers<'_, '_, '_> {
     fn read(&mut self, place: DwordPlace) -> Option<u32> {
-        read(self.contents, place, self.wave_size)
+        self.words.get(place)
     }
 
     fn answer(&mut self, lanes: u32, answer: Found) {
@@ -30,13 +28,11 @@ impl Asker for Answers<'_, '_> {
             Found::GoOn(answer) => answer,
             // It is asked of lanes that wait.
             Found::Arrive(found) => {
-                for (n, lane) in (0_u32..64).zip(self.lanes.iter_mut()) {
-                    if mask.checked_shr(n).unwrap_or(0) & 1 != 0
-                        && let LaneState::Waiting { arrival, .. } = lane
-                    {
+                for_each(self.lanes, mask, |lane| {
+                    if let LaneState::Waiting { arrival, .. } = lane {
                         *arrival = found;
                     }
-                }
+                });
                 return;
             }
         };
@@ -66,9 +62,15 @@ impl Asker for Answers<'_, '_> {
 
 /// Says the same of some lanes, a bit each.
 pub(super) fn set(lanes: &mut [LaneState], mask: u64, state: LaneState) {
-    for (n, lane) in (0_u32..).zip(lanes) {
-        if mask & 1_u64.checked_shl(n).unwrap_or(0) != 0 {
-            *lane = state;
-        }
+    for_each(lanes, mask, |lane| *lane = state);
+}
+
+/// Calls a function for each of some lanes, a bit each.
+fn for_each(lanes: &mut [LaneState], mask: u64, mut with: impl FnMut(&mut LaneState)) {
+    let mut left = mask;
+    while left != 0 {
+        let number = left.trailing_zeros() as usize;
+        lanes.get_mut(number).map(&mut with);
+        left &= left.wrapping_sub(1);
     }
 }

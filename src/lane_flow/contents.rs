@@ -131,3 +131,48 @@ pub(super) fn read(
         }
     }
 }
+
+/// Dwords of a frame, each read once.
+pub(super) struct Words<'f, 'w> {
+    contents: &'f Frame<'w>,
+    wave_size: WaveSize,
+    /// In the order of places.
+    known: Vec<(DwordPlace, Option<u32>)>,
+}
+
+impl<'f, 'w> Words<'f, 'w> {
+    pub(super) fn of(contents: &'f Frame<'w>, wave_size: WaveSize) -> Words<'f, 'w> {
+        Words {
+            contents,
+            wave_size,
+            known: Vec::new(),
+        }
+    }
+
+    /// What a place has; None if that is not known.
+    pub(super) fn get(&mut self, place: DwordPlace) -> Option<u32> {
+        match self.known.binary_search_by_key(&place, |(known, _)| *known) {
+            Ok(at) => self.known.get(at).and_then(|(_, word)| *word),
+            Err(at) => self.read(at, place),
+        }
+    }
+
+    /// The same for places that are asked for in their order.
+    ///
+    /// * `at`: 0 for the first of them.
+    pub(super) fn next(&mut self, at: &mut usize, place: DwordPlace) -> Option<u32> {
+        while self.known.get(*at).is_some_and(|(known, _)| *known < place) {
+            *at = at.saturating_add(1);
+        }
+        match self.known.get(*at) {
+            Some((known, word)) if *known == place => *word,
+            _ => self.read(*at, place),
+        }
+    }
+
+    fn read(&mut self, at: usize, place: DwordPlace) -> Option<u32> {
+        let word = read(self.contents, place, self.wave_size);
+        self.known.insert(at, (place, word));
+        word
+    }
+}

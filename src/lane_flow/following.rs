@@ -27,19 +27,30 @@ impl LaneFlow<'_> {
     pub(super) fn find_following(&self, at: &At, half: u8, lanes: &mut [LaneState]) -> u32 {
         let first = usize::from(half).saturating_mul(32);
         let mut open = 0;
+        // Neighbours mostly go on at the same instruction.
+        let mut known: Option<(u64, Option<u64>)> = None;
         for (n, lane) in (0_u32..32).zip(lanes.iter_mut().skip(first)) {
-            if let LaneState::Waiting {
+            let LaneState::Waiting {
                 resumes: Some(resumes),
                 arrival,
                 ..
             } = lane
-                && let Some(index) = at.flow.index_of(*resumes)
-            {
-                let ahead = at.flow.until_acting(&self.callees, (index, half));
-                *arrival = ahead.arrival;
-                if arrival.is_none() {
-                    open |= 1_u32.checked_shl(n).unwrap_or(0);
+            else {
+                continue;
+            };
+            let follows = match known {
+                Some((of, follows)) if of == *resumes => follows,
+                _ => {
+                    let Some(index) = at.flow.index_of(*resumes) else {
+                        continue;
+                    };
+                    at.flow.until_acting(&self.callees, (index, half)).arrival
                 }
+            };
+            known = Some((*resumes, follows));
+            *arrival = follows;
+            if follows.is_none() {
+                open |= 1_u32.checked_shl(n).unwrap_or(0);
             }
         }
         open

@@ -8,11 +8,10 @@ use super::answer::{FrameLanes, LaneState, StopLanes};
 use super::answers::{Answers, set};
 use super::bill::{Bill, Cost, Item, Kept};
 use super::changed::Changed;
-use super::contents::{Caller, Contents, Frame, read};
+use super::contents::{Caller, Contents, Frame, Words};
 use super::function::FunctionFlow;
 use super::history::WantsLeft;
 use super::parting::forget_where_lanes_part;
-use super::place::DwordPlace;
 use super::plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 use super::possible::OffLane;
 use super::state::{Exec, Section, SectionLanes};
@@ -461,6 +460,7 @@ impl<'a> LaneFlow<'a> {
         };
         set(lanes, active, LaneState::Active);
         let waiting = wave.started & !active & !wave.unsure;
+        let mut words = Words::of(contents, self.wave_size);
         for half in [0, 1_u8] {
             let shift = u32::from(half).saturating_mul(32);
             let part = waiting.checked_shr(shift).unwrap_or(0) & u64::from(u32::MAX);
@@ -469,18 +469,17 @@ impl<'a> LaneFlow<'a> {
                 continue;
             }
             let mut answers = Answers {
-                contents,
+                words: &mut words,
                 lanes,
                 shift,
                 is_kernel: at.is_kernel,
                 is_dispatch_known: wave.is_dispatch_known,
-                wave_size: self.wave_size,
             };
             let place = (at.index, half);
             (at.flow).ask(&self.callees, place, (part, false), (&mut answers, bill))?;
             let open = self.find_following(at, half, answers.lanes);
             (at.flow).ask(&self.callees, place, (open, true), (&mut answers, bill))?;
-            self.find_left(contents, at, (half, bill), lanes)?;
+            self.find_left(&mut words, at, (half, bill), lanes)?;
         }
         forget_where_lanes_part(lanes);
         Ok(())
@@ -489,20 +488,18 @@ impl<'a> LaneFlow<'a> {
     /// Finds which instruction switched the lanes of one half off that wait.
     fn find_left(
         &self,
-        contents: &Frame<'_>,
+        words: &mut Words<'_, '_>,
         at: &At,
         (half, bill): (u8, &Bill<'_>),
         lanes: &mut [LaneState],
     ) -> Result<()> {
         let switches = at.flow.switches(&self.callees, (at.index, half), bill)?;
         bill.pay(switches.iter().map(|one| one.bits.len()).sum())?;
-        let mut known: BTreeMap<DwordPlace, Option<u32>> = BTreeMap::new();
         let possible: Vec<(u64, u32)> = (switches.iter())
             .map(|switch| {
-                let mut lanes = u32::MAX;
+                let (mut lanes, mut at) = (u32::MAX, 0);
                 for (place, bit) in &switch.bits {
-                    let word = *(known.entry(*place))
-                        .or_insert_with(|| read(contents, *place, self.wave_size));
+                    let word = words.next(&mut at, *place);
                     // What cannot be read contradicts nothing.
                     lanes &= word.map_or(u32::MAX, |word| if *bit { word } else { !word });
                 }

@@ -91,8 +91,13 @@ impl Tree {
         (source, bill): (&Source<'_, '_>, &Bill<'_>),
         asker: &mut impl Asker,
     ) -> Result<()> {
-        let mut work = vec![(&mut self.root, lanes, Decisions::default(), 0_usize)];
-        while let Some((node, lanes, decisions, depth)) = work.pop() {
+        // The way to the node that is looked at: what is asked first is answered to the end before the next.
+        let mut decisions = Decisions::default();
+        let mut work = vec![(&mut self.root, lanes, None, 0_usize)];
+        while let Some((node, lanes, decision, depth)) = work.pop() {
+            if let Some(decision) = decision {
+                decisions.go_on(depth.saturating_sub(1), decision);
+            }
             if matches!(node, Node::Open) {
                 let found = bill.find(self.left, |left| expand(source, &decisions, depth, left))?;
                 *node = found.found;
@@ -110,20 +115,16 @@ impl Tree {
                     bill.pay(*cost)?;
                     let [clear, set, neither] = &mut **then;
                     let depth = depth.saturating_add(1);
+                    let decided = |bit| Some((*place, bit));
                     let Some(word) = asker.read(*place) else {
-                        work.push((neither, lanes, decisions.with(*place, None), depth));
+                        work.push((neither, lanes, decided(None), depth));
                         continue;
                     };
                     if lanes & !word != 0 {
-                        work.push((
-                            clear,
-                            lanes & !word,
-                            decisions.with(*place, Some(false)),
-                            depth,
-                        ));
+                        work.push((clear, lanes & !word, decided(Some(false)), depth));
                     }
                     if lanes & word != 0 {
-                        work.push((set, lanes & word, decisions.with(*place, Some(true)), depth));
+                        work.push((set, lanes & word, decided(Some(true)), depth));
                     }
                 }
             }

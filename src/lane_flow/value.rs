@@ -45,6 +45,12 @@ impl Decisions {
         decisions
     }
 
+    /// Goes back to the first `count`, and on with another one.
+    pub(super) fn go_on(&mut self, count: usize, decision: (DwordPlace, Option<bool>)) {
+        self.made.truncate(count);
+        self.made.push(decision);
+    }
+
     /// None, and there will be none: what depends on one is unknown.
     pub(super) const fn closed() -> Decisions {
         Decisions {
