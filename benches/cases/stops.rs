@@ -46,6 +46,28 @@ pub(super) fn makers() -> Vec<Maker> {
             },
         ));
     }
+    // Of 18 waves; what a wave costs depends on where it stopped.
+    for file in OPTIMISED {
+        let program = move || program("calls-O2", file);
+        let wave = |number: u32| keep(wave_of("calls-O2", &format!("w{number:02}.json")));
+        for number in [5, 6] {
+            makers.push(maker(format!("texts/w{number:02}, {file}"), move || {
+                let (program, wave) = (program(), wave(number));
+                let kept = RefCell::new(Kept::default());
+                Case::new(move || texts(program, wave, &mut kept.borrow_mut()))
+            }));
+        }
+        makers.push(maker(format!("texts/a wave of all, {file}"), move || {
+            let (program, waves) = (program(), (0..18).map(wave).collect::<Vec<_>>());
+            let kept = RefCell::new(Kept::default());
+            let all = move || -> usize {
+                let mut kept = kept.borrow_mut();
+                let counts = waves.iter().map(|wave| texts(program, wave, &mut kept));
+                counts.sum()
+            };
+            Case::repeated(18, all)
+        }));
+    }
     for (name, most) in [("one step", 2), ("10 frames", 16)] {
         makers.push(maker(format!("unwind/{name}"), move || {
             let mut limits = Limits::DEFAULT;

@@ -914,7 +914,8 @@ typedef struct hetdwarf_value_info {
   uint64_t entry;
   /// How its location was read: `dwarf` or `legacy-llvm`.
   const char *reading;
-  /// What else there is to know of its value, in all lanes.
+  /// What else there is to know of its value, in all lanes. `prologue`: it is in memory that the prologue of the function writes, which is
+  /// not over; what is there may be left over from others.
   const char *note;
   /// Zero.
   uint64_t reserved[4];

@@ -11,7 +11,7 @@ use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{Options, TypedBytes};
 use hetdwarf::inspect::{LaneTexts, Stop as LibraryStop, StopFrame, ValueState, VariableValue};
 use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, Query, QueryErrorKind};
-use hetdwarf::report::{AbsentLanes, IN_PROLOGUE};
+use hetdwarf::report::{AbsentLanes, ValueNote};
 
 use crate::bits;
 use crate::handle::{give, handles, with};
@@ -83,7 +83,8 @@ pub struct hetdwarf_value_info {
     pub entry: u64,
     /// How its location was read: `dwarf` or `legacy-llvm`.
     pub reading: *const c_char,
-    /// What else there is to know of its value, in all lanes.
+    /// What else there is to know of its value, in all lanes. `prologue`: it is in memory that the prologue of the function writes, which is
+    /// not over; what is there may be left over from others.
     pub note: *const c_char,
     /// Zero.
     pub reserved: [u64; 4],
@@ -259,7 +260,7 @@ impl Values {
             matches!(value.state(lane), ValueState::Ok | ValueState::Partial)
                 && frame.is_written_by_prologue(value, lane)
         });
-        Ok(is_written.then_some(IN_PROLOGUE))
+        Ok(is_written.then_some(ValueNote::Prologue.name()))
     }
 
     fn info(&self, index: usize) -> Answer<hetdwarf_value_info> {
@@ -275,7 +276,13 @@ impl Values {
         };
         let variable = value.map(|value| &value.variable);
         let file = variable.and_then(|variable| variable.declaration.file.as_ref());
-        let note = value.map(|value| self.note(value)).transpose()?.flatten();
+        let note = match (&self.content, value) {
+            (Content::Expression { answer, .. }, _) => {
+                answer.is_in_prologue.then_some(ValueNote::Prologue.name())
+            }
+            (_, Some(value)) => self.note(value)?,
+            (_, None) => None,
+        };
         Ok(hetdwarf_value_info {
             size: 0,
             name: texts.keep(self.name(index)?),

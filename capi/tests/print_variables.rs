@@ -165,7 +165,11 @@ fn expected(object: &str, wave: &str, expressions: &[&str]) -> String {
             .unwrap();
             continue;
         }
-        writeln!(out, "{} {expression} (expression)", shown(&answer["type"])).unwrap();
+        write!(out, "{} {expression} (expression", shown(&answer["type"])).unwrap();
+        if let Some(note) = answer["note"].as_str() {
+            write!(out, "; {note}").unwrap();
+        }
+        out.push_str(")\n");
         for lane in answer["lanes"].as_array().unwrap() {
             writeln!(out, "{}", lane_line(lane)).unwrap();
         }

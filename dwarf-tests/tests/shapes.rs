@@ -582,3 +582,223 @@ fn references_of_dwarf_2_have_the_size_of_an_address() {
     assert_eq!(variables["p"][0]["value"], "(int *) → 42");
     assert_eq!(variables["q"][0]["value"], "(int *) → 34");
 }
+
+/// What is said of an expression in a lane: its value whatever the state, else the message.
+fn said(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
+    let wave = file(wave);
+    let mut arguments = vec!["print".into(), shape(object).into_os_string()];
+    arguments.extend(["--wave".into(), wave.path().as_os_str().to_owned()]);
+    arguments.extend(["--lane".into(), lane.to_string().into()]);
+    arguments.extend(["--format".into(), "json".into()]);
+    arguments.extend(expressions.iter().map(Into::into));
+    let ran = hetdwarf(arguments);
+    let document: Json = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
+    let results = document["expressions"].as_array().unwrap().iter();
+    results
+        .map(|result| {
+            let lane = &result["lanes"][0];
+            let said = [
+                &lane["value"],
+                &lane["message"],
+                &result["error"]["message"],
+            ];
+            let mut said = said.iter().filter_map(|text| text.as_str());
+            said.next().unwrap_or_default().to_owned()
+        })
+        .collect()
+}
+
+/// Pointers that were optimised away: `p` to an entry whose location is the constant 42, `q` to one that is 99. A pointer that is moved
+/// out of what it points to has nothing there.
+#[test]
+fn what_pointers_without_bits_point_to_can_be_asked_for() {
+    let wave = read("implicit.json");
+    let asked = ["p", "*p", "q", "*q", "q[0]", "*(p + 1 - 1)", "p[1]"];
+    let found = said("implicit.hsaco", &wave, 0, &asked);
+    let outside = "bit 32 is outside a storage of 32 bits [HET A.2.5.4.4.1]";
+    assert_eq!(
+        found,
+        [
+            "(int *) → 42",
+            "42",
+            "(int *) → 99",
+            "99",
+            "99",
+            "42",
+            outside
+        ]
+    );
+    let variables = vars("implicit.hsaco", &wave, &["--children", "1"]);
+    let lane = &variables["p"][0];
+    assert_eq!(lane["value"], "(int *) → 42");
+    assert_eq!(lane["children"][0]["name"], "*");
+    assert_eq!(lane["children"][0]["value"], "42");
+}
+
+/// The same in a structure whose other member has bits.
+#[test]
+fn a_member_may_be_a_pointer_without_bits() {
+    let wave = read("implicit-member.json");
+    let found = said(
+        "implicit-member.hsaco",
+        &wave,
+        0,
+        &["s", "s.p", "*s.p", "s.n"],
+    );
+    assert_eq!(
+        found,
+        ["{n = 7, p = (int *) → 41}", "(int *) → 41", "41", "7"]
+    );
+    let lanes = vars("implicit-member.hsaco", &wave, &["--children", "2"]);
+    let lane = &lanes["s"][0];
+    assert_eq!(lane["value"], "{n = 7, p = (int *) → 41}");
+    let p = &lane["children"][1];
+    assert_eq!(
+        (&p["name"], &p["value"]),
+        (&json!("p"), &json!("(int *) → 41"))
+    );
+    assert_eq!(p["children"][0]["value"], "41");
+}
+
+/// A virtual base starts where the number says that is 24 bytes before what the object's first pointer points to (`virtual-base.json`):
+/// 0x5018 - 24 has 16, and 16 bytes into `d` is 99. It does so wherever an object of the class is.
+#[test]
+fn virtual_bases_are_found_in_every_object() {
+    let wave = read("virtual-base.json");
+    let asked = ["d.b", "h.dd.b", "pd->b", "(*pd).d", "d", "h", "*pd"];
+    let found = said("virtual-base.hsaco", &wave, 0, &asked);
+    let object = "{<B> = {b = 99}, d = 7}";
+    let outer = "{dd = {<B> = {b = 99}, d = 7}}";
+    assert_eq!(found, ["99", "99", "99", "7", object, outer, object]);
+    let lanes = vars("virtual-base.hsaco", &wave, &["--children", "3"]);
+    let target = &lanes["pd"][0]["children"][0];
+    assert_eq!(target["value"], object);
+    let base = &target["children"][0];
+    assert_eq!(
+        (&base["name"], &base["value"]),
+        (&json!("<B>"), &json!("{b = 99}"))
+    );
+}
+
+/// Arrays as long as a variable says, behind pointers and references: memory from 0x4008 on has 12, 13, 14 … and `n` is 3. Of an array
+/// without bounds there are elements, but not how many.
+#[test]
+fn arrays_are_as_long_as_variables_say() {
+    let wave = read("computed.json");
+    let asked = [
+        "*pv",
+        "rv",
+        "(*pv)[1]",
+        "sizeof(*pv)",
+        "sizeof(rv)",
+        "(*pv)[3]",
+    ];
+    let found = said("computed.hsaco", &wave, 0, &asked);
+    let beyond = "there is no element 3: the first is 0, the last is 2";
+    assert_eq!(
+        found,
+        ["{12, 13, 14}", "{12, 13, 14}", "13", "12", "12", beyond]
+    );
+    let found = said("computed.hsaco", &wave, 0, &["e[1]", "e", "fam.dat[1]"]);
+    assert_eq!(found, ["11", "<incomplete type>", "12"]);
+    let lanes = vars("computed.hsaco", &wave, &["--children", "1"]);
+    let open = &lanes["e"][0];
+    assert_eq!(
+        (&open["state"], &open["value"]),
+        (&json!("partial"), &json!("<incomplete type>"))
+    );
+    assert_eq!(lanes["pv"][0]["children"][0]["value"], "{12, 13, 14}");
+}
+
+/// What a variant of Rust holds, where it is the one that is present: `o` is `Some(n)` in the lanes with an odd number of the work-item,
+/// `s` a circle there.
+#[test]
+fn what_variants_hold_can_be_asked_for() {
+    let wave = read("rust.json");
+    let asked = [
+        "o",
+        "o.__0",
+        "o.Some.__0",
+        "s",
+        "s.Circle.__0",
+        "s.w",
+        "optr",
+        "optr.Some",
+    ];
+    let found = said("rust.hsaco", &wave, 1, &asked);
+    let other = "the variant that is present is `Circle`";
+    let none = "the variant that is present is `None`";
+    assert_eq!(
+        found,
+        [
+            "Some(1)",
+            "1",
+            "1",
+            "Circle(1.5)",
+            "1.5",
+            other,
+            "None",
+            none
+        ]
+    );
+    let lanes = vars("rust.hsaco", &wave, &["--children", "2"]);
+    let some = &lanes["o"][1]["children"][0];
+    assert_eq!(
+        (&some["name"], &some["children"][0]["name"]),
+        (&json!("Some"), &json!("__0"))
+    );
+    assert_eq!(some["children"][0]["value"], "1");
+    // Every lane has its own variant.
+    let variants: std::collections::BTreeSet<&str> = (lanes["s"].iter())
+        .filter_map(|lane| lane["children"][0]["name"].as_str())
+        .collect();
+    assert!(variants.len() > 1, "{variants:?}");
+}
+
+/// Zig 0.13 says that arrays start at the index −312; those of its language start at 0. `arr` is {1, 2, 3, lane} (`k-0.13.0.zig`).
+#[test]
+fn a_lower_bound_that_the_language_does_not_have_is_not_counted_from() {
+    let wave = read("zig-0.13.json");
+    let asked = ["arr", "arr[0]", "arr[3]", "vec[2]", "arr[4]", "arr[-312]"];
+    let found = said("zig-0.13.hsaco", &wave, 2, &asked);
+    let beyond =
+        |index: &str| format!("there is no element {index}: the first is 0, the last is 3");
+    let beyond = [beyond("4"), beyond("-312")];
+    assert_eq!(found[..4], ["{1, 2, 3, 2}", "1", "2", "2"]);
+    assert_eq!(found[4..], beyond);
+    let lanes = vars("zig-0.13.hsaco", &wave, &["--children", "1"]);
+    assert_eq!(lanes["arr"][2]["children"][0]["name"], "[0]");
+    assert_eq!(lanes["arr"][2]["children"][3]["value"], "2");
+    // It is said once.
+    let wave = file(&wave);
+    let mut arguments = vec!["vars".into(), shape("zig-0.13.hsaco").into_os_string()];
+    arguments.extend(["--wave".into(), wave.path().as_os_str().to_owned()]);
+    let ran = hetdwarf(arguments);
+    assert_eq!(
+        ran.err
+            .matches("is said to start at the index -312")
+            .count(),
+        1,
+        "{}",
+        ran.err
+    );
+}
+
+/// `s` has 8 characters, `loc` three rows and columns, and `neg` starts at −2 (`fortran.f90`).
+#[test]
+fn indices_are_those_of_the_declaration() {
+    let wave = read("fortran.json");
+    let found = said(
+        "fortran.hsaco",
+        &wave,
+        0,
+        &["s[0]", "loc[0][0]", "neg[2]", "neg[3]"],
+    );
+    let beyond = |index: i32, first: i32, last: i32| {
+        format!("there is no element {index}: the first is {first}, the last is {last}")
+    };
+    assert_eq!(found[..2], [beyond(0, 1, 8), beyond(0, 1, 3)]);
+    assert_eq!(found[2..], [beyond(2, -2, 1), beyond(3, -2, 1)]);
+    let found = said("fortran.hsaco", &wave, 0, &["neg[-2]", "neg[1]"]);
+    assert_eq!(found, ["-2", "1"]);
+}

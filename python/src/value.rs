@@ -41,7 +41,7 @@ fn cut(bytes: &[u8], start: u64, size: u64) -> Vec<u8> {
 pub fn to_python(
     py: Python<'_>,
     types: &TypeTable,
-    ty: TypeId,
+    (ty, bit_field): (TypeId, Option<u64>),
     bytes: &[u8],
 ) -> PyResult<Py<PyAny>> {
     let converter = Converter {
@@ -49,7 +49,7 @@ pub fn to_python(
         types,
         left: Cell::new(VALUES.saturating_add(bytes.len())),
     };
-    converter.value(ty, bytes, None, DEPTH)
+    converter.value(ty, bytes, bit_field, DEPTH)
 }
 
 struct Converter<'t, 'py> {

@@ -25,6 +25,8 @@ pub struct LaneValue {
     state: ValueStateKind,
     ty: TypeId,
     bits: Bits,
+    /// The size of a bit-field, in bits.
+    bit_field: Option<u64>,
     /// Where the type and the bits alone do not tell the text.
     text: Option<String>,
     message: String,
@@ -41,13 +43,23 @@ pub struct Found {
     scope: Option<String>,
     line: Option<u64>,
     reading: Option<&'static str>,
+    is_in_prologue: bool,
     size: WaveSize,
     lanes: Vec<LaneValue>,
 }
 
 impl Found {
-    fn of(value: &VariableValue<'_>, types: &TypeTable, size: WaveSize) -> Found {
+    fn of(
+        value: &VariableValue<'_>,
+        types: &TypeTable,
+        frame: &StopFrame<'_, '_, '_>,
+        in_prologue: bool,
+    ) -> Found {
+        let size = frame.wave_size();
         let lanes = wave::lanes(size).into_iter();
+        let is_unwritten = |lane: &Lane| {
+            value.state(*lane).kind().is_readable() && frame.is_written_by_prologue(value, *lane)
+        };
         Found {
             name: value
                 .variable
@@ -61,6 +73,7 @@ impl Found {
             scope: value.variable.scope.as_deref().map(str::to_owned),
             line: value.variable.declaration.line,
             reading: Some(value.reading.name()),
+            is_in_prologue: in_prologue && wave::lanes(size).iter().any(is_unwritten),
             size,
             lanes: lanes
                 .map(|lane| LaneValue::of(value, types, lane))
@@ -105,6 +118,7 @@ impl LaneValue {
             state: state.kind(),
             ty: value.type_in(lane),
             bits: bits.unwrap_or_default(),
+            bit_field: None,
             text: text.flatten(),
             message,
             error,
@@ -160,9 +174,10 @@ pub fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<(Vec<Found>, TypeTable
     let values = frame.variables(&mut types)?;
     let size = frame.wave_size();
     let absent = AbsentLanes::find(frame, &wave::lanes(size))?;
+    let in_prologue = !values.is_empty() && frame.is_in_prologue()?;
     let mut found: Vec<Found> = values
         .iter()
-        .map(|value| Found::of(value, &types, size))
+        .map(|value| Found::of(value, &types, frame, in_prologue))
         .collect();
     for variable in &mut found {
         variable.say_where(&absent);
@@ -190,13 +205,11 @@ pub fn expression(
             state,
             ty: lane.ty,
             bits: lane.value.clone().unwrap_or_default(),
-            text: (state == ValueStateKind::Partial)
+            bit_field: lane.bit_field,
+            text: (state == ValueStateKind::Partial || lane.bit_field.is_some())
                 .then(|| query.text(lane, &Options::default()))
                 .flatten(),
-            message: match &lane.value {
-                Err(NoValue::Inactive | NoValue::NotInFrame) | Ok(_) => String::new(),
-                Err(reason) => reason.to_string(),
-            },
+            message: lane.message().unwrap_or_default(),
             error: match &lane.value {
                 Err(NoValue::Variable {
                     state: ValueState::Error(error),
@@ -214,6 +227,7 @@ pub fn expression(
         scope: None,
         line: None,
         reading: None,
+        is_in_prologue: answer.is_in_prologue,
         size,
         lanes: lanes.collect(),
     };
@@ -245,7 +259,12 @@ impl Variable {
     }
 
     fn python(&self, py: Python<'_>, value: &LaneValue) -> PyResult<Py<PyAny>> {
-        value::to_python(py, &self.types, value.ty, &value.bits.bytes)
+        value::to_python(
+            py,
+            &self.types,
+            (value.ty, value.bit_field),
+            &value.bits.bytes,
+        )
     }
 }
 
@@ -289,6 +308,13 @@ impl Variable {
     #[getter]
     fn reading(&self) -> Option<&'static str> {
         self.found.reading
+    }
+
+    /// `prologue` if it is in memory that the prologue of the function writes, which is not over: what is there may be left over from
+    /// others. None otherwise.
+    #[getter]
+    fn note(&self) -> Option<&'static str> {
+        self.found.is_in_prologue.then_some("prologue")
     }
 
     /// The lanes that have a whole value.

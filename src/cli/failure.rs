@@ -93,6 +93,17 @@ impl Failure {
     }
 }
 
+/// Says what is wrong with the debugging information, but does not keep values from being read.
+pub(crate) fn print_warnings(
+    warnings: &[Untrusted<'static>],
+    err: &mut dyn Write,
+) -> std::io::Result<()> {
+    let style = anstyle::AnsiColor::Yellow.on_default().bold();
+    warnings
+        .iter()
+        .try_for_each(|text| writeln!(err, "{style}warning{style:#}: {text}"))
+}
+
 /// A message, whose lines are its own, without what could be obeyed.
 pub(crate) fn escaped(message: &str) -> String {
     let mut escaped = String::with_capacity(message.len());

@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::lanes::{item_text, numbered, numbered_with, state_text};
 use super::style::FAINT;
 use super::table::{bold, faint, table};
+use crate::display::Mark;
 use crate::report::LaneDocument;
 use crate::untrusted::Untrusted;
 
@@ -19,7 +20,7 @@ const WIDEST: usize = 24;
 /// What is said of a value in a lane.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown<'d> {
-    Value(&'d str),
+    Value(&'d str, &'d [Mark]),
     Missing {
         state: &'d str,
         reason: Option<&'d Untrusted<'static>>,
@@ -29,7 +30,7 @@ pub(crate) enum Shown<'d> {
 impl<'d> Shown<'d> {
     pub(crate) fn of(lane: &'d LaneDocument) -> Shown<'d> {
         match &lane.value {
-            Some(value) => Shown::Value(value),
+            Some(value) => Shown::Value(value, &lane.marks),
             None => Shown::Missing {
                 state: state_text(lane.state),
                 reason: lane.message.as_ref(),
@@ -39,7 +40,7 @@ impl<'d> Shown<'d> {
 
     pub(crate) fn text(self) -> String {
         match self {
-            Shown::Value(value) => value.to_owned(),
+            Shown::Value(value, _) => value.to_owned(),
             Shown::Missing {
                 state,
                 reason: Some(reason),
@@ -54,7 +55,7 @@ impl<'d> Shown<'d> {
     /// In a table, where missing values are explained below.
     fn short(self) -> &'d str {
         match self {
-            Shown::Value(value) => value,
+            Shown::Value(value, _) => value,
             Shown::Missing { .. } => "?",
         }
     }
@@ -65,7 +66,7 @@ impl<'d> Shown<'d> {
 
     fn cell(self) -> Cell {
         match self {
-            Shown::Value(value) => Cell::new(value),
+            Shown::Value(value, _) => Cell::new(value),
             Shown::Missing { .. } => faint(self.short()),
         }
     }

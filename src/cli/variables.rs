@@ -10,7 +10,7 @@ use std::io::Write;
 use crate::debug_info::VariableKind;
 use crate::inspect::{FrameKind, LocationReading, ValueStateKind};
 use crate::report::text::{FileNames, source_place};
-use crate::report::{FrameDocument, FrameVariables, Hex, VariableDocument};
+use crate::report::{FrameDocument, FrameVariables, Hex, ValueNote, VariableDocument};
 
 use crate::cli::failure::Failure;
 use crate::cli::lane_table::{Items, Row, Shown, print_inactive, print_table};
@@ -127,13 +127,23 @@ fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(
     if !legacy.is_empty() {
         writeln!(out, "read as LLVM means them, not by the letter: {legacy}")?;
     }
-    let notes: BTreeSet<_> = variables
+    let notes = variables
         .iter()
-        .filter_map(|variable| variable.note)
-        .collect();
-    for note in notes {
-        let names = names(&|variable| variable.note == Some(note));
-        writeln!(out, "{note}: {names}")?;
+        .filter_map(|variable| Some((variable.note?, variable.name.to_string())));
+    print_value_notes(notes, out)
+}
+
+/// Says each note once, with the names of the values that have it.
+pub(crate) fn print_value_notes(
+    notes: impl Iterator<Item = (ValueNote, String)>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut names: BTreeMap<ValueNote, Vec<String>> = BTreeMap::new();
+    for (note, name) in notes {
+        names.entry(note).or_default().push(name);
+    }
+    for (note, names) in names {
+        writeln!(out, "{}: {}", note.text(), names.join(", "))?;
     }
     Ok(())
 }
@@ -346,7 +356,7 @@ fn print_groups(row: &Row<'_>, width: usize, out: &mut dyn Write) -> Result<(), 
 /// What is shown, where there is so much room.
 fn text_in(shown: Shown<'_>, room: &Room) -> String {
     match shown {
-        Shown::Value(value) => wrap(value, room),
+        Shown::Value(value, marks) => wrap(value, marks, room),
         Shown::Missing { .. } => shown.text(),
     }
 }

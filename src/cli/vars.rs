@@ -9,12 +9,13 @@ use crate::report::{NameFilter, VarsDocument, VarsRequest, write_json_pretty};
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::core::{Chosen, with_chosen};
-use super::failure::{Exit, Failure, print_limit};
+use super::failure::{Exit, Failure, print_limit, print_warnings};
 use super::input::{chosen_frame, frame_at};
 use super::lane_places::print_where;
 use super::lanes::{chosen_lanes, lane_choice};
 use super::pattern::pattern;
 use super::variables::Printer;
+use crate::untrusted::Untrusted;
 
 pub(crate) fn run(
     arguments: &VarsArguments,
@@ -28,9 +29,13 @@ pub(crate) fn run(
             "--children: parts are listed only with --format json; text has all of a value",
         ));
     }
-    with_chosen(&chosen, err, |stop, file| {
+    let (exit, warnings) = with_chosen(&chosen, err, |stop, file| {
         show(arguments, stop, file, width, out)
-    })
+    })?;
+    if arguments.format == Format::Text {
+        print_warnings(&warnings, err)?;
+    }
+    Ok(exit)
 }
 
 fn show(
@@ -39,7 +44,7 @@ fn show(
     file: &Path,
     width: usize,
     out: &mut dyn Write,
-) -> Result<Exit, Failure> {
+) -> Result<(Exit, Vec<Untrusted<'static>>), Failure> {
     let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
     let glob = match &arguments.name {
         Some(glob) => {
@@ -71,7 +76,10 @@ fn show(
         true => Exit::Done,
         false => Exit::BadNews,
     };
-    Ok(exit.unless_limited(&document.completeness))
+    Ok((
+        exit.unless_limited(&document.completeness),
+        document.warnings,
+    ))
 }
 
 /// * `says_where`: whether to say where lanes are that are not active, which nobody chose.

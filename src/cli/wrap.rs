@@ -2,6 +2,8 @@
 //!
 //! Only line ends and spaces are added, after `{` and `,` and before `}`: whatever the text is, it says the same.
 
+use crate::display::{Break, Mark};
+
 /// How deep braces are looked into. Values that are nested deeper stay in one line.
 const DEEPEST: usize = 64;
 
@@ -23,14 +25,15 @@ pub(crate) struct Room {
 
 /// The text of a value: in one line if it fits, else with each member of a structure in its own, and the elements of an
 /// array in as many as they take.
-pub(crate) fn wrap(value: &str, room: &Room) -> String {
+///
+/// * `marks`: where it can be broken.
+pub(crate) fn wrap(value: &str, marks: &[Mark], room: &Room) -> String {
     let length = value.chars().count();
     let used = room.before + length + room.after;
     if used <= room.width {
         return value.to_owned();
     }
-    let mut reader = Reader { rest: value };
-    let Some(pieces) = reader.pieces(0).filter(|_| reader.rest.is_empty()) else {
+    let Some(pieces) = pieces(value, marks) else {
         return value.to_owned();
     };
     let mut writer = Writer {
@@ -63,74 +66,48 @@ fn width(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(width).sum()
 }
 
-/// Takes a text apart.
-struct Reader<'v> {
-    rest: &'v str,
+/// Takes a text apart. None if a brace has no other, as in a text that was cut.
+fn pieces<'v>(value: &'v str, marks: &[Mark]) -> Option<Vec<Piece<'v>>> {
+    // What is read of the groups that are open: the items before the one that is read, and the pieces of that.
+    let mut open = vec![(Vec::new(), Vec::new())];
+    let mut start = 0;
+    for mark in marks {
+        let depth = open.len();
+        let (items, pieces) = open.last_mut()?;
+        add_text(value.get(start..mark.at)?, pieces);
+        let length = match mark.what {
+            Break::Open if depth > DEEPEST => return None,
+            Break::Open => {
+                open.push((Vec::new(), Vec::new()));
+                "{".len()
+            }
+            Break::Next => {
+                add_item(core::mem::take(pieces), items);
+                ", ".len()
+            }
+            Break::Close => {
+                let (mut items, pieces) = open.pop()?;
+                add_item(pieces, &mut items);
+                open.last_mut()?.1.push(Piece::Group(items));
+                "}".len()
+            }
+        };
+        start = mark.at + length;
+    }
+    let (_, mut pieces) = open.pop().filter(|_| open.is_empty())?;
+    add_text(value.get(start..)?, &mut pieces);
+    Some(pieces)
 }
 
-impl<'v> Reader<'v> {
-    /// Reads up to the end of the text, or within braces up to a comma or the closing brace. Nothing if braces do not
-    /// belong together.
-    fn pieces(&mut self, depth: usize) -> Option<Vec<Piece<'v>>> {
-        let mut pieces = Vec::new();
-        loop {
-            let text = self.text(depth > 0);
-            if !text.is_empty() {
-                pieces.push(Piece::Text(text));
-            }
-            if !self.rest.starts_with('{') {
-                return Some(pieces);
-            }
-            pieces.push(self.group(depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?)?);
-        }
+fn add_text<'v>(text: &'v str, pieces: &mut Vec<Piece<'v>>) {
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text));
     }
+}
 
-    /// Reads what is in braces, and these.
-    fn group(&mut self, depth: usize) -> Option<Piece<'v>> {
-        self.rest = self.rest.strip_prefix('{')?;
-        let mut items = Vec::new();
-        loop {
-            let pieces = self.pieces(depth)?;
-            let width = width(&pieces);
-            items.push((pieces, width));
-            if let Some(rest) = self.rest.strip_prefix(", ") {
-                self.rest = rest;
-            } else {
-                self.rest = self.rest.strip_prefix('}')?;
-                return Some(Piece::Group(items));
-            }
-        }
-    }
-
-    /// Reads up to a brace, and within braces up to a comma. In quotes none of these counts.
-    fn text(&mut self, in_braces: bool) -> &'v str {
-        let mut quote = None;
-        let mut escaped = false;
-        let end = self.rest.char_indices().find(|&(at, letter)| {
-            if escaped {
-                escaped = false;
-                return false;
-            }
-            match (quote, letter) {
-                (Some(_), '\\') => escaped = true,
-                (Some(open), _) if open == letter => quote = None,
-                (Some(_), _) => {}
-                (None, '"' | '\'') => quote = Some(letter),
-                (None, '{') => return true,
-                (None, '}') => return in_braces,
-                (None, ',') => {
-                    let after = self.rest.get(at..).unwrap_or_default();
-                    return in_braces && after.starts_with(", ");
-                }
-                (None, _) => {}
-            }
-            false
-        });
-        let at = end.map_or(self.rest.len(), |(at, _)| at);
-        let (text, rest) = self.rest.split_at_checked(at).unwrap_or((self.rest, ""));
-        self.rest = rest;
-        text
-    }
+fn add_item<'v>(pieces: Vec<Piece<'v>>, items: &mut Vec<(Vec<Piece<'v>>, usize)>) {
+    let width = width(&pieces);
+    items.push((pieces, width));
 }
 
 /// Puts a text together.
@@ -213,14 +190,40 @@ impl Writer {
 mod tests {
     use super::*;
 
+    /// A value whose braces, and commas outside of quotes, are marked.
     fn lines(value: &str, width: usize) -> Vec<String> {
+        let mut quote = None;
+        let mut marks = Vec::new();
+        for (at, letter) in value.char_indices() {
+            let what = match (quote, letter) {
+                (Some(open), _) => {
+                    let before = value.get(..at).unwrap();
+                    let is_escaped = before.ends_with('\\');
+                    quote = Some(open).filter(|_| letter != open || is_escaped);
+                    continue;
+                }
+                (None, '"' | '\'') => {
+                    quote = Some(letter);
+                    continue;
+                }
+                (None, '{') => Break::Open,
+                (None, ',') => Break::Next,
+                (None, '}') => Break::Close,
+                (None, _) => continue,
+            };
+            marks.push(Mark { at, what });
+        }
+        lines_of(value, &marks, width)
+    }
+
+    fn lines_of(value: &str, marks: &[Mark], width: usize) -> Vec<String> {
         let room = Room {
             width,
             indent: 0,
             before: 4,
             after: 0,
         };
-        let text = format!("s = {}", wrap(value, &room));
+        let text = format!("s = {}", wrap(value, marks, &room));
         // Nothing is lost, and nothing is there that was not.
         let bare = |text: &str| text.split_whitespace().collect::<String>();
         assert_eq!(bare(&text), bare(&format!("s = {value}")));
@@ -274,22 +277,19 @@ mod tests {
     }
 
     #[test]
-    fn any_text_stays_what_it_is() {
-        let deep = format!("{}{}", "{".repeat(100_000), "}".repeat(100_000));
-        for text in [
-            "{a",
-            "a}",
-            "{a}}",
-            "{\"a}",
-            "{'",
-            "{a,b}",
-            "{, }",
-            "{}",
-            "{é = \"é\\",
-            "",
-            deep.as_str(),
+    fn marks_that_do_not_fit_break_nothing() {
+        let mark = |at, what| Mark { at, what };
+        for marks in [
+            vec![mark(0, Break::Open)],
+            vec![mark(0, Break::Open), mark(3, Break::Next)],
+            vec![mark(5, Break::Close)],
+            vec![mark(2, Break::Close), mark(0, Break::Open)],
+            vec![mark(0, Break::Open), mark(90, Break::Close)],
+            vec![mark(0, Break::Open); 100],
         ] {
-            lines(text, 5);
+            assert_eq!(lines_of("{a, b}", &marks, 5), ["s = {a, b}"]);
         }
+        let deep = format!("{}{}", "{".repeat(100_000), "}".repeat(100_000));
+        assert_eq!(lines(&deep, 5), [format!("s = {deep}")]);
     }
 }

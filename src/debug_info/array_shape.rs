@@ -25,6 +25,27 @@ const COLUMN_MAJOR: [DwLang; 6] = [
     DW_LANG_Fortran18,
 ];
 
+/// Languages whose arrays can start at any index. In all others a lower bound that is not the default contradicts the language: of some
+/// versions of Zig it is a number that nothing has to do with the array.
+const ANY_LOWER_BOUND: [DwLang; 16] = [
+    DW_LANG_Ada83,
+    DW_LANG_Ada95,
+    DW_LANG_Ada2005,
+    DW_LANG_Ada2012,
+    DW_LANG_Cobol74,
+    DW_LANG_Cobol85,
+    DW_LANG_Fortran77,
+    DW_LANG_Fortran90,
+    DW_LANG_Fortran95,
+    DW_LANG_Fortran03,
+    DW_LANG_Fortran08,
+    DW_LANG_Fortran18,
+    DW_LANG_Modula2,
+    DW_LANG_Modula3,
+    DW_LANG_PLI,
+    DW_LANG_Pascal83,
+];
+
 /// Finds the number that an attribute of an entry says.
 type NumberOf<'n, 'a> = &'n mut dyn FnMut(&Die<'a>, DwAt) -> Result<Option<i128>>;
 
@@ -34,6 +55,8 @@ pub(super) struct Extent {
     pub(super) dimension: Dimension,
     /// In bits, if the dimension says so itself.
     pub(super) stride: Option<u64>,
+    /// The lower bound that is said, if it contradicts the language.
+    pub(super) wrong_lower_bound: Option<i64>,
 }
 
 /// An array without its elements.
@@ -105,8 +128,15 @@ impl<'a> DebugInfo<'a> {
                 // Its bounds count for every dimension, and `DW_AT_rank` says how many there are.
                 return Err(ErrorKind::Unsupported("DW_TAG_generic_subrange").into());
             }
+            let mut wrong_lower_bound = None;
             let dimension = if tag == DW_TAG_subrange_type {
-                self.dimension(&child, number, meter)?
+                let said = self.dimension(&child, number, meter)?;
+                let lower_bound = self.possible_lower_bound(&child, said.lower_bound);
+                wrong_lower_bound = (lower_bound != said.lower_bound).then_some(said.lower_bound);
+                Dimension {
+                    lower_bound,
+                    ..said
+                }
             } else if tag == DW_TAG_enumeration_type {
                 self.enumerators(&child, meter)?
             } else {
@@ -116,7 +146,11 @@ impl<'a> DebugInfo<'a> {
                 return Err(ErrorKind::Unsupported(name).into());
             }
             let stride = self.stride(&child)?;
-            extents.push(Extent { dimension, stride });
+            extents.push(Extent {
+                dimension,
+                stride,
+                wrong_lower_bound,
+            });
             if extents.len() > DIMENSIONS {
                 return Err(too_many("dimensions of an array", DIMENSIONS as u64));
             }
@@ -224,6 +258,17 @@ impl<'a> DebugInfo<'a> {
             .and_then(|language| language.default_lower_bound())
             .and_then(|bound| i64::try_from(bound).ok())
             .unwrap_or(0)
+    }
+
+    /// The first index of an array that is said to be `said`: the language's, if it has no other.
+    fn possible_lower_bound(&self, die: &Die<'a>, said: i64) -> i64 {
+        match self.language(die) {
+            Some(language) if !ANY_LOWER_BOUND.contains(&language) => {
+                let default = language.default_lower_bound();
+                default.map_or(said, |bound| i64::try_from(bound).unwrap_or(said))
+            }
+            Some(_) | None => said,
+        }
     }
 
     fn language(&self, die: &Die<'a>) -> Option<DwLang> {

@@ -175,7 +175,11 @@ impl<'a> DebugInfo<'a> {
         };
         let stride = None;
         let shape = ArrayShape {
-            extents: vec![Extent { dimension, stride }],
+            extents: vec![Extent {
+                dimension,
+                stride,
+                wrong_lower_bound: None,
+            }],
             stride,
         };
         outer.push((die.id(), Some(shape)));

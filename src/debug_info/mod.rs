@@ -65,6 +65,7 @@ mod split;
 pub mod type_attribute;
 mod type_entry;
 mod type_name;
+mod type_parts;
 pub mod types;
 mod unit;
 mod unit_index;
@@ -84,7 +85,7 @@ pub use die::Die;
 pub use function::{Declaration, Function, Iterations, Simt};
 pub use id::{DieId, UnitId};
 pub(crate) use index_table::{IndexFault, IndexTable, index_of};
-pub(crate) use layout::{Layout, Question};
+pub(crate) use layout::Question;
 pub use line::{LineTable, Row};
 #[cfg(feature = "serde")]
 pub(crate) use line_header::{Header as LineHeader, Refusal, parse_program};

@@ -53,6 +53,7 @@ impl<'a> DebugInfo<'a> {
             waiting: Vec::new(),
             chain: None,
             constants: Vec::new(),
+            is_computed: false,
             meter,
         };
         let Some(root) = ty else {
@@ -65,6 +66,9 @@ impl<'a> DebugInfo<'a> {
                     let constants = core::mem::take(&mut reader.constants);
                     reader.table.set(number, ty);
                     reader.table.set_constants(number, constants);
+                    if reader.is_computed {
+                        reader.table.set_computed(number, entry);
+                    }
                 }
                 Err(error) if number == id => {
                     reader.table.forget(root);
@@ -91,6 +95,8 @@ pub(super) struct TypeReader<'t, 'd, 'a> {
     chain: Option<Chain>,
     /// The static data members of the record that is being read which are constants.
     constants: Vec<StaticMember>,
+    /// Whether the layout of the type that was read last is found out at run time.
+    is_computed: bool,
     pub(super) meter: &'t Meter,
 }
 
@@ -109,6 +115,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     fn read(&mut self, id: DieId) -> Result<Type> {
         self.meter.work(1)?;
         self.meter.hold_all::<Type>(1)?;
+        self.is_computed = false;
         let declared = self.info.die(id)?;
         let die = match self.info.definition(&declared) {
             Some(definition) => self.info.die(definition)?,
@@ -215,7 +222,18 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 
     fn array(&mut self, die: &Die<'a>) -> Result<TypeKind> {
-        let shape = self.info.array_shape(die, self.meter)?;
+        let info = self.info;
+        let mut is_computed = false;
+        let shape = info.array_shape_by(die, self.meter, &mut |die, name| {
+            let number = info.number(die, name);
+            is_computed |= number.is_none() && die.attribute(name).is_some();
+            Ok(number)
+        })?;
+        self.is_computed = is_computed;
+        let mut wrong = shape.extents.iter().filter_map(|one| one.wrong_lower_bound);
+        if let Some(bound) = wrong.next() {
+            self.table.note_wrong_lower_bound(bound);
+        }
         let vector = die.flag(DW_AT_GNU_vector);
         let element = self.target(die);
         if !shape.has_strided_dimension() {
@@ -258,6 +276,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     fn string(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let (character, size) = self.character(die)?;
         let bytes = self.info.own_size(die);
+        self.is_computed = bytes.is_none() && die.attribute(DW_AT_string_length).is_some();
         let count = bytes.and_then(|bytes| bytes.checked_div(size));
         Ok(TypeKind::Array {
             element: character,
@@ -336,10 +355,15 @@ impl<'a> TypeReader<'_, '_, 'a> {
     fn record(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let mut members = Vec::new();
         self.constants.clear();
+        let mut is_computed = die
+            .attribute(DW_AT_byte_size)
+            .is_some_and(|_| die.unsigned(DW_AT_byte_size).is_none());
         let mut children = self.info.children(die.id())?;
         while let Some(child) = children.next(self.meter)? {
             if is_data_member(&child) {
-                members.push(self.member(&child)?);
+                let member = self.member(&child)?;
+                is_computed |= member.bit_offset.is_none();
+                members.push(member);
             } else if child.tag() == DW_TAG_variant_part {
                 members.push(self.variant_part(&child, VARIANT_PARTS)?);
             } else if is_constant_member(&child)
@@ -352,6 +376,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
                 });
             }
         }
+        self.is_computed = is_computed;
         let kind = if die.tag() == DW_TAG_union_type {
             RecordKind::Union
         } else if die.tag() == DW_TAG_structure_type {

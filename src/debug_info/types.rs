@@ -6,10 +6,10 @@
 //! Sources: DWARF 5 §5; HET A.5; USAGE "Memory Space Identifier", "Address Space Identifier".
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::id::DieId;
+use super::id::{DieId, UnitId};
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::eval::BaseType;
 
@@ -18,10 +18,7 @@ pub(super) const NULL_POINTER_TYPES: &[&str] =
     &["decltype(nullptr)", "std::nullptr_t", "nullptr_t"];
 
 /// How many typedefs, qualifiers and arrays may lie between a type and what it stands for.
-const HOPS: usize = 256;
-
-/// How many parts of a type are looked at.
-const PARTS: usize = 4096;
+pub(super) const HOPS: usize = 256;
 
 /// The number of a type in its [`TypeTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -314,10 +311,16 @@ pub struct TypeTable {
     derived: BTreeMap<TypeId, Vec<TypeId>>,
     /// Static data members that are constants, by the record that they are in.
     constants: BTreeMap<TypeId, Vec<StaticMember>>,
+    /// The entries of types whose layout is found out at run time.
+    pub(super) computed: BTreeMap<TypeId, DieId>,
+    /// Whether such a type is a part of others, and the unit of its entry; of those that were asked for.
+    pub(super) with_computed: BTreeMap<TypeId, Option<UnitId>>,
+    /// A lower bound of an array that contradicts its language, the first one.
+    wrong_lower_bound: Option<i64>,
     /// Names that were asked for, by the numbers of the types.
     pub(super) names: Vec<Option<Arc<str>>>,
     /// Whether any type was ever [`TypeKind::Unsupported`]; hardly any is.
-    has_unsupported: bool,
+    pub(super) has_unsupported: bool,
 }
 
 impl Type {
@@ -364,80 +367,6 @@ impl TypeTable {
     /// How many types it has.
     pub(super) fn len(&self) -> usize {
         self.types.len()
-    }
-
-    /// What of a type is not understood: the name of an attribute or tag, if values of the type are
-    /// unsupported as a whole because it is one that [`TypeKind::Unsupported`] names or that has nothing but a
-    /// name, another name for one, or an array of one.
-    #[must_use]
-    pub fn unsupported(&self, id: TypeId) -> Option<&str> {
-        let mut next = id;
-        // Types of a damaged file may name each other in a circle.
-        for _ in 0..HOPS {
-            next = match &self.get(next).kind {
-                TypeKind::Unsupported(name) => return Some(name),
-                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => *target,
-                TypeKind::Array { element, .. } => *element,
-                TypeKind::Enumeration { underlying, .. } => *underlying,
-                TypeKind::Unspecified => {
-                    let ty = self.get(next);
-                    let is_opaque = ty.name.is_some() && ty.byte_size.is_none();
-                    return is_opaque.then_some("DW_TAG_unspecified_type");
-                }
-                TypeKind::Void
-                | TypeKind::Base(_)
-                | TypeKind::Represented { .. }
-                | TypeKind::Pointer { .. }
-                | TypeKind::Record { .. }
-                | TypeKind::Variants { .. }
-                | TypeKind::Function { .. }
-                | TypeKind::MemberPointer { .. } => return None,
-            };
-        }
-        None
-    }
-
-    /// The same for a part of the type's values: a member, at any depth. What a pointer points to is no part.
-    /// Of a type of very many parts not all are looked at; each says in its place what is not understood.
-    #[must_use]
-    pub fn unsupported_part(&self, id: TypeId) -> Option<&str> {
-        if !self.has_unsupported {
-            return None;
-        }
-        let (mut waiting, mut seen) = (vec![id], BTreeSet::from([id]));
-        while let Some(id) = waiting.pop() {
-            if seen.len() > PARTS {
-                break;
-            }
-            let mut visit = |part: TypeId| {
-                if seen.insert(part) {
-                    waiting.push(part);
-                }
-            };
-            match &self.get(id).kind {
-                TypeKind::Unsupported(name) => return Some(name),
-                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => visit(*target),
-                TypeKind::Array { element, .. } => visit(*element),
-                TypeKind::Enumeration { underlying, .. } => visit(*underlying),
-                TypeKind::Record { members, .. } => members.iter().for_each(|part| visit(part.ty)),
-                TypeKind::Variants {
-                    discriminant,
-                    variants,
-                } => {
-                    discriminant.iter().for_each(|part| visit(part.ty));
-                    let parts = variants.iter().flat_map(|variant| &variant.members);
-                    parts.for_each(|part| visit(part.ty));
-                }
-                TypeKind::Void
-                | TypeKind::Base(_)
-                | TypeKind::Represented { .. }
-                | TypeKind::Pointer { .. }
-                | TypeKind::Function { .. }
-                | TypeKind::MemberPointer { .. }
-                | TypeKind::Unspecified => {}
-            }
-        }
-        None
     }
 
     /// Whether the bits of a number of this type, if it is one, are in its bytes as in those of a plain type.
@@ -493,7 +422,7 @@ impl TypeTable {
     }
 
     /// Adds a type that is made of another one, if it was not before: each wave that stops makes the same ones.
-    pub(super) fn add_derived(&mut self, from: TypeId, ty: Type) -> TypeId {
+    pub(crate) fn add_derived(&mut self, from: TypeId, ty: Type) -> TypeId {
         /// An array has as many as it has had lengths; the last are looked at.
         const LAST: usize = 16;
         let known = self.derived.get(&from).map_or(&[][..], Vec::as_slice);
@@ -513,6 +442,7 @@ impl TypeTable {
     pub fn set(&mut self, id: TypeId, ty: Type) {
         // The names of others may have its name in them.
         self.names.clear();
+        self.with_computed.clear();
         if let Some(slot) = self.types.get_mut(id.0 as usize) {
             self.has_unsupported |= matches!(ty.kind, TypeKind::Unsupported(_));
             *slot = ty;
@@ -533,6 +463,18 @@ impl TypeTable {
         if !members.is_empty() {
             self.constants.insert(record, members);
         }
+    }
+
+    /// Notes a lower bound of an array that contradicts its language.
+    pub(super) fn note_wrong_lower_bound(&mut self, bound: i64) {
+        self.wrong_lower_bound.get_or_insert(bound);
+    }
+
+    /// Returns the lower bound that an array is said to have although its language has no arrays with such a bound, of the first such
+    /// array that was read. The indices of its elements are those of the language.
+    #[must_use]
+    pub fn wrong_lower_bound(&self) -> Option<i64> {
+        self.wrong_lower_bound
     }
 
     /// The type that was read from this entry, if it was.

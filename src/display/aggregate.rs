@@ -3,6 +3,7 @@
 use core::fmt::{self, Write as _};
 
 use super::bits::State;
+use super::output::Break;
 use super::variant::Shown;
 use super::{INCOMPLETE, Part, Printer, character, shape};
 use crate::debug_info::types::{Member, Representation, Type, TypeId, TypeKind};
@@ -101,11 +102,11 @@ impl<'a> Printer<'a> {
         if part.depth >= self.options.max_depth {
             return self.out.put("{...}");
         }
-        self.out.put("{")?;
+        self.out.put_break(Break::Open)?;
         let (mut index, mut printed) = (0u64, 0u64);
         while index < count && printed < self.options.max_elements {
             if index > 0 {
-                self.out.put(", ")?;
+                self.out.put_break(Break::Next)?;
             }
             let at = part.inner(index.saturating_mul(stride));
             each(self, at)?;
@@ -121,7 +122,10 @@ impl<'a> Printer<'a> {
                 printed = printed.saturating_add(1);
             }
         }
-        self.out.put(if index < count { "...}" } else { "}" })
+        if index < count {
+            self.out.put("...")?;
+        }
+        self.out.put_break(Break::Close)
     }
 
     /// Prints a structure, class or union: its bases and members.
@@ -138,17 +142,18 @@ impl<'a> Printer<'a> {
         if let ([Shown::Variant { .. }], [_]) = (shown.as_slice(), members) {
             return shown.iter().try_for_each(|shown| self.shown(shown, part));
         }
-        let mut separator = "{";
+        let mut separator = Break::Open;
         for shown in &shown {
-            self.out.put(separator)?;
-            separator = ", ";
+            self.out.put_break(separator)?;
+            separator = Break::Next;
             self.shown(shown, part)?;
         }
         let is_base = |shown: &Shown<'_>| matches!(shown, Shown::Member(member) if member.is_base);
         if shown.iter().all(is_base) {
-            write!(self.out, "{separator}<No data fields>")?;
+            self.out.put_break(separator)?;
+            self.out.put("<No data fields>")?;
         }
-        self.out.put("}")
+        self.out.put_break(Break::Close)
     }
 
     /// Prints one member with its name.

@@ -2,8 +2,10 @@
 
 use core::fmt;
 
-use super::{Options, Pointee, TypedBytes, Value, character, scalar, shape};
-use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
+use super::digits::push_hex;
+use super::{Mark, Options, Pointee, TypedBytes, Value, character, scalar, shape};
+use crate::arch::AddressSpace;
+use crate::debug_info::types::{PointerKind, TypeId, TypeKind, TypeTable};
 use crate::eval::BaseTypeEncoding;
 use crate::meter::Meter;
 
@@ -13,14 +15,26 @@ pub(crate) struct Form<'v> {
     table: &'v TypeTable,
     id: TypeId,
     options: &'v Options,
-    integer: Option<Integer>,
+    number: Option<Number>,
 }
 
-/// Integers of 4 or 8 bytes, which most variables are: their text is a number and nothing else.
+/// Integers and addresses of 4 or 8 bytes, which most variables are: their text is a number and hardly anything else.
 #[derive(Clone, Copy, Debug)]
-struct Integer {
+struct Number {
     byte_size: u32,
-    signed: bool,
+    kind: NumberKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum NumberKind {
+    Integer {
+        signed: bool,
+    },
+    /// With what is before the digits.
+    Address {
+        mark: &'static str,
+        space: AddressSpace,
+    },
 }
 
 /// An integer of 4 bytes.
@@ -41,8 +55,8 @@ impl Dword {
     }
 }
 
-/// As many characters as the longest integer of 8 bytes has.
-const LONGEST: usize = 20;
+/// No such number has more characters: `@private_lane#0x` and 16 digits are 32.
+const LONGEST: usize = 32;
 
 impl<'v> Form<'v> {
     pub(crate) fn new(table: &'v TypeTable, id: TypeId, options: &'v Options) -> Form<'v> {
@@ -50,7 +64,7 @@ impl<'v> Form<'v> {
             table,
             id,
             options,
-            integer: Integer::of(table, id).filter(|_| options.max_chars >= LONGEST),
+            number: Number::of(table, id).filter(|_| options.max_chars >= LONGEST),
         }
     }
 
@@ -60,24 +74,26 @@ impl<'v> Form<'v> {
 
     /// How all dwords are printed as one text each, which depends on nothing else; nothing for other types.
     pub(crate) fn of_dwords(&self) -> Option<Dword> {
-        let integer = self.integer.filter(|integer| integer.byte_size == 4)?;
-        Some(Dword {
-            signed: integer.signed,
-        })
+        let number = self.number.filter(|number| number.byte_size == 4)?;
+        match number.kind {
+            NumberKind::Integer { signed } => Some(Dword { signed }),
+            NumberKind::Address { .. } => None,
+        }
     }
 
-    /// Appends what [`Value::print`] prints.
+    /// Appends what [`Value::print`] prints to a text that is empty.
     pub(crate) fn print(
         &self,
         value: &TypedBytes<'_>,
         pointees: &[Pointee],
         meter: &Meter,
-        text: &mut String,
+        (text, marks): (&mut String, Option<&mut Vec<Mark>>),
     ) {
-        if let Some(integer) = self.integer
+        if let Some(number) = self.number
             && value.undefined.is_empty()
             && value.unavailable.is_empty()
-            && integer.print(value.bytes, meter, text).is_some()
+            && pointees.is_empty()
+            && number.print(value.bytes, meter, text).is_some()
         {
             return;
         }
@@ -88,14 +104,31 @@ impl<'v> Form<'v> {
             pointees,
             options: self.options,
         };
-        let printed: fmt::Result = value.print(meter, text);
+        let printed: fmt::Result = value.print(meter, text, marks);
         debug_assert!(printed.is_ok(), "a String takes everything");
     }
 }
 
-impl Integer {
-    fn of(table: &TypeTable, id: TypeId) -> Option<Integer> {
+impl Number {
+    fn of(table: &TypeTable, id: TypeId) -> Option<Number> {
         let resolved = shape::resolve(table, id);
+        if let TypeKind::Pointer {
+            kind,
+            address_space,
+            ..
+        } = &resolved.ty.kind
+        {
+            let mark = match kind {
+                PointerKind::Pointer => "",
+                PointerKind::Reference | PointerKind::RvalueReference => "@",
+            };
+            let space = *address_space;
+            let byte_size = resolved.ty.byte_size.filter(|size| matches!(size, 4 | 8))?;
+            return Some(Number {
+                byte_size: u32::try_from(byte_size).ok()?,
+                kind: NumberKind::Address { mark, space },
+            });
+        }
         let TypeKind::Base(base) = &resolved.ty.kind else {
             return None;
         };
@@ -105,23 +138,40 @@ impl Integer {
         );
         let is_character = character::Kind::of(base, resolved.base_name).is_some();
         let is_whole = matches!(base.bit_size, 32 | 64) && base.elements <= 1;
-        (is_number && is_whole && !is_character).then_some(Integer {
+        let signed = scalar::is_signed(base.encoding);
+        (is_number && is_whole && !is_character).then_some(Number {
             byte_size: base.bit_size / 8,
-            signed: scalar::is_signed(base.encoding),
+            kind: NumberKind::Integer { signed },
         })
     }
 
-    /// Appends the number; nothing if the bytes are not as many as it has, or nothing is left to pay with.
+    /// Appends the number; None if the bytes are not as many as it has, or nothing is left to pay with.
     fn print(self, bytes: &[u8], meter: &Meter, text: &mut String) -> Option<()> {
-        let mut digits = itoa::Buffer::new();
-        let digits = match (self.byte_size, self.signed) {
-            (4, true) => digits.format(i32::from_le_bytes(bytes.try_into().ok()?)),
-            (4, false) => digits.format(u32::from_le_bytes(bytes.try_into().ok()?)),
-            (_, true) => digits.format(i64::from_le_bytes(bytes.try_into().ok()?)),
-            (_, false) => digits.format(u64::from_le_bytes(bytes.try_into().ok()?)),
+        let number = match self.byte_size {
+            4 => u32::from_le_bytes(bytes.try_into().ok()?).into(),
+            _ => u64::from_le_bytes(bytes.try_into().ok()?),
         };
         meter.work(1).ok()?;
-        text.push_str(digits);
+        let mut digits = itoa::Buffer::new();
+        match self.kind {
+            NumberKind::Integer { signed: false } => text.push_str(digits.format(number)),
+            NumberKind::Integer { signed: true } => {
+                let unused = u64::BITS.saturating_sub(self.byte_size.saturating_mul(8));
+                let signed = number
+                    .wrapping_shl(unused)
+                    .cast_signed()
+                    .wrapping_shr(unused);
+                text.push_str(digits.format(signed));
+            }
+            NumberKind::Address { mark, space } => {
+                text.push_str(mark);
+                if space != AddressSpace::None {
+                    text.push_str(space.name());
+                    text.push('#');
+                }
+                push_hex(text, number, 1);
+            }
+        }
         Some(())
     }
 }

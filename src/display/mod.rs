@@ -32,6 +32,7 @@
 mod aggregate;
 mod bits;
 mod character;
+mod digits;
 mod enumeration;
 mod float;
 mod form;
@@ -51,8 +52,16 @@ use crate::limits::Limits;
 pub use crate::location::Mask;
 use crate::meter::Meter;
 use bits::Bits;
+#[cfg(feature = "serde")]
+pub(crate) use digits::push_hex;
 pub(crate) use form::{Dword, Form};
+#[cfg(feature = "cli")]
+pub(crate) use output::Break;
+pub(crate) use output::Mark;
 use output::Output;
+#[cfg(feature = "serde")]
+pub(crate) use variant::{Present, present};
+pub(crate) use variant::{payload_of, present_variant};
 
 /// A value: its bytes, and which of its bits are missing.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +85,16 @@ impl<'a> TypedBytes<'a> {
             bytes,
             undefined: NONE,
             unavailable: NONE,
+        }
+    }
+
+    /// Bits that were read.
+    #[must_use]
+    pub fn of(bits: &'a crate::location::Bits) -> TypedBytes<'a> {
+        TypedBytes {
+            bytes: &bits.bytes,
+            undefined: &bits.undefined,
+            unavailable: &bits.unavailable,
         }
     }
 }
@@ -158,7 +177,7 @@ pub fn print_with(
         pointees,
         options,
     }
-    .print(&meter, out)
+    .print(&meter, out, None)
 }
 
 /// What is printed, and how.
@@ -174,8 +193,15 @@ pub(crate) struct Value<'v> {
 impl Value<'_> {
     /// [`print_with()`] as a part of a question: what types make of few characters, like looking for one of a million
     /// enumerators, is paid for. The text ends in `...` where nothing is left to pay with.
-    pub(crate) fn print(&self, meter: &Meter, out: &mut dyn fmt::Write) -> fmt::Result {
-        let mut printer = self.printer(meter, out);
+    ///
+    /// * `marks`: gets the places where the text can be broken into lines.
+    pub(crate) fn print(
+        &self,
+        meter: &Meter,
+        out: &mut dyn fmt::Write,
+        marks: Option<&mut Vec<Mark>>,
+    ) -> fmt::Result {
+        let mut printer = self.printer(meter, out, marks);
         let printed = printer.whole(self.id);
         printer.out.finish(printed)
     }
@@ -183,21 +209,18 @@ impl Value<'_> {
     /// The text that [`print`](Value::print) prints.
     pub(crate) fn text(&self, meter: &Meter) -> String {
         let mut text = String::new();
-        let printed = self.print(meter, &mut text);
+        let printed = self.print(meter, &mut text, None);
         debug_assert!(printed.is_ok(), "a String takes everything");
         text
     }
 
     /// The text of a bit-field that is the lowest `bit_size` bits of the value.
-    #[cfg(feature = "serde")]
     pub(crate) fn bit_field_text(&self, bit_size: u64, meter: &Meter) -> String {
         let mut text = String::new();
-        let mut printer = self.printer(meter, &mut text);
+        let mut printer = self.printer(meter, &mut text, None);
         let part = Part {
-            bit_offset: 0,
             bit_field: Some(bit_size),
-            in_vector: false,
-            depth: 0,
+            ..Part::WHOLE
         };
         let printed = printer.value(self.id, part);
         let finished = printer.out.finish(printed);
@@ -205,14 +228,15 @@ impl Value<'_> {
         text
     }
 
-    fn printer<'p>(&'p self, meter: &'p Meter, out: &'p mut dyn fmt::Write) -> Printer<'p> {
+    fn printer<'p>(
+        &'p self,
+        meter: &'p Meter,
+        out: &'p mut dyn fmt::Write,
+        marks: Option<&'p mut Vec<Mark>>,
+    ) -> Printer<'p> {
         Printer {
-            table: self.table,
-            bits: Bits::new(self.value),
             pointees: self.pointees,
-            options: self.options,
-            meter,
-            out: Output::new(out, self.options.max_chars),
+            ..Printer::new(self.table, self.value, self.options, meter, (out, marks))
         }
     }
 }
@@ -271,6 +295,14 @@ struct Part {
 }
 
 impl Part {
+    /// The value itself.
+    const WHOLE: Part = Part {
+        bit_offset: 0,
+        bit_field: None,
+        in_vector: false,
+        depth: 0,
+    };
+
     /// The part `bit_offset` bits further in, one level deeper.
     fn inner(self, bit_offset: u64) -> Part {
         Part {
@@ -294,6 +326,23 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
+    fn new(
+        table: &'a TypeTable,
+        value: &'a TypedBytes<'a>,
+        options: &'a Options,
+        meter: &'a Meter,
+        (out, marks): (&'a mut dyn fmt::Write, Option<&'a mut Vec<Mark>>),
+    ) -> Printer<'a> {
+        Printer {
+            table,
+            bits: Bits::new(value),
+            pointees: &[],
+            options,
+            meter,
+            out: Output::new(out, options.max_chars, marks),
+        }
+    }
+
     /// Prints the value itself. As in gdb, only here does `<optimized out>` stand for a structure; one
     /// that is part of another shows its members, each lost.
     fn whole(&mut self, id: TypeId) -> fmt::Result {
@@ -303,13 +352,7 @@ impl<'a> Printer<'a> {
         {
             return self.out.put(lost);
         }
-        let part = Part {
-            bit_offset: 0,
-            bit_field: None,
-            in_vector: false,
-            depth: 0,
-        };
-        self.value(id, part)
+        self.value(id, Part::WHOLE)
     }
 
     /// Pays for `steps`; without them the text ends here.

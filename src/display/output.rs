@@ -5,9 +5,43 @@ use core::fmt;
 
 use crate::untrusted::Escaper;
 
+/// What is at a place of a text between which it can be broken into lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Break {
+    /// The brace before members or elements.
+    Open,
+    /// The comma and the space between two of them.
+    Next,
+    /// The brace after the last.
+    Close,
+}
+
+/// Where a text can be broken into lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Where that is, in bytes of the text.
+    pub(crate) at: usize,
+    /// What is there.
+    pub(crate) what: Break,
+}
+
+/// Counts the bytes of a text, and keeps the places where it can be broken, if somebody wants them.
+struct Marked<'a> {
+    out: &'a mut dyn fmt::Write,
+    length: usize,
+    marks: Option<&'a mut Vec<Mark>>,
+}
+
+impl fmt::Write for Marked<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.length = self.length.saturating_add(text.len());
+        self.out.write_str(text)
+    }
+}
+
 /// Text of a bounded length: once it is full it takes no more, and every printer above it returns.
 pub(super) struct Output<'a> {
-    out: &'a mut dyn fmt::Write,
+    out: Marked<'a>,
     left: usize,
     full: bool,
     escaper: Escaper,
@@ -30,9 +64,19 @@ impl fmt::Debug for Output<'_> {
 
 impl<'a> Output<'a> {
     /// Passes at most `max_chars` characters on to `out`.
-    pub(super) fn new(out: &'a mut dyn fmt::Write, max_chars: usize) -> Output<'a> {
+    ///
+    /// * `marks`: gets the places where the text can be broken into lines.
+    pub(super) fn new(
+        out: &'a mut dyn fmt::Write,
+        max_chars: usize,
+        marks: Option<&'a mut Vec<Mark>>,
+    ) -> Output<'a> {
         Output {
-            out,
+            out: Marked {
+                out,
+                length: 0,
+                marks,
+            },
             left: max_chars,
             full: false,
             escaper: Escaper::for_parts(),
@@ -50,12 +94,25 @@ impl<'a> Output<'a> {
             Some((at, _)) => text.split_at_checked(at).map_or("", |(fits, _)| fits),
             None => text,
         };
-        self.escaper.write(fits, self.out)?;
+        self.escaper.write(fits, &mut self.out)?;
         self.left = self.left.saturating_sub(fits.chars().count());
         if fits.len() < text.len() {
             return self.cut();
         }
         Ok(())
+    }
+
+    /// Appends a brace, or the comma and the space between two members.
+    pub(super) fn put_break(&mut self, what: Break) -> fmt::Result {
+        let at = self.out.length;
+        if let Some(marks) = &mut self.out.marks {
+            marks.push(Mark { at, what });
+        }
+        self.put(match what {
+            Break::Open => "{",
+            Break::Next => ", ",
+            Break::Close => "}",
+        })
     }
 
     /// Cuts the text here.
@@ -67,7 +124,7 @@ impl<'a> Output<'a> {
     /// Ends the text; `printed` is how the printers came back. A text that was cut ends in `...`.
     pub(super) fn finish(self, printed: fmt::Result) -> fmt::Result {
         if self.full {
-            self.out.write_str("...")
+            self.out.out.write_str("...")
         } else {
             printed
         }

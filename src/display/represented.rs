@@ -118,7 +118,7 @@ impl Printer<'_> {
             pointees: &[],
             options: self.options,
             meter: self.meter,
-            out: super::Output::new(&mut text, self.options.max_chars),
+            out: super::Output::new(&mut text, self.options.max_chars, None),
         };
         let printed = print(&mut printer);
         printer.out.finish(printed)?;

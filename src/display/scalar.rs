@@ -5,6 +5,7 @@
 
 use core::fmt::{self, Write as _};
 
+use super::digits::push_hex;
 use super::{INCOMPLETE, Part, Printer, character, float};
 use crate::eval::{BaseType, BaseTypeEncoding};
 
@@ -125,6 +126,12 @@ impl Printer<'_> {
         if let Some(lost) = self.bits.state(offset, size).text() {
             return self.out.put(lost);
         }
+        if size <= 64 {
+            let number = u64::try_from(self.bits.unsigned(offset, size)).unwrap_or(0);
+            let mut text = String::new();
+            push_hex(&mut text, number, 1);
+            return self.out.put(&text);
+        }
         self.out.put("0x")?;
         let mut leading = true;
         for nibble in (0..size.div_ceil(4)).rev() {
@@ -136,7 +143,7 @@ impl Printer<'_> {
                 write!(self.out, "{digit:x}")?;
             }
         }
-        if size == 0 { self.out.put("0") } else { Ok(()) }
+        Ok(())
     }
 }
 

@@ -5,11 +5,86 @@
 
 use core::fmt::{self, Write as _};
 
-use super::{LOOKED_AT_PER_STEP, Part, Printer, shape};
-use crate::debug_info::types::{Member, Type, TypeKind, Variant};
+use super::{LOOKED_AT_PER_STEP, Options, Part, Printer, TypedBytes, shape};
+use crate::debug_info::types::{Member, Type, TypeId, TypeKind, TypeTable, Variant};
+use crate::meter::Meter;
 
 /// How deep variant parts may be in the variants of others.
 const DEPTH: u32 = 32;
+
+/// A part of a record that is present.
+#[cfg(feature = "serde")]
+#[derive(Debug)]
+pub(crate) enum Present {
+    /// A member.
+    Member(Member),
+    /// A variant of Rust: its name, and what it holds.
+    Variant { name: String, payload: Member },
+    /// Why it is not known which variant is present.
+    Unknown(String),
+}
+
+/// Lists the members of a record that are present in a value, those of variants among them.
+#[cfg(feature = "serde")]
+pub(crate) fn present(
+    table: &TypeTable,
+    members: &[Member],
+    value: &TypedBytes<'_>,
+    meter: &Meter,
+) -> Vec<Present> {
+    let options = Options::default();
+    let mut nothing = String::new();
+    let printer = Printer::new(table, value, &options, meter, (&mut nothing, None));
+    let owned = |shown| match shown {
+        Shown::Member(member) => Present::Member(Member::clone(member)),
+        Shown::Variant { name, payload } => Present::Variant {
+            name: str::to_owned(name),
+            payload: payload.clone(),
+        },
+        Shown::Unknown(why) => Present::Unknown(why),
+    };
+    let shown = printer.present(members, Part::WHOLE);
+    shown.into_iter().map(owned).collect()
+}
+
+/// Returns the number of the variant of a variant part that is present in the record of these bytes.
+///
+/// # Errors
+/// Why it is not known, in words.
+pub(crate) fn present_variant(
+    table: &TypeTable,
+    variants: TypeId,
+    value: &TypedBytes<'_>,
+    meter: &Meter,
+) -> Result<usize, String> {
+    let options = Options::default();
+    let mut nothing = String::new();
+    let printer = Printer::new(table, value, &options, meter, (&mut nothing, None));
+    let ty = table.get(variants);
+    let present = printer.variant(ty, Part::WHOLE)?;
+    let TypeKind::Variants { variants, .. } = &ty.kind else {
+        return Err("<incomplete type>".to_owned());
+    };
+    let mut numbers = variants.iter();
+    let number = numbers.position(|variant| core::ptr::eq(variant, present));
+    number.ok_or_else(|| "<no variant>".to_owned())
+}
+
+/// Returns what a variant of Rust holds, and its name: the only member, which is called as its type.
+pub(crate) fn payload_of<'t>(
+    table: &'t TypeTable,
+    variant: &'t Variant,
+) -> Option<(&'t str, &'t Member)> {
+    let [payload] = variant.members.as_slice() else {
+        return None;
+    };
+    let name = payload.name.as_deref()?;
+    let own = table.get(payload.ty);
+    let before = own.name.as_deref()?.strip_suffix(name)?;
+    let is_own = before.is_empty() || before.ends_with("::");
+    let is_payload = is_own && matches!(own.kind, TypeKind::Record { .. });
+    is_payload.then_some((name, payload))
+}
 
 /// What is shown of a record.
 #[derive(Debug)]
@@ -62,21 +137,10 @@ impl<'a> Printer<'a> {
         depth: u32,
         shown: &mut Vec<Shown<'a>>,
     ) {
-        if let [payload] = variant.members.as_slice()
-            && let Some(name) = &payload.name
-        {
-            let own = self.table.get(payload.ty);
-            let last = own
-                .name
-                .as_ref()
-                .and_then(|full| full.strip_suffix(name.as_str()));
-            let is_own = last.is_some_and(|before| before.is_empty() || before.ends_with("::"));
-            if is_own && matches!(own.kind, TypeKind::Record { .. }) {
-                shown.push(Shown::Variant { name, payload });
-                return;
-            }
+        match payload_of(self.table, variant) {
+            Some((name, payload)) => shown.push(Shown::Variant { name, payload }),
+            None => self.add_present(&variant.members, part, depth, shown),
         }
-        self.add_present(&variant.members, part, depth, shown);
     }
 
     /// The variant that is present in the record at `part`; or what stands in its place.

@@ -15,11 +15,12 @@ use serde::Serialize;
 
 use super::Failure;
 use super::Sources;
-use super::digits::{push_hex, push_right};
+use super::digits::push_right;
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
 use crate::debug_info::{Bytes, LineHeader, Refusal, UnitLength, complete, parse_program};
+use crate::display::push_hex;
 use crate::error::{Error, Result};
 use crate::meter::{Held, Meter};
 use crate::report::{Hex, hex_bytes};

@@ -4,10 +4,10 @@
 
 use core::ops::Range;
 
-use super::digits::push_hex;
 use crate::debug_info::raw_list::{
     Base, Bounds, LocationFormat, RawLocation, RawLocations, highest,
 };
+use crate::display::push_hex;
 use crate::error::{Error, Result};
 use crate::meter::Meter;
 

@@ -2,7 +2,7 @@
 
 use super::legacy::{Asked, LegacyReader, UnitReader, subprogram};
 use super::program::Program;
-use super::stop::StopFrame;
+use super::stop::{Stop, StopFrame};
 use super::waiting::Seen;
 use crate::arch::WaveSize;
 use crate::debug_info::{DebugInfo, Function, UnitId};
@@ -76,7 +76,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     }
 
     /// What the expressions of a unit are evaluated in; `function` is the frame's.
-    pub(super) fn context_of(
+    pub(crate) fn context_of(
         &self,
         function: &Function<'a>,
         unit: UnitId,
@@ -131,6 +131,11 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
     #[must_use]
     pub fn unit(&self) -> Option<UnitId> {
         self.unit
+    }
+
+    /// The stop that the frame is of.
+    pub(super) fn stop(&self) -> &'s Stop<'p, 'a> {
+        self.frame.stop()
     }
 
     /// How locations are read that are not meant by the letter; nothing if they are.

@@ -4,7 +4,7 @@ use super::value::{Contents, VariableValue};
 use super::variable::MOST_BYTES;
 use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
-use crate::display::{Dword, Form, Options, TypedBytes};
+use crate::display::{Dword, Form, Mark, Options, TypedBytes};
 use crate::limits::Limits;
 use crate::location::LaneBits;
 use crate::meter::Meter;
@@ -45,6 +45,8 @@ pub struct LaneTexts<'t> {
     text: &'t mut String,
     /// The bytes that `text` was made from, if it depends on nothing else.
     last: Option<&'t [u8]>,
+    /// Where `text` can be broken into lines, if somebody wants to know.
+    marks: Option<Vec<Mark>>,
 }
 
 /// What texts of most variables are, for which nothing has to be asked lane by lane.
@@ -92,6 +94,7 @@ impl<'t> LaneTexts<'t> {
             options,
             text,
             last: None,
+            marks: None,
         }
     }
 
@@ -115,6 +118,14 @@ impl<'t> LaneTexts<'t> {
             Quick::Same(_) | Quick::No => {}
         }
         self.print(lane, None).then_some(self.text.as_str())
+    }
+
+    /// The same as a part of a question, with the places where the text can be broken into lines.
+    #[cfg(feature = "serde")]
+    pub(crate) fn marked(&mut self, lane: Lane, meter: &Meter) -> Option<(&str, &[Mark])> {
+        self.marks.get_or_insert_default();
+        let is_there = self.print(lane, Some(meter));
+        is_there.then_some((&*self.text, self.marks.as_deref().unwrap_or_default()))
     }
 
     /// Makes the text that of a lane; whether there is one. Without a meter it is a question of its own.
@@ -156,16 +167,20 @@ impl<'t> LaneTexts<'t> {
 
     fn print_anew(&mut self, bits: &TypedBytes<'t>, lane: Lane, meter: Option<&Meter>) {
         self.text.clear();
+        if let Some(marks) = &mut self.marks {
+            marks.clear();
+        }
         let ty = self.value.type_in(lane);
         if ty != self.form.id() {
             self.form = Form::new(self.types, ty, self.options);
         }
         let pointees = self.value.pointees(lane);
+        let out = (&mut *self.text, self.marks.as_mut());
         match meter {
-            Some(meter) => self.form.print(bits, pointees, meter, self.text),
+            Some(meter) => self.form.print(bits, pointees, meter, out),
             None => {
                 let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
-                self.form.print(bits, pointees, &meter, self.text);
+                self.form.print(bits, pointees, &meter, out);
             }
         }
     }

@@ -1,47 +1,42 @@
-//! Variables whose types are laid out at run time: each lane may have its own bounds.
+//! Types that are laid out at run time: each lane may have its own bounds, and its own places of members.
 //!
 //! Sources: DWARF 5 §2.19, §5.5, §5.7.6, §5.13; HET A.2.5.1 (the current object), A.5.7.3.
 
-use super::context::VariableContext;
+use super::context::{FrameContext, VariableContext};
 use super::stop::is_active;
 use super::value::Contents;
 use super::variable::{MOST_BYTES, Reader, is_undefined};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
-use crate::debug_info::{DieId, Layout, Question};
-use crate::display::Pointee;
+use crate::debug_info::{DieId, Question};
+use crate::display::{Pointee, shape};
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{
     BaseTypeEncoding, Context, LaneFocus, LocationAttribute, Outcome, ResultKind, evaluate, locate,
 };
 use crate::location::{Access, Bits, Location, Storage, read_value_within, read_within};
 
-/// Types with the layouts of lanes, each layout once.
+/// The type of a variable in each lane, where it is laid out at run time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LaneTypes {
-    layouts: Vec<(Layout, TypeId)>,
     /// The type in each lane.
     pub(super) lanes: Vec<TypeId>,
     /// What pointers without bits stand for, in each lane.
     pub(super) pointees: Vec<Vec<Pointee>>,
+    /// The type of all lanes that have one, if it is the same.
+    common: Option<TypeId>,
+    is_varied: bool,
 }
 
 impl LaneTypes {
-    fn add(&mut self, layout: Layout, make: impl FnOnce(&Layout) -> Result<TypeId>) -> Result<()> {
-        let known = self.layouts.iter().find(|(known, _)| *known == layout);
-        let id = match known {
-            Some((_, id)) => *id,
-            None => {
-                let id = make(&layout)?;
-                self.layouts.push((layout, id));
-                id
-            }
-        };
-        self.lanes.push(id);
-        Ok(())
+    /// Adds the next lane's type.
+    fn add(&mut self, ty: TypeId) {
+        self.is_varied |= self.common.is_some_and(|common| common != ty);
+        self.common = Some(ty);
+        self.lanes.push(ty);
     }
 
-    /// Whether all lanes have the variable's own type, and no pointer without bits.
+    /// Returns true if all lanes have the variable's own type, and no pointer without bits.
     pub(super) fn is_empty(&self) -> bool {
         self.lanes.is_empty() && self.pointees.is_empty()
     }
@@ -55,42 +50,21 @@ impl LaneTypes {
 
     /// The type, if it is the same in all lanes that were looked at.
     pub(super) fn common(&self) -> Option<TypeId> {
-        match self.layouts.as_slice() {
-            [(_, id)] => Some(*id),
-            _ => None,
-        }
+        self.common.filter(|_| !self.is_varied)
     }
-}
-
-/// Whether members of a structure, or of one under another name, are where an expression says.
-pub(super) fn has_moving_members(types: &TypeTable, ty: TypeId) -> bool {
-    let mut next = ty;
-    // Qualifiers and typedefs may be of each other.
-    for _ in 0..64 {
-        let kind = &types.get(next).kind;
-        if let TypeKind::Typedef(target) | TypeKind::Qualified(_, target) = kind {
-            next = *target;
-            continue;
-        }
-        let TypeKind::Record { members, .. } = kind else {
-            return false;
-        };
-        return members.iter().any(|member| member.bit_offset.is_none());
-    }
-    false
 }
 
 /// Whether a type is a vector whose elements have one byte, or another name for one.
 pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
     matches!(
-        &types.get(named(types, ty)).kind,
+        &shape::resolve(types, ty).ty.kind,
         TypeKind::Array { element, vector: true, .. } if types.get(*element).byte_size == Some(1)
     )
 }
 
 /// Returns true if a type is a truth value of one byte, or a vector of one.
 pub(super) fn is_truth_value(types: &TypeTable, ty: TypeId) -> bool {
-    let mut kind = &types.get(named(types, ty)).kind;
+    let mut kind = &shape::resolve(types, ty).ty.kind;
     if let TypeKind::Array {
         element,
         vector: true,
@@ -98,7 +72,7 @@ pub(super) fn is_truth_value(types: &TypeTable, ty: TypeId) -> bool {
     } = kind
         && types.get(ty).byte_size == Some(1)
     {
-        kind = &types.get(named(types, *element)).kind;
+        kind = &shape::resolve(types, *element).ty.kind;
     }
     matches!(
         kind,
@@ -107,105 +81,73 @@ pub(super) fn is_truth_value(types: &TypeTable, ty: TypeId) -> bool {
     )
 }
 
+/// Returns true if a type is an array that does not say how many elements it has, not even where a program runs: `extern int e[]`.
+pub(crate) fn is_open_array(types: &mut TypeTable, ty: TypeId) -> bool {
+    let TypeKind::Array { dimensions, .. } = &shape::resolve(types, ty).ty.kind else {
+        return false;
+    };
+    shape::elements(dimensions).is_none() && types.unit_of_computed(ty).is_none()
+}
+
 /// Returns true if a type is a structure, class or union.
 pub(super) fn is_class(types: &TypeTable, ty: TypeId) -> bool {
-    matches!(types.get(named(types, ty)).kind, TypeKind::Record { .. })
+    matches!(shape::resolve(types, ty).ty.kind, TypeKind::Record { .. })
 }
 
-/// The type that names and qualifiers stand for, as far as 64 of them tell.
-fn named(types: &TypeTable, ty: TypeId) -> TypeId {
-    let mut next = ty;
-    for _ in 0..64 {
-        let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = types.get(next).kind
-        else {
-            break;
-        };
-        next = target;
-    }
-    next
-}
+/// How deep parts of a type that are laid out at run time may be in each other.
+const DEPTH: u32 = 32;
 
-impl<'p> Reader<'_, '_, 'p, '_> {
+impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
     /// Reads a variable lane by lane, with the layout that its type has in the lane.
     pub(super) fn fetch_laid_out(
         &self,
-        (ty, known): (DieId, TypeId),
+        ty: TypeId,
         attribute: &LocationAttribute<'p>,
-        within: &VariableContext<'_, 'p, '_>,
+        frame_context: &FrameContext<'_, 'p, 'a>,
         types: &mut TypeTable,
         lane_types: &mut LaneTypes,
     ) -> Result<Contents<'p>> {
+        let within = frame_context.of_variables();
         let mut lanes = Vec::new();
-        // A layout for which nothing has to be asked is that of all lanes.
-        let mut fixed = None;
         for lane in self.frame.stop.wave().wave_size().all_lanes() {
             let context = Context {
                 lane: LaneFocus::One(lane),
                 ..within.context
             };
             // What a lane that does not execute holds as a bound may be anything.
-            let found = if is_active(self.exec, lane) {
-                self.lay_out(
-                    ty,
-                    attribute,
-                    &VariableContext { context, ..*within },
-                    &mut fixed,
-                )
-            } else {
-                Err(ErrorKind::UndefinedRead.into())
+            let read = match is_active(self.exec, lane) {
+                true => locate(attribute, &context).and_then(|location| {
+                    let id = frame_context.laid_out(ty, &location, lane, types)?;
+                    let bits = self.read_laid_out(id, &location, lane, types)?;
+                    Ok((id, bits, location))
+                }),
+                false => Err(ErrorKind::UndefinedRead.into()),
             };
-            let read = found.and_then(|(layout, location)| {
-                let bits = self.read_laid_out(&layout, &location, lane)?;
-                let info = self.frame.stop.program().info();
-                let meter = self.frame.stop.meter();
-                lane_types.add(layout, |layout| info.type_with(types, layout, meter))?;
-                Ok((bits, location))
+            lanes.push(match read {
+                Ok((id, bits, location)) => {
+                    lane_types.add(id);
+                    Ok((bits, location))
+                }
+                Err(error) => {
+                    lane_types.lanes.push(ty);
+                    Err(error)
+                }
             });
-            if read.is_err() {
-                lane_types.lanes.push(known);
-            }
-            lanes.push(read);
         }
         Ok(Contents::Each(lanes))
     }
 
-    /// The layout and the place of an object in the lane in focus; `fixed` is the layout of all lanes, once it is known
-    /// that there is one.
-    fn lay_out(
+    fn read_laid_out(
         &self,
-        ty: DieId,
-        attribute: &LocationAttribute<'p>,
-        within: &VariableContext<'_, 'p, '_>,
-        fixed: &mut Option<Result<Option<Layout>>>,
-    ) -> Result<(Layout, Location<'p>)> {
-        let info = self.frame.stop.program().info();
-        let location = locate(attribute, &within.context)?;
-        let context = Context {
-            object: Some(location),
-            ..within.context
-        };
-        let within = VariableContext { context, ..*within };
-        let layout = match fixed {
-            Some(known) => known.clone(),
-            None => {
-                let mut is_fixed = true;
-                let found = info.layout(ty, self.frame.stop.meter(), &mut |question| {
-                    is_fixed = false;
-                    self.answer(question, &within)
-                });
-                if is_fixed {
-                    *fixed = Some(found.clone());
-                }
-                found
-            }
-        };
-        let layout = layout?.ok_or_else(|| Error::malformed("variable", "its type has no size"))?;
-        Ok((layout, location))
-    }
-
-    fn read_laid_out(&self, layout: &Layout, location: &Location<'p>, lane: Lane) -> Result<Bits> {
+        ty: TypeId,
+        location: &Location<'p>,
+        lane: Lane,
+        types: &TypeTable,
+    ) -> Result<Bits> {
+        let no_size = || Error::malformed("variable", "its type has no size");
+        let byte_size = types.get(ty).byte_size.ok_or_else(no_size)?;
         let stop = self.frame.stop;
-        let bit_size = layout.byte_size.min(MOST_BYTES).saturating_mul(8);
+        let bit_size = byte_size.min(MOST_BYTES).saturating_mul(8);
         self.keep(bit_size, 1)?;
         let access = Access {
             wave: stop.wave(),
@@ -214,6 +156,96 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         };
         let location = self.bounded(*location, bit_size, Some(lane))?;
         read_within(&location, bit_size, &access, stop.meter())
+    }
+}
+
+impl<'p> FrameContext<'_, 'p, '_> {
+    /// Returns the type that an object of type `ty` has at a location in a lane: the type itself, or one with the bounds of arrays and the
+    /// places of members that expressions and variables say, also in its members.
+    ///
+    /// # Errors
+    /// If what a type says cannot be evaluated.
+    pub(crate) fn laid_out(
+        &self,
+        ty: TypeId,
+        location: &Location<'p>,
+        lane: Lane,
+        types: &mut TypeTable,
+    ) -> Result<TypeId> {
+        self.laid_out_within(ty, location, lane, types, DEPTH)
+    }
+
+    fn laid_out_within(
+        &self,
+        ty: TypeId,
+        location: &Location<'p>,
+        lane: Lane,
+        types: &mut TypeTable,
+        depth: u32,
+    ) -> Result<TypeId> {
+        let meter = self.stop().meter();
+        meter.work(1)?;
+        let (Some(_), Some(depth)) = (types.unit_of_computed(ty), depth.checked_sub(1)) else {
+            return Ok(ty);
+        };
+        let mut found = types.get(ty).clone();
+        if let TypeKind::Typedef(target) | TypeKind::Qualified(_, target) = &mut found.kind {
+            *target = self.laid_out_within(*target, location, lane, types, depth)?;
+            found.byte_size = types.get(*target).byte_size;
+            return Ok(types.add_derived(ty, found));
+        }
+        let id = match types.computed_entry(ty) {
+            Some(entry) => self.laid_out_by(entry, location, lane, types)?,
+            None => ty,
+        };
+        let mut found = types.get(id).clone();
+        let TypeKind::Record { members, .. } = &mut found.kind else {
+            return Ok(id);
+        };
+        let mut has_other = false;
+        for member in members {
+            let start = member
+                .bit_offset
+                .filter(|_| types.unit_of_computed(member.ty).is_some());
+            let Some(start) = start else { continue };
+            let Ok(place) = location.offset_by_bits(start.into(), self.stop().arena()) else {
+                continue;
+            };
+            // A member that cannot be laid out costs the others nothing.
+            match self.laid_out_within(member.ty, &place, lane, types, depth) {
+                Ok(laid_out) => {
+                    has_other |= laid_out != member.ty;
+                    member.ty = laid_out;
+                }
+                Err(error) if error.is_limit() => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(match has_other {
+            true => types.add_derived(id, found),
+            false => id,
+        })
+    }
+
+    /// Returns the type of an entry whose own layout is found out at a location in a lane.
+    fn laid_out_by(
+        &self,
+        entry: DieId,
+        location: &Location<'p>,
+        lane: Lane,
+        types: &mut TypeTable,
+    ) -> Result<TypeId> {
+        let within = self.of_variables();
+        let context = Context {
+            lane: LaneFocus::One(lane),
+            object: Some(*location),
+            ..within.context
+        };
+        let within = VariableContext { context, ..within };
+        let (info, meter) = (self.stop().program().info(), self.stop().meter());
+        let layout = info.layout(entry, meter, &mut |question| self.answer(question, &within))?;
+        let layout = layout.ok_or_else(|| Error::malformed("type", "it has no size"))?;
+        info.type_with(types, &layout, meter)
     }
 
     fn answer(&self, question: Question<'p>, within: &VariableContext<'_, 'p, '_>) -> Result<i128> {
@@ -242,7 +274,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
 
     /// The number that a variable holds in the lane in focus.
     fn number_in(&self, entry: DieId, within: &VariableContext<'_, 'p, '_>) -> Result<i128> {
-        let stop = self.frame.stop;
+        let stop = self.stop();
         let variable = stop.program().info().number_variable(entry)?;
         let Some(attribute) = variable.location else {
             let optimized_out = || Error::from(ErrorKind::UndefinedRead);
@@ -275,7 +307,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         byte_size: u64,
         within: &VariableContext<'_, 'p, '_>,
     ) -> Result<i128> {
-        let stop = self.frame.stop;
+        let stop = self.stop();
         let location = locate(&within.rewrite_legacy(*attribute)?, &within.context)?;
         if is_undefined(&location) {
             return Err(ErrorKind::UndefinedRead.into());

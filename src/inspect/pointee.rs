@@ -3,7 +3,7 @@
 //! Such a pointer has no bits. Its text is that of its target, which is evaluated in the lane: `(int *) → 42`.
 //! Sources: DWARF 5 §2.6.1.1.4; HET A.2.5.4.4.5.
 
-use super::context::VariableContext;
+use super::context::{FrameContext, VariableContext};
 use super::layout::LaneTypes;
 use super::stop::is_active;
 use super::value::Contents;
@@ -17,6 +17,7 @@ use crate::eval::{
     Context, DieReference, LaneFocus, LocationAttribute, Procedure, Resolver, locate,
 };
 use crate::location::{Access, ImplicitPointer, Location, Place, Storage, read_within};
+use crate::meter::Meter;
 
 /// How many pointers are followed one after the other; they may go in a circle.
 const DEPTH: u32 = 8;
@@ -27,25 +28,22 @@ const PARTS: usize = 1024;
 /// How many types may lie between a structure and a pointer in it.
 const NESTING: usize = 64;
 
-impl<'p> Reader<'_, '_, 'p, '_> {
+impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
     /// Adds what pointers without bits stand for, in each lane that executes.
     pub(super) fn follow_pointers(
         &self,
         contents: &Contents<'p>,
         ty: TypeId,
-        within: &VariableContext<'_, 'p, '_>,
+        frame_context: &FrameContext<'_, 'p, 'a>,
         types: &TypeTable,
         lane_types: &mut LaneTypes,
     ) {
-        let mut lanes = self.frame.stop.wave().wave_size().all_lanes();
-        let is_pointer = |lane| {
-            contents
-                .location(lane)
-                .is_some_and(|at| may_have_pointer(&at))
-        };
         let has_pointer = match contents {
-            Contents::Lanes { location, .. } => may_have_pointer(location),
-            Contents::Each(_) => lanes.any(is_pointer),
+            Contents::Lanes { location, .. } => has_pointer(location),
+            Contents::Each(lanes) => {
+                let mut lanes = lanes.iter().flatten();
+                lanes.any(|(_, location)| has_pointer(location))
+            }
             Contents::None | Contents::Constant(_) | Contents::Failed(_) => false,
         };
         // Nearly no variable has any.
@@ -57,7 +55,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             .map(|lane| {
                 let location = contents.location(lane);
                 match location.filter(|_| is_active(self.exec, lane)) {
-                    Some(location) => self.pointees((&location, ty), lane, within, types, DEPTH),
+                    Some(location) => frame_context.pointees((&location, ty), lane, types),
                     None => Vec::new(),
                 }
             })
@@ -66,20 +64,30 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             lane_types.pointees = pointees;
         }
     }
+}
 
-    /// What the pointers of an object of type `ty` stand for that is at `location`.
-    fn pointees(
+impl<'p> FrameContext<'_, 'p, '_> {
+    /// Returns what the pointers stand for that have no bits, of an object of type `ty` at a location.
+    pub(crate) fn pointees(
+        &self,
+        object: (&Location<'p>, TypeId),
+        lane: Lane,
+        types: &TypeTable,
+    ) -> Vec<Pointee> {
+        self.pointees_within(object, lane, types, DEPTH)
+    }
+
+    fn pointees_within(
         &self,
         (location, ty): (&Location<'p>, TypeId),
         lane: Lane,
-        within: &VariableContext<'_, 'p, '_>,
         types: &TypeTable,
         depth: u32,
     ) -> Vec<Pointee> {
         let found = implicit_pointers(location);
         let text = |(bit_offset, pointer)| {
             let target = pointer_target(types, ty, bit_offset)?;
-            let text = self.pointee((pointer, target), lane, within, types, depth);
+            let text = self.pointee((pointer, target), lane, types, depth);
             Some(Pointee {
                 bit_offset,
                 text: text.unwrap_or_else(|error| format!("<{error}>")),
@@ -93,37 +101,25 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         (pointer, target): (&ImplicitPointer, TypeId),
         lane: Lane,
-        within: &VariableContext<'_, 'p, '_>,
         types: &TypeTable,
         depth: u32,
     ) -> Result<String> {
         let Some(depth) = depth.checked_sub(1) else {
             return Ok("...".to_owned());
         };
-        let context = Context {
-            lane: LaneFocus::One(lane),
-            object: None,
-            initial_stack: &[],
-            ..within.context
-        };
-        let within = &VariableContext { context, ..*within };
-        let location = self.follow(pointer, within)?;
+        let location = self.follow(pointer, lane)?;
         let size = types.get(target).byte_size.unwrap_or(0).min(MOST_BYTES);
         let bit_size = size.saturating_mul(8);
-        self.keep(bit_size, 1)?;
-        let stop = self.frame.stop;
+        let stop = self.stop();
+        keep(bit_size, stop.meter())?;
         let access = Access {
             wave: stop.wave(),
             lane: Some(lane),
             max_bits: stop.limits().bits,
         };
         let bits = read_within(&location, bit_size, &access, stop.meter())?;
-        let pointees = self.pointees((&location, target), lane, within, types, depth);
-        let value = TypedBytes {
-            bytes: &bits.bytes,
-            undefined: &bits.undefined,
-            unavailable: &bits.unavailable,
-        };
+        let pointees = self.pointees_within((&location, target), lane, types, depth);
+        let value = TypedBytes::of(&bits);
         let options = Options {
             max_chars: 4096,
             ..Options::default()
@@ -136,17 +132,24 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             options: &options,
         };
         let text = value.text(stop.meter());
-        self.keep((text.len() as u64).saturating_mul(8), 1)?;
+        keep((text.len() as u64).saturating_mul(8), stop.meter())?;
         Ok(text)
     }
 
-    /// Where a pointer's target is in the lane in focus.
-    fn follow(
-        &self,
-        pointer: &ImplicitPointer,
-        within: &VariableContext<'_, 'p, '_>,
-    ) -> Result<Location<'p>> {
-        let stop = self.frame.stop;
+    /// Returns where the target of a pointer is in a lane.
+    ///
+    /// # Errors
+    /// If it has no location.
+    pub(crate) fn follow(&self, pointer: &ImplicitPointer, lane: Lane) -> Result<Location<'p>> {
+        let within = self.of_variables();
+        let context = Context {
+            lane: LaneFocus::One(lane),
+            object: None,
+            initial_stack: &[],
+            ..within.context
+        };
+        let within = VariableContext { context, ..within };
+        let stop = self.stop();
         let unit = stop.program().info().eval_unit(UnitId(pointer.unit))?;
         let resolver: Option<&dyn Resolver<'p>> = within.context.resolver;
         let entry = DieReference::InSection(pointer.entry);
@@ -168,6 +171,36 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             .ok_or(ErrorKind::UndefinedRead)?;
         location.offset_by_bits(bits, stop.arena())
     }
+}
+
+/// Pays for bits, which whoever asked for them prints.
+fn keep(bit_size: u64, meter: &Meter) -> Result<()> {
+    meter.work(bit_size.div_ceil(16))?;
+    meter.hold(bit_size.div_ceil(8))
+}
+
+fn has_pointer(location: &Location<'_>) -> bool {
+    may_have_pointer(location) && !implicit_pointers(location).is_empty()
+}
+
+/// Returns the unit of the first pointer without bits at a location.
+pub(crate) fn implicit_unit(location: &Location<'_>) -> Option<UnitId> {
+    if !may_have_pointer(location) {
+        return None;
+    }
+    let pointers = implicit_pointers(location);
+    let (_, pointer) = pointers.first()?;
+    Some(UnitId(pointer.unit))
+}
+
+/// Returns the pointer without bits that a location is.
+pub(crate) fn implicit_pointer<'p>(location: &Location<'p>) -> Option<&'p ImplicitPointer> {
+    if !may_have_pointer(location) {
+        return None;
+    }
+    let pointers = implicit_pointers(location).into_iter();
+    let mut first = pointers.filter(|(start, _)| *start == 0);
+    first.next().map(|(_, pointer)| pointer)
 }
 
 /// Whether a location is an implicit pointer, or may have one among its parts.

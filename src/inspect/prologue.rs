@@ -60,6 +60,19 @@ impl StopFrame<'_, '_, '_> {
     }
 }
 
+impl StopFrame<'_, '_, '_> {
+    /// Whether a variable that has a value in one of these lanes is in memory that the function's prologue writes.
+    pub(crate) fn is_any_written_by_prologue(
+        &self,
+        value: &VariableValue<'_>,
+        lanes: &[Lane],
+    ) -> bool {
+        lanes.iter().any(|lane| {
+            value.state(*lane).kind().is_readable() && self.is_written_by_prologue(value, *lane)
+        })
+    }
+}
+
 /// How many places are looked at: composites may be made of each other.
 const MOST_PLACES: usize = 64;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::frame_lanes::{LaneGate, LaneInFrame};
 use super::lane_texts::LaneTexts;
-use super::layout::LaneTypes;
+use super::layout::{LaneTypes, is_open_array};
 use crate::arch::Lane;
 use crate::debug_info::Variable;
 use crate::debug_info::types::{TypeId, TypeTable};
@@ -12,8 +12,6 @@ use crate::display::{Options, Pointee, TypedBytes};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::Doubt;
 use crate::location::{Bits, LaneBits, Location};
-#[cfg(feature = "serde")]
-use crate::meter::Meter;
 
 /// How a variable's location was read.
 #[non_exhaustive]
@@ -210,29 +208,46 @@ impl Rare {
     }
 }
 
+/// What is said of an array without bounds.
+const OPEN: &str = "its type does not say how many elements there are";
+
 /// What of a type is not understood, in words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NotUnderstood {
+pub(crate) struct NotUnderstood {
     /// It concerns the whole value.
-    whole: Option<String>,
+    pub(crate) whole: Option<String>,
     /// It concerns a part.
-    part: Option<String>,
+    pub(crate) part: Option<String>,
 }
 
 impl NotUnderstood {
-    pub(super) fn new(variable: &Variable<'_>, ty: TypeId, types: &TypeTable) -> NotUnderstood {
-        let words = |of: &str, name: &str| format!("{of} has {name}, which is not understood");
-        let of_type = || types.unsupported(ty).map(|name| words("its type", name));
+    /// Of a type.
+    pub(crate) fn of(types: &mut TypeTable, ty: TypeId) -> NotUnderstood {
+        let part = types.unsupported_part(ty);
+        let part = part.map(|name| not_understood("a part of its type", name));
         NotUnderstood {
-            whole: variable
-                .unsupported
-                .map(|name| words("it", name))
-                .or_else(of_type),
-            part: types
-                .unsupported_part(ty)
-                .map(|name| words("a part of its type", name)),
+            whole: (types.unsupported(ty)).map(|name| not_understood("its type", name)),
+            part: part.or_else(|| is_open_array(types, ty).then(|| OPEN.to_owned())),
         }
     }
+
+    /// Of a variable and its type.
+    pub(super) fn of_variable(
+        variable: &Variable<'_>,
+        ty: TypeId,
+        types: &mut TypeTable,
+    ) -> NotUnderstood {
+        let own = variable.unsupported.map(|name| not_understood("it", name));
+        let NotUnderstood { whole, part } = NotUnderstood::of(types, ty);
+        NotUnderstood {
+            whole: own.or(whole),
+            part,
+        }
+    }
+}
+
+fn not_understood(what: &str, name: &str) -> String {
+    format!("{what} has {name}, which is not understood")
 }
 
 /// Where the bits are.
@@ -270,16 +285,9 @@ impl<'a> Contents<'a> {
 
     /// The same, lent; nothing if there are none, whatever the reason.
     pub(super) fn lent(&self, lane: Lane) -> Option<TypedBytes<'_>> {
-        fn of_bits(bits: &Bits) -> TypedBytes<'_> {
-            TypedBytes {
-                bytes: &bits.bytes,
-                undefined: &bits.undefined,
-                unavailable: &bits.unavailable,
-            }
-        }
         match self {
             Contents::None | Contents::Failed(_) => None,
-            Contents::Constant(bits) => Some(of_bits(bits)),
+            Contents::Constant(bits) => Some(TypedBytes::of(bits)),
             Contents::Lanes { bits, .. } => Some(TypedBytes {
                 bytes: bits.bytes(lane),
                 undefined: bits.undefined(lane),
@@ -287,7 +295,7 @@ impl<'a> Contents<'a> {
             }),
             Contents::Each(lanes) => {
                 let (bits, _) = lanes.get(usize::from(lane.0))?.as_ref().ok()?;
-                Some(of_bits(bits))
+                Some(TypedBytes::of(bits))
             }
         }
     }
@@ -408,20 +416,6 @@ impl<'a> VariableValue<'a> {
         let mut text = String::new();
         let mut texts = LaneTexts::new(self, types, options, &mut text);
         texts.print(lane, None).then_some(text)
-    }
-
-    /// The same as a part of a question.
-    #[cfg(feature = "serde")]
-    pub(crate) fn text_within(
-        &self,
-        lane: Lane,
-        types: &TypeTable,
-        options: &Options,
-        meter: &Meter,
-    ) -> Option<String> {
-        let mut text = String::new();
-        let mut texts = LaneTexts::new(self, types, options, &mut text);
-        texts.print(lane, Some(meter)).then_some(text)
     }
 
     /// The same of many lanes, each written over the one before: `text` is used for all, and may have been for other variables.

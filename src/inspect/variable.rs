@@ -4,7 +4,7 @@ use core::cell::OnceCell;
 use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
-use super::layout::{LaneTypes, has_moving_members, is_class, is_truth_value, is_vector_of_bytes};
+use super::layout::{LaneTypes, is_class, is_open_array, is_truth_value, is_vector_of_bytes};
 use super::legacy::{LegacyReader, Meanings};
 use super::plan::{FramePlan, Listed, PlannedVariable};
 use super::stop::StopFrame;
@@ -199,7 +199,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let rare = Rare {
             doubts: found.doubts,
             lane_types: found.lane_types,
-            not_understood: NotUnderstood::new(variable, ty, types),
+            not_understood: NotUnderstood::of_variable(variable, ty, types),
         };
         VariableValue {
             variable: Arc::clone(variable),
@@ -240,12 +240,10 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let Some(attribute) = variable.location else {
             return constant(variable, ty, types);
         };
-        let Some(entry) = variable.ty else {
+        if variable.ty.is_none() {
             return Err(Error::malformed("variable", "it has no type"));
-        };
-        let size = types.get(ty).byte_size;
-        let size = size.filter(|_| !has_moving_members(types, ty));
-        let bit_size = size.map(|size| size.min(MOST_BYTES).saturating_mul(8));
+        }
+        let bit_size = size_read(types, ty);
         let within = &frame_context.of_variables();
         let expression = match attribute {
             LocationAttribute::Expression(expression) => Some(expression),
@@ -288,15 +286,15 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 (Some(bit_size), _) => self.fetch(locations, bit_size)?,
                 (None, PerLane::All(location)) if is_undefined(location) => Contents::None,
                 (None, _) => self.fetch_laid_out(
-                    (entry, ty),
+                    ty,
                     &attribute,
-                    within,
+                    frame_context,
                     types,
                     &mut found.lane_types,
                 )?,
             }
         };
-        self.follow_pointers(&contents, ty, within, types, &mut found.lane_types);
+        self.follow_pointers(&contents, ty, frame_context, types, &mut found.lane_types);
         Ok(contents)
     }
 
@@ -495,6 +493,17 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         meter.work(bits.div_ceil(16))?;
         meter.hold(bits.div_ceil(8))
     }
+}
+
+/// How many bits are read of a value of a type; None if that is found out at run time.
+fn size_read(types: &mut TypeTable, ty: TypeId) -> Option<u64> {
+    // An array without bounds is somewhere, though nothing is known to be there.
+    if is_open_array(types, ty) {
+        return Some(0);
+    }
+    let is_fixed = types.unit_of_computed(ty).is_none();
+    let size = types.get(ty).byte_size.filter(|_| is_fixed)?;
+    Some(size.min(MOST_BYTES).saturating_mul(8))
 }
 
 /// How much of a vector register belongs to a lane, in bits.

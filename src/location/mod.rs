@@ -299,6 +299,17 @@ impl<'a> Place<'a> {
         self.bit_offset.checked_add_signed(step)
     }
 
+    /// Returns the place of one lane; None if it starts before the start of the storage.
+    pub(crate) fn in_lane(&self, lane: Lane) -> Option<Place<'a>> {
+        let mut storage = self.storage;
+        if let Storage::Memory { lane: owner, .. } = &mut storage
+            && *owner == LaneSelect::Each
+        {
+            *owner = LaneSelect::One(lane);
+        }
+        Some(Place::new(storage, self.bit_offset_in(lane)?))
+    }
+
     /// Whether the place differs from lane to lane.
     #[must_use]
     pub fn stands_for_all_lanes(&self) -> bool {

@@ -3,15 +3,14 @@
 use std::rc::Rc;
 
 use super::class::{Arithmetic, Class, IntegerType, Rank};
-use super::error::NoValue;
 use super::lane::{Given, Held, Walk, cut_pointer, is_unsigned_128, representation};
 use super::number::{Number, arithmetic, compare};
-use super::object::{Object, Root};
 use super::step::{AnyRegister, Calculation, Step, StepId};
 use crate::arch::{Register, UnnumberedRegister};
 use crate::debug_info::types::TypeId;
 use crate::eval::{Frame, Reading};
 use crate::location::{Bits, access_error};
+use crate::tree::{NoValue, Node};
 use crate::wave::AccessError;
 
 impl<'p> Walk<'_, '_, 'p, '_> {
@@ -22,7 +21,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             Calculation::Register { register, shift } => self.register(register, shift),
             Calculation::Unnumbered(register) => self.unnumbered(register),
             Calculation::Exec => self.exec(),
-            Calculation::Lane => Ok(Number::Integer(self.reader.lane.0.into())),
+            Calculation::Lane => Ok(Number::Integer(self.lane.0.into())),
             Calculation::AddressOf(object) => self.address_of(object, step.class),
             Calculation::SizeOf(operand) => self.size_of(operand),
             Calculation::Cast(operand) => self.cast(operand, step.class),
@@ -147,15 +146,15 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     }
 
     fn register(&self, register: Register, shift: u32) -> Given<Number> {
-        let frame = self.reader.frame;
+        let frame = self.tree.frame;
         let location = frame.call_frame().register(register)?;
         let (location, size) = if register.is_vector() {
-            let own = i128::from(self.reader.lane.0).wrapping_mul(32);
+            let own = i128::from(self.lane.0).wrapping_mul(32);
             (location.offset_by_bits(own, frame.stop().arena())?, 32)
         } else {
             (location, register.size_in_bits().unwrap_or(32))
         };
-        let bits = self.reader.location(&location, size.into())?;
+        let bits = self.tree.read_location(&location, self.lane, size.into())?;
         if !bits.undefined.is_empty() {
             return Err(NoValue::OptimizedOut);
         }
@@ -171,7 +170,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     }
 
     fn unnumbered(&self, register: UnnumberedRegister) -> Given<Number> {
-        let frame = self.reader.frame;
+        let frame = self.tree.frame;
         if frame.call_frame().level() != 0 && register.is_lost_by_calls() {
             return Err(NoValue::Unavailable);
         }
@@ -212,19 +211,13 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             found.bytes.extend_from_slice(&value.to_le_bytes());
             start = end;
         }
-        Ok(Held::Object(Object {
-            ty,
-            root: Root::Bits {
-                bits: Rc::new(found),
-                location: None,
-            },
-            bit_offset: 0,
-        }))
+        let object = Node::of_bits(self.lane, ty, Rc::new(found), None);
+        Ok(Held::Object(object))
     }
 
     /// EXEC of the frame; by the letter of call frame information only where it is read by the letter.
     fn exec(&self) -> Given<Number> {
-        let frame = self.reader.frame;
+        let frame = self.tree.frame;
         match frame.exec() {
             Some(mask) => Ok(Number::Integer(mask.into())),
             None if frame.stop().options().reading == Reading::Tolerant => {
@@ -236,7 +229,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
 
     fn address_of(&self, object: StepId, class: Class) -> Given<Number> {
         let object = self.given_object(object)?;
-        let (space, address) = object.address(self.reader.lane)?;
+        let (space, address) = object.address()?;
         let pointer = class.pointer().ok_or(NoValue::UnknownLayout)?;
         // The type is that of all lanes; a lane may have the object elsewhere.
         if space != pointer.space {

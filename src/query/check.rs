@@ -74,7 +74,9 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
     fn finish(mut self) -> Checked<Steps<'p>> {
         let last = self.values.last().copied().unwrap_or(0);
         let shown = self.decay_function(last);
-        if self.class(shown) == Class::Void && !self.is_variable(shown) {
+        let is_variable = |step: &Step<'_>| matches!(step.action, Action::Variable(_));
+        let is_variable = self.steps.get(shown).is_some_and(is_variable);
+        if self.class(shown) == Class::Void && !is_variable {
             return Err(self.type_error("the expression has the type `void`, and no value"));
         }
         if shown + 1 != self.steps.len() {
@@ -90,16 +92,6 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
             offset: last.offset,
             all: self.steps,
         })
-    }
-
-    fn is_variable(&self, step: StepId) -> bool {
-        matches!(
-            self.steps.get(step),
-            Some(Step {
-                action: Action::Variable(_),
-                ..
-            })
-        )
     }
 
     pub(super) fn error(&self, kind: QueryErrorKind) -> QueryError {
@@ -339,7 +331,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         let ty = self.ty(operand);
         let is_laid_out = self.class(operand) != Class::Void
             && self.types.bits(ty).is_none()
-            && self.is_variable(operand);
+            && self.types.table.unit_of_computed(ty).is_some();
         if !is_laid_out {
             return self.size_of_type(ty);
         }

@@ -67,7 +67,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     }
 
     pub(super) fn constant_member(&mut self, entry: DieId) -> Checked<StepId> {
-        let stop = self.scope.frame.stop();
+        let stop = self.scope.tree.frame.stop();
         let constant = stop.program().info().constant_member(entry, stop.meter());
         let constant = constant.map_err(self.fault())?;
         self.variable(&Arc::new(constant))
@@ -93,7 +93,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let Some(found) = found.map_err(self.fault())? else {
             return Ok(None);
         };
-        let stop = self.scope.frame.stop();
+        let stop = self.scope.tree.frame.stop();
         let (info, table) = (stop.program().info(), &mut self.types.table);
         let ty = info.read_type_within(table, Some(found.die), stop.meter());
         let ty = ty.map_err(self.fault())?;
@@ -139,11 +139,11 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     }
 
     fn enumerator(&mut self, enumeration: DieId, name: &str) -> Checked<Option<StepId>> {
-        let info = self.scope.frame.stop().program().info();
+        let info = self.scope.tree.frame.stop().program().info();
         let ty = info.read_type_within(
             &mut self.types.table,
             Some(enumeration),
-            self.scope.frame.stop().meter(),
+            self.scope.tree.frame.stop().meter(),
         );
         let ty = ty.map_err(self.fault())?;
         let TypeKind::Enumeration { enumerators, .. } = &self.types.table.get(ty).kind else {
@@ -158,7 +158,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
 
     /// The function that a path names, where it has code.
     fn function(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
-        let stop = self.scope.frame.stop();
+        let stop = self.scope.tree.frame.stop();
         let info = stop.program().info();
         for unit in self.names.order() {
             let is_there = self.names.has(unit, path).map_err(self.fault())?;
@@ -175,11 +175,15 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                 let fault = self.fault();
                 let table = &mut self.types.table;
                 let ty = info
-                    .read_type_within(table, Some(function.die), self.scope.frame.stop().meter())
+                    .read_type_within(
+                        table,
+                        Some(function.die),
+                        self.scope.tree.frame.stop().meter(),
+                    )
                     .map_err(&fault)?;
                 // What it returns may stand in the declaration that the entry completes.
                 let result = info
-                    .read_type_within(table, function.result, self.scope.frame.stop().meter())
+                    .read_type_within(table, function.result, self.scope.tree.frame.stop().meter())
                     .map_err(&fault)?;
                 self.types.returning(ty, result);
                 let load_address = stop.options().load_address;
@@ -226,7 +230,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     ///
     /// * `range`: what stands after the bracket.
     fn registers(&mut self, name: &str, prefix: &str, range: &str) -> Checked<StepId> {
-        let frame = self.scope.frame;
+        let frame = self.scope.tree.frame;
         let processor = frame.stop().program().processor();
         let parse = |text: &str| text.parse::<u16>().ok();
         let numbers = range
@@ -263,7 +267,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
 
     /// Half of a mask in a wave of 64 lanes, by the name that instructions give it.
     fn half_of_mask(&mut self, name: &str) -> Option<StepId> {
-        if self.scope.frame.wave_size() == WaveSize::Wave32 {
+        if self.scope.tree.frame.wave_size() == WaveSize::Wave32 {
             return None;
         }
         let (whole, half) = name.rsplit_once('_')?;
@@ -291,7 +295,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     }
 
     pub(super) fn register(&mut self, name: &str) -> Checked<StepId> {
-        let frame = self.scope.frame;
+        let frame = self.scope.tree.frame;
         let processor = frame.stop().program().processor();
         let unknown = || QueryErrorKind::UnknownRegister {
             name: name.to_owned(),

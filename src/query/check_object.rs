@@ -85,7 +85,12 @@ impl Checker<'_, '_, '_, '_> {
             let message = format!("`{}` has no elements", self.type_text(base));
             return Err(self.type_error(message));
         };
-        Ok(self.object(Action::Element { base, index }, elements.ty, None))
+        let action = Action::Element {
+            base,
+            index,
+            is_read: true,
+        };
+        Ok(self.object(action, elements.ty, None))
     }
 
     pub(super) fn dereference(&mut self, pointer: StepId, ty: PointerType) -> Checked<StepId> {
@@ -125,7 +130,7 @@ impl Checker<'_, '_, '_, '_> {
                     return target.map_or(AddressSpace::None, |target| target.space);
                 }
                 Action::Variable(value) => {
-                    let mut lanes = self.scope.frame.wave_size().all_lanes();
+                    let mut lanes = self.scope.tree.frame.wave_size().all_lanes();
                     let space = lanes.find_map(|lane| memory_of(&value.location(lane)?));
                     return space.unwrap_or(AddressSpace::None);
                 }

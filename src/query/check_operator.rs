@@ -107,6 +107,11 @@ impl Checker<'_, '_, '_, '_> {
         if !self.is_object(operand) {
             return Err(self.type_error("a value that is not in the program has no address"));
         }
+        if let Some(step) = self.steps.get_mut(operand)
+            && let Action::Element { is_read, .. } = &mut step.action
+        {
+            *is_read = false;
+        }
         let space = self.space_of(operand);
         let ty = self.types.pointer(self.ty(operand), space);
         Ok(self.value(Calculation::AddressOf(operand), ty))

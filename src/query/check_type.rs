@@ -170,7 +170,7 @@ impl Checker<'_, '_, '_, '_> {
     }
 
     fn read_type(&mut self, die: DieId) -> Checked<TypeId> {
-        let stop = self.scope.frame.stop();
+        let stop = self.scope.tree.frame.stop();
         let id = (stop.program().info()).read_type_within(
             &mut self.types.table,
             Some(die),

@@ -8,6 +8,7 @@ use crate::debug_info::type_name;
 use crate::debug_info::types::{Dimension, PointerKind, Type, TypeId, TypeKind, TypeTable};
 use crate::display::shape;
 use crate::eval::{BaseType, BaseTypeEncoding};
+use crate::tree::Elements;
 
 /// A table of types, to which each type that is made is added once.
 #[derive(Debug, Default)]
@@ -20,16 +21,6 @@ pub(super) struct Types {
     /// The elements of vectors, and the rows of arrays of several dimensions.
     inner: BTreeMap<TypeId, TypeId>,
     void: Option<TypeId>,
-}
-
-/// How the elements of an array lie.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Elements {
-    pub(super) ty: TypeId,
-    /// The distance of one from the next, in bits; nothing where it is not known.
-    pub(super) stride: Option<u64>,
-    /// The index of the first.
-    pub(super) lower_bound: i64,
 }
 
 impl Types {
@@ -178,6 +169,7 @@ impl Types {
                 ty,
                 stride,
                 lower_bound: 0,
+                count: self.count(id),
             });
         }
         let TypeKind::Array {
@@ -196,6 +188,7 @@ impl Types {
                 ty: element,
                 stride: own,
                 lower_bound: first.lower_bound,
+                count: first.count,
             });
         }
         let count = rest
@@ -220,6 +213,7 @@ impl Types {
             ty,
             stride,
             lower_bound: first.lower_bound,
+            count: first.count,
         })
     }
 

@@ -3,24 +3,30 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::LaneAnswer;
 use super::class::{Arithmetic, Class, IntegerType, PointerType, Rank};
 use super::derived::Types;
-use super::error::NoValue;
-use super::member::members_of;
+use super::member::member_at;
 use super::number::Number;
-use super::object::{Object, Reader, Root, cut};
-use super::step::{Action, Step, StepId};
-use crate::arch::AddressSpace;
+use super::step::{Action, Calculation, Step, StepId};
+use crate::arch::{AddressSpace, Lane};
 use crate::debug_info::DieId;
-use crate::debug_info::types::TypeId;
-use crate::inspect::{MOST_BYTES, ValueState, VariableValue};
+use crate::debug_info::types::{TypeId, TypeKind};
+use crate::display::{Pointee, TypedBytes, payload_of, present_variant};
+use crate::inspect::{MOST_BYTES, ValueState, VariableValue, is_open_array};
 use crate::location::Bits;
+use crate::tree::{Known, NoValue, Node, Tree, cut};
 
 /// What a step gave.
 #[derive(Clone, Debug)]
 pub(super) enum Held<'p> {
     Number(Number),
-    Object(Object<'p>),
+    Object(Node<'p>),
+    /// A pointer that was optimised away, so many bytes further on.
+    Moved {
+        pointer: Node<'p>,
+        bytes: i128,
+    },
 }
 
 /// What a step gives, if it does.
@@ -30,26 +36,29 @@ pub(super) type Given<T> = Result<T, NoValue>;
 pub(super) struct Walk<'w, 's, 'p, 'a> {
     pub(super) steps: &'w [Step<'p>],
     pub(super) types: &'w mut Types,
-    pub(super) reader: Reader<'s, 'p, 'a>,
+    pub(super) tree: &'w Tree<'s, 'p, 'a>,
+    pub(super) lane: Lane,
     /// What each step gave; nothing of one that was passed over.
     slots: Vec<Option<Given<Held<'p>>>>,
     /// The bits of variables, each once however often it is named.
     variables: BTreeMap<DieId, Rc<Bits>>,
 }
 
-/// Takes all steps in a lane, and gives what the last one gave: its type and its bits.
+/// Takes all steps in a lane, and returns what the last one gave.
 ///
 /// # Errors
 /// The reason why there is no value. [`NoValue::Error`] of a limit is one for all lanes.
 pub(super) fn walk<'p>(
     steps: &[Step<'p>],
     types: &mut Types,
-    reader: Reader<'_, 'p, '_>,
-) -> Given<(TypeId, Bits)> {
+    tree: &Tree<'_, 'p, '_>,
+    lane: Lane,
+) -> Given<LaneAnswer> {
     let mut walk = Walk {
         steps,
         types,
-        reader,
+        tree,
+        lane,
         slots: vec![None; steps.len()],
         variables: BTreeMap::new(),
     };
@@ -82,20 +91,38 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     }
 
     /// What the last step gave.
-    fn answer(&mut self) -> Given<(TypeId, Bits)> {
+    fn answer(&mut self) -> Given<LaneAnswer> {
         let last = self.steps.len().saturating_sub(1);
-        let step = self.at(last)?;
-        let is_field = step.field.is_some();
-        if is_field {
-            let number = self.number(last)?;
-            return Ok((step.ty, encode(number, step.class)));
-        }
-        match self.held(last)? {
-            Held::Number(number) => Ok((step.ty, encode(number, step.class))),
-            Held::Object(object) => {
-                let bits = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;
-                Ok((object.ty, self.reader.read(&object, bits)?))
+        let object = match self.held(last)? {
+            Held::Object(object) => object,
+            Held::Number(_) | Held::Moved { .. } => {
+                let (step, number) = (self.at(last)?, self.number(last)?);
+                let (ty, bits) = (step.ty, encode(number, step.class));
+                return Ok(self.answer_of(ty, bits, Vec::new()));
             }
+        };
+        let size = match object.field.or_else(|| self.types.bits(object.ty)) {
+            Some(size) => size,
+            // Nothing is known of it but where it starts.
+            None if is_open_array(&mut self.types.table, object.ty) => 0,
+            None => return Err(NoValue::UnknownLayout),
+        };
+        let bits = self.tree.read(&object, size)?;
+        let pointees = self.tree.pointees(&object, &self.types.table);
+        Ok(LaneAnswer {
+            bit_field: object.field,
+            ..self.answer_of(object.ty, bits, pointees)
+        })
+    }
+
+    fn answer_of(&mut self, ty: TypeId, bits: Bits, pointees: Vec<Pointee>) -> LaneAnswer {
+        LaneAnswer {
+            lane: self.lane,
+            ty,
+            known: Known::of(&bits, &pointees, &mut self.types.table, ty),
+            value: Ok(bits),
+            bit_field: None,
+            pointees,
         }
     }
 
@@ -112,10 +139,10 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     }
 
     /// The object that a step gave.
-    pub(super) fn given_object(&self, step: StepId) -> Given<Object<'p>> {
+    pub(super) fn given_object(&self, step: StepId) -> Given<Node<'p>> {
         match self.held(step)? {
             Held::Object(object) => Ok(object),
-            Held::Number(_) => Err(NoValue::NoAddress(
+            Held::Number(_) | Held::Moved { .. } => Err(NoValue::NoAddress(
                 "it is a value, and in no place".to_owned(),
             )),
         }
@@ -126,11 +153,13 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         let step = self.at(id)?;
         let object = match self.held(id)? {
             Held::Number(number) => return Ok(number),
+            Held::Moved { .. } => return Err(NoValue::OptimizedOut),
             Held::Object(object) => object,
         };
         let ty = representation(step.class).ok_or(NoValue::UnknownLayout)?;
-        let size = step.field.unwrap_or_else(|| width(ty).into());
-        let bits = self.reader.read(&object, size)?;
+        let size = step.field.or(object.field);
+        let size = size.unwrap_or_else(|| width(ty).into());
+        let bits = self.tree.read(&object, size)?;
         if !bits.undefined.is_empty() {
             return Err(NoValue::OptimizedOut);
         }
@@ -190,22 +219,18 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             // A place to go on at.
             Action::Guard { .. } => Err(NoValue::UnknownLayout),
             Action::Bytes(ref bits) => {
-                let root = Root::Bits {
-                    bits: Rc::clone(bits),
-                    location: None,
-                };
-                let (ty, bit_offset) = (step.ty, 0);
-                Ok(Held::Object(Object {
-                    ty,
-                    root,
-                    bit_offset,
-                }))
+                let object = Node::of_bits(self.lane, step.ty, Rc::clone(bits), None);
+                Ok(Held::Object(object))
             }
             Action::Variable(ref value) => self.variable(value),
             Action::Registers(ref registers) => self.registers(registers, step.ty),
             Action::Dereference(pointer) => self.dereference(pointer),
             Action::Member { base, ref path } => self.member(base, path),
-            Action::Element { base, index } => self.element(base, index),
+            Action::Element {
+                base,
+                index,
+                is_read,
+            } => self.element(base, index, is_read),
             Action::Repeat { first, count } => self.repeat(first, count),
             Action::Conditional {
                 condition,
@@ -223,12 +248,15 @@ impl<'p> Walk<'_, '_, 'p, '_> {
                     None => self.held(chosen),
                 }
             }
-            Action::Calculate(calculation) => self.calculate(calculation, step).map(Held::Number),
+            Action::Calculate(calculation) => match self.move_implicit(calculation) {
+                Some(moved) => moved,
+                None => self.calculate(calculation, step).map(Held::Number),
+            },
         }
     }
 
     fn variable(&mut self, value: &Rc<VariableValue<'p>>) -> Given<Held<'p>> {
-        let lane = self.reader.lane;
+        let lane = self.lane;
         let name = || {
             value
                 .variable
@@ -262,62 +290,131 @@ impl<'p> Walk<'_, '_, 'p, '_> {
                 bits
             }
         };
-        let root = Root::Bits {
-            bits,
-            location: value.location(lane),
-        };
-        Ok(Held::Object(Object {
-            ty: value.type_in(lane),
-            root,
-            bit_offset: 0,
-        }))
+        let object = Node::of_bits(lane, value.type_in(lane), bits, value.location(lane));
+        Ok(Held::Object(object))
     }
 
-    fn dereference(&self, step: StepId) -> Given<Held<'p>> {
+    fn dereference(&mut self, step: StepId) -> Given<Held<'p>> {
+        if let Some(target) = self.implicit_target(step) {
+            return target.map(Held::Object);
+        }
         let (address, pointer) = self.address(step)?;
-        let root = Root::Memory {
-            space: pointer.space,
-            address,
-            is_null: address == null(pointer),
+        let place = (pointer.space, address);
+        let is_null = address == null(pointer);
+        let table = &mut self.types.table;
+        let object = self
+            .tree
+            .pointee(self.lane, pointer.target, place, is_null, table)?;
+        Ok(Held::Object(object))
+    }
+
+    /// What a pointer points to that has no bits; None if it has some.
+    fn implicit_target(&mut self, step: StepId) -> Option<Given<Node<'p>>> {
+        let target = self.at(step).ok()?.class.target()?.target;
+        let (pointer, bytes) = match self.held(step).ok()? {
+            Held::Object(pointer) => (pointer, 0),
+            Held::Moved { pointer, bytes } => (pointer, bytes),
+            Held::Number(_) => return None,
         };
-        Ok(Held::Object(Object {
-            ty: pointer.target,
-            root,
-            bit_offset: 0,
-        }))
+        let table = &mut self.types.table;
+        let found = self.tree.implicit_target(&pointer, target, table)?;
+        let moved = |found: Node<'p>| found.part(found.ty, bytes.saturating_mul(8));
+        Some(found.map(moved))
+    }
+
+    /// A pointer without bits that is moved; None if it has some, or something else is calculated.
+    fn move_implicit(&self, calculation: Calculation) -> Option<Given<Held<'p>>> {
+        let Calculation::MovePointer {
+            pointer,
+            index,
+            bytes,
+            backwards,
+        } = calculation
+        else {
+            return None;
+        };
+        let (pointer, before) = match self.held(pointer).ok()? {
+            Held::Object(pointer) if self.tree.is_implicit(&pointer) => (pointer, 0),
+            Held::Moved { pointer, bytes } => (pointer, bytes),
+            Held::Object(_) | Held::Number(_) => return None,
+        };
+        let moved = |index: i128| {
+            let distance = index.saturating_mul(bytes.into());
+            let bytes = match backwards {
+                true => before.saturating_sub(distance),
+                false => before.saturating_add(distance),
+            };
+            Held::Moved { pointer, bytes }
+        };
+        Some(self.integer(index).map(moved))
     }
 
     /// A member, where the lane has it.
-    fn member(&self, base: StepId, path: &[usize]) -> Given<Held<'p>> {
+    fn member(&mut self, base: StepId, path: &[usize]) -> Given<Held<'p>> {
         let mut object = self.given_object(base)?;
+        // The variant part of the object, and the variant of it, whose member is the next.
+        let mut variant = None;
         for index in path {
-            let members = members_of(&self.types.table, object.ty);
-            let member = members.get(*index).ok_or(NoValue::UnknownLayout)?;
-            let offset = member.bit_offset.ok_or(NoValue::UnknownLayout)?;
-            object = object.part(member.ty, offset.into());
+            if let Some((part, None)) = variant {
+                self.check_variant(&object, part, *index)?;
+                variant = Some((part, Some(*index)));
+                continue;
+            }
+            let within = variant.and_then(|(part, number)| Some((part, number?)));
+            let table = &mut self.types.table;
+            let member = member_at(table, object.ty, within, *index);
+            let member = member.ok_or(NoValue::UnknownLayout)?.clone();
+            if let TypeKind::Variants { .. } = table.get(member.ty).kind {
+                variant = Some((member.ty, None));
+                continue;
+            }
+            variant = None;
+            object = self.tree.member(&object, &member, table)?;
         }
         Ok(Held::Object(object))
     }
 
-    fn element(&mut self, base: StepId, index: Option<StepId>) -> Given<Held<'p>> {
+    /// Checks that a variant is the one that is present in an object.
+    fn check_variant(&self, object: &Node<'p>, part: TypeId, number: usize) -> Given<()> {
+        let table = &self.types.table;
+        let size = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;
+        let bits = self.tree.read(object, size)?;
+        let value = TypedBytes::of(&bits);
+        let meter = self.tree.frame.stop().meter();
+        let present = present_variant(table, part, &value, meter).map_err(NoValue::NoVariant)?;
+        if present == number {
+            return Ok(());
+        }
+        let mut name = None;
+        if let TypeKind::Variants { variants, .. } = &table.get(part).kind
+            && let Some((found, _)) = variants.get(present).and_then(|one| payload_of(table, one))
+        {
+            name = Some(found.to_owned());
+        }
+        Err(NoValue::OtherVariant { present: name })
+    }
+
+    fn element(&mut self, base: StepId, index: Option<StepId>, is_read: bool) -> Given<Held<'p>> {
         let object = self.given_object(base)?;
         let elements = self
             .types
             .elements(object.ty)
             .ok_or(NoValue::UnknownLayout)?;
         let stride = elements.stride.ok_or(NoValue::UnknownLayout)?;
-        let first = i128::from(elements.lower_bound);
-        let index = match index {
-            Some(index) => self.integer(index)?.saturating_sub(first),
+        let offset = match index {
+            Some(index) if is_read => elements.offset(self.integer(index)?)?,
+            Some(index) => elements.distance(self.integer(index)?, stride),
             None => 0,
         };
-        let distance = index.saturating_mul(stride.into());
-        Ok(Held::Object(object.part(elements.ty, distance)))
+        let table = &mut self.types.table;
+        let element = (elements.ty, stride);
+        let element = self.tree.element(&object, element, offset, table)?;
+        Ok(Held::Object(element))
     }
 
     /// gdb's `first@count`.
     fn repeat(&mut self, first: StepId, count: StepId) -> Given<Held<'p>> {
-        let object = self.given_object(first)?;
+        let mut object = self.given_object(first)?;
         let count = self.integer(count)?;
         let Some(elements) = u64::try_from(count).ok().filter(|count| *count > 0) else {
             return Err(NoValue::ElementCount(count));
@@ -331,15 +428,16 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             });
         }
         // Neighbours exist in memory only.
-        object.address(self.reader.lane)?;
+        object.address()?;
         let ty = self.types.array(object.ty, Some(elements));
-        Ok(Held::Object(Object { ty, ..object }))
+        object.ty = ty;
+        Ok(Held::Object(object))
     }
 
     /// The address that a step gave, as one of another space.
     pub(super) fn address_in(&self, step: StepId, space: AddressSpace) -> Given<u64> {
         let (address, pointer) = self.address(step)?;
-        self.reader.convert(address, pointer.space, space)
+        self.tree.convert(address, pointer.space, space)
     }
 }
 

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 
 use crate::debug_info::DieId;
 use crate::debug_info::types::{Member, TypeId, TypeKind, TypeTable};
-use crate::display::shape;
+use crate::display::{payload_of, shape};
 use crate::nearest::Nearest;
 
 /// How many records are searched for one name.
 const RECORDS: usize = 4096;
 
-/// Where a member is: its index in each record from the outermost to its own.
+/// Where a member is: its index in each record from the outermost to its own. After the index of a variant part stand the number of the
+/// variant and the index among its members.
 pub(super) type MemberPath = Vec<usize>;
 
 /// The members of a structure, class or union under any of its names; nothing of other types.
@@ -23,6 +24,22 @@ pub(super) fn members_of(table: &TypeTable, id: TypeId) -> &[Member] {
     } else {
         &[]
     }
+}
+
+/// Returns a member of a record, or of a variant of one of its variant parts.
+pub(super) fn member_at(
+    table: &TypeTable,
+    record: TypeId,
+    variant: Option<(TypeId, usize)>,
+    index: usize,
+) -> Option<&Member> {
+    let Some((part, number)) = variant else {
+        return members_of(table, record).get(index);
+    };
+    let TypeKind::Variants { variants, .. } = &table.get(part).kind else {
+        return None;
+    };
+    variants.get(number)?.members.get(index)
 }
 
 /// The entry of the static data member called `name` of a record that is a constant, or of the nearest of its base classes.
@@ -47,38 +64,57 @@ pub(super) fn find_constant(table: &TypeTable, record: TypeId, name: &str) -> Op
     None
 }
 
-/// The member called `name` of a record, with its path. `nearest` gets the names of all that were looked at.
+/// Returns the member called `name` of a record, with its path. `nearest` gets the names of all that were looked at.
 pub(super) fn find_member<'t>(
     table: &'t TypeTable,
     record: TypeId,
     name: &str,
     nearest: &mut Nearest,
 ) -> Option<(MemberPath, &'t Member)> {
-    let mut waiting = vec![(record, MemberPath::new())];
+    let mut waiting = vec![(members_of(table, record), MemberPath::new())];
     let mut seen = BTreeSet::from([record]);
     // Level by level; records of a damaged file may contain themselves.
     while !waiting.is_empty() {
         let mut inner = Vec::new();
-        for (record, path) in waiting {
-            for (index, member) in members_of(table, record).iter().enumerate() {
-                let mut path = path.clone();
-                path.push(index);
-                match &member.name {
-                    Some(own) if !member.is_base => {
-                        if own == name {
-                            return Some((path, member));
-                        }
-                        nearest.consider(own);
-                    }
-                    Some(_) | None => {
-                        if seen.len() < RECORDS && seen.insert(member.ty) {
-                            inner.push((member.ty, path));
-                        }
-                    }
+        for (members, path) in waiting {
+            for (index, member) in members.iter().enumerate() {
+                let own = member.name.as_deref().filter(|_| !member.is_base);
+                if own == Some(name) {
+                    return Some((longer(&path, &[index]), member));
+                }
+                if let Some(own) = own {
+                    nearest.consider(own);
+                } else if seen.len() < RECORDS && seen.insert(member.ty) {
+                    let path = longer(&path, &[index]);
+                    add_inner(table, member.ty, &path, &mut inner);
                 }
             }
         }
         waiting = inner;
     }
     None
+}
+
+/// Adds the members whose names count as those of what they are in: of an anonymous member, a base class or a variant, and of what a
+/// variant of Rust holds.
+fn add_inner<'t>(
+    table: &'t TypeTable,
+    ty: TypeId,
+    path: &[usize],
+    inner: &mut Vec<(&'t [Member], MemberPath)>,
+) {
+    let TypeKind::Variants { variants, .. } = &table.get(ty).kind else {
+        inner.push((members_of(table, ty), path.to_vec()));
+        return;
+    };
+    for (number, variant) in variants.iter().enumerate().take(RECORDS) {
+        inner.push((&variant.members, longer(path, &[number])));
+        if let Some((_, payload)) = payload_of(table, variant) {
+            inner.push((members_of(table, payload.ty), longer(path, &[number, 0])));
+        }
+    }
+}
+
+fn longer(path: &[usize], by: &[usize]) -> MemberPath {
+    [path, by].concat()
 }

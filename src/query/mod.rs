@@ -49,7 +49,6 @@ mod literal;
 mod member;
 mod names;
 mod number;
-mod object;
 mod parse;
 mod parse_type;
 mod scope;
@@ -57,22 +56,23 @@ mod step;
 mod syntax;
 mod token;
 
-pub use error::{NoValue, QueryError, QueryErrorKind};
+pub use error::{QueryError, QueryErrorKind};
 
 use crate::arch::Lane;
 use crate::debug_info::type_name;
 use crate::debug_info::types::{TypeId, TypeTable};
-use crate::display::{self, Options, TypedBytes};
+use crate::display::{self, Mark, Options, Pointee, TypedBytes};
 #[cfg(feature = "serde")]
 use crate::error::Error;
 use crate::error::Result;
-use crate::inspect::{MOST_BYTES, StopFrame, ValueState, ValueStateKind};
+use crate::inspect::{MOST_BYTES, StopFrame, ValueStateKind, VariableValue};
 use crate::limits::Limits;
 use crate::location::Bits;
 use crate::meter::Meter;
+use crate::tree::Known;
+pub use crate::tree::NoValue;
 use derived::Types;
 use names::Names;
-use object::Reader;
 use scope::Scope;
 
 /// Expressions about a frame of a stopped wave.
@@ -119,6 +119,9 @@ pub struct Answer {
     pub ty: TypeId,
     /// Its name, as C writes it.
     pub type_name: String,
+    /// Whether it is made of a variable in memory that the function's prologue writes, which is not over: what is there may be left over
+    /// from others.
+    pub is_in_prologue: bool,
     /// The lanes, in the order in which they were asked for.
     pub lanes: Vec<LaneAnswer>,
 }
@@ -133,17 +136,31 @@ pub struct LaneAnswer {
     pub ty: TypeId,
     /// The bits, or why there are none. Bits that are missing are in the masks.
     pub value: Result<Bits, NoValue>,
+    /// How many bits it has, in bits, if it is a bit-field: these are the bits from the lowest on.
+    pub bit_field: Option<u64>,
+    /// What pointers without bits stand for in it.
+    pointees: Vec<Pointee>,
+    known: Known,
 }
 
 impl LaneAnswer {
     /// What is known, as of a variable.
     #[must_use]
     pub fn state(&self) -> ValueStateKind {
-        let bits = match &self.value {
-            Ok(bits) => bits,
-            Err(reason) => return reason.state(),
-        };
-        ValueState::of_bits(bits).kind()
+        self.known.state
+    }
+
+    /// What the state does not say: why there is no value, or what of it is not understood. None of lanes that do not execute in the
+    /// frame.
+    #[must_use]
+    pub fn message(&self) -> Option<String> {
+        match (&self.value, self.known.state) {
+            (Err(NoValue::Inactive | NoValue::NotInFrame), _) => None,
+            (Err(reason), _) => Some(reason.to_string()),
+            (Ok(_), ValueStateKind::OptimizedOut) => Some(NoValue::OptimizedOut.to_string()),
+            (Ok(_), ValueStateKind::Unavailable) => Some(NoValue::Unavailable.to_string()),
+            (Ok(_), _) => self.known.message.clone(),
+        }
     }
 }
 
@@ -176,7 +193,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// The frame.
     #[must_use]
     pub fn frame(&self) -> StopFrame<'s, 'p, 'a> {
-        self.scope.frame
+        self.scope.tree.frame
     }
 
     /// The types of answers.
@@ -193,7 +210,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// If the text is no expression, names something that there is not, or an operator does not take its
     /// operands. What is wrong in one lane only is in its [`LaneAnswer`].
     pub fn evaluate(&mut self, text: &str, lanes: &[Lane]) -> Result<Answer, QueryError> {
-        self.scope.frame.stop().reset_meter();
+        self.scope.tree.frame.stop().reset_meter();
         self.evaluate_within(text, lanes)
     }
 
@@ -209,7 +226,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         text: &str,
         lanes: &[Lane],
     ) -> Result<Answer, QueryError> {
-        let frame = self.scope.frame;
+        let frame = self.scope.tree.frame;
         let (scope, names) = (&self.scope, &mut self.names);
         let nodes = parse::parse(text, &mut |path| check_type::is_type(path, scope, names))?;
         let steps = check::check(&nodes, &mut self.scope, &mut self.names, &mut self.types)?;
@@ -230,74 +247,84 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         }
         let ty = common(&answers).unwrap_or(steps.ty);
         let type_name = type_name(&self.types.table, ty);
+        let is_in_prologue = self.is_in_prologue(&steps, lanes).map_err(fault)?;
         Ok(Answer {
             ty,
             type_name,
+            is_in_prologue,
             lanes: answers,
         })
     }
 
+    /// Whether a variable that has a value in some lane may not have been written yet.
+    fn is_in_prologue(&self, steps: &step::Steps<'p>, lanes: &[Lane]) -> Result<bool> {
+        let frame = self.scope.tree.frame;
+        let is_written = |value: &VariableValue<'p>| frame.is_any_written_by_prologue(value, lanes);
+        Ok(steps.read_variables().any(is_written) && frame.is_in_prologue()?)
+    }
+
     fn lane(&mut self, steps: &step::Steps<'p>, lane: Lane) -> LaneAnswer {
-        let frame = self.scope.frame;
+        let frame = self.scope.tree.frame;
         let ty = steps.ty;
         let absent = match (frame.is_active(lane), frame.has_entered(lane)) {
             (true, _) => None,
             (false, true) => Some(NoValue::Inactive),
             (false, false) => Some(NoValue::NotInFrame),
         };
+        let without = |reason: NoValue| LaneAnswer {
+            lane,
+            ty,
+            known: Known {
+                state: reason.state(),
+                message: None,
+            },
+            value: Err(reason),
+            bit_field: None,
+            pointees: Vec::new(),
+        };
         if let Some(reason) = absent {
-            return LaneAnswer {
-                lane,
-                ty,
-                value: Err(reason),
-            };
+            return without(reason);
         }
-        match lane::walk(&steps.all, &mut self.types, Reader { frame, lane }) {
-            Ok((ty, bits)) => LaneAnswer {
-                lane,
-                ty,
-                value: Ok(bits),
-            },
-            Err(reason) => LaneAnswer {
-                lane,
-                ty,
-                value: Err(reason),
-            },
-        }
+        lane::walk(&steps.all, &mut self.types, &self.scope.tree, lane).unwrap_or_else(without)
     }
 
     /// Pays for bits of answers, which count as those of variables do.
     fn keep(&self, bits: u64) -> Result<()> {
-        self.scope.frame.stop().meter().hold(bits.div_ceil(8))
+        self.scope.tree.frame.stop().meter().hold(bits.div_ceil(8))
     }
 
     /// The value of a lane as a debugger of C prints it; nothing if there is none.
     #[must_use]
     pub fn text(&self, answer: &LaneAnswer, options: &Options) -> Option<String> {
-        self.text_within(answer, options, &Meter::new(&Limits::DEFAULT, MOST_BYTES))
+        let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
+        self.text_within(answer, options, &meter, None)
     }
 
     /// [`Query::text`] as a part of a question, whose meter counts.
+    ///
+    /// * `marks`: gets the places where the text can be broken into lines.
     pub(crate) fn text_within(
         &self,
         answer: &LaneAnswer,
         options: &Options,
         meter: &Meter,
+        marks: Option<&mut Vec<Mark>>,
     ) -> Option<String> {
         let bits = answer.value.as_ref().ok()?;
-        let value = TypedBytes {
-            bytes: &bits.bytes,
-            undefined: &bits.undefined,
-            unavailable: &bits.unavailable,
-        };
+        let value = TypedBytes::of(bits);
         let value = display::Value {
             table: &self.types.table,
             id: answer.ty,
             value: &value,
-            pointees: &[],
+            pointees: &answer.pointees,
             options,
         };
-        Some(value.text(meter))
+        let mut text = String::new();
+        let printed = match answer.bit_field {
+            Some(size) => return Some(value.bit_field_text(size, meter)),
+            None => value.print(meter, &mut text, marks),
+        };
+        printed.is_ok().then_some(text)
     }
 }
 

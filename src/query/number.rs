@@ -7,9 +7,9 @@
 use half::{bf16, f16};
 
 use super::class::{Arithmetic, FloatType, IntegerType, Rank};
-use super::error::NoValue;
 use super::syntax::Binary;
 use crate::eval::to_odd;
+use crate::tree::NoValue;
 
 /// A number or an address.
 #[derive(Clone, Copy, Debug, PartialEq)]

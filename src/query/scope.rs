@@ -8,16 +8,17 @@ use std::sync::Arc;
 use super::names::is_scope_of;
 use super::syntax::Path;
 use crate::debug_info::types::TypeTable;
-use crate::debug_info::{DieId, Function, UnitId, Variable};
+use crate::debug_info::{DieId, UnitId, Variable};
 use crate::error::{Error, Result};
 use crate::inspect::{StopFrame, VariableValue};
 use crate::nearest::Nearest;
+use crate::tree::Tree;
 
 /// What a frame sees.
 #[derive(Debug)]
 pub(super) struct Scope<'s, 'p, 'a> {
-    pub(super) frame: StopFrame<'s, 'p, 'a>,
-    function: Option<Arc<Function<'a>>>,
+    /// The values of the frame, which has the function.
+    pub(super) tree: Tree<'s, 'p, 'a>,
     /// The innermost scope first; those of file scope at the end.
     visible: Vec<Arc<Variable<'a>>>,
     /// The limit that was reached before all variables were found.
@@ -35,8 +36,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             None => (None, Vec::new(), None),
         };
         Ok(Scope {
-            frame,
-            function,
+            tree: Tree::new(frame, function),
             visible,
             limit,
             elsewhere: None,
@@ -46,12 +46,15 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
 
     /// The unit of the frame's function.
     pub(super) fn unit(&self) -> Option<UnitId> {
-        self.function.as_ref().map(|function| function.die.unit)
+        self.tree
+            .function
+            .as_ref()
+            .map(|function| function.die.unit)
     }
 
     /// The namespaces and classes that the frame's function is in, as `a::b`.
     pub(super) fn class(&self) -> &str {
-        let function = self.function.as_ref();
+        let function = self.tree.function.as_ref();
         let qualifier = function.and_then(|function| function.qualifier.as_deref());
         qualifier.unwrap_or_default()
     }
@@ -81,11 +84,11 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         units: Vec<UnitId>,
     ) -> Option<Arc<Variable<'a>>> {
         // Without a function nothing says how its variables are to be read.
-        self.function.as_ref()?;
+        self.tree.function.as_ref()?;
         if self.elsewhere.is_none() {
-            let (info, own) = (self.frame.stop().program().info(), self.unit());
+            let (info, own) = (self.tree.frame.stop().program().info(), self.unit());
             let others = units.into_iter().filter(|unit| Some(*unit) != own);
-            let meter = self.frame.stop().meter();
+            let meter = self.tree.frame.stop().meter();
             let mut globals = Vec::new();
             for unit in others {
                 // A unit that is malformed has none.
@@ -105,6 +108,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     /// none, then of any; a definition before a declaration.
     fn best(&self, variables: &[Arc<Variable<'a>>], path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         let around = self
+            .tree
             .function
             .as_ref()
             .and_then(|function| function.qualifier.as_deref());
@@ -137,8 +141,9 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         if let Some(known) = self.values.get(&variable.die) {
             return Some(Rc::clone(known));
         }
-        let function = self.function.as_ref()?;
+        let function = self.tree.function.as_ref()?;
         let value = self
+            .tree
             .frame
             .read_variable(Arc::clone(variable), function, types);
         let value = Rc::new(value);
@@ -156,7 +161,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
 
     /// Whether debugging information describes the frame's code.
     pub(super) fn is_described(&self) -> bool {
-        self.function.is_some()
+        self.tree.function.is_some()
     }
 }
 

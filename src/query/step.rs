@@ -1,5 +1,6 @@
 //! A checked expression: steps that a lane takes one after the other, each with the type of what it gives.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::class::{Arithmetic, Class, IntegerType};
@@ -22,6 +23,41 @@ pub(super) struct Steps<'p> {
     pub(super) ty: TypeId,
     /// Where in the text the last one stands.
     pub(super) offset: usize,
+}
+
+impl<'p> Steps<'p> {
+    /// Returns the variables whose values are asked for, not just their addresses or sizes.
+    pub(super) fn read_variables(&self) -> impl Iterator<Item = &VariableValue<'p>> {
+        let mut places = BTreeSet::new();
+        for step in &self.all {
+            if let Action::Calculate(Calculation::AddressOf(object) | Calculation::SizeOf(object)) =
+                step.action
+            {
+                places.insert(self.root(object));
+            }
+        }
+        let steps = self.all.iter().enumerate();
+        let read = steps.filter(move |(id, _)| !places.contains(id));
+        read.filter_map(|(_, step)| {
+            if let Action::Variable(value) = &step.action {
+                Some(&**value)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The object that another one is a part of.
+    fn root(&self, object: StepId) -> StepId {
+        let mut root = object;
+        // Operands stand before what uses them, so that this ends.
+        while let Some(Action::Member { base, .. } | Action::Element { base, .. }) =
+            self.all.get(root).map(|step| &step.action)
+        {
+            root = *base;
+        }
+        root
+    }
 }
 
 /// A register with a number in DWARF or without one.
@@ -68,6 +104,8 @@ pub(super) enum Action<'p> {
     Element {
         base: StepId,
         index: Option<StepId>,
+        /// Whether it has to be there: not if only its address is asked for.
+        is_read: bool,
     },
     Repeat {
         first: StepId,

@@ -66,8 +66,8 @@ pub use unwind::{
     UnwindLane,
 };
 pub use vars::{
-    ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, IN_PROLOGUE, LaneChoice,
-    LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsRequest, lane_message,
+    ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, LaneChoice, LaneDocument,
+    NameFilter, ValueNote, VariableDocument, VarsDocument, VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, CodeDocument, EvidenceDocument,

@@ -6,12 +6,12 @@ use super::absent::AbsentLanes;
 use super::completeness::Completeness;
 use super::frame::FrameDocument;
 use super::number::{Hex, hex_bytes};
-use super::vars::{LaneChoice, LaneDocument, PER_LINE, Places};
+use super::vars::{LaneChoice, LaneDocument, PER_LINE, Places, ValueNote, warnings};
 use crate::arch::Lane;
 use crate::display::Options;
-use crate::inspect::StopFrame;
+use crate::inspect::{StopFrame, ValueStateKind};
 use crate::meter::Meter;
-use crate::query::{LaneAnswer, NoValue, Query, QueryError, QueryErrorKind};
+use crate::query::{LaneAnswer, Query, QueryError, QueryErrorKind};
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -27,6 +27,9 @@ pub struct PrintDocument {
     /// Set if the lanes wait there: EXEC has switched them off, and the answers are those of where they wait.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub waiting: bool,
+    /// What is wrong with the debugging information, but does not keep values from being read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Untrusted<'static>>,
     /// Whether a limit was reached; its fields are the document's.
     #[serde(flatten)]
     pub completeness: Completeness,
@@ -58,6 +61,9 @@ pub struct ExpressionDocument {
     /// Its type's name.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub ty: Option<Untrusted<'static>>,
+    /// What else there is to know of it, in all lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<ValueNote>,
     /// Its value in each lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Vec<LaneDocument>>,
@@ -113,6 +119,7 @@ impl PrintDocument {
         meter.reset();
         let places = Places::of(*frame, lanes);
         let mut completeness = Completeness::default();
+        let mut found = Vec::new();
         let mut answer = |(frame, lanes): (StopFrame<'_, '_, '_>, Vec<Lane>)| {
             let place = FrameDocument::within(&frame, meter)?;
             let mut query = Query::within(frame)?;
@@ -130,6 +137,9 @@ impl PrintDocument {
             }
             if completeness.complete {
                 completeness = writer.completeness;
+            }
+            if found.is_empty() {
+                found = warnings(query.types());
             }
             let pc = Hex::from(frame.pc());
             Ok::<_, crate::Error>((pc, place, expressions))
@@ -153,6 +163,7 @@ impl PrintDocument {
             pc,
             frame,
             waiting,
+            warnings: found,
             completeness,
             expressions,
             waiting_lanes,
@@ -181,6 +192,7 @@ impl Writer<'_> {
         let mut document = ExpressionDocument {
             text: text.to_owned().into(),
             ty: None,
+            note: None,
             lanes: None,
             error: None,
         };
@@ -207,6 +219,7 @@ impl Writer<'_> {
         let answer = query.evaluate_within(text, self.lanes)?;
         let lanes = answer.lanes.iter().map(|lane| self.lane(query, lane));
         document.lanes = Some(lanes.collect::<crate::Result<_>>().map_err(fault)?);
+        document.note = answer.is_in_prologue.then_some(ValueNote::Prologue);
         document.ty = Some(answer.type_name.into());
         Ok(())
     }
@@ -218,36 +231,26 @@ impl Writer<'_> {
     ) -> crate::Result<LaneDocument> {
         let work_item = query.frame().stop().wave().work_item(answer.lane);
         let mut document = LaneDocument::of_state(answer.lane, work_item, answer.state());
-        let bits = match &answer.value {
-            Ok(bits) => bits,
-            // That a lane does not execute is its state.
-            Err(NoValue::Inactive) => return Ok(document),
-            Err(NoValue::NotInFrame) => {
-                document.message = self.absent.message(answer.lane).cloned();
-                return Ok(document);
-            }
-            Err(reason) => {
-                document.message = Some(reason.to_string().into());
-                return Ok(document);
-            }
+        document.message = if document.state == ValueStateKind::NotInFrame {
+            self.absent.message(answer.lane).cloned()
+        } else {
+            answer.message().map(Untrusted::from)
         };
-        if !document.is_readable() {
-            let reason = if bits.unavailable.is_empty() {
-                NoValue::OptimizedOut
-            } else {
-                NoValue::Unavailable
-            };
-            document.message = Some(reason.to_string().into());
+        let bits = answer.value.as_ref();
+        let Some(bits) = bits.ok().filter(|_| document.is_readable()) else {
             return Ok(document);
-        }
+        };
         let (undefined, unavailable) = (bits.undefined.ranges(), bits.unavailable.ranges());
         let ranges = undefined.len() + unavailable.len();
         let size = bits.bytes.len() * 2;
         let size = size + ranges * 16;
         self.meter.answer(size)?;
-        document.value = query.text_within(answer, self.options, self.meter);
-        let length = document.value.as_ref().map_or(0, |text| text.len());
-        self.meter.answer(length)?;
+        let mut marks = Vec::new();
+        let text = query.text_within(answer, self.options, self.meter, Some(&mut marks));
+        let length = text.as_ref().map_or(0, String::len);
+        self.meter.answer(length + size_of_val(&*marks))?;
+        document.value = text;
+        document.marks = marks.into();
         document.bytes = Some(hex_bytes(&bits.bytes));
         document.undefined = undefined.iter().map(|r| [r.start, r.end]).collect();
         document.unavailable = unavailable.iter().map(|r| [r.start, r.end]).collect();

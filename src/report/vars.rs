@@ -12,7 +12,8 @@ use super::frame::FrameDocument;
 use super::number::Hex;
 use crate::arch::Lane;
 use crate::debug_info::VariableKind;
-use crate::display::Options;
+use crate::debug_info::types::TypeTable;
+use crate::display::{Mark, Options};
 use crate::error::Result;
 use crate::eval::LocationAttribute;
 use crate::inspect::{LocationReading, Stop, StopFrame, ValueState, ValueStateKind, VariableValue};
@@ -35,8 +36,42 @@ const NOT_SAID: &str = "the wave does not say what is there";
 /// What is said of a lane that waits.
 const NOT_WAITING: &str = "it has no location where the lane waits, or one in registers that the wave has used for other lanes since";
 
-/// What is said beside values in memory before the prologue is over.
-pub const IN_PROLOGUE: &str = "the prologue is not over: it may not have been written yet";
+/// What else there is to know of a value, in all lanes.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueNote {
+    /// It is in memory that the prologue of the function writes, which is not over.
+    Prologue,
+}
+
+impl ValueNote {
+    /// The name in JSON documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            ValueNote::Prologue => "prologue",
+        }
+    }
+
+    /// Returns what there is to know, for people.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            ValueNote::Prologue => "the prologue is not over: it may not have been written yet",
+        }
+    }
+}
+
+/// What is wrong with the debugging information of the types that were read, for people.
+pub(super) fn warnings(types: &TypeTable) -> Vec<Untrusted<'static>> {
+    let bound = types.wrong_lower_bound().map(|bound| {
+        format!(
+            "an array is said to start at the index {bound}, which its language does not have: the indices are those of the language"
+        )
+    });
+    bound.into_iter().map(Untrusted::from).collect()
+}
 
 /// What is said where EXEC is not known.
 const EXEC_UNKNOWN: &str =
@@ -61,6 +96,9 @@ pub struct VarsDocument {
     /// `reason` or `stopped` for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
+    /// What is wrong with the debugging information, but does not keep values from being read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Untrusted<'static>>,
     /// Whether a limit was reached; its fields are the document's.
     #[serde(flatten)]
     pub completeness: Completeness,
@@ -183,7 +221,7 @@ pub struct VariableDocument {
     pub reading: LocationReading,
     /// What else there is to know of its value, in all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<&'static str>,
+    pub note: Option<ValueNote>,
     /// Its value in each lane.
     pub lanes: Vec<LaneDocument>,
 }
@@ -221,6 +259,9 @@ pub struct LaneDocument {
     /// Half-open ranges of bits that are not available.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<[u64; 2]>,
+    /// Where the value can be broken into lines.
+    #[serde(skip)]
+    pub(crate) marks: Box<[Mark]>,
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
@@ -247,6 +288,7 @@ impl LaneDocument {
             bytes: None,
             undefined: Vec::new(),
             unavailable: Vec::new(),
+            marks: Box::default(),
             message: None,
             children: Vec::new(),
             more_children: 0,
@@ -282,8 +324,9 @@ impl VarsDocument {
         stop.reset_meter();
         let mut document = VarsDocument::empty();
         let mut writer = Writer::new(stop.meter(), request);
-        document.add(writer.frames(frame)?, &mut writer);
-        document.finish();
+        let mut types = TypeTable::default();
+        document.add(writer.frames(frame, &mut types)?, &mut writer);
+        document.finish(&types);
         Ok(document)
     }
 
@@ -299,9 +342,12 @@ impl VarsDocument {
         let mut document = VarsDocument::empty();
         document.completeness = Completeness::of_stack(stop);
         let mut writer = Writer::new(stop.meter(), request);
+        let mut types = TypeTable::default();
         let mut is_cut = false;
         for frame in stop.call_frames() {
-            let found = document.completeness.accept(writer.frames(&frame))?;
+            let found = document
+                .completeness
+                .accept(writer.frames(&frame, &mut types))?;
             is_cut = found.is_none();
             document.add(found.unwrap_or_default(), &mut writer);
             // What was refused to one frame is refused to all after it.
@@ -313,7 +359,7 @@ impl VarsDocument {
                 break;
             }
         }
-        document.finish();
+        document.finish(&types);
         let stopped = match is_cut {
             true => crate::frame::Stopped::Limit,
             false => stop.stopped(),
@@ -335,6 +381,7 @@ impl VarsDocument {
             stopped: None,
             reason: None,
             message: None,
+            warnings: Vec::new(),
             completeness: Completeness::default(),
         }
     }
@@ -348,7 +395,8 @@ impl VarsDocument {
     }
 
     /// Says what holds of all frames.
-    fn finish(&mut self) {
+    fn finish(&mut self, types: &TypeTable) {
+        self.warnings = warnings(types);
         if let Some(first) = self.frames.first() {
             self.pc = first.frame.pc;
         }

@@ -5,7 +5,7 @@ use core::ffi::c_char;
 use hetdwarf::arch::Lane;
 use hetdwarf::display::TypedBytes;
 use hetdwarf::inspect::{ValueState, ValueStateKind, VariableValue};
-use hetdwarf::query::{LaneAnswer, NoValue};
+use hetdwarf::query::LaneAnswer;
 use hetdwarf::report::lane_message;
 
 /// All of the value is known.
@@ -96,21 +96,10 @@ pub(super) fn of_variable<'v>(
 pub(super) fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
     let state = answer.state();
     let is_readable = state.is_readable();
-    let message = match &answer.value {
-        Err(NoValue::Inactive | NoValue::NotInFrame) => None,
-        Err(reason) => Some(reason.to_string()),
-        Ok(_) if is_readable => None,
-        Ok(bits) if bits.unavailable.is_empty() => Some(NoValue::OptimizedOut.to_string()),
-        Ok(_) => Some(NoValue::Unavailable.to_string()),
-    };
     let bits = answer.value.as_ref().ok();
     LaneValue {
         state: state_number(state),
-        bits: bits.filter(|_| is_readable).map(|bits| TypedBytes {
-            bytes: &bits.bytes,
-            undefined: &bits.undefined,
-            unavailable: &bits.unavailable,
-        }),
-        message,
+        bits: bits.filter(|_| is_readable).map(TypedBytes::of),
+        message: answer.message(),
     }
 }

@@ -56,9 +56,8 @@ fn steps(file: &[u8]) -> (u64, bool) {
     (stop.meter().steps(), stop.meter().refused().is_some())
 }
 
-/// Two hundred arrays of each other have no size, which is found out by looking at 64 of them from each one: 38,400
-/// steps for 64 arrays and their bounds from each of 200, and a quarter of that again for the layout, which is asked for
-/// once and not in each of 64 lanes.
+/// Two hundred arrays of each other have no size, which is found out by looking at 64 of them from each one: 38,400 steps for 64 arrays
+/// and their bounds from each of 200. As nothing of their layout depends on the lane, it is not asked for in 64 lanes.
 #[test]
 fn a_layout_without_questions_is_that_of_all_lanes() {
     let mut types = vec![crafted::int(1)];
@@ -68,7 +67,7 @@ fn a_layout_without_questions_is_that_of_all_lanes() {
         types.push(entry(2, SUBRANGE, vec![(UPPER_BOUND, A::number(1))]));
     }
     let (steps, is_limit) = steps(&file(402, types));
-    assert!((55_000..100_000).contains(&steps), "{steps}");
+    assert!((38_400..50_000).contains(&steps), "{steps}");
     assert!(!is_limit);
 }
 

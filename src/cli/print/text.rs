@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use crate::cli::failure::{Failure, print_limit};
+use crate::cli::failure::{Failure, print_limit, print_warnings};
 use crate::cli::lane_table::{self, Row, Shown};
 use crate::cli::lanes::{numbered, numbered_with};
 use crate::cli::style::{ALARM, BOLD, FAINT};
-use crate::cli::variables::frame_text;
+use crate::cli::variables::{frame_text, print_value_notes};
 use crate::inspect::ValueStateKind;
 use crate::report::text::FileNames;
 use crate::report::{ExpressionDocument, FrameDocument, PrintDocument, QueryErrorDocument};
@@ -36,6 +36,12 @@ pub(super) fn print(
         print_expressions(&place.expressions, false, width, out, err)?;
     }
     print_inactive(document, out)?;
+    let expressions = document.places().flatten();
+    let name =
+        |expression: &ExpressionDocument| Untrusted::from(expression.text.raw().trim()).to_string();
+    let notes = expressions.filter_map(|one| Some((one.note?, name(one))));
+    print_value_notes(notes, out)?;
+    print_warnings(&document.warnings, err)?;
     Ok(print_limit(&document.completeness, out)?)
 }
 

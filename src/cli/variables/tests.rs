@@ -1,7 +1,7 @@
 //! Small documents, laid out.
 
 use super::*;
-use crate::report::{DeclarationDocument, Hex, LaneDocument};
+use crate::report::{DeclarationDocument, Hex, LaneDocument, ValueNote};
 
 /// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
 fn variable(
@@ -30,6 +30,7 @@ fn variable(
             bytes: None,
             undefined: Vec::new(),
             unavailable: Vec::new(),
+            marks: Box::default(),
             message,
             children: Vec::new(),
             more_children: 0,
@@ -266,7 +267,7 @@ fn work_items_and_notes_have_their_place() {
             lane.work_item = Some([x, 2, 0]);
         }
     }
-    wide.note = Some("it is not so");
+    wide.note = Some(ValueNote::Prologue);
     assert_eq!(
         lines(vec![narrow.clone(), wide]),
         [
@@ -276,7 +277,7 @@ fn work_items_and_notes_have_their_place() {
             "S s",
             "  lanes 0-1 (4,2,0)-(5,2,0): {x = 1, name = \"abcdefgh\"}",
             "  lane 2 (9,2,0): {2}",
-            "it is not so: s",
+            "the prologue is not over: it may not have been written yet: s",
         ]
     );
     narrow.lanes[2].work_item = Some([9, 3, 0]);

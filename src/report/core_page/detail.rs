@@ -16,7 +16,7 @@ use crate::location::Arena;
 use crate::meter::Meter;
 use crate::report::core::own_frame;
 use crate::report::lane_pc::{LanePcLane, LaneStateKind, Lines};
-use crate::report::{Hex, LanePcDocument, VariableDocument, VarsDocument, VarsRequest};
+use crate::report::{Hex, LanePcDocument, ValueNote, VariableDocument, VarsDocument, VarsRequest};
 use crate::untrusted::Untrusted;
 
 /// Frames that are shown of a stack; those further out are counted.
@@ -237,7 +237,7 @@ impl VariableDetail {
             ty: document.ty,
             kind: document.kind,
             scope: document.scope,
-            note: document.note,
+            note: document.note.map(ValueNote::text),
             values,
             lanes,
         }

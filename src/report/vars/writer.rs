@@ -1,30 +1,32 @@
 //! Describing the variables of frames, place by place and lane by lane.
 
 use core::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::absent::AbsentLanes;
 use super::super::completeness::Completeness;
 use super::super::frame::{FrameDocument, path};
 use super::super::number::{Hex, hex_bytes};
-use super::children::{Lister, Value};
+use super::children::Lister;
 use super::empty::EmptyReason;
 use super::places::Places;
 use super::{
-    DeclarationDocument, EXEC_UNKNOWN, FrameVariables, IN_PROLOGUE, LaneDocument, NOT_WAITING,
-    PER_LANE, VariableDocument, VarsRequest, lane_message,
+    DeclarationDocument, EXEC_UNKNOWN, FrameVariables, LaneDocument, NOT_WAITING, PER_LANE,
+    ValueNote, VariableDocument, VarsRequest, lane_message,
 };
 use crate::arch::Lane;
 use crate::debug_info::brackets_after_name;
 use crate::debug_info::types::TypeTable;
 use crate::error::Result;
-use crate::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
+use crate::inspect::{LaneTexts, StopFrame, ValueState, ValueStateKind, VariableValue};
 use crate::meter::Meter;
+use crate::tree::{Node, Tree};
 use crate::untrusted::Untrusted;
 
 /// Describes variables.
 pub(super) struct Writer<'w> {
     request: &'w VarsRequest<'w>,
-    types: TypeTable,
     meter: &'w Meter,
     /// Where the lanes are that did not enter the function.
     absent: AbsentLanes,
@@ -36,7 +38,6 @@ impl<'w> Writer<'w> {
     pub(super) fn new(meter: &'w Meter, request: &'w VarsRequest<'w>) -> Writer<'w> {
         Writer {
             request,
-            types: TypeTable::default(),
             meter,
             absent: AbsentLanes::default(),
             completeness: Completeness::default(),
@@ -44,14 +45,18 @@ impl<'w> Writer<'w> {
     }
 
     /// Describes a call frame and what is inlined in it, or one of these; and the frames of lanes that were chosen and wait elsewhere in it.
-    pub(super) fn frames(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<Vec<FrameVariables>> {
+    pub(super) fn frames(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        types: &mut TypeTable,
+    ) -> Result<Vec<FrameVariables>> {
         let Places { first, waiting } = Places::of(*frame, self.request.lanes);
-        let mut found = self.place(&first.0, &first.1)?;
+        let mut found = self.place(&first.0, &first.1, types)?;
         for (frame, lanes) in &waiting {
             if !self.completeness.complete {
                 break;
             }
-            let place = self.place(frame, lanes);
+            let place = self.place(frame, lanes, types);
             if let Some(place) = self.completeness.accept(place)?
                 && let Some(last) = found.last_mut()
             {
@@ -66,10 +71,11 @@ impl<'w> Writer<'w> {
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
         lanes: &[Lane],
+        types: &mut TypeTable,
     ) -> Result<Vec<FrameVariables>> {
         // They are what the answer is about, and come first where there is not enough for all.
         let parts = FrameDocument::parts(frame, self.meter)?;
-        let (mut values, limit) = frame.variables_within(&mut self.types, self.meter)?;
+        let (mut values, limit) = frame.variables_within(types, self.meter)?;
         if let Some(error) = limit {
             self.completeness.note(&error);
         }
@@ -93,6 +99,10 @@ impl<'w> Writer<'w> {
             true => None,
             false => self.completeness.accept(frame.is_in_prologue())?,
         };
+        let tree = match self.request.children {
+            0 => None,
+            _ => Some(Tree::new(*frame, frame.function()?.map(Arc::new))),
+        };
         // Of one of the parts only its own variables were read.
         let part_of = |value: &VariableValue<'_>| match frame.is_whole() {
             true => value.depth(),
@@ -100,7 +110,7 @@ impl<'w> Writer<'w> {
         };
         let mut documents: Vec<Vec<VariableDocument>> = parts.iter().map(|_| Vec::new()).collect();
         for value in &values {
-            let read = self.variable(frame, value, lanes);
+            let read = self.variable((frame, tree.as_ref()), value, lanes, types);
             let Some(mut variable) = self.completeness.accept(read)? else {
                 break;
             };
@@ -108,7 +118,7 @@ impl<'w> Writer<'w> {
                 lane.is_readable() && frame.is_written_by_prologue(value, Lane(lane.lane))
             };
             if in_prologue == Some(true) && variable.lanes.iter().any(is_written) {
-                variable.note = Some(IN_PROLOGUE);
+                variable.note = Some(ValueNote::Prologue);
             }
             if let Some(documents) = documents.get_mut(part_of(value)) {
                 documents.push(variable);
@@ -142,11 +152,12 @@ impl<'w> Writer<'w> {
         Ok(frames)
     }
 
-    fn variable(
+    fn variable<'p>(
         &mut self,
-        frame: &StopFrame<'_, '_, '_>,
-        value: &VariableValue<'_>,
+        (frame, tree): (&StopFrame<'_, 'p, '_>, Option<&Tree<'_, 'p, '_>>),
+        value: &VariableValue<'p>,
         lanes: &[Lane],
+        types: &mut TypeTable,
     ) -> Result<VariableDocument> {
         let variable = &value.variable;
         let name = variable.name.as_deref().unwrap_or_default();
@@ -156,11 +167,25 @@ impl<'w> Writer<'w> {
         }
         self.meter.hold_all::<LaneDocument>(lanes.len())?;
         self.meter.work(lanes.len() as u64 * PER_LANE)?;
+        let mut text = String::new();
+        let mut texts = value.texts(types, &self.request.display, &mut text);
+        let documents = lanes.iter();
+        let documents = documents.map(|lane| self.lane(frame, value, *lane, &mut texts));
+        let mut documents: Vec<LaneDocument> = documents.collect();
+        let brackets = brackets_after_name(types, value.ty);
+        if let Some(tree) = tree.filter(|_| value.not_understood().is_none()) {
+            for document in documents.iter_mut().filter(|lane| lane.is_readable()) {
+                if let Err(error) = self.children(tree, value, document, types) {
+                    self.completeness.note(&error);
+                    document.message = Some(format!("its parts are not listed: {error}").into());
+                }
+            }
+        }
         Ok(VariableDocument {
             name: name.to_owned().into(),
             kind: variable.kind,
             ty: value.type_name.to_string().into(),
-            brackets: brackets_after_name(&self.types, value.ty),
+            brackets,
             die: Hex::from(variable.die.offset),
             decl: DeclarationDocument {
                 file: variable.declaration.file.as_ref().map(path),
@@ -169,10 +194,7 @@ impl<'w> Writer<'w> {
             scope: scope.map(|scope| scope.to_owned().into()),
             reading: value.reading,
             note: None,
-            lanes: lanes
-                .iter()
-                .map(|lane| self.lane(frame, value, *lane))
-                .collect(),
+            lanes: documents,
         })
     }
 
@@ -181,6 +203,7 @@ impl<'w> Writer<'w> {
         frame: &StopFrame<'_, '_, '_>,
         value: &VariableValue<'_>,
         lane: Lane,
+        texts: &mut LaneTexts<'_>,
     ) -> LaneDocument {
         let state = value.state(lane);
         let work_item = frame.stop().wave().work_item(lane);
@@ -196,45 +219,38 @@ impl<'w> Writer<'w> {
         if let ValueState::Error(error) = &state {
             self.completeness.note(error);
         }
-        if matches!(state, ValueState::Ok | ValueState::Partial) {
-            if let Err(error) = self.value(value, lane, &mut document) {
-                self.completeness.note(&error);
-                document.state = ValueStateKind::Error;
-                document.message = Some(error.to_string().into());
-            } else if value.not_understood().is_none()
-                && let Err(error) = self.children(frame, value, lane, &mut document)
-            {
-                self.completeness.note(&error);
-                document.message = Some(format!("its parts are not listed: {error}").into());
-            }
+        if matches!(state, ValueState::Ok | ValueState::Partial)
+            && let Err(error) = self.value(value, lane, texts, &mut document)
+        {
+            self.completeness.note(&error);
+            document.state = ValueStateKind::Error;
+            document.message = Some(error.to_string().into());
         }
         document
     }
 
     /// Adds the parts of what a lane holds.
-    fn children(
+    fn children<'p>(
         &mut self,
-        frame: &StopFrame<'_, '_, '_>,
-        value: &VariableValue<'_>,
-        lane: Lane,
+        tree: &Tree<'_, 'p, '_>,
+        value: &VariableValue<'p>,
         document: &mut LaneDocument,
+        types: &mut TypeTable,
     ) -> Result<()> {
-        let depth = self.request.children;
-        let Some(bits) = value.bits(lane)?.filter(|_| depth > 0) else {
+        let lane = Lane(document.lane);
+        let Some(bits) = value.bits(lane)?.map(Rc::new) else {
             return Ok(());
         };
-        let mut lister = Lister {
-            frame,
-            lane,
-            types: &self.types,
+        let lister = Lister {
+            tree,
             options: &self.request.display,
             meter: self.meter,
         };
-        let value = Value {
-            ty: value.type_in(lane),
-            bits: &bits,
-        };
-        (document.children, document.more_children) = lister.children(&value, depth)?;
+        let ty = value.type_in(lane);
+        let node = Node::of_bits(lane, ty, Rc::clone(&bits), value.location(lane));
+        let depth = self.request.children;
+        let found = lister.children(&node, &bits, types, depth)?;
+        (document.children, document.more_children) = found;
         Ok(())
     }
 
@@ -243,6 +259,7 @@ impl<'w> Writer<'w> {
         &mut self,
         value: &VariableValue<'_>,
         lane: Lane,
+        texts: &mut LaneTexts<'_>,
         document: &mut LaneDocument,
     ) -> Result<()> {
         let Some(bits) = value.bits(lane)? else {
@@ -252,9 +269,11 @@ impl<'w> Writer<'w> {
         let ranges = undefined.len() + unavailable.len();
         let size = bits.bytes.len() * 2;
         self.meter.answer(size + ranges * 16)?;
-        let text = value.text_within(lane, &self.types, &self.request.display, self.meter);
-        self.meter.answer(text.as_ref().map_or(0, String::len))?;
-        document.value = text;
+        if let Some((text, marks)) = texts.marked(lane, self.meter) {
+            self.meter.answer(text.len() + size_of_val(marks))?;
+            document.value = Some(text.to_owned());
+            document.marks = marks.into();
+        }
         document.bytes = Some(hex_bytes(&bits.bytes));
         let pairs = |ranges: &[Range<u64>]| ranges.iter().map(|r| [r.start, r.end]).collect();
         document.undefined = pairs(undefined);

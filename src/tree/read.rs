@@ -1,66 +1,25 @@
-//! Objects of one lane: where they are, and the reading of their bits.
-//!
-//! A variable is what `inspect` has read of it, with its missing bits; only what lies beyond, and what pointers
-//! point to, is read here.
+//! Reading values: the bits of a node, what is known of them, and where they are.
 
-use std::rc::Rc;
-
-use super::error::NoValue;
+use super::node::Root;
+use super::{NoValue, Node, Tree};
 use crate::arch::{AddressSpace, Apertures, Lane};
-use crate::debug_info::types::TypeId;
+use crate::debug_info::types::{TypeId, TypeTable};
+use crate::display::Pointee;
 use crate::error::Need;
 use crate::eval::Reading;
-use crate::inspect::{MOST_BYTES, StopFrame};
+use crate::inspect::{MOST_BYTES, NotUnderstood, ValueState, ValueStateKind, implicit_unit};
 use crate::location::{Access, Bits, LaneSelect, Location, Place, Storage, read_within};
 
-/// An object of a lane.
-#[derive(Clone, Debug)]
-pub(super) struct Object<'p> {
-    /// Its type in the lane.
-    pub(super) ty: TypeId,
-    pub(super) root: Root<'p>,
-    /// How many bits after the start of the root it starts.
-    pub(super) bit_offset: i128,
-}
-
-/// What an object is a part of.
-#[derive(Clone, Debug)]
-pub(super) enum Root<'p> {
-    /// Bits that were read, and where they are, if they are anywhere.
-    Bits {
-        bits: Rc<Bits>,
-        location: Option<Location<'p>>,
-    },
-    /// Memory.
-    Memory {
-        space: AddressSpace,
-        address: u64,
-        is_null: bool,
-    },
-}
-
-/// A lane of a frame, of which objects are read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'s, 'p, 'a> {
-    pub(super) frame: StopFrame<'s, 'p, 'a>,
-    pub(super) lane: Lane,
-}
-
-impl<'p> Object<'p> {
-    /// The part that starts so many bits further on.
-    pub(super) fn part(&self, ty: TypeId, bits: i128) -> Object<'p> {
-        Object {
-            ty,
-            root: self.root.clone(),
-            bit_offset: self.bit_offset.saturating_add(bits),
-        }
-    }
-
-    /// The space and the address of the object.
-    pub(super) fn address(&self, lane: Lane) -> Result<(AddressSpace, u64), NoValue> {
+impl<'p> Node<'p> {
+    /// Returns the address space and the address of the value.
+    ///
+    /// # Errors
+    /// If it is in a register, a constant, or in several places.
+    pub(crate) fn address(&self) -> Result<(AddressSpace, u64), NoValue> {
         let (space, start) = match &self.root {
             Root::Memory { space, address, .. } => (*space, i128::from(*address).saturating_mul(8)),
-            Root::Bits { location, .. } => start_in_memory(location.as_ref(), lane)?,
+            Root::Bits { location, .. } => start_in_memory(location.as_ref(), self.lane)?,
+            Root::Place(location) => start_in_memory(Some(location), self.lane)?,
         };
         let bits = start.saturating_add(self.bit_offset);
         if bits.rem_euclid(8) != 0 {
@@ -73,7 +32,7 @@ impl<'p> Object<'p> {
 }
 
 /// An address, as far as pointers of a space hold it.
-pub(super) fn cut(address: i128, space: AddressSpace) -> u64 {
+pub(crate) fn cut(address: i128, space: AddressSpace) -> u64 {
     let [low, _] = halves(address);
     let bits = space.address_size_in_bits(8);
     low & u64::MAX
@@ -133,9 +92,12 @@ fn start_in_memory(
     }
 }
 
-impl Reader<'_, '_, '_> {
-    /// Reads bits of an object from its start on.
-    pub(super) fn read(&self, object: &Object<'_>, bit_size: u64) -> Result<Bits, NoValue> {
+impl<'p> Tree<'_, 'p, '_> {
+    /// Reads bits of a value from its start on.
+    ///
+    /// # Errors
+    /// If it is not where its bits could be read. Bits that are missing are in the masks.
+    pub(crate) fn read(&self, node: &Node<'p>, bit_size: u64) -> Result<Bits, NoValue> {
         let bytes = u128::from(bit_size.div_ceil(8));
         if bytes > MOST_BYTES.into() {
             return Err(NoValue::TooLarge {
@@ -143,7 +105,8 @@ impl Reader<'_, '_, '_> {
                 most: MOST_BYTES,
             });
         }
-        match &object.root {
+        let start_from = |start: i128| start.saturating_add(node.bit_offset);
+        match &node.root {
             Root::Memory {
                 space,
                 is_null: true,
@@ -154,53 +117,79 @@ impl Reader<'_, '_, '_> {
                 address,
                 is_null: false,
             } => {
-                let start = i128::from(*address)
-                    .saturating_mul(8)
-                    .saturating_add(object.bit_offset);
-                self.memory(*space, start, bit_size)
+                let start = start_from(i128::from(*address).saturating_mul(8));
+                let location = in_memory(self.seen_as(*space), start, node.lane);
+                self.read_location(&location, node.lane, bit_size)
             }
             Root::Bits { bits, location } => {
-                let start = u64::try_from(object.bit_offset).ok();
+                let start = u64::try_from(node.bit_offset).ok();
                 let end = start.and_then(|start| start.checked_add(bit_size));
                 if let (Some(start), Some(end)) = (start, end)
                     && end <= bits.bit_size
                 {
                     return Ok(bits.part(start, bit_size));
                 }
-                let Ok((space, start)) = start_in_memory(location.as_ref(), self.lane) else {
+                let Ok((space, start)) = start_in_memory(location.as_ref(), node.lane) else {
                     return Err(NoValue::OutsideOfObject);
                 };
-                self.memory(space, start.saturating_add(object.bit_offset), bit_size)
+                let location = in_memory(self.seen_as(space), start_from(start), node.lane);
+                self.read_location(&location, node.lane, bit_size)
+            }
+            Root::Place(location) => {
+                let location =
+                    location.offset_by_bits(node.bit_offset, self.frame.stop().arena())?;
+                self.read_location(&location, node.lane, bit_size)
             }
         }
     }
 
-    /// Reads memory from a bit on.
-    fn memory(&self, space: AddressSpace, start: i128, bit_size: u64) -> Result<Bits, NoValue> {
-        let space = self.seen_as(space);
-        // Addresses wrap, as pointers do; what is within a byte stays.
-        let address = cut(start.div_euclid(8), space);
-        let within = u128::try_from(start.rem_euclid(8)).unwrap_or(0);
-        let is_of_lane = matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic);
-        let lane = if is_of_lane {
-            LaneSelect::One(self.lane)
-        } else {
-            LaneSelect::None
+    /// Returns where a value starts, if it is anywhere.
+    pub(super) fn location(&self, node: &Node<'p>) -> Option<Location<'p>> {
+        let location = match &node.root {
+            Root::Memory { is_null: true, .. } => return None,
+            Root::Memory { space, address, .. } => {
+                let start = i128::from(*address).saturating_mul(8);
+                let start = start.saturating_add(node.bit_offset);
+                return Some(in_memory(*space, start, node.lane));
+            }
+            Root::Bits { location, .. } => (*location)?,
+            Root::Place(location) => *location,
         };
-        let bit_offset = u128::from(address).saturating_mul(8).saturating_add(within);
-        let location = Location::One(Place::new(Storage::Memory { space, lane }, bit_offset));
-        self.location(&location, bit_size)
+        let location = Location::One(location.single()?.in_lane(node.lane)?);
+        let arena = self.frame.stop().arena();
+        location.offset_by_bits(node.bit_offset, arena).ok()
     }
 
     /// Reads bits of a location.
-    pub(super) fn location(&self, location: &Location<'_>, bit_size: u64) -> Result<Bits, NoValue> {
+    pub(crate) fn read_location(
+        &self,
+        location: &Location<'_>,
+        lane: Lane,
+        bit_size: u64,
+    ) -> Result<Bits, NoValue> {
         let stop = self.frame.stop();
         let access = Access {
             wave: stop.wave(),
-            lane: Some(self.lane),
+            lane: Some(lane),
             max_bits: stop.limits().bits,
         };
         Ok(read_within(location, bit_size, &access, stop.meter())?)
+    }
+
+    /// Returns what pointers without bits stand for in a value.
+    pub(crate) fn pointees(&self, node: &Node<'p>, types: &TypeTable) -> Vec<Pointee> {
+        // Only variables and what such pointers point to can have any.
+        if matches!(node.root, Root::Memory { .. }) {
+            return Vec::new();
+        }
+        let location = self.location(node);
+        let Some((location, unit)) = location.and_then(|at| Some((at, implicit_unit(&at)?))) else {
+            return Vec::new();
+        };
+        match self.context(unit) {
+            Ok(context) => context.pointees((&location, node.ty), node.lane, types),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// The space that an address is looked up in. Compilers leave the space of generic pointers out; no global
@@ -215,7 +204,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// A pointer of one space as one of another.
-    pub(super) fn convert(
+    pub(crate) fn convert(
         &self,
         address: u64,
         from: AddressSpace,
@@ -251,6 +240,53 @@ fn between(
 ) -> Option<u64> {
     let generic = apertures.pointer_to_generic(from, address)?;
     apertures.pointer_from_generic(to, generic)
+}
+
+/// The location of what is at an address, in bits, for a lane.
+fn in_memory<'p>(space: AddressSpace, start: i128, lane: Lane) -> Location<'p> {
+    // Addresses wrap, as pointers do; what is within a byte stays.
+    let address = cut(start.div_euclid(8), space);
+    let within = u128::try_from(start.rem_euclid(8)).unwrap_or(0);
+    let is_of_lane = matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic);
+    let lane = if is_of_lane {
+        LaneSelect::One(lane)
+    } else {
+        LaneSelect::None
+    };
+    let bit_offset = u128::from(address).saturating_mul(8).saturating_add(within);
+    Location::One(Place::new(Storage::Memory { space, lane }, bit_offset))
+}
+
+/// What is known of a value that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) state: ValueStateKind,
+    /// What the state does not say.
+    pub(crate) message: Option<String>,
+}
+
+impl Known {
+    /// Of a type's bits, in which pointers without bits may stand for something.
+    pub(crate) fn of(
+        bits: &Bits,
+        pointees: &[Pointee],
+        types: &mut TypeTable,
+        ty: TypeId,
+    ) -> Known {
+        let NotUnderstood { whole, part } = NotUnderstood::of(types, ty);
+        let state = match (&whole, pointees) {
+            (Some(_), _) => ValueStateKind::Unsupported,
+            (None, []) => ValueState::of_bits(bits).kind(),
+            (None, [..]) => ValueStateKind::Partial,
+        };
+        let is_hidden = state == ValueStateKind::Ok && part.is_some();
+        let state = match is_hidden {
+            true => ValueStateKind::Partial,
+            false => state,
+        };
+        let message = whole.or_else(|| part.filter(|_| state == ValueStateKind::Partial));
+        Known { state, message }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,215 @@
+//! The parts of a value, one after the other: members, elements, what a variant holds, and what a pointer points to.
+
+use super::{NoValue, Node, Tree};
+use crate::debug_info::types::{Dimension, Member, TypeId, TypeKind, TypeTable};
+use crate::display::{self, Present, TypedBytes, shape};
+use crate::error::Result;
+use crate::location::Bits;
+
+/// A part of a value.
+#[derive(Debug)]
+pub(crate) struct Child<'p> {
+    /// What follows the parent's name in an expression of C, without the dot of a member: `x`, `[3]`, `*`. Empty for an anonymous
+    /// structure or union; `<Base>` for a base class.
+    pub(crate) name: String,
+    /// Its type, also if it cannot be read.
+    pub(crate) ty: TypeId,
+    pub(crate) node: Result<Node<'p>, NoValue>,
+}
+
+/// Takes a part of a value.
+type Visit<'v, 'p> = &'v mut dyn FnMut(Child<'p>, &mut TypeTable) -> Result<()>;
+
+impl<'p> Tree<'_, 'p, '_> {
+    /// Visits the parts of a value, as many as are asked for of an array; and returns how many there are besides.
+    ///
+    /// * `bits`: those of the value.
+    ///
+    /// # Errors
+    /// Those of `visit`, and if the parts are more than can be paid for.
+    pub(crate) fn children(
+        &self,
+        node: &Node<'p>,
+        bits: &Bits,
+        types: &mut TypeTable,
+        most: u64,
+        visit: Visit<'_, 'p>,
+    ) -> Result<u64> {
+        let ty = shape::resolve(types, node.ty).ty;
+        match &ty.kind {
+            TypeKind::Record { members, .. } => {
+                let meter = self.frame.stop().meter();
+                meter.pass(members.len().saturating_mul(size_of::<Member>()))?;
+                let present = display::present(types, members, &TypedBytes::of(bits), meter);
+                for part in present {
+                    visit(self.present(node, part, types), types)?;
+                }
+                Ok(0)
+            }
+            TypeKind::Array {
+                element,
+                dimensions,
+                stride_in_bits,
+                ..
+            } => {
+                let dimensions = dimensions.clone();
+                let place = (*element, *stride_in_bits);
+                self.elements(node, place, &dimensions, types, most, visit)
+            }
+            TypeKind::Pointer { .. } => {
+                if let Some((ty, node)) = self.target(node, types) {
+                    let name = "*".to_owned();
+                    visit(Child { name, ty, node }, types)?;
+                }
+                Ok(0)
+            }
+            TypeKind::Void
+            | TypeKind::Base(_)
+            | TypeKind::Represented { .. }
+            | TypeKind::Variants { .. }
+            | TypeKind::Enumeration { .. }
+            | TypeKind::Typedef(_)
+            | TypeKind::Qualified(..)
+            | TypeKind::Function { .. }
+            | TypeKind::MemberPointer { .. }
+            | TypeKind::Unspecified
+            | TypeKind::Unsupported(_) => Ok(0),
+        }
+    }
+
+    /// A part of a record that is present.
+    fn present(&self, node: &Node<'p>, part: Present, types: &mut TypeTable) -> Child<'p> {
+        let (name, member) = match part {
+            Present::Member(member) => (name_of(&member, types), member),
+            Present::Variant { name, payload } => (name, payload),
+            Present::Unknown(why) => {
+                return Child {
+                    name: String::new(),
+                    ty: types.void(),
+                    node: Err(NoValue::NoVariant(why)),
+                };
+            }
+        };
+        let node = self.member(node, &member, types);
+        Child {
+            name,
+            ty: node.as_ref().map_or(member.ty, |node| node.ty),
+            node,
+        }
+    }
+
+    fn elements(
+        &self,
+        node: &Node<'p>,
+        (element, stride): (TypeId, Option<u64>),
+        dimensions: &[Dimension],
+        types: &mut TypeTable,
+        most: u64,
+        visit: Visit<'_, 'p>,
+    ) -> Result<u64> {
+        let size = shape::size_in_bits(types, element);
+        let (Some(size), Some(count)) = (size, shape::elements(dimensions)) else {
+            return Ok(0);
+        };
+        // Elements without bytes say nothing, and there can be any number of them.
+        if size == 0 {
+            return Ok(count);
+        }
+        let stride = stride.unwrap_or(size);
+        let shown = count.min(most);
+        for number in 0..shown {
+            let offset = i128::from(number).saturating_mul(stride.into());
+            let node = self.element(node, (element, stride), offset, types);
+            let child = Child {
+                name: index(number, dimensions),
+                ty: node.as_ref().map_or(element, |node| node.ty),
+                node,
+            };
+            visit(child, types)?;
+        }
+        Ok(count.saturating_sub(shown))
+    }
+
+    /// Returns what a pointer points to, and its type; None if it is null, or what it points to has no size.
+    ///
+    /// # Errors
+    /// With the type of the target: if the pointer cannot be followed.
+    pub(crate) fn target(
+        &self,
+        node: &Node<'p>,
+        types: &mut TypeTable,
+    ) -> Option<(TypeId, Result<Node<'p>, NoValue>)> {
+        let TypeKind::Pointer {
+            target,
+            address_space,
+            ..
+        } = shape::resolve(types, node.ty).ty.kind
+        else {
+            return None;
+        };
+        let found = match self.implicit_target(node, target, types) {
+            Some(found) => found,
+            None => {
+                let size = shape::size_in_bits(types, node.ty)?;
+                let bits = self.read(node, size).ok()?;
+                let address = bits.is_complete().then(|| number(&bits.bytes))??;
+                if address == address_space.null() {
+                    return None;
+                }
+                self.pointee(node.lane, target, (address_space, address), false, types)
+            }
+        };
+        let ty = found.as_ref().map_or(target, |found| found.ty);
+        let has_size = shape::size_in_bits(types, ty).is_some_and(|size| size > 0);
+        (has_size || found.is_err()).then_some((ty, found))
+    }
+}
+
+/// What follows the parent's name in an expression: a member's name, in angle brackets that of a base class.
+fn name_of(member: &Member, types: &TypeTable) -> String {
+    let own = member.name.as_deref();
+    if !member.is_base {
+        return own.unwrap_or_default().to_owned();
+    }
+    let base = || shape::resolve(types, member.ty).ty.name.as_deref();
+    format!("<{}>", own.or_else(base).unwrap_or_default())
+}
+
+/// The indices of an element by its number in memory: the last dimension is the fastest.
+fn index(number: u64, dimensions: &[Dimension]) -> String {
+    let mut rest = number;
+    let mut indices = Vec::new();
+    for dimension in dimensions.iter().rev() {
+        let count = dimension.count.unwrap_or(0).max(1);
+        let (at, next) = (rest.checked_rem(count), rest.checked_div(count));
+        let at = i128::from(at.unwrap_or(0)).saturating_add(dimension.lower_bound.into());
+        indices.push(format!("[{at}]"));
+        rest = next.unwrap_or(0);
+    }
+    indices.reverse();
+    indices.concat()
+}
+
+/// The number of at most 8 bytes.
+fn number(bytes: &[u8]) -> Option<u64> {
+    let byte = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
+    (bytes.len() <= 8).then(|| bytes.iter().rev().fold(0, byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_index_is_the_fastest() {
+        let dimension = |lower_bound, count| Dimension {
+            lower_bound,
+            count: Some(count),
+        };
+        let square = [dimension(0, 2), dimension(0, 3)];
+        assert_eq!(index(4, &square), "[1][1]");
+        assert_eq!(index(5, &square), "[1][2]");
+        assert_eq!(index(1, &[dimension(-1, 3)]), "[0]");
+        assert_eq!(index(0, &[dimension(0, 0)]), "[0]");
+    }
+}

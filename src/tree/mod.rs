@@ -1,0 +1,85 @@
+//! Values as trees: a value of a lane, its members and elements, and what its pointers point to.
+//!
+//! A [`Node`] is a typed value in one lane: a variable, a part of one, or an object that a pointer points to. Its parts are made when they
+//! are asked for, by the type that the object has in the lane: members that are where an expression says, arrays that are as long as a
+//! variable says, the variant that is present. Expressions of C and the parts in the documents are read here, so that they say the same.
+//! How a value looks as text is left to `display`. Sources: DWARF 5 §2.6.1.1.4, §5.5, §5.7; HET A.2.5.1.
+
+#[cfg(feature = "serde")]
+mod children;
+mod no_value;
+mod node;
+mod parts;
+mod read;
+mod target;
+
+use core::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+#[cfg(feature = "serde")]
+pub(crate) use children::Child;
+pub use no_value::NoValue;
+pub(crate) use node::Node;
+pub(crate) use parts::Elements;
+pub(crate) use read::{Known, cut};
+
+use crate::debug_info::types::{TypeId, TypeTable};
+use crate::debug_info::{Function, UnitId};
+use crate::error::{Error, Result};
+use crate::inspect::{FrameContext, StopFrame};
+
+/// What the values of a frame are read in.
+#[derive(Debug)]
+pub(crate) struct Tree<'s, 'p, 'a> {
+    pub(crate) frame: StopFrame<'s, 'p, 'a>,
+    pub(crate) function: Option<Arc<Function<'a>>>,
+    /// What the expressions of each unit are evaluated in, once they were asked for.
+    contexts: RefCell<BTreeMap<UnitId, Result<Rc<FrameContext<'s, 'p, 'a>>>>>,
+}
+
+impl<'s, 'p, 'a> Tree<'s, 'p, 'a> {
+    /// Reads nothing yet.
+    ///
+    /// * `function`: the frame's, if it has one.
+    pub(crate) fn new(
+        frame: StopFrame<'s, 'p, 'a>,
+        function: Option<Arc<Function<'a>>>,
+    ) -> Tree<'s, 'p, 'a> {
+        Tree {
+            frame,
+            function,
+            contexts: RefCell::default(),
+        }
+    }
+
+    /// Returns what the expressions of a unit are evaluated in.
+    fn context(&self, unit: UnitId) -> Result<Rc<FrameContext<'s, 'p, 'a>>> {
+        let function = self.function.as_ref();
+        let function = function.ok_or_else(|| Error::malformed("frame", "it has no function"))?;
+        let mut contexts = self.contexts.borrow_mut();
+        let context = contexts
+            .entry(unit)
+            .or_insert_with(|| self.frame.context_of(function, unit).map(Rc::new));
+        context.clone()
+    }
+
+    /// Returns the type that an object of `ty` has where it is: with the bounds of arrays and the places of members that are computed.
+    fn laid_out(
+        &self,
+        ty: TypeId,
+        node: &Node<'p>,
+        types: &mut TypeTable,
+    ) -> Result<TypeId, NoValue> {
+        // Hardly any type is.
+        let Some(unit) = types.unit_of_computed(ty) else {
+            return Ok(ty);
+        };
+        let Some(location) = self.location(node) else {
+            return Ok(ty);
+        };
+        let context = self.context(unit)?;
+        Ok(context.laid_out(ty, &location, node.lane, types)?)
+    }
+}

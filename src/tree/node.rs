@@ -1,0 +1,86 @@
+//! A typed value of one lane, and what it is a part of.
+
+use std::rc::Rc;
+
+use crate::arch::{AddressSpace, Lane};
+use crate::debug_info::types::TypeId;
+use crate::location::{Bits, Location};
+
+/// A typed value of one lane.
+#[derive(Clone, Debug)]
+pub(crate) struct Node<'p> {
+    pub(crate) lane: Lane,
+    /// Its type in the lane.
+    pub(crate) ty: TypeId,
+    /// The size of a bit-field, in bits.
+    pub(crate) field: Option<u64>,
+    pub(super) root: Root<'p>,
+    /// How many bits after the start of the root it starts.
+    pub(super) bit_offset: i128,
+}
+
+/// What a value is a part of.
+#[derive(Clone, Debug)]
+pub(super) enum Root<'p> {
+    /// Bits that were read, and where they are, if they are anywhere.
+    Bits {
+        bits: Rc<Bits>,
+        location: Option<Location<'p>>,
+    },
+    /// What is at an address.
+    Memory {
+        space: AddressSpace,
+        address: u64,
+        is_null: bool,
+    },
+    /// What a pointer without bits points to.
+    Place(Location<'p>),
+}
+
+impl<'p> Node<'p> {
+    /// A value that was read.
+    pub(crate) fn of_bits(
+        lane: Lane,
+        ty: TypeId,
+        bits: Rc<Bits>,
+        location: Option<Location<'p>>,
+    ) -> Node<'p> {
+        Node::of_root(lane, ty, Root::Bits { bits, location })
+    }
+
+    /// An object in memory.
+    pub(crate) fn of_memory(
+        lane: Lane,
+        ty: TypeId,
+        (space, address): (AddressSpace, u64),
+        is_null: bool,
+    ) -> Node<'p> {
+        let root = Root::Memory {
+            space,
+            address,
+            is_null,
+        };
+        Node::of_root(lane, ty, root)
+    }
+
+    pub(super) fn of_root(lane: Lane, ty: TypeId, root: Root<'p>) -> Node<'p> {
+        Node {
+            lane,
+            ty,
+            field: None,
+            root,
+            bit_offset: 0,
+        }
+    }
+
+    /// The part that starts so many bits further on.
+    pub(crate) fn part(&self, ty: TypeId, bits: i128) -> Node<'p> {
+        Node {
+            ty,
+            field: None,
+            root: self.root.clone(),
+            bit_offset: self.bit_offset.saturating_add(bits),
+            ..*self
+        }
+    }
+}
