@@ -6,6 +6,7 @@
 mod c;
 mod core;
 mod lanes;
+mod reports;
 mod text;
 mod truth;
 
