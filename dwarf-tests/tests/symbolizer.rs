@@ -248,7 +248,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         let scopes = self.scopes(pc);
         let is_in_a_function = scopes.0.iter().any(Option::is_some) || scopes.1.is_some();
         let own = with_line.find(|row| is_in_a_function && self.scopes(row.address) == scopes);
-        Some((nearest.clone(), own.cloned()))
+        Some((*nearest, own.copied()))
     }
 
     /// Why frames are not the same; nothing if they have to be.
