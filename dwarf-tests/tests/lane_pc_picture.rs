@@ -58,7 +58,7 @@ fn picture(source: &str) -> LanePicture {
     let document = LanePcDocument::new(&frame).unwrap();
     let read = |path: &str, folder: Option<&str>| {
         assert_eq!((path, folder), ("./lane_pc.c", Some(".")));
-        Some(source.to_owned())
+        Some(source.as_bytes().to_vec())
     };
     LanePicture::new(&frame, &document, &read).unwrap()
 }

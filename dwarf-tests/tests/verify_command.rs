@@ -512,6 +512,8 @@ fn document() -> VerifyDocument {
             file: "/src/a b:c.cl".into(),
             line: 12,
             text: Some("x = y;".into()),
+            md5: None,
+            md5_differs: false,
         }),
         excerpt: Some(ExcerptDocument {
             text: "row\u{1b}".into(),
@@ -537,6 +539,8 @@ fn document() -> VerifyDocument {
             file: "a.cl".into(),
             line: 0,
             text: None,
+            md5: None,
+            md5_differs: false,
         }),
         excerpt: None,
         help: None,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::style::ALARM;
+use super::style::{ALARM, WARNING};
 use crate::report::Completeness;
 use crate::untrusted::{Escaper, Untrusted};
 
@@ -72,10 +72,9 @@ impl Failure {
 
     /// Says something that is no reason to stop.
     pub(crate) fn warn(err: &mut dyn Write, path: &Path, message: &str) {
-        let style = anstyle::AnsiColor::Yellow.on_default().bold();
         let _ = writeln!(
             err,
-            "{style}warning{style:#}: {}: {}",
+            "{WARNING}warning{WARNING:#}: {}: {}",
             Untrusted::from(path),
             Untrusted::from(message)
         );

@@ -34,14 +34,14 @@ pub(crate) fn run(
         html: plan(&arguments.html, Kind::Html)?,
     };
     // Both write warnings: those of the wave come before what is said of the picture.
-    let (exit, note) = with_chosen(&chosen, err, |stop, file| {
+    let (exit, notes) = with_chosen(&chosen, err, |stop, file| {
         show(arguments, &pictures, stop, file, out)
     })?;
-    if let Some(note) = note {
-        let to: &mut dyn Write = match arguments.format {
-            Format::Json => err,
-            Format::Text => out,
-        };
+    let to: &mut dyn Write = match arguments.format {
+        Format::Json => err,
+        Format::Text => out,
+    };
+    for note in notes {
         writeln!(to, "{note}")?;
     }
     Ok(exit)
@@ -53,14 +53,14 @@ struct Pictures {
     html: Option<Output>,
 }
 
-/// Also gives what is missing in the picture.
+/// Also returns what has to be said about the picture.
 fn show(
     arguments: &LanePcArguments,
     pictures: &Pictures,
     stop: &Stop<'_, '_>,
     file: &Path,
     out: &mut dyn Write,
-) -> Result<(Exit, Option<String>), Failure> {
+) -> Result<(Exit, Vec<String>), Failure> {
     let place = |error: crate::Error| Failure::in_file(file, error);
     let recovery = match (arguments.recover, arguments.no_recover) {
         (true, _) => Recovery::Always,
@@ -69,14 +69,15 @@ fn show(
     };
     let frame = frame_at(stop, arguments.frame)?;
     let document = LanePcDocument::by(&frame, recovery).map_err(place)?;
-    let mut note = None;
+    let mut notes = Vec::new();
     if pictures.svg.is_some() || pictures.html.is_some() {
         let sources = Sources::new(&arguments.sources.source_dirs);
-        let read = |path: &str, folder: Option<&str>| Some(sources.text(path, folder)?.to_string());
+        let read = |path: &str, folder: Option<&str>| Some(sources.bytes(path, folder)?.to_vec());
         let mut picture = LanePicture::new(&frame, &document, &read).map_err(place)?;
+        notes.extend_from_slice(picture.source_warnings());
         if let Some(text) = sources::missing(picture.without_source()) {
             picture.add_note(&text);
-            note = Some(text);
+            notes.push(text);
         }
         if let Some(output) = &pictures.svg {
             output.write(picture.svg().as_bytes())?;
@@ -89,7 +90,7 @@ fn show(
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, out)?,
     }
-    Ok((Exit::Done.unless_limited(&document.completeness), note))
+    Ok((Exit::Done.unless_limited(&document.completeness), notes))
 }
 
 /// A picture: a row for each source line that has lanes, a cell for each lane.

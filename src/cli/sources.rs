@@ -10,13 +10,14 @@ use std::rc::Rc;
 
 use super::contents::{Contents, Input};
 use crate::untrusted::Untrusted;
-use crate::verify::source_line;
 
 /// How the source is found.
 pub(crate) struct Sources {
     places: Vec<Place>,
-    /// The text of files that were asked for, by the paths that debugging information has; only looked up, never listed.
-    read: RefCell<HashMap<String, Option<Rc<str>>>>,
+    /// The file that is known without reading it, by the path that debugging information has.
+    known: Option<(String, Rc<[u8]>)>,
+    /// The files that were asked for, by the paths that debugging information has; only looked up, never listed.
+    read: RefCell<HashMap<String, Option<Rc<[u8]>>>>,
 }
 
 /// What an argument says.
@@ -41,22 +42,26 @@ impl Sources {
         };
         Sources {
             places: given.iter().map(place).collect(),
+            known: None,
             read: RefCell::default(),
         }
     }
 
     /// One file, that is known already, by the path that debugging information has.
     pub(crate) fn of(path: &str, text: &str) -> Sources {
-        let sources = Sources::new(&[]);
-        let text = Some(Rc::from(text));
-        sources.read.borrow_mut().insert(path.to_owned(), text);
-        sources
+        Sources {
+            known: Some((path.to_owned(), text.as_bytes().into())),
+            ..Sources::new(&[])
+        }
     }
 
-    /// The text of the file that debugging information names.
+    /// Returns the bytes of the file that debugging information names.
     ///
     /// * `directory`: that in which the compiler ran, if it is known and `path` is relative to it.
-    pub(crate) fn text(&self, path: &str, directory: Option<&str>) -> Option<Rc<str>> {
+    pub(crate) fn bytes(&self, path: &str, directory: Option<&str>) -> Option<Rc<[u8]>> {
+        if let Some((_, bytes)) = self.known.as_ref().filter(|(known, _)| known == path) {
+            return Some(Rc::clone(bytes));
+        }
         let path = match directory {
             Some(directory) if !path.starts_with('/') => format!("{directory}/{path}"),
             _ => path.to_owned(),
@@ -64,14 +69,9 @@ impl Sources {
         if let Some(known) = self.read.borrow().get(&path) {
             return known.clone();
         }
-        let text = self.places.iter().find_map(|place| place.text(&path));
-        self.read.borrow_mut().insert(path, text.clone());
-        text
-    }
-
-    /// A line of the file that debugging information names, from 1; of a long one the start.
-    pub(crate) fn line(&self, path: &str, number: u64) -> Option<Untrusted<'static>> {
-        source_line(&self.text(path, None)?, number)
+        let bytes = self.places.iter().find_map(|place| place.bytes(&path));
+        self.read.borrow_mut().insert(path, bytes.clone());
+        bytes
     }
 
     /// What a path is called here: below NEW if it is below OLD.
@@ -130,7 +130,7 @@ fn names(path: &str) -> Vec<&str> {
 }
 
 impl Place {
-    fn text(&self, path: &str) -> Option<Rc<str>> {
+    fn bytes(&self, path: &str) -> Option<Rc<[u8]>> {
         let names = names(path);
         let folder = self.folder.canonicalize().ok()?;
         match &self.old {
@@ -147,11 +147,11 @@ impl Place {
     }
 }
 
-/// The text of a file in a folder.
+/// Returns the bytes of a file in a folder.
 ///
 /// * `folder`: without links;
 /// * `names`: those of the folders in it, and of the file.
-fn read(folder: &Path, names: &[&str]) -> Option<Rc<str>> {
+fn read(folder: &Path, names: &[&str]) -> Option<Rc<[u8]>> {
     let mut path = folder.to_owned();
     path.extend(names);
     // Links are followed as long as they lead to what is in the folder too.
@@ -159,8 +159,8 @@ fn read(folder: &Path, names: &[&str]) -> Option<Rc<str>> {
     if !path.starts_with(folder) {
         return None;
     }
-    let text = Contents::open(&path, Input::Source).ok()?;
-    Some(String::from_utf8_lossy(&text).into())
+    let bytes = Contents::open(&path, Input::Source).ok()?;
+    Some(Rc::from(&*bytes))
 }
 
 #[cfg(test)]
@@ -200,8 +200,8 @@ mod tests {
         fn text(&self, given: &str, path: &str, directory: Option<&str>) -> Option<String> {
             let given = given.replace('@', self.0.to_str().unwrap());
             let path = path.replace('@', self.0.to_str().unwrap());
-            let text = Sources::new(&[given]).text(&path, directory);
-            text.map(|text| text.to_string())
+            let bytes = Sources::new(&[given]).bytes(&path, directory);
+            bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
         }
     }
 
@@ -235,7 +235,7 @@ mod tests {
             let found = folder.text(given, path, directory);
             assert_eq!(found.as_deref(), expected, "{given} {path} {directory:?}");
         }
-        assert_eq!(Sources::new(&[]).text("/etc/hostname", None), None);
+        assert_eq!(Sources::new(&[]).bytes("/etc/hostname", None), None);
     }
 
     #[cfg(unix)]

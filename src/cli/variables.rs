@@ -3,13 +3,12 @@
 //! What is the same in all lanes that execute is said once. Of the rest, short values stand in tables with a
 //! column for each lane, long ones in lists with a line for each value.
 
-use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use crate::debug_info::VariableKind;
-use crate::inspect::{FrameKind, LocationReading, ValueStateKind};
-use crate::report::text::{FileNames, source_place};
+use crate::inspect::{LocationReading, ValueStateKind};
+use crate::report::text::FileNames;
 use crate::report::{FrameDocument, FrameVariables, Hex, ValueNote, VariableDocument};
 
 use crate::cli::failure::Failure;
@@ -177,29 +176,13 @@ fn one_lane(content: &FrameVariables) -> String {
 
 /// A frame as `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10`.
 pub(in crate::cli) fn frame_text(frame: &FrameDocument, names: &FileNames<'_>) -> String {
-    with_place(or_unknown(frame.function.as_ref()), frame, names)
+    frame.text(or_unknown(frame.function.as_ref()), names)
 }
 
 /// The same with the function in bold.
 pub(in crate::cli) fn styled_frame(frame: &FrameDocument, names: &FileNames<'_>) -> String {
     let function = or_unknown(frame.function.as_ref());
-    with_place(format!("{BOLD}{function}{BOLD:#}"), frame, names)
-}
-
-fn with_place(function: impl Display, frame: &FrameDocument, names: &FileNames<'_>) -> String {
-    let file = frame.file.as_ref();
-    let file = file.map(|file| names.short(file));
-    let place = source_place(file, frame.line);
-    let about = match (frame.approximate, frame.line) {
-        (true, Some(_)) => " (approximate)",
-        (_, _) => "",
-    };
-    let mark = match (frame.kind, frame.symbol_offset) {
-        (FrameKind::Inlined, _) => " (inlined)".to_owned(),
-        (_, Some(offset)) => format!("+{offset:#x} (symbol)"),
-        (_, None) => String::new(),
-    };
-    format!("{function}{mark}{place}{about}")
+    frame.text(format!("{BOLD}{function}{BOLD:#}"), names)
 }
 
 /// Which lanes a value stands for that is said once.

@@ -1,6 +1,6 @@
 //! Files of the source: their paths, and their text where the line table carries it.
 //!
-//! Reading the table is left to `line`. Sources: DWARF 5 §6.2.4; HET A.6.2.4.1 (`DW_LNCT_LLVM_source`).
+//! Reading the table is left to `line`. Sources: DWARF 5 §6.2.4 and §6.2.4.1 (`DW_LNCT_MD5`); HET A.6.2.4.1 (`DW_LNCT_LLVM_source`).
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -84,6 +84,20 @@ impl<'a> DebugInfo<'a> {
         };
         let text = self.line_string(unit, &table, source)?;
         Ok((!text.is_empty()).then(|| String::from_utf8_lossy(text)))
+    }
+
+    /// Returns the MD5 of a source file as it was compiled, if the line table has it.
+    ///
+    /// # Errors
+    /// If the header of the table is malformed.
+    pub fn source_md5(&self, unit: UnitId, index: u64) -> Result<Option<[u8; 16]>> {
+        let Some(table) = self.lines_of(unit)? else {
+            return Ok(None);
+        };
+        let with_md5 = table.header().filter(|header| header.file_has_md5());
+        let file = with_md5.and_then(|header| header.file(index));
+        // LLVM writes zeros for a file of which it does not know it.
+        Ok(file.map(|file| *file.md5()).filter(|md5| *md5 != [0; 16]))
     }
 
     /// The path of a file: relative to the directory the compiler ran in if the table says no more.

@@ -138,16 +138,20 @@ impl<'a> DebugInfo<'a> {
     /// Returns the frames of [`source_frames`](DebugInfo::source_frames); where the address has line 0, the place of the innermost is that
     /// of the nearest row before it with a line, within the same function and inlined call ([`SourceFrame::is_approximate`]).
     ///
+    /// * `symbol`: returns where the code begins that an ELF symbol names. Asked for code without an entry of its function.
+    ///
     /// # Errors
     /// As those of `source_frames`; and if it costs more than `meter` has.
     pub(crate) fn source_frames_near(
         &self,
         pc: u64,
+        symbol: impl FnOnce() -> Option<u64>,
         meter: &Meter,
     ) -> Result<SourceFrames<'_, 'a>> {
         let place = match self.place_of(pc)? {
             Some((place, before)) if place.line == 0 => {
-                Some(self.place_before(pc, before, meter)?.unwrap_or(place))
+                let before = self.place_before(pc, before, symbol, meter)?;
+                Some(before.unwrap_or(place))
             }
             found => found.map(|(place, _)| place),
         };
@@ -209,20 +213,36 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Returns the place of the last of `rows` with a line that is in the same function and inlined call as `pc`.
-    fn place_before(&self, pc: u64, rows: &[Row], meter: &Meter) -> Result<Option<Place>> {
-        let (Some(unit), Some(entry)) = (self.find_unit(pc)?, self.function_entry(pc)?) else {
+    fn place_before(
+        &self,
+        pc: u64,
+        rows: &[Row],
+        symbol: impl FnOnce() -> Option<u64>,
+        meter: &Meter,
+    ) -> Result<Option<Place>> {
+        let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
         };
-        let Some(tree) = self.scope_tree(entry.id) else {
+        let entry = self.function_entry(pc)?.map(|entry| entry.id);
+        let tree = entry.and_then(|entry| self.scope_tree(entry));
+        // What begins before this belongs to another function.
+        let first = match (entry, tree) {
+            (Some(_), Some(_)) => Some(0),
+            (Some(_), None) => None,
+            (None, _) => symbol(),
+        };
+        let Some(first) = first else {
             return Ok(None);
         };
-        let function = tree.innermost_function(pc);
+        let innermost = |pc| tree.map(|tree| tree.innermost_function(pc));
+        let function = innermost(pc);
         for row in rows.iter().rev() {
             meter.work(1)?;
-            if self.function_entry(row.address)?.map(|entry| entry.id) != Some(entry.id) {
+            let other = self.function_entry(row.address)?.map(|entry| entry.id);
+            if row.address < first || other != entry {
                 break;
             }
-            if row.line != 0 && tree.innermost_function(row.address) == function {
+            if row.line != 0 && innermost(row.address) == function {
                 return Ok(Some(Place::of_row(unit, row, true)));
             }
         }

@@ -8,6 +8,8 @@ pub enum Stopped {
     ReturnAddressUndefined,
     /// There is no call frame information for the program location.
     NoCfi,
+    /// There is call frame information, but its row says nothing: LLVM 22 writes such rows.
+    NoRules,
     /// The program location is in no function.
     NoFunction,
     /// The same frame came up again.
@@ -24,7 +26,7 @@ impl Stopped {
     pub fn name(self) -> &'static str {
         match self {
             Stopped::ReturnAddressUndefined => "return-address-undefined",
-            Stopped::NoCfi => "no-cfi",
+            Stopped::NoCfi | Stopped::NoRules => "no-cfi",
             Stopped::NoFunction => "no-function",
             Stopped::Cycle => "cycle",
             Stopped::Limit => "limit",
@@ -40,6 +42,9 @@ impl Stopped {
                 "the return address is undefined: this is the outermost frame"
             }
             Stopped::NoCfi => "there is no call frame information for this code",
+            Stopped::NoRules => {
+                "the call frame information for this code has no rules: the caller is not known"
+            }
             Stopped::NoFunction => "this code is in no function",
             Stopped::Cycle => "the same frame came up again",
             Stopped::Limit => "the limit on frames was reached",

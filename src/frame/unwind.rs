@@ -181,7 +181,10 @@ impl<'c, 'a> CallStack<'c, 'a> {
             Ok(row) => (row, None),
             Err(error) => (None, Some(error)),
         };
-        let known = row.as_ref().is_some_and(|known| !known.row.is_empty());
+        let nothing = match &row {
+            None => Some(Stopped::NoCfi),
+            Some(known) => known.row.is_empty().then_some(Stopped::NoRules),
+        };
         let column = row.as_ref().and_then(|known| known.cie.return_address());
         self.frames.push(Activation {
             address,
@@ -192,8 +195,8 @@ impl<'c, 'a> CallStack<'c, 'a> {
         if let Some(error) = error {
             return Err(failed(error));
         }
-        if !known {
-            return Err((Stopped::NoCfi, None));
+        if let Some(stopped) = nothing {
+            return Err((stopped, None));
         }
         let frame = CallFrame { stack: self, level };
         let Some(column) = column else {

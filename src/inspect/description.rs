@@ -116,8 +116,13 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Returns where the program location is in the source.
     pub(super) fn source_frames(&self, meter: &Meter) -> Result<SourceFrames<'p, 'a>> {
-        let info = self.stop.program().info();
-        info.source_frames_near(self.lookup_address(), meter)
+        let program = self.stop.program();
+        let address = self.lookup_address();
+        let symbol = || {
+            let (_, offset) = program.symbol_at(address)?;
+            address.checked_sub(offset)
+        };
+        program.info().source_frames_near(address, symbol, meter)
     }
 
     fn describe(&self, source: &SourceFrame<'_, '_>, is_call: bool) -> FrameDescription {

@@ -285,10 +285,13 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns the same call frame seen from where the wave is.
+    /// Returns the frame seen from where the wave is: of a frame as waiting lanes see it the whole call frame, of others itself.
     #[must_use]
     pub fn for_wave(&self) -> StopFrame<'s, 'p, 'a> {
-        StopFrame::new(self.stop, self.frame)
+        match self.waiting {
+            Some(_) => StopFrame::new(self.stop, self.frame),
+            None => *self,
+        }
     }
 
     /// The program location, in the code object.

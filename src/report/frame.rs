@@ -1,9 +1,12 @@
 //! A frame in the documents: its number, what it is called, and where it is in the source.
 
+use core::fmt::Display;
+
 use serde::Serialize;
 
 use super::completeness::is_false;
 use super::number::Hex;
+use super::text::{FileNames, source_place};
 use crate::arch::ProcessAddress;
 use crate::debug_info::SourceFile;
 use crate::error::Result;
@@ -103,6 +106,24 @@ impl FrameDocument {
             pc: Hex::from(pc),
             call_frame: 0,
         }
+    }
+
+    /// Returns the frame as a line of text: `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10 (symbol)`.
+    ///
+    /// * `function`: the function, or what stands for one that is not known.
+    pub(crate) fn text(&self, function: impl Display, names: &FileNames<'_>) -> String {
+        let file = self.file.as_ref().map(|file| names.short(file));
+        let place = source_place(file, self.line);
+        let about = match (self.approximate, self.line) {
+            (true, Some(_)) => " (approximate)",
+            (_, _) => "",
+        };
+        let mark = match (self.kind, self.symbol_offset) {
+            (FrameKind::Inlined, _) => " (inlined)".to_owned(),
+            (_, Some(offset)) => format!("+{offset:#x} (symbol)"),
+            (_, None) => String::new(),
+        };
+        format!("{function}{mark}{place}{about}")
     }
 
     fn of(

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lane_pc::{LanePcDocument, LanePcLane, LaneStateKind, Lines};
-use super::text::{FileNames, base_name, reference};
+use super::source_text::{ReadSource, SourceText, SourceTexts};
+use super::text::{base_name, reference};
 use crate::arch::ProcessAddress;
-use crate::debug_info::SourceFile;
 use crate::error::Result;
 use crate::inspect::{FrameDescription, StopFrame};
 use crate::untrusted::Untrusted;
@@ -30,6 +30,8 @@ pub struct LanePicture {
     pub(super) message: Option<String>,
     /// The names of the files whose text is not known.
     without_source: BTreeSet<Untrusted<'static>>,
+    /// What has to be said about files whose text is shown.
+    source_warnings: Vec<String>,
 }
 
 /// A row of a picture.
@@ -67,18 +69,11 @@ pub(super) const LEGEND: [(LaneStateKind, &str); 3] = [
     (LaneStateKind::Elsewhere, "not in this frame, or not known"),
 ];
 
-/// A source file with lanes in it.
-#[derive(Default)]
-struct File {
-    text: Option<String>,
-    lines: BTreeMap<u64, Vec<Cell>>,
-}
-
 impl LanePicture {
     /// Draws the lanes of a frame.
     ///
     /// * `document`: what [`LanePcDocument::new`] says of the same frame.
-    /// * `read`: the text of a source file, by its path and the directory that the compiler ran in; asked where
+    /// * `read`: the bytes of a source file, by its path and the directory that the compiler ran in; asked where
     ///   the text is not in the debugging information.
     ///
     /// # Errors
@@ -86,10 +81,13 @@ impl LanePicture {
     pub fn new(
         frame: &StopFrame<'_, '_, '_>,
         document: &LanePcDocument,
-        read: &dyn Fn(&str, Option<&str>) -> Option<String>,
+        read: ReadSource<'_>,
     ) -> Result<LanePicture> {
         let mut lines = Lines::default();
-        let mut files: BTreeMap<String, File> = BTreeMap::new();
+        let info = frame.stop().program().info();
+        let mut texts = SourceTexts::default();
+        // For each file the lanes in its lines.
+        let mut files: BTreeMap<String, (usize, BTreeMap<u64, Vec<Cell>>)> = BTreeMap::new();
         let mut without_line: BTreeMap<u128, Vec<Cell>> = BTreeMap::new();
         let mut without_pc = (Vec::new(), Vec::new());
         for lane in &document.lanes {
@@ -112,26 +110,21 @@ impl LanePicture {
                     line: Some(line),
                     ..
                 } => {
+                    let number = texts.want(info, unit, (&file, line), read);
                     let known = files.entry(file.path.to_string());
-                    let found = known.or_insert_with(|| File {
-                        text: text(frame, unit, &file, read),
-                        ..File::default()
-                    });
-                    found.lines.entry(line).or_default().push(cell);
+                    let (_, lines) = known.or_insert_with(|| (number, BTreeMap::new()));
+                    lines.entry(line).or_default().push(cell);
                 }
                 _ => without_line.entry(pc.0).or_default().push(cell),
             }
         }
         let mut rows = Vec::new();
-        let mut without_source = BTreeSet::new();
-        let paths: Vec<String> = files.keys().cloned().collect();
-        let names = FileNames::of(paths.iter().map(String::as_str));
-        for (path, file) in files {
-            let name = clean(names.short(&path.as_str().into()).raw());
-            if file.text.is_none() {
-                without_source.insert(name.clone().into());
+        let names = texts.names();
+        for (number, lines) in files.into_values() {
+            if let Some(text) = texts.files().get(number) {
+                let name = clean(names.short(text.path()).raw());
+                add_lines(&name, text, lines, &mut rows);
             }
-            file.rows(&name, &mut rows);
         }
         rows.extend(without_line.into_iter().map(|(pc, cells)| Row {
             label: format!("{pc:#x}"),
@@ -152,13 +145,18 @@ impl LanePicture {
             }
         }
         let function = document.function.as_ref().map_or("?", Untrusted::raw);
-        Ok(LanePicture {
+        let mut picture = LanePicture {
             title: clean(&format!("{function}, frame {}", document.frame)),
             lanes: document.lanes.len(),
             rows,
             message: document.message.as_ref().map(ToString::to_string),
-            without_source,
-        })
+            without_source: texts.missing(),
+            source_warnings: texts.warnings(),
+        };
+        for warning in texts.warnings() {
+            picture.add_note(&warning);
+        }
+        Ok(picture)
     }
 }
 
@@ -167,6 +165,13 @@ impl LanePicture {
     #[must_use]
     pub fn without_source(&self) -> &BTreeSet<Untrusted<'static>> {
         &self.without_source
+    }
+
+    /// Returns what is said in the picture about files whose text is shown: that one is not the file that was compiled, or that it has
+    /// too few lines.
+    #[must_use]
+    pub fn source_warnings(&self) -> &[String] {
+        &self.source_warnings
     }
 
     /// Says something below the picture.
@@ -179,52 +184,36 @@ impl LanePicture {
     }
 }
 
-/// The text of a source file: that in the debugging information, or that which can be read.
-pub(super) fn text(
-    frame: &StopFrame<'_, '_, '_>,
-    unit: crate::debug_info::UnitId,
-    file: &SourceFile,
-    read: &dyn Fn(&str, Option<&str>) -> Option<String>,
-) -> Option<String> {
-    let info = frame.stop().program().info();
-    // A picture without source is better than none.
-    if let Ok(Some(text)) = info.embedded_source(unit, file.index) {
-        return Some(text.into_owned());
+/// Adds the lines of a file with lanes and a few around them, if there is text.
+fn add_lines(
+    name: &str,
+    text: &SourceText,
+    mut lanes: BTreeMap<u64, Vec<Cell>>,
+    rows: &mut Vec<Row>,
+) {
+    let text: Vec<&str> = text.lines().map(|(_, line)| line).collect();
+    let mut wanted: Vec<u64> = Vec::new();
+    for line in lanes.keys() {
+        let around = line.saturating_sub(AROUND).max(1)..=line.saturating_add(AROUND);
+        let in_text = around.filter(|number| get(&text, *number).is_some());
+        wanted.extend(in_text.chain([*line]));
     }
-    let folder = info.unit_info(unit).ok().and_then(|unit| unit.comp_dir);
-    read(&file.path, folder.as_deref())
-}
-
-impl File {
-    /// The lines with lanes and a few around them, if there is text.
-    fn rows(mut self, name: &str, rows: &mut Vec<Row>) {
-        let text: Vec<&str> = self
-            .text
-            .as_deref()
-            .map_or(Vec::new(), |text| text.lines().collect());
-        let mut wanted: Vec<u64> = Vec::new();
-        for line in self.lines.keys() {
-            let around = line.saturating_sub(AROUND).max(1)..=line.saturating_add(AROUND);
-            let in_text = around.filter(|number| get(&text, *number).is_some());
-            wanted.extend(in_text.chain([*line]));
-        }
-        wanted.sort_unstable();
-        wanted.dedup();
-        let mut before = None;
-        for number in wanted {
-            if before.is_some_and(|before: u64| before.saturating_add(1) != number) {
-                rows.push(Row {
-                    text: "…".to_owned(),
-                    ..Row::default()
-                });
-            }
-            before = Some(number);
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut before = None;
+    for number in wanted {
+        if before.is_some_and(|before: u64| before.saturating_add(1) != number) {
             rows.push(Row {
-                label: format!("{name}:{number}"),
-                text: get(&text, number).map_or(String::new(), clean),
-                cells: self.lines.remove(&number).unwrap_or_default(),
+                text: "…".to_owned(),
+                ..Row::default()
             });
         }
+        before = Some(number);
+        rows.push(Row {
+            label: format!("{name}:{number}"),
+            text: get(&text, number).map_or(String::new(), clean),
+            cells: lanes.remove(&number).unwrap_or_default(),
+        });
     }
 }
 

@@ -31,6 +31,7 @@ mod number;
 mod place;
 mod print;
 mod registers;
+pub(crate) mod source_text;
 pub(crate) mod text;
 mod unwind;
 mod vars;

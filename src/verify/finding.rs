@@ -26,6 +26,8 @@ pub struct Finding {
     pub function: Option<Untrusted<'static>>,
     /// The path of the source file, as the line table gives it, and the line of this address.
     pub source: Option<(Untrusted<'static>, u64)>,
+    /// The MD5 of this file as it was compiled, if the line table has it.
+    pub source_md5: Option<[u8; 16]>,
     /// The row or expression, with the part at fault marked.
     pub excerpt: Option<Excerpt>,
     /// What is wrong, with the numbers that show it.
@@ -76,6 +78,7 @@ impl Finding {
             pc: None,
             function: None,
             source: None,
+            source_md5: None,
             excerpt: None,
             message: message.into(),
             help: None,

@@ -47,7 +47,7 @@ pub use finding::{Excerpt, Finding};
 pub use profile::Profile;
 pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};
 #[cfg(feature = "cli")]
-pub(crate) use subject::source_line;
+pub(crate) use subject::shown_line;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -151,7 +151,9 @@ pub(crate) fn verify_within(
                 .symbol_at(pc)
                 .map(|symbol| symbol.name.clone().into_owned().into());
         }
-        finding.source = subject.source_at(pc);
+        if let Some((source, md5)) = subject.source_at(pc) {
+            (finding.source, finding.source_md5) = (Some(source), md5);
+        }
         if selection.profile() == Profile::Application && finding.contradiction.is_some() {
             let name = finding
                 .function

@@ -33,6 +33,9 @@ pub(super) struct Facts<'a> {
     pub(super) frame_section: FrameSection<'a>,
 }
 
+/// The path of a file and a line, and the MD5 of the file if it is known.
+type SourcePlace = ((Untrusted<'static>, u64), Option<[u8; 16]>);
+
 /// A code object and what several rules ask of it.
 #[derive(Debug)]
 pub(super) struct Subject<'p, 'a> {
@@ -141,10 +144,13 @@ impl<'p, 'a> Subject<'p, 'a> {
         function.is_some_and(|function| function.ranges.iter().any(|range| range.start == pc))
     }
 
-    /// The file and line of an address; nothing where there is none, or it cannot be read.
-    pub(super) fn source_at(&self, pc: u64) -> Option<(Untrusted<'static>, u64)> {
-        let line = self.program.info().line_at(pc).ok().flatten()?;
-        Some((line.file?.path.to_string().into(), line.line))
+    /// Returns the file and line of an address, and the MD5 of the file; nothing where there is none, or it cannot be read.
+    pub(super) fn source_at(&self, pc: u64) -> Option<SourcePlace> {
+        let info = self.program.info();
+        let line = info.line_at(pc).ok().flatten()?;
+        let file = line.file?;
+        let md5 = info.source_md5(line.unit, file.index).ok().flatten();
+        Some(((file.path.to_string().into(), line.line), md5))
     }
 
     /// The text of that line, where the line table carries the file; of a long one the start.
@@ -153,16 +159,16 @@ impl<'p, 'a> Subject<'p, 'a> {
         let line = info.line_at(pc).ok().flatten()?;
         let text = info.embedded_source(line.unit, line.file?.index).ok()??;
         self.meter.work(text.len() as u64).ok()?;
-        source_line(&text, line.line)
+        let index = usize::try_from(line.line.checked_sub(1)?).ok()?;
+        shown_line(text.lines().nth(index)?)
     }
 }
 
-/// A line of a source file, from 1, as a finding shows it: without indentation, and of a long one the start.
-pub(crate) fn source_line(text: &str, number: u64) -> Option<Untrusted<'static>> {
+/// Returns a line of a source file as a finding shows it: without indentation, and of a long one the start.
+pub(crate) fn shown_line(line: &str) -> Option<Untrusted<'static>> {
     /// More is no help.
     const MOST: usize = 200;
-    let index = usize::try_from(number.checked_sub(1)?).ok()?;
-    let line: String = text.lines().nth(index)?.trim().chars().take(MOST).collect();
+    let line: String = line.trim().chars().take(MOST).collect();
     (!line.is_empty()).then(|| line.into())
 }
 

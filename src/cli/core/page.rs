@@ -19,7 +19,7 @@ pub(super) fn write(
     arguments: &CoreArguments,
 ) -> Result<(), Failure> {
     let sources = Sources::new(&arguments.sources.source_dirs);
-    let read = |path: &str, folder: Option<&str>| Some(sources.text(path, folder)?.to_string());
+    let read = |path: &str, folder: Option<&str>| Some(sources.bytes(path, folder)?.to_vec());
     // Where a core is says nothing to whoever gets the page.
     let files = arguments.files.iter();
     let names = names(

@@ -7,6 +7,7 @@ use crate::arch::Lane;
 use crate::gpu_core::{CoreWave, FenceScope, GpuCore, StopReason, WaveState};
 use crate::inspect::{Programs, Stop};
 use crate::location::Arena;
+use crate::report::source_text::SourceTexts;
 use crate::report::text::counted;
 use crate::report::{
     CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
@@ -66,8 +67,8 @@ pub(crate) struct Printer<'p, 'r, 'c, 'data> {
     core: &'c GpuCore<'data>,
     programs: &'p Programs<'r>,
     sources: Sources,
-    /// The names of files that lines could not be shown of.
-    without_source: BTreeSet<Untrusted<'static>>,
+    /// The files that lines are shown of.
+    texts: SourceTexts,
     all: bool,
     width: usize,
 }
@@ -94,7 +95,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
             core,
             programs,
             sources,
-            without_source: BTreeSet::new(),
+            texts: SourceTexts::default(),
             all: false,
             width,
         }
@@ -179,7 +180,11 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         if kinds.len() > shown {
             writeln!(out, "{FAINT}(--all shows these in full){FAINT:#}")?;
         }
-        if let Some(text) = sources::missing(&self.without_source) {
+        let warnings = self.texts.warnings();
+        for text in warnings
+            .into_iter()
+            .chain(sources::missing(&self.texts.missing()))
+        {
             writeln!(out, "\n{FAINT}{text}{FAINT:#}")?;
         }
         Ok(())
@@ -231,23 +236,17 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         let Ok(at) = frame.description() else {
             return Ok(());
         };
-        let (Some(unit), Some(number)) = (at.unit, at.line) else {
+        let (Some(unit), Some(file), Some(number)) = (at.unit, &at.file, at.line) else {
             return Ok(());
         };
-        // The text in the object itself is the one that was compiled.
-        let file = at.file.as_ref();
-        let info = stop.program().info();
-        let embedded = file.and_then(|file| info.embedded_source(unit, file.index).ok()?);
-        let found = match (&embedded, file) {
-            (None, Some(file)) => self.sources.text(&file.path, None),
-            (Some(_), _) | (None, None) => None,
+        let read = |path: &str, folder: Option<&str>| {
+            let bytes = self.sources.bytes(path, folder)?;
+            Some(bytes.to_vec())
         };
-        if let (None, None, Some(file)) = (&embedded, &found, file) {
-            let name = Untrusted::from(file.name()).into_owned();
-            self.without_source.insert(name);
-        }
-        let text = embedded.as_deref().or(found.as_deref());
-        if let Some(line) = text.and_then(|text| nth_line(text, number)) {
+        let info = stop.program().info();
+        let index = self.texts.want(info, unit, (file, number), &read);
+        let text = self.texts.files().get(index);
+        if let Some(line) = text.and_then(|text| text.line(number)) {
             let line = Untrusted::from(line.replace('\t', "    "));
             writeln!(out, "  {BOLD}> {:3}  {line}{BOLD:#}", number)?;
         }
@@ -454,12 +453,6 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         }
         Ok(())
     }
-}
-
-/// A line of a text, counted from 1.
-fn nth_line(text: &str, line: u64) -> Option<&str> {
-    let index = usize::try_from(line.checked_sub(1)?).ok()?;
-    text.lines().nth(index)
 }
 
 fn title(wave: &CoreWaveDocument) -> String {

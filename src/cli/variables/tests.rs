@@ -1,6 +1,7 @@
 //! Small documents, laid out.
 
 use super::*;
+use crate::inspect::FrameKind;
 use crate::report::{DeclarationDocument, Hex, LaneDocument, ValueNote};
 
 /// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.

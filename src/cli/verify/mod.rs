@@ -20,13 +20,15 @@ use super::failure::{Exit, Failure};
 use super::outputs::{Kind, Outputs};
 use super::progress::Progress;
 use super::sources::Sources;
+use super::style::WARNING;
 use crate::limits::Limits;
 use crate::object::code_objects_with;
+use crate::report::source_text::{SourceTexts, from_file};
 use crate::report::{
     CheckedFile, Gathering, KnownFindings, RulesDocument, SarifLog, SummaryDocument,
     VerifyDocument, check_file_with, github_annotations, junit, lines, write_json_pretty,
 };
-use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
+use crate::verify::{Choice, Rule, Selection, UnknownRule, queue, shown_line};
 use baseline::{Place, Use, Written};
 use config::Config;
 use files::{Files, Target};
@@ -91,7 +93,10 @@ pub(crate) fn run(
         Failure::new(format!("{}: {}", file.path, file.message)).report(err);
     }
     baseline.finish(&arguments.paths, &selection, &mut document, err)?;
-    show_sources(&mut document, &Sources::new(&arguments.sources.source_dirs));
+    let sources = Sources::new(&arguments.sources.source_dirs);
+    for warning in show_sources(&mut document, &sources) {
+        writeln!(err, "{WARNING}warning{WARNING:#}: {warning}")?;
+    }
     match arguments.summary {
         true => print_summary(arguments.format, &document, out)?,
         false => print(arguments.format, &document, &folder, out)?,
@@ -176,20 +181,28 @@ fn check(
     });
 }
 
-/// Looks up the source lines, and calls files what they are called here.
-fn show_sources(document: &mut VerifyDocument, sources: &Sources) {
+/// Adds lines of the source to findings; returns what has to be said about the files that they are from.
+fn show_sources(document: &mut VerifyDocument, sources: &Sources) -> Vec<String> {
+    let mut texts = SourceTexts::default();
     let findings = document
         .files
         .iter_mut()
         .flat_map(|file| &mut file.findings);
     for source in findings.filter_map(|finding| finding.source.as_mut()) {
         if source.text.is_none() {
-            source.text = sources.line(source.file.raw(), source.line);
+            let path = source.file.raw();
+            let find = || Some(from_file(&sources.bytes(path, None)?));
+            let index = texts.want_compiled(path, source.line, source.md5, find);
+            if let Some(text) = texts.files().get(index) {
+                source.text = text.line(source.line).and_then(shown_line);
+                source.md5_differs = text.differs(source.md5);
+            }
         }
         if let Some(path) = sources.renamed(source.file.raw()) {
             source.file = path.into();
         }
     }
+    texts.warnings()
 }
 
 fn check_target(

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::super::frame::FrameDocument;
-use super::super::text::{FileNames, source_place};
+use super::super::text::FileNames;
 use super::ProblemDocument;
 use crate::arch::CodeAddress;
 use crate::gpu_core::{CoreWave, GpuCore};
-use crate::inspect::{FrameKind, Programs, Stop, StopFrame};
+use crate::inspect::{Programs, Stop, StopFrame};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
@@ -139,23 +139,13 @@ impl Places {
     }
 }
 
-/// A frame as a line: `f at k.cl:3`, `g (inlined) at k.cl:4`.
+/// Returns a frame as a line of text; without a function it has its address.
 pub(super) fn line(frame: &FrameDocument, names: &FileNames<'_>) -> Untrusted<'static> {
-    let file = frame.file.as_ref().map(|file| names.short(file));
-    let place = source_place(file.as_ref().map(Untrusted::raw), frame.line);
-    let inlined = match frame.kind {
-        FrameKind::Inlined => " (inlined)",
-        FrameKind::Call | FrameKind::Symbol => "",
-    };
-    let offset = match frame.symbol_offset {
-        Some(offset) => format!("+{offset:#x}"),
-        None => String::new(),
-    };
-    let name = match &frame.function {
-        Some(function) => function.raw().to_owned(),
-        None => format!("{:#x}", frame.pc.0),
-    };
-    format!("{name}{offset}{inlined}{place}").into()
+    match &frame.function {
+        Some(function) => frame.text(function.raw(), names),
+        None => frame.text(format_args!("{:#x}", frame.pc.0), names),
+    }
+    .into()
 }
 
 /// The innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::core::CoreDocument;
 use super::lane_pc_svg::STYLE;
+use super::source_text::ReadSource;
 use super::to_json;
 use crate::gpu_core::{GpuCore, StopReason};
 use crate::inspect::Programs;
@@ -33,15 +34,12 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 /// somebody, and which a browser opens at once.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// Says what becomes of a source file's name and the folder that the compiler ran in: its text.
-type Read<'p> = &'p dyn Fn(&str, Option<&str>) -> Option<String>;
-
 /// A page about a core.
 pub struct CorePage<'p, 'r, 'data> {
     document: &'p CoreDocument,
     core: &'p GpuCore<'data>,
     programs: &'p Programs<'r>,
-    read: Read<'p>,
+    read: ReadSource<'p>,
     title: Untrusted<'p>,
     most_bytes: u64,
 }
@@ -83,7 +81,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
     /// A page about a core that `document` describes.
     ///
     /// * `title`: what the core is called, for people.
-    /// * `read`: the text of a source file, by its path and the directory that the compiler ran in; asked where
+    /// * `read`: the bytes of a source file, by its path and the directory that the compiler ran in; asked where
     ///   the text is not in the debugging information.
     #[must_use]
     pub fn new(
@@ -91,7 +89,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
         document: &'p CoreDocument,
         core: &'p GpuCore<'data>,
         programs: &'p Programs<'r>,
-        read: Read<'p>,
+        read: ReadSource<'p>,
     ) -> CorePage<'p, 'r, 'data> {
         CorePage {
             document,

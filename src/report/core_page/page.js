@@ -159,7 +159,7 @@ const chooseLane = (to) => { lane = to; drawWave(); };
 const chooseFrame = (to) => { frame = to; drawWave(); };
 
 const placeText = (place) => {
-  const file = place.source && sources[place.source[0]]?.[0];
+  const file = place.source && sources[place.source[0]]?.name;
   return place.source ? `${file}:${place.source[1]}` : place.pc ?? "an unknown place";
 };
 const LEGEND = { active: "active", waiting: "waiting", elsewhere: "off: elsewhere, or never started", unknown: "off: where is not known" };
@@ -210,7 +210,7 @@ const drawLanes = (detail) => {
 };
 
 const frameText = (of) => {
-  const place = of.source ? `${sources[of.source[0]]?.[0]}:${of.source[1]}` : of.pc;
+  const place = of.source ? `${sources[of.source[0]]?.name}:${of.source[1]}` : of.pc;
   const mark = { inlined: " (inlined)", symbol: " (symbol)" }[of.kind] ?? "";
   return `${of.function ?? "?"}${mark} at ${place}`;
 };
@@ -233,8 +233,8 @@ const drawSource = (detail) => {
   const of = detail?.frames[frame];
   if (!of?.source) return [];
   const [file, here] = of.source;
-  const [name, ...lines] = sources[file];
-  if (!lines.length) return [make("h3", {}, `Source: ${name}`), make("p", { class: "quiet" }, `The text of ${name} is not in this page; --source-dir DIR says where it is.`)];
+  const { name, lines, warnings } = sources[file];
+  if (!lines.length && !warnings.length) return [make("h3", {}, `Source: ${name}`), make("p", { class: "quiet" }, `The text of ${name} is not in this page; --source-dir DIR says where it is.`)];
   // The lanes that are in this call frame, by line.
   const marks = new Map();
   detail.lanes.forEach((index, number) => {
@@ -253,7 +253,8 @@ const drawSource = (detail) => {
     const kind = number === here ? "here" : mark?.lanes.includes(lane) ? "lane-line" : "";
     return make("tr", { class: kind, title: mark ? `lanes ${mark.lanes.join(", ")}` : undefined }, make("td", {}, counts), make("td", {}, number), make("td", {}, text || " "));
   });
-  return [make("h3", {}, `Source: ${name}`), make("div", { class: "wide" }, make("table", { class: "source" }, rows))];
+  const notes = warnings.map((text) => make("p", { class: "alarm" }, text));
+  return [make("h3", {}, `Source: ${name}`), ...notes, make("div", { class: "wide" }, make("table", { class: "source" }, rows))];
 };
 
 /** The states of lanes that have no values in a frame. */

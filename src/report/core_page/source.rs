@@ -1,13 +1,12 @@
 //! The lines of source files that a page shows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde::ser::{Serialize, SerializeSeq, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
 
-use super::Read;
 use crate::inspect::{FrameDescription, StopFrame};
-use crate::report::lane_pc_picture;
-use crate::report::text::{FileNames, base_name};
+use crate::report::source_text::{ReadSource, SourceText, SourceTexts};
 use crate::untrusted::Untrusted;
 
 /// Lines that are shown before and after one that somebody is at.
@@ -17,27 +16,21 @@ const WIDTH: usize = 240;
 
 /// The source files that waves are in.
 pub(super) struct Sources<'r> {
-    read: Read<'r>,
-    files: Vec<File>,
-    by_path: BTreeMap<String, usize>,
-}
-
-struct File {
-    path: Untrusted<'static>,
-    text: Option<String>,
-    /// The lines to show.
-    wanted: BTreeSet<u64>,
+    read: ReadSource<'r>,
+    texts: SourceTexts,
+    /// For each file the lines to show.
+    wanted: Vec<BTreeSet<u64>>,
 }
 
 /// A place in a source file, as a page names it: the number of the file, and the line.
 pub(super) type SourcePlace = (usize, u64);
 
 impl<'r> Sources<'r> {
-    pub(super) fn new(read: Read<'r>) -> Sources<'r> {
+    pub(super) fn new(read: ReadSource<'r>) -> Sources<'r> {
         Sources {
             read,
-            files: Vec::new(),
-            by_path: BTreeMap::new(),
+            texts: SourceTexts::default(),
+            wanted: Vec::new(),
         }
     }
 
@@ -48,56 +41,59 @@ impl<'r> Sources<'r> {
         place: &FrameDescription,
     ) -> Option<SourcePlace> {
         let (file, unit, line) = (place.file.as_ref()?, place.unit?, place.line?);
-        let index = match self.by_path.get(&*file.path) {
-            Some(index) => *index,
-            None => {
-                self.files.push(File {
-                    path: file.path.to_string().into(),
-                    text: lane_pc_picture::text(frame, unit, file, self.read),
-                    wanted: BTreeSet::new(),
-                });
-                let index = self.files.len() - 1;
-                self.by_path.insert(file.path.to_string(), index);
-                index
-            }
-        };
-        if let Some(file) = self.files.get_mut(index) {
-            file.wanted.insert(line);
+        let info = frame.stop().program().info();
+        let index = self.texts.want(info, unit, (file, line), self.read);
+        self.wanted
+            .resize_with(self.texts.files().len(), BTreeSet::new);
+        if let Some(wanted) = self.wanted.get_mut(index) {
+            wanted.insert(line);
         }
         Some((index, line))
     }
 
     /// The names of files whose text is not known.
     pub(super) fn into_missing(self) -> BTreeSet<Untrusted<'static>> {
-        let files = self.files.into_iter();
-        let missing = files.filter(|file| file.text.is_none());
-        missing
-            .map(|file| base_name(file.path.raw()).to_owned().into())
-            .collect()
+        self.texts.missing()
     }
+}
+
+/// A file of a page.
+#[derive(Serialize)]
+struct File<'f> {
+    name: Untrusted<'f>,
+    /// What has to be said about its text.
+    warnings: Vec<String>,
+    lines: Lines<'f>,
 }
 
 impl Serialize for Sources<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names = FileNames::of(self.files.iter().map(|file| file.path.raw()));
-        let files = self.files.iter();
-        serializer.collect_seq(files.map(|file| Named(names.short(&file.path), file)))
+        let names = self.texts.names();
+        let files = self.texts.files().iter().zip(&self.wanted);
+        serializer.collect_seq(files.map(|(text, wanted)| {
+            let name = names.short(text.path());
+            File {
+                warnings: text.warnings(&name),
+                name,
+                lines: Lines { text, wanted },
+            }
+        }))
     }
 }
 
-/// A file with its short name.
-struct Named<'f>(Untrusted<'f>, &'f File);
+/// The lines of a file that are shown.
+struct Lines<'f> {
+    text: &'f SourceText,
+    wanted: &'f BTreeSet<u64>,
+}
 
-impl Serialize for Named<'_> {
-    /// The name, and then each line that is shown: its number and its text.
+impl Serialize for Lines<'_> {
+    /// The number and the text of each line.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
-        let Named(name, file) = self;
-        list.serialize_element(name)?;
-        let lines = file.text.as_deref().unwrap_or_default().lines();
-        for (number, line) in (1_u64..).zip(lines) {
+        for (number, line) in self.text.lines() {
             let around = number.saturating_sub(AROUND)..=number.saturating_add(AROUND);
-            if file.wanted.range(around).next().is_some() {
+            if self.wanted.range(around).next().is_some() {
                 let text: String = line.replace('\t', "    ").chars().take(WIDTH).collect();
                 list.serialize_element(&(number, text))?;
             }

@@ -33,7 +33,7 @@ use core::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::completeness::is_true;
+use super::completeness::{is_false, is_true};
 use super::number::Hex;
 use super::text::counted;
 use crate::inspect::Program;
@@ -257,6 +257,12 @@ pub struct SourceDocument {
     /// What is in that line, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<Untrusted<'static>>,
+    /// The MD5 of the file as it was compiled, if the line table has it.
+    #[serde(skip)]
+    pub md5: Option<[u8; 16]>,
+    /// Set if the text is that of a file with another MD5: the line may be another one.
+    #[serde(skip_serializing_if = "is_false")]
+    pub md5_differs: bool,
 }
 
 impl SourceDocument {
@@ -267,6 +273,8 @@ impl SourceDocument {
             file: normalised(file.raw()).into(),
             line: *line,
             text: evidence.and_then(|evidence| evidence.source.clone()),
+            md5: finding.source_md5,
+            md5_differs: false,
         })
     }
 }

@@ -15,6 +15,8 @@ fn finding(severity: Severity, excerpt: Option<(&str, [usize; 2])>) -> FindingDo
             file: "k.cl".into(),
             line: 12,
             text: Some("x = y;".into()),
+            md5: None,
+            md5_differs: false,
         }),
         excerpt: excerpt.map(|(text, mark)| ExcerptDocument {
             text: text.to_owned().into(),

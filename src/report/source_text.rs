@@ -1,0 +1,181 @@
+//! The texts of source files that a document shows lines of, and what has to be said about them.
+//!
+//! A file that was edited after it was compiled is shown with a warning, and so is one with too few lines. Finding and reading files is left
+//! to the caller. Source: DWARF 5 §6.2.4.1 (`DW_LNCT_MD5`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::text::FileNames;
+use crate::debug_info::{DebugInfo, SourceFile, UnitId};
+use crate::untrusted::Untrusted;
+
+/// Reads a source file, by its path and the directory that the compiler ran in.
+pub(crate) type ReadSource<'r> = &'r dyn Fn(&str, Option<&str>) -> Option<Vec<u8>>;
+
+/// The source files that a document shows lines of.
+#[derive(Debug, Default)]
+pub(crate) struct SourceTexts {
+    files: Vec<SourceText>,
+    by_path: BTreeMap<String, usize>,
+}
+
+/// A source file.
+#[derive(Debug)]
+pub(crate) struct SourceText {
+    path: Untrusted<'static>,
+    /// The text, if it is known.
+    text: Option<String>,
+    /// How many lines it has.
+    line_count: u64,
+    /// Its MD5.
+    md5: Option<[u8; 16]>,
+    /// Set if a line table has another MD5 of it.
+    is_other: bool,
+    /// The last line that was asked for.
+    last: u64,
+}
+
+/// The text of a file and its MD5. What the line table says of the text that it carries itself is believed.
+type Found = (String, Option<[u8; 16]>);
+
+impl SourceTexts {
+    /// Returns the number of a file, after the line is noted as one that is shown.
+    ///
+    /// * `unit`: the unit whose line table has the file.
+    /// * `read`: asked once for each path, if the line table does not carry the text.
+    pub(crate) fn want(
+        &mut self,
+        info: &DebugInfo<'_>,
+        unit: UnitId,
+        (file, line): (&SourceFile, u64),
+        read: ReadSource<'_>,
+    ) -> usize {
+        let compiled = info.source_md5(unit, file.index).ok().flatten();
+        let find = || {
+            // A document without source is better than none.
+            if let Ok(Some(text)) = info.embedded_source(unit, file.index) {
+                return Some((text.into_owned(), compiled));
+            }
+            let folder = info.unit_info(unit).ok().and_then(|unit| unit.comp_dir);
+            read(&file.path, folder.as_deref()).map(|bytes| from_file(&bytes))
+        };
+        self.want_compiled(&file.path, line, compiled, find)
+    }
+
+    /// Does what [`want`](SourceTexts::want) does, for a file by its path.
+    ///
+    /// * `compiled`: the MD5 of the file as it was compiled, if it is known.
+    pub(crate) fn want_compiled(
+        &mut self,
+        path: &str,
+        line: u64,
+        compiled: Option<[u8; 16]>,
+        find: impl FnOnce() -> Option<Found>,
+    ) -> usize {
+        let index = match self.by_path.get(path) {
+            Some(index) => *index,
+            None => {
+                self.files.push(SourceText::new(path, find()));
+                let index = self.files.len() - 1;
+                self.by_path.insert(path.to_owned(), index);
+                index
+            }
+        };
+        if let Some(text) = self.files.get_mut(index) {
+            text.last = text.last.max(line);
+            // Units can be compiled from different versions of one file.
+            text.is_other |= text.differs(compiled);
+        }
+        index
+    }
+
+    /// Returns the files in the order of their numbers.
+    pub(crate) fn files(&self) -> &[SourceText] {
+        &self.files
+    }
+
+    /// Returns the shortest names that tell the files apart.
+    pub(crate) fn names(&self) -> FileNames<'_> {
+        FileNames::of(self.files.iter().map(|file| file.path.raw()))
+    }
+
+    /// Returns the names of the files whose text is not known.
+    pub(crate) fn missing(&self) -> BTreeSet<Untrusted<'static>> {
+        let names = self.names();
+        let missing = self.files.iter().filter(|file| file.text.is_none());
+        missing
+            .map(|file| names.short(&file.path).into_owned())
+            .collect()
+    }
+
+    /// Returns what has to be said about each of the files that are shown, once for each file.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let names = self.names();
+        let files = self.files.iter();
+        files
+            .flat_map(|file| file.warnings(&names.short(&file.path)))
+            .collect()
+    }
+}
+
+impl SourceText {
+    fn new(path: &str, found: Option<Found>) -> SourceText {
+        let (text, md5) = found.map_or((None, None), |(text, md5)| (Some(text), md5));
+        SourceText {
+            path: path.to_owned().into(),
+            line_count: text
+                .as_deref()
+                .map_or(0, |text| text.lines().count() as u64),
+            text,
+            md5,
+            is_other: false,
+            last: 0,
+        }
+    }
+
+    /// Returns the path that the line table gives.
+    pub(crate) fn path(&self) -> &Untrusted<'static> {
+        &self.path
+    }
+
+    /// Returns the lines with their numbers, if the text is known.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &str)> {
+        (1..).zip(self.text.as_deref().unwrap_or_default().lines())
+    }
+
+    /// Returns a line by its number, from 1.
+    #[cfg(feature = "cli")]
+    pub(crate) fn line(&self, number: u64) -> Option<&str> {
+        let index = usize::try_from(number.checked_sub(1)?).ok()?;
+        self.text.as_deref()?.lines().nth(index)
+    }
+
+    /// Returns true if the text is known, and is not the one that was compiled.
+    ///
+    /// * `compiled`: the MD5 of the file as it was compiled, if it is known.
+    pub(crate) fn differs(&self, compiled: Option<[u8; 16]>) -> bool {
+        let both = self.md5.zip(compiled);
+        both.is_some_and(|(shown, compiled)| shown != compiled)
+    }
+
+    /// Returns what has to be said about the file.
+    pub(crate) fn warnings(&self, name: &Untrusted<'_>) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.is_other {
+            warnings.push(format!(
+                "{name} is not the file that was compiled (its MD5 differs): lines may not match"
+            ));
+        }
+        if self.text.is_some() && self.last > self.line_count {
+            let count = super::text::counted(self.line_count, "line");
+            warnings.push(format!("{name} has {count}, not {}", self.last));
+        }
+        warnings
+    }
+}
+
+/// Returns the text and the MD5 of a file.
+pub(crate) fn from_file(bytes: &[u8]) -> Found {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    (text, Some(md5::compute(bytes).0))
+}
