@@ -6,6 +6,7 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::Read;
 use crate::inspect::{FrameDescription, StopFrame};
+use crate::meter::Meter;
 use crate::report::lane_pc_picture;
 use crate::report::text::{FileNames, base_name};
 use crate::untrusted::Untrusted;
@@ -18,6 +19,8 @@ const WIDTH: usize = 240;
 /// The source files that waves are in.
 pub(super) struct Sources<'r> {
     read: Read<'r>,
+    /// Charged for the texts: one file can be named by any number of paths.
+    meter: &'r Meter,
     files: Vec<File>,
     by_path: BTreeMap<String, usize>,
 }
@@ -33,9 +36,10 @@ struct File {
 pub(super) type SourcePlace = (usize, u64);
 
 impl<'r> Sources<'r> {
-    pub(super) fn new(read: Read<'r>) -> Sources<'r> {
+    pub(super) fn new(read: Read<'r>, meter: &'r Meter) -> Sources<'r> {
         Sources {
             read,
+            meter,
             files: Vec::new(),
             by_path: BTreeMap::new(),
         }
@@ -51,9 +55,19 @@ impl<'r> Sources<'r> {
         let index = match self.by_path.get(&*file.path) {
             Some(index) => *index,
             None => {
+                // `read` keeps a copy.
+                const COPIES: u64 = 2;
+                let is_paid = |text: &String| {
+                    let bytes = (text.len() as u64).saturating_mul(COPIES);
+                    self.meter.hold(bytes).is_ok()
+                };
+                let text = match self.meter.refused() {
+                    Some(_) => None,
+                    None => lane_pc_picture::text(frame, unit, file, self.read).filter(is_paid),
+                };
                 self.files.push(File {
                     path: file.path.to_string().into(),
-                    text: lane_pc_picture::text(frame, unit, file, self.read),
+                    text,
                     wanted: BTreeSet::new(),
                 });
                 let index = self.files.len() - 1;
