@@ -344,13 +344,14 @@ fn a_full_disk_leaves_no_half_files() {
         test_skips::skipped("no file system can be mounted here");
         return;
     }
-    let wave = |number: u32| {
-        format!(
-            "wave_{number}: pc=0x1000 k(stopped, reason: TRAP)\n\nscalar registers:\n{:>16}: 00000000\n\n",
-            "s0"
-        )
-    };
-    let log: String = (1..9).map(wave).collect();
+    let lanes: String = (0..32)
+        .map(|lane| format!(" [{lane}] {lane:08x}"))
+        .collect();
+    let log = format!(
+        "wave_1: pc=0x7f4000001c90 k(stopped, reason: MEMORY_VIOLATION)\n\nscalar registers:\n\
+         {:>16}: 00000000{:>16}: 00000001\n\nvector registers:\n{:>16}:{lanes}\n\n",
+        "s0", "s1", "v0"
+    );
     folder.file("log", log);
     let object = "calls-O2.rocm.hsaco";
     let lanes = ["lane-pc", object, "--wave", "stop.json", "--force"];

@@ -13,7 +13,7 @@ use hetdwarf::object::CodeObject;
 use super::Random;
 use super::crafted::stopped_wave;
 use super::elf::{Section, code_object, object_file, uleb};
-use super::growth::{meter, verify};
+use super::growth::{Read, meter, verify};
 use super::guard::Guard;
 
 /// What is asked with a `.dwo` file.
@@ -306,10 +306,10 @@ fn names_of_one_hash_cost_what_other_names_do() {
     let annotated = |file: &[u8], meter: &Arc<Meter>| {
         let _ = annotate_file_within(file, meter, &|_| true);
     };
-    let reads: [(&str, &dyn Fn(&[u8], &Arc<Meter>)); 3] = [
-        ("dump", &dumped),
-        ("verify", &checked),
-        ("annotate", &annotated),
+    let reads: [(&str, Read); 3] = [
+        ("dump", dumped),
+        ("verify", checked),
+        ("annotate", annotated),
     ];
     for (what, read) in reads {
         let mut costs = Vec::new();
