@@ -27,6 +27,7 @@ max_len() {
     case $1 in
     object | containers) echo 16384 ;;
     call_frames | snapshot | bundles | archives | configuration | baseline) echo 4096 ;;
+    entries | lines | frames | lists | flow) echo 1024 ;;
     damage | capi) echo 97 ;;
     machine_code) echo 40 ;;
     *) echo 256 ;;
@@ -36,7 +37,7 @@ max_len() {
 # Where the length says nothing of what an input does, long ones are tried at once.
 len_control() {
     case $1 in
-    damage | capi | gimli | gpu_core | machine_code | bundles | archives) echo 0 ;;
+    damage | capi | gimli | gpu_core | machine_code | bundles | archives | entries | lines | frames | lists | flow) echo 0 ;;
     *) echo 100 ;;
     esac
 }

@@ -112,24 +112,10 @@ fn the_script_of_the_action_checks_a_folder() {
     assert_eq!(action("known.json").status.code(), Some(2));
 }
 
-/// Says that a test is skipped, and why, past what captures the output of tests; with `HETDWARF_REQUIRE_TOOLS=1` that is a
-/// failure.
-///
-/// # Panics
-/// If everything is required.
-fn skipped(why: &str) {
-    use std::io::Write;
-    let is_required = std::env::var_os("HETDWARF_REQUIRE_TOOLS").is_some_and(|value| value == "1");
-    assert!(!is_required, "HETDWARF_REQUIRE_TOOLS: {why}");
-    let test = std::thread::current();
-    let name = test.name().unwrap_or("a test");
-    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
-}
-
 #[test]
 fn cmake_checks_what_a_target_builds() {
     if Command::new("cmake").arg("--version").output().is_err() {
-        skipped("cmake is not installed");
+        test_skips::skipped("cmake is not installed");
         return;
     }
     let repository = Repository::new("cmake");

@@ -319,6 +319,84 @@ fn a_file_that_is_cut_in_the_middle_of_a_dump_is_dumped_to_its_end() {
     assert!(text == expected.out.as_bytes());
 }
 
+/// A file of more than 64 MiB is mapped. The command has opened it, and waits for the wave, when it is cut: what is not there any more
+/// is an error with status 2, and not the end by `SIGBUS`.
+#[test]
+fn a_large_file_that_is_cut_is_an_error() {
+    let folder = Folder::new("cut-large");
+    let object = fs::read(demo().join("calls-O2.rocm.hsaco")).unwrap();
+    let wave = fs::read(demo().join("stop.json")).unwrap();
+    folder.file("object.hsaco", &object);
+    let path = folder.0.join("object.hsaco");
+    let resize = |length| {
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(length).unwrap();
+    };
+    // As it is, grown, and cut to a page while it is read.
+    for (length, later, expected) in [
+        (100 << 20, 100 << 20, 0),
+        (100 << 20, 101 << 20, 0),
+        (100 << 20, 0, 2),
+    ] {
+        resize(length);
+        let mut child = folder
+            .command(&["vars", "object.hsaco", "--wave", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // More than a pipe takes: what is written is read, and before that the object was opened.
+        input.write_all(&[b' '; 1 << 18]).unwrap();
+        resize(later);
+        input.write_all(&wave).unwrap();
+        drop(input);
+        let ran = child.wait_with_output().unwrap();
+        let err = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(
+            ran.status.code(),
+            Some(expected),
+            "{later}: {:?}: {err}",
+            ran.status
+        );
+        if expected == 2 {
+            assert!(err.contains("shorter"), "{err}");
+        }
+        fs::write(&path, &object).unwrap();
+    }
+}
+
+/// A file that is replaced while it is read is the one that was opened.
+#[test]
+fn a_file_that_is_replaced_is_read_as_it_was() {
+    let folder = Folder::new("replaced");
+    let object = fs::read(demo().join("calls-O2.rocm.hsaco")).unwrap();
+    let wave = fs::read(demo().join("stop.json")).unwrap();
+    let run = |replaced: bool| {
+        folder
+            .file("object.hsaco", &object)
+            .file("other", "no object");
+        let mut child = folder
+            .command(&["vars", "object.hsaco", "--wave", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(&[b' '; 1 << 18]).unwrap();
+        if replaced {
+            fs::rename(folder.0.join("other"), folder.0.join("object.hsaco")).unwrap();
+        }
+        input.write_all(&wave).unwrap();
+        drop(input);
+        let ran = child.wait_with_output().unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{replaced}");
+        ran.stdout
+    };
+    assert_eq!(run(false), run(true));
+}
+
 /// A pipe whose reader is gone.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();

@@ -314,6 +314,77 @@ fn a_file_that_may_not_be_that_large_leaves_nothing() {
     }
 }
 
+/// On a disk that is really full every command that writes a file fails with status 2 and leaves what was there: a file system of
+/// 64 KiB that other files fill, in a mount namespace of its own.
+#[test]
+fn a_full_disk_leaves_no_half_files() {
+    /// Prints the status, and what is on the disk, both before and after.
+    const SCRIPT: &str = r#"
+        set -e
+        mount -t tmpfs -o size=64k none disk
+        echo old > disk/out
+        head -c 1000000 /dev/zero > disk/filler 2>/dev/null || true
+        (cd disk; for file in $(ls -A); do cksum "$file"; done; ls -A) > before
+        status=0
+        "$@" >/dev/null 2>error || status=$?
+        (cd disk; for file in $(ls -A); do cksum "$file"; done; ls -A) > after
+        cmp before after
+        echo "status $status"
+    "#;
+    let folder = Folder::new("disk");
+    folder.with_demo();
+    fs::create_dir(folder.0.join("disk")).unwrap();
+    let namespace = ["-rm", "sh", "-c"];
+    let can = Command::new("unshare")
+        .args(namespace)
+        .args(["mount -t tmpfs -o size=64k none disk"])
+        .current_dir(&folder.0)
+        .output();
+    if !can.is_ok_and(|ran| ran.status.success()) {
+        test_skips::skipped("no file system can be mounted here");
+        return;
+    }
+    let lanes: String = (0..32)
+        .map(|lane| format!(" [{lane}] {lane:08x}"))
+        .collect();
+    let log = format!(
+        "wave_1: pc=0x7f4000001c90 k(stopped, reason: MEMORY_VIOLATION)\n\nscalar registers:\n\
+         {:>16}: 00000000{:>16}: 00000001\n\nvector registers:\n{:>16}:{lanes}\n\n",
+        "s0", "s1", "v0"
+    );
+    folder.file("log", log);
+    let object = "calls-O2.rocm.hsaco";
+    let lanes = ["lane-pc", object, "--wave", "stop.json", "--force"];
+    let commands = [
+        vec!["annotate", object, "-o", "disk/out", "--force"],
+        [&lanes[..], &["--html", "disk/out"]].concat(),
+        [&lanes[..], &["--svg", "disk/out"]].concat(),
+        vec!["core", "demo.core", "--html", "disk/out", "--force"],
+        vec!["core", "demo.core", "--export", "disk"],
+        vec!["demo", "--save", "disk/out", "--force"],
+        vec!["verify", object, "--write-baseline", "disk/out", "--force"],
+        vec!["man", "disk"],
+        vec!["import", "log", "--target", "gfx1100", "-o", "disk"],
+    ];
+    for arguments in commands {
+        let ran = Command::new("unshare")
+            .args(namespace)
+            .args([SCRIPT, "sh", HETDWARF])
+            .args(&arguments)
+            .current_dir(&folder.0)
+            .output()
+            .unwrap();
+        let out = String::from_utf8(ran.stdout).unwrap();
+        let err = fs::read_to_string(folder.0.join("error")).unwrap_or_default();
+        println!("{arguments:?}: {out}{err}");
+        assert_eq!(out, "status 2\n", "{arguments:?}: {err}");
+        assert!(
+            err.contains("disk/") && !err.contains(".hetdwarf-"),
+            "{arguments:?}: {err}"
+        );
+    }
+}
+
 /// Output that a full device takes none of is an error, also of help.
 #[test]
 fn a_full_device_is_an_error() {

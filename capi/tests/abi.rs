@@ -99,7 +99,7 @@ fn layout(header: &str) -> String {
 #[test]
 fn the_library_has_the_functions_of_the_header_and_no_others() {
     if !common::has("nm") {
-        common::skipped("there is no nm");
+        test_skips::skipped("there is no nm");
         return;
     }
     let library = common::libraries().join("libhetdwarf_capi.so");
@@ -116,7 +116,7 @@ fn the_library_has_the_functions_of_the_header_and_no_others() {
 #[test]
 fn the_layout_is_what_programs_were_built_against() {
     if !common::has("gcc") {
-        common::skipped("there is no gcc");
+        test_skips::skipped("there is no gcc");
         return;
     }
     let header = header();

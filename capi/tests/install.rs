@@ -47,7 +47,7 @@ fn install(folder: &Path) -> PathBuf {
 #[test]
 fn programs_find_the_installed_library_with_pkg_config() {
     if !common::has("pkg-config") || !common::has("gcc") {
-        common::skipped("there is no pkg-config, or no gcc");
+        test_skips::skipped("there is no pkg-config, or no gcc");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -70,7 +70,7 @@ fn programs_find_the_installed_library_with_pkg_config() {
 #[test]
 fn programs_find_the_installed_library_with_cmake() {
     if !common::has("cmake") || !common::has("g++") {
-        common::skipped("there is no cmake, or no g++");
+        test_skips::skipped("there is no cmake, or no g++");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -404,7 +404,7 @@ fn object_file(writer: &Writer, before: u64) -> Vec<u8> {
 #[test]
 fn sections_are_linked_and_read() {
     if !common::has("ld.lld-22") || !common::has("llvm-dwarfdump-22") {
-        common::skipped("there is no ld.lld-22 or no llvm-dwarfdump-22");
+        test_skips::skipped("there is no ld.lld-22 or no llvm-dwarfdump-22");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -3,6 +3,8 @@
 pub mod browser;
 pub mod cores;
 pub mod disassembly;
+pub mod elf;
+pub mod flow;
 pub mod fuzz;
 pub mod gimli_oracle;
 pub mod large;
@@ -14,6 +16,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+pub use test_skips::skipped;
 
 /// The folder of this package.
 #[must_use]
@@ -197,20 +200,6 @@ pub fn hetdwarf<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Ra
         err: text(err.into_inner()),
         status,
     }
-}
-
-/// Says that a test is skipped, and why, past what captures the output of tests; with `HETDWARF_REQUIRE_TOOLS=1` that is a
-/// failure.
-///
-/// # Panics
-/// If everything is required.
-pub fn skipped(why: &str) {
-    use std::io::Write;
-    let is_required = std::env::var_os("HETDWARF_REQUIRE_TOOLS").is_some_and(|value| value == "1");
-    assert!(!is_required, "HETDWARF_REQUIRE_TOOLS: {why}");
-    let test = std::thread::current();
-    let name = test.name().unwrap_or("a test");
-    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
 }
 
 /// An LLVM tool of version 22; nothing, and a line on standard error, if it is not installed.

@@ -406,13 +406,17 @@ fn what_a_limit_leaves_out_is_said() {
     let folder = Folder::new("limit");
     let input = fixture("lanes/earlyret-gfx1100-O0/earlyret-gfx1100-O0.hsaco");
     let output = folder.path("out.hsaco");
-    let run = |more: &[&str]| {
+    let annotate = |input: &Path, more: &[&str], status: u8| {
         let mut arguments = vec!["annotate".into(), input.as_os_str().to_owned()];
         arguments.extend(["-o".into(), output.as_os_str().to_owned()]);
         arguments.extend(more.iter().map(Into::into));
         let ran = hetdwarf(arguments);
-        assert_eq!(ran.status, 0, "{}", ran.err);
+        assert_eq!(ran.status, status, "{}", ran.err);
         ran.out
+    };
+    let run = |more: &[&str]| {
+        let status = if more.contains(&"--limit") { 2 } else { 0 };
+        annotate(&input, more, status)
     };
     let document = |more: &[&str]| -> Value {
         let out = run(&[more, &["--format", "json"]].concat());
@@ -435,8 +439,21 @@ fn what_a_limit_leaves_out_is_said() {
         |document: &Value| sums(document, &|function| function["covered"].as_u64().unwrap());
     assert!(at_limit > 0 && covered(&short) < covered(&whole));
     let text = run(&["--limit", "work=20000"]);
-    let expected = format!("not complete: of {at_limit} bytes of code it would take too long");
-    assert!(text.contains(&expected), "{text}");
+    let limit = short["limit"].as_str().unwrap();
+    assert!(limit.starts_with("the limit `work` of "), "{limit}");
+    assert!(text.contains(&format!("not complete: {limit}")), "{text}");
+
+    // More steps do not help where the analysis gives up: the file is as good as it gets, and the status says so.
+    let input = fixture("lanes/sw-gfx90a-O2/sw-gfx90a-O2.hsaco");
+    for more in [&[][..], &["--limit", "work=400000000"]] {
+        let text = annotate(&input, more, 0);
+        let expected = "not complete: of 32 bytes of code it would take too long to tell";
+        assert!(text.contains(expected), "{text}");
+        let document = annotate(&input, &[more, &["--format", "json"]].concat(), 0);
+        let document: Value = serde_json::from_str(&document).unwrap();
+        assert_eq!(document["complete"], false);
+        assert_eq!(document.get("limit"), None);
+    }
 }
 
 /// Damaged objects give an error or a file, and no panic.

@@ -308,3 +308,49 @@ fn exported_files_answer_as_the_core() {
     assert_eq!(ran.status, 2, "{}", ran.out);
     assert_eq!(hetdwarf(["core", &merged, "--memory", "all"]).status, 2);
 }
+
+/// The document, the export and the page of one command have one budget: for all three more steps are needed than for any two.
+#[test]
+fn what_a_command_makes_of_a_core_has_one_budget() {
+    let folder = Folder::of("gfx1100");
+    let core = folder.path("merged.core").display().to_string();
+    let (page, export) = (folder.path("page.html"), folder.path("export"));
+    // Nothing is cut: no wave's stack, no export, and no details of a wave.
+    let is_whole = |more: &[&str], work: u64| {
+        let _ = std::fs::remove_file(&page);
+        let _ = std::fs::remove_dir_all(&export);
+        let limit = format!("work={work},work-per-byte=0");
+        let arguments = [
+            &["core", &core, "--limit", &limit, "--format", "json"][..],
+            more,
+        ]
+        .concat();
+        let ran = hetdwarf(arguments);
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        let said = ran.out.contains("take too long") || ran.out.contains("not exported");
+        ran.status == 0 && !said && !text.contains("\"cut\":\"work\"")
+    };
+    let needed = |more: &[&str]| {
+        let (mut low, mut high) = (0, 1 << 22);
+        assert!(is_whole(more, high), "{more:?}");
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            if is_whole(more, middle) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        high
+    };
+    let page = page.display().to_string();
+    let export = export.display().to_string();
+    let of_page = needed(&["--html", &page]);
+    let of_export = needed(&["--export", &export]);
+    let of_all = needed(&["--html", &page, "--export", &export]);
+    println!("{of_page} {of_export} {of_all}");
+    assert!(
+        of_all > of_page.max(of_export),
+        "{of_page} {of_export} {of_all}"
+    );
+}

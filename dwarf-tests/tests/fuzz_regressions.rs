@@ -75,7 +75,65 @@ macro_rules! seeds {
 }
 
 seeds! { expression text evaluation gimli call_frames object damage capi containers snapshot machine_code gpu_core
-bundles archives configuration baseline }
+bundles archives configuration baseline entries lines frames lists flow }
+
+/// Changes seeds, and runs targets on them for as long as `HETDWARF_FUZZ_SECONDS` says: where no fuzzer is installed. An input that
+/// breaks something is written to the folder for temporary files. `HETDWARF_FUZZ` names the targets.
+#[test]
+#[ignore = "takes as long as it is told"]
+fn changed_seeds_break_nothing() {
+    let number =
+        |name: &str, default| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+    let seconds = Duration::from_secs(number("HETDWARF_FUZZ_SECONDS", 5));
+    let wanted = std::env::var("HETDWARF_FUZZ").unwrap_or_default();
+    let mut state = dwarf_tests::seeds::asked_for().unwrap_or(1);
+    println!("seed {state:#x}");
+    let mut next = move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) >> 1).unwrap()
+    };
+    let mut failures = Vec::new();
+    for target in TARGETS {
+        if !wanted.is_empty() && !wanted.split(',').any(|name| name == target.name) {
+            continue;
+        }
+        let mut pool = (target.seeds)();
+        let (start, mut count) = (Instant::now(), 0);
+        while start.elapsed() < seconds && failures.len() < 4 {
+            let mut input = pool[next() % pool.len()].clone();
+            for _ in 0..1 + next() % 6 {
+                let at = next() % (input.len() + 1);
+                match next() % 5 {
+                    0 if at < input.len() => input[at] = next().to_le_bytes()[1],
+                    1 if at < input.len() => input[at] ^= 1 << (next() % 8),
+                    2 => input.insert(at, next().to_le_bytes()[1]),
+                    3 => input.truncate(at),
+                    _ => {
+                        let other = &pool[next() % pool.len()];
+                        let from = next() % (other.len() + 1);
+                        let length = (next() % 24).min(other.len() - from);
+                        input.splice(at..at, other[from..from + length].iter().copied());
+                    }
+                }
+            }
+            let begun = Instant::now();
+            let result = catch_unwind(AssertUnwindSafe(|| (target.check)(&input)));
+            count += 1;
+            if result.is_err() || begun.elapsed() > LONGEST {
+                let name = format!("hetdwarf-{}-{}-{count}", target.name, std::process::id());
+                let path = std::env::temp_dir().join(name);
+                std::fs::write(&path, &input).unwrap();
+                failures.push(format!("{}, {:?}", path.display(), begun.elapsed()));
+            } else if pool.len() < 4096 && next() % 8 == 0 && input.len() < 4096 {
+                pool.push(input);
+            }
+        }
+        println!("{}: {count} inputs", target.name);
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
 
 fn seeds_of(name: &str) {
     let target = target(name).unwrap();

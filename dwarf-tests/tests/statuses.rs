@@ -63,7 +63,9 @@ fn write_files(folder: &Path) {
     let read = |name: &str| std::fs::read(demo.join(name)).unwrap();
     let (object, core, log) = (read("calls-O2.rocm.hsaco"), read("demo.core"), log());
     let cut = log.find("wave_2").unwrap() + 100;
-    let files: [(&str, Vec<u8>); 10] = [
+    let hard = dwarf_tests::fixture("lanes/sw-gfx90a-O2/sw-gfx90a-O2.hsaco");
+    let files: [(&str, Vec<u8>); 11] = [
+        ("HARD", std::fs::read(hard).unwrap()),
         ("NESTED", nested(9, object.clone())),
         ("OBJECT", object),
         ("WAVE", read("stop.json")),

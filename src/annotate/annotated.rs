@@ -17,8 +17,8 @@ pub struct Annotated {
     pub functions: Vec<AnnotatedFunction>,
     /// What was left alone besides, and why.
     pub notes: Vec<String>,
-    /// The limit that was reached on the way, if one of the whole file was. What a function's own share was not enough for
-    /// is among its [`missing`](AnnotatedFunction::missing).
+    /// The limit that was reached, if one was: by the whole file, or by a function in its share of the work. What the analysis itself
+    /// gave up on is only among the function's [`missing`](AnnotatedFunction::missing).
     pub limit: Option<Error>,
     /// Whether something that would have been needed could not be read.
     pub is_short: bool,
@@ -41,7 +41,7 @@ impl Annotated {
         }
     }
 
-    /// Whether nothing was left out for a limit, or since what would have been needed cannot be read.
+    /// Returns true if nothing was left out because of a limit, a bound of the analysis, or something that cannot be read.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let is_short =

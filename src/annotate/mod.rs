@@ -39,10 +39,10 @@ use gimli::Section;
 
 use crate::arch::WaveSize;
 use crate::debug_info::{Bytes, Function, UnitId, UnitInfo, UnitKind};
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::inspect::Program;
 use crate::lane_flow::{LaneFlow, LanePlan};
-use crate::limits::Limits;
+use crate::limits::{Limits, reached};
 use crate::meter::Meter;
 use crate::object::CodeObject;
 pub use annotated::{Annotated, AnnotatedFunction};
@@ -135,6 +135,12 @@ fn add_to<'a>(
         meter.hold(note.len() as u64)?;
         found.notes.push(note);
     }
+    if annotator.is_cut {
+        let most = object.meter().most_steps();
+        found
+            .limit
+            .get_or_insert_with(|| reached(Limit::Work, most));
+    }
     match annotator.written(file) {
         Ok(None) => {}
         Ok(Some(written)) => found.file = written,
@@ -178,6 +184,8 @@ struct Annotator<'n, 'a> {
     lists: BTreeMap<ListKind, Lists>,
     changes: Vec<(gimli::UnitHeader<Bytes<'a>>, UnitChange)>,
     budget: Budget,
+    /// Whether a function's share was not enough.
+    is_cut: bool,
 }
 
 /// What the plans of functions may take.
@@ -229,6 +237,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
             lists,
             changes: Vec::new(),
             budget: Budget::default(),
+            is_cut: false,
         })
     }
 
@@ -408,9 +417,10 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let part = meter.part(share.saturating_mul(2).min(left));
         let plan = (self.flow).plan_with_left(range.start, &part, &wants_left);
         meter.work(part.steps())?;
-        let Some(plan) = plan.filter(|_| function.ranges.len() == 1) else {
+        let Some((plan, is_cut)) = plan.filter(|_| function.ranges.len() == 1) else {
             return leave("no function starts at its address whose code can be decoded");
         };
+        self.is_cut |= is_cut;
         let shown = |lane: u8, known| self.program.place_with_line(self.wave_size, lane, known);
         let expressions = Expressions {
             wave_size: self.wave_size,

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, arguments.report, out)?,
     }
-    // What a function's own share was not enough for is told of the function; the others have all that there is.
+    // Code that the analysis gives up on is no limit of the command: ordinary compilers write some, and OUT is as good as it gets.
     Ok(match document.completeness.limit {
         Some(_) => Exit::Incomplete,
         None => Exit::Done,

@@ -5,8 +5,8 @@
 //! nobody.
 //!
 //! Files are read into memory, where nobody can change them any more: one that another process cuts while it is read
-//! is an error of that file. A mapped one that is cut ends the process by a signal, and a way around that needs a handler of
-//! signals, which is unsafe. Only what is too large to be read is mapped, of which a question needs little.
+//! is an error of that file. Of a mapped one that is cut the command cannot go on, since its bytes are gone: `interrupt` ends it with an
+//! error. Only what is too large to be read is mapped, of which a question needs little.
 
 use core::fmt;
 use core::ops::Deref;

@@ -70,7 +70,8 @@ fn write_whole(
     bytes: &[u8],
     permissions: Option<std::fs::Permissions>,
 ) -> io::Result<()> {
-    file.write_all(bytes)?;
+    // Past the wrapper, whose errors name the file that is made up.
+    file.as_file_mut().write_all(bytes)?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;
     }

@@ -214,9 +214,12 @@ impl FunctionFlow {
         facts.map_or(Exec::Unknown, |facts| facts.exec(index))
     }
 
-    /// How many instructions may be gone through for the plan of every place.
-    pub(super) fn plan_steps(&self) -> usize {
-        self.steps().saturating_mul(PLANS)
+    /// Returns how many instructions may be gone through for the plan of every place.
+    ///
+    /// * `with_left`: whether the plan tells what switched lanes off, for which as many are allowed again.
+    pub(super) fn most_plan_steps(&self, with_left: bool) -> usize {
+        let times = if with_left { 2 } else { 1 };
+        self.steps().saturating_mul(PLANS).saturating_mul(times)
     }
 
     /// Follows the lanes of a half with some bits, from before an instruction on.

@@ -181,21 +181,21 @@ impl FunctionFlow {
     ///
     /// * `wants_left`: of which places it is to be told what switched the lane off, as far as its bits tell; nothing if of none. Bits that
     ///   no lane can have are then left out.
-    /// * `most`: how many instructions may be gone through. Gives how many were.
+    /// * `most`: how many instructions may be gone through. Also returns how many were, and whether there were too few.
     pub(super) fn plan(
         &self,
         (callees, bill): (&Callees<'_>, &Bill<'_>),
         is_kernel: bool,
         wants_left: Option<&WantsLeft<'_>>,
         most: usize,
-    ) -> (Vec<RangePlan>, usize) {
+    ) -> (Vec<RangePlan>, usize, bool) {
         let count = self.code().instructions.len();
+        let most = most.min(self.most_plan_steps(wants_left.is_some()));
         // Half of it may be needed for the plans without what switched lanes off, where it takes too much to tell.
         let most = if wants_left.is_some() { most / 2 } else { most };
-        let most = most.min(self.plan_steps());
         let mut left = most;
         let mut plans: Vec<RangePlan> = Vec::new();
-        let mut plain: Option<(Vec<RangePlan>, usize)> = None;
+        let mut plain: Option<(Vec<RangePlan>, usize, bool)> = None;
         let mut after: Option<Result<Arc<PlacePlan>, Reason>> = None;
         // What is known before an instruction is found from the last place on that branches go to.
         let mut since: Vec<usize> = Vec::with_capacity(count);
@@ -221,7 +221,7 @@ impl FunctionFlow {
             };
             if plan == Err(Reason::Budget) && wants_left.is_some() && !bill.is_refused() {
                 let find = || self.plan((callees, bill), is_kernel, None, most);
-                let (plain, _) = plain.get_or_insert_with(find);
+                let (plain, ..) = plain.get_or_insert_with(find);
                 plan = plan_of(plain, instruction.address).unwrap_or(plan);
             }
             push(&mut plans, instruction, &plan);
@@ -229,8 +229,9 @@ impl FunctionFlow {
             after = Some(plan);
         }
         plans.reverse();
-        let more = plain.map_or(0, |(_, used)| used);
-        (plans, most.saturating_sub(left).saturating_add(more))
+        let (more, is_short) = plain.map_or((0, false), |(_, used, is_short)| (used, is_short));
+        let used = most.saturating_sub(left).saturating_add(more);
+        (plans, used, is_short || left == 0)
     }
 
     /// What is known before an instruction.

@@ -249,21 +249,22 @@ impl<'a> LaneFlow<'a> {
     /// * `meter`: what it may cost: half of what is left. Places for which that is not enough have [`Reason::Budget`].
     #[must_use]
     pub fn plan(&self, function: u64, meter: &Meter) -> Option<Vec<RangePlan>> {
-        self.plan_within(function, meter, None)
+        Some(self.plan_within(function, meter, None)?.0)
     }
 
-    /// The same for debugging information that says one place of each lane: with what switched it off, as far as that is told and wanted,
-    /// and without what no lane can have in its masks.
+    /// Plans for debugging information, which states one place for each lane: with what switched the lane off, as far as that is told
+    /// and wanted, and without what no lane can have in its masks. Also returns true if the meter, and not a bound of the analysis
+    /// itself, left places without an answer.
     ///
     /// * `wants_left`: of a lane, and where it is ([`LanePlan::Resumes`] or [`LanePlan::Ends`]), whether it is of interest
     ///   what switched it off.
     #[must_use]
-    pub fn plan_with_left(
+    pub(crate) fn plan_with_left(
         &self,
         function: u64,
         meter: &Meter,
         wants_left: &dyn Fn(u8, &LanePlan) -> bool,
-    ) -> Option<Vec<RangePlan>> {
+    ) -> Option<(Vec<RangePlan>, bool)> {
         self.plan_within(function, meter, Some(wants_left))
     }
 
@@ -280,7 +281,7 @@ impl<'a> LaneFlow<'a> {
         function: u64,
         meter: &Meter,
         wants_left: Option<&WantsLeft<'_>>,
-    ) -> Option<Vec<RangePlan>> {
+    ) -> Option<(Vec<RangePlan>, bool)> {
         let entry = self.functions.get(&function)?;
         // Where that is not enough, there is still something for others.
         let half = meter.half();
@@ -289,7 +290,7 @@ impl<'a> LaneFlow<'a> {
         let range = function..function.saturating_add(entry.function.code.len() as u64);
         match plans {
             Ok(plans) => plans,
-            Err(_) => Some(vec![(range, Err(Reason::Budget))]),
+            Err(_) => Some((vec![(range, Err(Reason::Budget))], true)),
         }
     }
 
@@ -298,17 +299,22 @@ impl<'a> LaneFlow<'a> {
         entry: &Entry<'a>,
         meter: &Meter,
         wants_left: Option<&WantsLeft<'_>>,
-    ) -> Result<Option<Vec<RangePlan>>> {
+    ) -> Result<Option<(Vec<RangePlan>, bool)>> {
         let bill = self.bill(meter);
         let Some(flow) = self.flow(entry, &bill)? else {
             return Ok(None);
         };
         let is_kernel = entry.function.is_kernel;
         let most = bill.left();
-        let (plans, used) = flow.plan((&self.callees, &bill), is_kernel, wants_left, most);
+        let (plans, used, is_short) =
+            flow.plan((&self.callees, &bill), is_kernel, wants_left, most);
         // What was found before there was nothing left is right.
         let _ = bill.pay(used);
-        Ok(Some(plans))
+        let has_gaps = plans.iter().any(|(_, plan)| *plan == Err(Reason::Budget));
+        // The analysis goes through no more than this, whatever the meter has.
+        let bound = flow.most_plan_steps(wants_left.is_some());
+        let is_cut = has_gaps && (bill.is_refused() || is_short && most < bound);
+        Ok(Some((plans, is_cut)))
     }
 
     /// The registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on

@@ -21,8 +21,8 @@ pub struct AnnotateDocument {
     pub size_before: u64,
     /// And after.
     pub size_after: u64,
-    /// Whether a limit was reached; its fields are the document's. Where a function's share was not enough, it is told without
-    /// a number, and among what is `missing` of the function.
+    /// Whether the answer is complete; its fields are the document's. Where the analysis of a function gave up no limit is named, and
+    /// the bytes are among what is `missing` of the function.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// The functions.

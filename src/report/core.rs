@@ -14,6 +14,7 @@ use crate::gpu_core::{
     CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
 };
 use crate::inspect::Programs;
+use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 use places::Places;
@@ -278,20 +279,22 @@ impl CoreDocument {
         found: &[FoundObject],
         group_by: GroupBy,
     ) -> CoreDocument {
-        CoreDocument::with_progress(core, programs, found, group_by, &mut |_| {})
+        let meter = core.meter().question();
+        CoreDocument::within(core, programs, (found, group_by), &meter, &mut |_| {})
     }
 
-    /// The same; `progress` is told how many waves have been asked where they are, which is what takes its time.
-    #[must_use]
-    pub fn with_progress(
+    /// Describes a core as a part of a command, whose meter is charged for the stacks of the waves.
+    ///
+    /// * `progress`: called with the number of waves that were located so far, which is what takes the time.
+    pub(crate) fn within(
         core: &GpuCore<'_>,
         programs: &Programs<'_>,
-        found: &[FoundObject],
-        group_by: GroupBy,
+        (found, group_by): (&[FoundObject], GroupBy),
+        meter: &Meter,
         progress: &mut dyn FnMut(usize),
     ) -> CoreDocument {
         let process = programs.process();
-        let mut places = Places::new(core);
+        let mut places = Places::new(meter);
         let dispatches: Vec<DispatchDocument> = (1..)
             .zip(core.dispatches())
             .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::FileNames;
 use crate::debug_info::{DebugInfo, SourceFile, UnitId};
+use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
 /// Reads a source file, by its path and the directory that the compiler ran in.
@@ -43,12 +44,13 @@ impl SourceTexts {
     ///
     /// * `unit`: the unit whose line table has the file.
     /// * `read`: asked once for each path, if the line table does not carry the text.
+    /// * the meter: holds the texts. What it refuses is as good as not there.
     pub(crate) fn want(
         &mut self,
         info: &DebugInfo<'_>,
         unit: UnitId,
         (file, line): (&SourceFile, u64),
-        read: ReadSource<'_>,
+        (read, meter): (ReadSource<'_>, &Meter),
     ) -> usize {
         let compiled = info.source_md5(unit, file.index).ok().flatten();
         let find = || {
@@ -59,7 +61,14 @@ impl SourceTexts {
             let folder = info.unit_info(unit).ok().and_then(|unit| unit.comp_dir);
             read(&file.path, folder.as_deref()).map(|bytes| from_file(&bytes))
         };
-        self.want_compiled(&file.path, line, compiled, find)
+        let paid = || {
+            // Who reads files keeps a copy of each.
+            const COPIES: u64 = 2;
+            let found = meter.refused().is_none().then(find)??;
+            let bytes = (found.0.len() as u64).saturating_mul(COPIES);
+            meter.hold(bytes).is_ok().then_some(found)
+        };
+        self.want_compiled(&file.path, line, compiled, paid)
     }
 
     /// Does what [`want`](SourceTexts::want) does, for a file by its path.

@@ -22,20 +22,6 @@ pub fn libraries() -> PathBuf {
     test.parent().unwrap().to_owned()
 }
 
-/// Says that a test is skipped, and why, past what captures the output of tests; with `HETDWARF_REQUIRE_TOOLS=1` that is a
-/// failure.
-///
-/// # Panics
-/// If everything is required.
-pub fn skipped(why: &str) {
-    use std::io::Write;
-    let is_required = std::env::var_os("HETDWARF_REQUIRE_TOOLS").is_some_and(|value| value == "1");
-    assert!(!is_required, "HETDWARF_REQUIRE_TOOLS: {why}");
-    let test = std::thread::current();
-    let name = test.name().unwrap_or("a test");
-    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
-}
-
 /// Whether a program is there.
 pub fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
@@ -49,7 +35,7 @@ pub fn compilers(cpp: bool) -> Vec<&'static str> {
     };
     let (found, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|compiler| has(compiler));
     if found.is_empty() {
-        skipped(&format!("there is none of {}", missing.join(", ")));
+        test_skips::skipped(&format!("there is none of {}", missing.join(", ")));
     }
     found
 }

@@ -12,6 +12,7 @@ pub mod evaluation;
 pub mod expression;
 pub mod gpu_core;
 pub mod machine_code;
+pub mod made;
 pub mod many;
 pub mod objects;
 pub mod seeds;
@@ -110,6 +111,31 @@ pub const TARGETS: &[Target] = &[
         name: "baseline",
         check: choices::baseline,
         seeds: seeds::baselines,
+    },
+    Target {
+        name: "entries",
+        check: made::check_entries,
+        seeds: made::seeds,
+    },
+    Target {
+        name: "lines",
+        check: made::check_lines,
+        seeds: made::seeds,
+    },
+    Target {
+        name: "frames",
+        check: made::check_frames,
+        seeds: made::seeds,
+    },
+    Target {
+        name: "lists",
+        check: made::check_lists,
+        seeds: made::seeds,
+    },
+    Target {
+        name: "flow",
+        check: made::check_flow,
+        seeds: made::seeds,
     },
 ];
 

@@ -3,8 +3,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use super::crafted::{self, COMPILE_UNIT, code, entry, int, named};
-use super::elf::{Attribute as A, Entry, Section, debug_info, object_file, uleb};
+use super::crafted::{self, code, entry, named};
+use super::elf::{Attribute as A, Entry, Section, debug_info, linked_code, object_file, uleb};
 use super::growth::{
     address, compressed_section, function, line_program_of, unit_with_lines, variable, with_entries,
 };
@@ -136,28 +136,8 @@ fn machine_code(count: usize) -> Vec<u8> {
     }
     // `s_endpgm` where any jump can go.
     text.extend([0, 0, 0x81, 0xbf].repeat(256));
-    let end = text.len() as u64;
-    let place = vec![
-        (crafted::LOW_PC, A::address(0x1000)),
-        (crafted::HIGH_PC, A::number(end)),
-    ];
-    let entries = [
-        entry(0, COMPILE_UNIT, place.clone()),
-        int(1),
-        entry(
-            1,
-            crafted::SUBPROGRAM,
-            [place, vec![(crafted::NAME, A::name("k"))]].concat(),
-        ),
-    ];
-    let (abbreviations, info) = debug_info(&entries);
-    let text = Section::new(".text", 1, &text).flags(6).at(0x1000);
-    let sections = [
-        text,
-        Section::new(".debug_abbrev", 1, &abbreviations),
-        Section::new(".debug_info", 1, &info),
-    ];
-    object_file(3, &sections)
+    let all = 0..text.len();
+    linked_code(&text, &[all])
 }
 
 /// The metadata of a code object: a map of one key, whose value is this.

@@ -33,6 +33,45 @@ const COMMANDS: [&str; 17] = [
     "core FILE",
 ];
 
+/// The arguments of every command that reads a core.
+const CORE_COMMANDS: [&str; 9] = [
+    "core FILE",
+    "core FILE --format json",
+    "core FILE --html OUT --all",
+    "core FILE --html OUT --export FOLDER --format json",
+    "unwind --core FILE --all-waves --registers --format json",
+    "print --core FILE --all-waves v a[0] --format json",
+    "vars --core FILE --wave 1 --frame all --children 2",
+    "lane-pc --core FILE --wave 1 --html OUT",
+    "eval --expr DW_OP_lit1 --core FILE --wave 1 --lane all",
+];
+
+/// Cores: the demo's, damaged ones, one with many waves, and the one that was given.
+fn cores() -> Vec<(String, Vec<u8>)> {
+    let demo = dwarf_tests::package().join("../src/cli/demo/demo.core");
+    let mut all = vec![("demo".to_owned(), std::fs::read(demo).unwrap())];
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(dwarf_tests::fixture("cores"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("merged.core.gz").exists())
+        .collect();
+    folders.sort();
+    for folder in folders {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        all.push((
+            format!("core: {name}"),
+            dwarf_tests::cores::file(name, "merged.core"),
+        ));
+    }
+    all.push((
+        "many waves".to_owned(),
+        dwarf_tests::cores::many::built(2000).merged(),
+    ));
+    let given = amplified::given().into_iter();
+    all.extend(given.filter(|(name, _)| name.ends_with(".core")));
+    all
+}
+
 /// All files: what there is much of, what took hours or gigabytes, types and stops.
 fn files() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<(String, Vec<u8>)> = Vec::new();
@@ -63,6 +102,7 @@ fn arguments(command: &str, folder: &Path) -> Vec<PathBuf> {
         "FILE" => folder.join("file"),
         "WAVE" => folder.join("wave.json"),
         "OUT" => folder.join("out"),
+        "FOLDER" => folder.join("folder"),
         word => word.into(),
     };
     command.split(' ').map(put_in).collect()
@@ -107,9 +147,15 @@ fn every_command_ends_and_holds_little() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("wave.json"), stopped_wave()).unwrap();
     let mut guard = Guard::new();
-    for (name, file) in files() {
+    let objects = files().into_iter();
+    let objects = objects.map(|(name, file)| (name, file, &COMMANDS[..]));
+    let cores = cores().into_iter();
+    let cores = cores.map(|(name, file)| (name, file, &CORE_COMMANDS[..]));
+    for (name, file, commands) in objects.chain(cores) {
         std::fs::write(folder.join("file"), &file).unwrap();
-        for command in COMMANDS {
+        for command in commands {
+            let _ = std::fs::remove_file(folder.join("out"));
+            let _ = std::fs::remove_dir_all(folder.join("folder"));
             let what = format!("{name}: {command}");
             guard.run(&what, || {
                 let words = [PathBuf::from("hetdwarf")].into_iter();
@@ -193,11 +239,16 @@ fn small_in_memory(step: usize) {
         (path.display().to_string(), file)
     });
     let (mut wrong, mut most, mut count) = (Vec::new(), (0, String::new()), 0);
-    for (name, file) in files().into_iter().chain(fixtures) {
+    let objects = files().into_iter().chain(fixtures);
+    let objects = objects.map(|(name, file)| (name, file, &COMMANDS[..]));
+    let cores = cores().into_iter();
+    let cores = cores.map(|(name, file)| (name, file, &CORE_COMMANDS[..]));
+    for (name, file, commands) in objects.chain(cores) {
         std::fs::write(folder.join("file"), &file).unwrap();
-        for command in COMMANDS {
+        for command in commands {
             let (status, peak) = run_alone(&arguments(command, &folder));
             let _ = std::fs::remove_file(folder.join("out"));
+            let _ = std::fs::remove_dir_all(folder.join("folder"));
             count += 1;
             if peak > promised(file.len()) || status > 2 {
                 let what = format!("{name} ({} bytes): {command}", file.len());

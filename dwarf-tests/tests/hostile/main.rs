@@ -19,11 +19,14 @@ mod commands;
 mod costs;
 mod crafted;
 mod elf;
+
 mod every;
 mod growth;
 mod guard;
 mod least;
+mod machine;
 mod narrowing;
+mod split;
 mod values;
 
 use std::path::PathBuf;

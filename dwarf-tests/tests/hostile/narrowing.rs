@@ -7,14 +7,10 @@ use hetdwarf::annotate::annotate_file_within;
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 
-use super::crafted::{COMPILE_UNIT, HIGH_PC, LOW_PC, NAME, SUBPROGRAM, entry};
-use super::elf::{Attribute as A, Section, debug_info, object_file};
+use super::elf::linked_code;
 
 /// A function of gfx90a that narrows EXEC so often without a branch, and restores it at its end.
 pub fn straight(count: usize) -> Vec<u8> {
-    const SYMTAB: u32 = 2;
-    const STRTAB: u32 = 3;
-    const DYN: u16 = 3;
     let mut code = Vec::new();
     // s_mov_b64 s[98:99], exec
     code.extend([0x7e, 0x01, 0xe2, 0xbe]);
@@ -29,43 +25,8 @@ pub fn straight(count: usize) -> Vec<u8> {
     // s_mov_b64 exec, s[98:99]; v_add_u32 v1, v1, v2; s_setpc_b64 s[30:31]
     code.extend([0x62, 0x01, 0xfe, 0xbe, 0x01, 0x05, 0x02, 0x68]);
     code.extend([0x1e, 0x1d, 0x80, 0xbe]);
-    let range = || {
-        vec![
-            (LOW_PC, A::address(0x1000)),
-            (HIGH_PC, A::number(code.len() as u64)),
-        ]
-    };
-    let mut function = range();
-    function.push((NAME, A::name("f")));
-    let entries = [
-        entry(0, COMPILE_UNIT, range()),
-        entry(1, SUBPROGRAM, function),
-    ];
-    let (abbreviations, info) = debug_info(&entries);
-    let mut symbols = vec![0; 24];
-    // `f`, a function in the first section.
-    symbols.extend([1, 0, 0, 0, 0x12, 0, 1, 0]);
-    symbols.extend([0x1000, code.len() as u64].map(u64::to_le_bytes).concat());
-    let sections = [
-        Section::new(".text", 1, &code).flags(6).at(0x1000),
-        Section::new(".debug_info", 1, &info),
-        Section::new(".debug_abbrev", 1, &abbreviations),
-        Section::new(".symtab", SYMTAB, &symbols).linked(5, 1),
-        Section::new(".strtab", STRTAB, b"\0f\0"),
-    ];
-    let mut file = object_file(DYN, &sections);
-    // A program header: the code, which is after the file's header, is loaded where its section is.
-    let at = file.len() as u64;
-    file.extend([1, 0, 0, 0, 5, 0, 0, 0]);
-    let size = code.len() as u64;
-    file.extend(
-        [64, 0x1000, 0x1000, size, size, 4]
-            .map(u64::to_le_bytes)
-            .concat(),
-    );
-    file[32..40].copy_from_slice(&at.to_le_bytes());
-    file[54..58].copy_from_slice(&[56, 0, 1, 0]);
-    file
+    let all = 0..code.len();
+    linked_code(&code, &[all])
 }
 
 /// Of how many bytes of code it is said where the lanes are, and the steps that it took. None is refused: of what is too much

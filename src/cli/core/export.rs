@@ -11,6 +11,7 @@ use crate::arch::LoadAddress;
 use crate::gpu_core::{CoreWave, GpuCore};
 use crate::inspect::{Stop, StopOptions};
 use crate::location::Arena;
+use crate::meter::Meter;
 use crate::report::{ProblemDocument, UnwindDocument, VarsDocument, VarsRequest};
 use crate::wave::{Memory, Recorder, Snapshot, Wave};
 
@@ -28,16 +29,18 @@ const LEVELS: u32 = 3;
 /// Writes `wave-INDEX.json` of each wave, INDEX from 1, and `object-N.hsaco` of each code object that was found, N from 0.
 ///
 /// * `all`: whether snapshots have all memory, and not only what the frames' variables reach.
+/// * `most`: how many bytes all files may have together.
+/// * `meter`: charged for what is asked of the waves.
 pub(super) fn export(
     opened: &Opened<'_>,
     folder: &Path,
-    all: bool,
-    most: Option<u64>,
+    (all, most): (bool, Option<u64>),
+    meter: &Meter,
     outputs: &mut Outputs,
 ) -> Result<Option<ProblemDocument>, Failure> {
     let length = opened.core.length();
     let most = most.unwrap_or_else(|| MOST_WRITTEN.saturating_add(length.saturating_mul(PER_BYTE)));
-    let budget = Budget::of(opened.core);
+    let budget = Budget::new(meter);
     let mut left = most;
     let in_folder = |error: std::io::Error| Failure::in_file(folder, error);
     std::fs::create_dir_all(folder).map_err(in_folder)?;
@@ -93,7 +96,7 @@ fn snapshot(
     opened: &Opened<'_>,
     wave: &CoreWave<'_, '_>,
     all: bool,
-    budget: &Budget,
+    budget: &Budget<'_>,
 ) -> crate::Result<Snapshot> {
     let process = opened.programs.process();
     let pc = wave.pc();

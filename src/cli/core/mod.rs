@@ -47,7 +47,10 @@ pub(crate) fn run(
             let mut progress = Progress::new(core.waves().len(), "waves");
             let mut show = |done| progress.show(done);
             let objects = &found.objects;
-            let mut document = CoreDocument::with_progress(core, programs, objects, by, &mut show);
+            // The document, the export and the page share what one question may take.
+            let meter = core.meter().question();
+            let mut document =
+                CoreDocument::within(core, programs, (objects, by), &meter, &mut show);
             drop(progress);
             let process = programs.process();
             document.problems.extend(objects::lost(process, found));
@@ -57,11 +60,11 @@ pub(crate) fn run(
                 let most = arguments
                     .export_limit
                     .map(|mib| mib.saturating_mul(1 << 20));
-                let problem = export::export(opened, folder, all, most, &mut outputs)?;
+                let problem = export::export(opened, folder, (all, most), &meter, &mut outputs)?;
                 document.problems.extend(problem);
             }
             if let Some(output) = &page {
-                page::write(output, &document, opened, arguments)?;
+                page::write(output, &document, opened, &meter, arguments)?;
             }
             match arguments.format {
                 Format::Json => write_json_pretty(&document, &mut *out)?,

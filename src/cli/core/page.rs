@@ -1,5 +1,6 @@
 //! `hetdwarf core --html`: the page.
 
+use crate::meter::Meter;
 use crate::report::{CoreDocument, CorePage};
 use crate::untrusted::Untrusted;
 
@@ -16,6 +17,7 @@ pub(super) fn write(
     output: &Output,
     document: &CoreDocument,
     opened: &Opened<'_>,
+    meter: &Meter,
     arguments: &CoreArguments,
 ) -> Result<(), Failure> {
     let sources = Sources::new(&arguments.sources.source_dirs);
@@ -28,7 +30,8 @@ pub(super) fn write(
             .collect::<Vec<_>>(),
     );
     let title = Untrusted::from(names);
-    let mut page = CorePage::new(title, document, opened.core, opened.programs, &read);
+    let page = CorePage::new(title, document, opened.core, opened.programs, &read);
+    let mut page = page.within(meter);
     if arguments.all {
         page = page.with_all_waves();
     }

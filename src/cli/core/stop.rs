@@ -1,14 +1,14 @@
 //! The stop of the wave that arguments choose: that of a file, with the code object that it runs, or one of a core.
 
-use core::cell::Cell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::eval::Reading;
 use crate::gpu_core::{GpuCore, Process, WaveSelector};
 use crate::inspect::{Programs, Stop, StopOptions};
-use crate::limits::{Limit, Limits, reached};
+use crate::limits::Limits;
 use crate::location::Arena;
+use crate::meter::Meter;
 use crate::report::Completeness;
 use crate::untrusted::Untrusted;
 
@@ -215,25 +215,20 @@ fn with_stop<T>(
     })
 }
 
-/// What may be asked of all waves of a core together: as many steps as one question about the core may take. Each wave
-/// has a whole question of its own; once there are too many steps, no further wave is asked.
+/// Limits what a command asks of all waves of a core together: to as many steps as one question about the core may take. Each
+/// wave has a whole question of its own; once there are too many steps, no further wave is asked.
 #[derive(Debug)]
-pub(super) struct Budget {
-    most: u64,
-    used: Cell<u64>,
-    is_over: Cell<bool>,
+pub(super) struct Budget<'m> {
+    meter: &'m Meter,
 }
 
-impl Budget {
+impl<'m> Budget<'m> {
     /// As how many steps a wave counts besides what is asked of it.
     const PER_WAVE: u64 = 1 << 10;
 
-    pub(super) fn of(core: &GpuCore<'_>) -> Budget {
-        Budget {
-            most: core.meter().most_steps(),
-            used: Cell::new(0),
-            is_over: Cell::new(false),
-        }
+    /// * `meter`: that of the command, for this and for what else it does with the core.
+    pub(super) fn new(meter: &'m Meter) -> Budget<'m> {
+        Budget { meter }
     }
 
     /// Pays for a wave.
@@ -241,30 +236,13 @@ impl Budget {
     /// # Errors
     /// The limit, if it is reached.
     pub(super) fn wave(&self) -> crate::Result<()> {
-        self.add(Budget::PER_WAVE);
-        if self.used.get() > self.most {
-            self.is_over.set(true);
-            return Err(reached(Limit::Work, self.most));
-        }
-        Ok(())
+        self.meter.work(Budget::PER_WAVE)
     }
 
     /// Counts what the questions about a wave have cost.
     pub(super) fn count(&self, stop: &Stop<'_, '_>) {
-        self.add(stop.meter().steps_of_all());
-    }
-
-    fn add(&self, steps: u64) {
-        self.used.set(self.used.get().saturating_add(steps));
-    }
-
-    /// Whether every wave was asked.
-    pub(super) fn completeness(&self) -> Completeness {
-        let mut completeness = Completeness::default();
-        if self.is_over.get() {
-            completeness.note(&reached(Limit::Work, self.most));
-        }
-        completeness
+        // What was refused shows at the next wave.
+        let _ = self.meter.work(stop.meter().steps_of_all());
     }
 }
 
@@ -283,10 +261,13 @@ pub(crate) fn ask_all_waves<T: serde::Serialize>(
         check_waves(opened.core, &choice.core)?;
         let mut groups = crate::report::WaveGroups::default();
         let mut progress = Progress::new(opened.core.waves().len(), "waves");
-        let budget = Budget::of(opened.core);
+        let meter = opened.core.meter().question();
+        let budget = Budget::new(&meter);
+        let mut completeness = Completeness::default();
         for wave in opened.core.waves() {
             progress.show(wave.index());
             if let Err(error) = budget.wave() {
+                completeness.note(&error);
                 groups.add(wave.index() + 1, Err(format!("not asked: {error}")))?;
                 continue;
             }
@@ -301,6 +282,6 @@ pub(crate) fn ask_all_waves<T: serde::Serialize>(
             };
             groups.add(wave.index() + 1, answer)?;
         }
-        Ok((groups.into_groups(), budget.completeness()))
+        Ok((groups.into_groups(), completeness))
     })
 }

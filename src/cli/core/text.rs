@@ -244,7 +244,9 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
             Some(bytes.to_vec())
         };
         let info = stop.program().info();
-        let index = self.texts.want(info, unit, (file, number), &read);
+        let index = self
+            .texts
+            .want(info, unit, (file, number), (&read, stop.meter()));
         let text = self.texts.files().get(index);
         if let Some(line) = text.and_then(|text| text.line(number)) {
             let line = Untrusted::from(line.replace('\t', "    "));

@@ -7,7 +7,7 @@ use super::super::frame::FrameDocument;
 use super::super::text::FileNames;
 use super::ProblemDocument;
 use crate::arch::CodeAddress;
-use crate::gpu_core::{CoreWave, GpuCore};
+use crate::gpu_core::CoreWave;
 use crate::inspect::{Programs, Stop, StopFrame};
 use crate::location::Arena;
 use crate::meter::Meter;
@@ -17,10 +17,10 @@ use crate::untrusted::Untrusted;
 pub(super) type Stack = Vec<Rc<FrameDocument>>;
 
 /// Where call frames are in the source, by code object and address: waves are at few places.
-pub(super) struct Places {
+pub(super) struct Places<'m> {
     known: BTreeMap<(usize, u64), Stack>,
-    /// What the stacks of all waves take together.
-    meter: Meter,
+    /// Charged for the stacks of all waves.
+    meter: &'m Meter,
     is_cut: bool,
     /// Code objects whose debugging information cannot be read, with the reason.
     unreadable: BTreeMap<usize, String>,
@@ -29,11 +29,11 @@ pub(super) struct Places {
 /// As how many operations a frame counts.
 const PER_FRAME: u64 = 64;
 
-impl Places {
-    pub(super) fn new(core: &GpuCore<'_>) -> Places {
+impl<'m> Places<'m> {
+    pub(super) fn new(meter: &'m Meter) -> Places<'m> {
         Places {
             known: BTreeMap::new(),
-            meter: core.meter().question(),
+            meter,
             is_cut: false,
             unreadable: BTreeMap::new(),
         }
@@ -94,7 +94,7 @@ impl Places {
             let address = frame.call_frame().lookup_address();
             let parts = match self.known.get(&(index, address)) {
                 Some(known) => known.clone(),
-                None => match FrameDocument::parts(&frame, &self.meter) {
+                None => match FrameDocument::parts(&frame, self.meter) {
                     Ok(found) => {
                         let found: Stack = found.into_iter().map(Rc::new).collect();
                         self.known.insert((index, address), found.clone());
@@ -165,7 +165,7 @@ pub fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu_core::Process;
+    use crate::gpu_core::{GpuCore, Process};
     use crate::limits::Limits;
 
     /// Of a wave whose places are known already, each frame is paid for, and what it took to find the stack.
@@ -178,7 +178,8 @@ mod tests {
         let programs = Programs::new(&process);
         let wave = core.wave(0).unwrap();
         let object = programs.object_of(&wave);
-        let mut places = Places::new(&core);
+        let meter = core.meter().question();
+        let mut places = Places::new(&meter);
         places.stack(&wave, object, &programs);
         let before = places.meter.steps();
         places.stack(&wave, object, &programs);

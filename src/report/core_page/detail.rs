@@ -258,7 +258,8 @@ mod tests {
         let images = core.images();
         let process = Process::open(&core, &images);
         let read = |_: &str, _: Option<&str>| None;
-        let mut sources = Sources::new(&read);
+        let of_sources = core.meter().question();
+        let mut sources = Sources::new(&read, &of_sources);
         let mut of_lanes = Vec::new();
         for number in 0.. {
             let Some(wave) = core.wave(number) else { break };

@@ -18,6 +18,7 @@ use super::source_text::ReadSource;
 use super::to_json;
 use crate::gpu_core::{GpuCore, StopReason};
 use crate::inspect::Programs;
+use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 use detail::WaveDetail;
 use source::Sources;
@@ -42,6 +43,8 @@ pub struct CorePage<'p, 'r, 'data> {
     read: ReadSource<'p>,
     title: Untrusted<'p>,
     most_bytes: u64,
+    /// Charged for all of the page; None if it has as much as another question about the core.
+    meter: Option<&'p Meter>,
 }
 
 impl core::fmt::Debug for CorePage<'_, '_, '_> {
@@ -98,6 +101,16 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
             read,
             title,
             most_bytes: MOST_BYTES,
+            meter: None,
+        }
+    }
+
+    /// Charges the page to the meter of a command.
+    #[cfg(feature = "cli")]
+    pub(crate) fn within(self, meter: &'p Meter) -> CorePage<'p, 'r, 'data> {
+        CorePage {
+            meter: Some(meter),
+            ..self
         }
     }
 
@@ -142,8 +155,10 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
             document: self.document,
         };
         data(out, "core", &frame)?;
-        let mut sources = Sources::new(self.read);
-        let cut = self.details(&mut sources, out, progress)?;
+        let own = self.core.meter().question();
+        let meter = self.meter.unwrap_or(&own);
+        let mut sources = Sources::new(self.read, meter);
+        let cut = self.details(&mut sources, meter, out, progress)?;
         let end = End {
             sources: &sources,
             cut,
@@ -157,20 +172,25 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
     fn details(
         &self,
         sources: &mut Sources<'_>,
+        meter: &Meter,
         out: &mut dyn Write,
         progress: &mut dyn FnMut(usize),
     ) -> io::Result<Option<&'static str>> {
-        let meter = self.core.meter().question();
         let mut written = 0_u64;
         for (done, index) in (1..).zip(in_turn(self.document)) {
             let Some(wave) = self.core.wave(index.saturating_sub(1)) else {
                 continue;
             };
-            let detail = WaveDetail::new(&wave, self.programs, sources, &meter);
+            let detail = WaveDetail::new(&wave, self.programs, sources, meter);
             let Some(detail) = detail else {
                 return Ok(Some("work"));
             };
-            written = written.saturating_add(data(out, &format!("wave-{index}"), &detail)?);
+            let length = data(out, &format!("wave-{index}"), &detail)?;
+            written = written.saturating_add(length);
+            // Whoever writes the page keeps it until all of it is made.
+            if meter.hold(length).is_err() {
+                return Ok(Some("work"));
+            }
             if written > self.most_bytes {
                 let is_last = done == self.document.waves.len();
                 return Ok((!is_last).then_some("bytes"));

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use crate::inspect::{FrameDescription, StopFrame};
+use crate::meter::Meter;
 use crate::report::source_text::{ReadSource, SourceText, SourceTexts};
 use crate::untrusted::Untrusted;
 
@@ -17,6 +18,8 @@ const WIDTH: usize = 240;
 /// The source files that waves are in.
 pub(super) struct Sources<'r> {
     read: ReadSource<'r>,
+    /// Charged for the texts: one file can be named by any number of paths.
+    meter: &'r Meter,
     texts: SourceTexts,
     /// For each file the lines to show.
     wanted: Vec<BTreeSet<u64>>,
@@ -26,9 +29,10 @@ pub(super) struct Sources<'r> {
 pub(super) type SourcePlace = (usize, u64);
 
 impl<'r> Sources<'r> {
-    pub(super) fn new(read: ReadSource<'r>) -> Sources<'r> {
+    pub(super) fn new(read: ReadSource<'r>, meter: &'r Meter) -> Sources<'r> {
         Sources {
             read,
+            meter,
             texts: SourceTexts::default(),
             wanted: Vec::new(),
         }
@@ -42,7 +46,7 @@ impl<'r> Sources<'r> {
     ) -> Option<SourcePlace> {
         let (file, unit, line) = (place.file.as_ref()?, place.unit?, place.line?);
         let info = frame.stop().program().info();
-        let index = self.texts.want(info, unit, (file, line), self.read);
+        let index = (self.texts).want(info, unit, (file, line), (self.read, self.meter));
         self.wanted
             .resize_with(self.texts.files().len(), BTreeSet::new);
         if let Some(wanted) = self.wanted.get_mut(index) {

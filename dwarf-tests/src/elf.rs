@@ -1,0 +1,316 @@
+//! Code objects made by hand: an ELF file around sections of our own, and entries for `.debug_info`.
+
+use core::ops::Range;
+
+/// A section, with what its header says.
+#[derive(Clone, Copy, Debug)]
+pub struct Section<'a> {
+    name: &'a str,
+    kind: u32,
+    flags: u64,
+    address: u64,
+    link: u32,
+    info: u32,
+    alignment: u64,
+    bytes: &'a [u8],
+}
+
+impl<'a> Section<'a> {
+    /// A section of a type, without flags, that is not loaded.
+    #[must_use]
+    pub fn new(name: &'a str, kind: u32, bytes: &'a [u8]) -> Section<'a> {
+        Section {
+            name,
+            kind,
+            flags: 0,
+            address: 0,
+            link: 0,
+            info: 0,
+            // Offsets of notes and symbols count from an alignment of four or less.
+            alignment: 1,
+            bytes,
+        }
+    }
+
+    /// With `sh_link` and `sh_info`.
+    #[must_use]
+    pub fn linked(self, link: u32, info: u32) -> Section<'a> {
+        Section { link, info, ..self }
+    }
+
+    /// With `sh_flags`.
+    #[must_use]
+    pub fn flags(self, flags: u64) -> Section<'a> {
+        Section { flags, ..self }
+    }
+
+    /// With `sh_addralign`.
+    #[must_use]
+    pub fn aligned(self, alignment: u64) -> Section<'a> {
+        Section { alignment, ..self }
+    }
+
+    /// With `sh_addr`.
+    #[must_use]
+    pub fn at(self, address: u64) -> Section<'a> {
+        Section { address, ..self }
+    }
+}
+
+/// An `ET_DYN` file for gfx90a with these sections.
+#[must_use]
+pub fn code_object(sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let sections = sections.iter().map(|&(name, bytes)| {
+        let section = Section::new(name, 1, bytes);
+        // Every section with code is at address 0x1000.
+        let (flags, address) = if name == ".text" { (6, 0x1000) } else { (0, 0) };
+        Section {
+            flags,
+            address,
+            ..section
+        }
+    });
+    object_file(3, &sections.collect::<Vec<_>>())
+}
+
+/// A file of a type (`ET_REL`, `ET_DYN`) for gfx90a with these sections, the first of which has number 1.
+///
+/// # Panics
+/// If there are too many.
+#[must_use]
+pub fn object_file(file_type: u16, sections: &[Section<'_>]) -> Vec<u8> {
+    let mut names = vec![0];
+    for name in sections
+        .iter()
+        .map(|section| section.name)
+        .chain([".shstrtab"])
+    {
+        names.extend(name.as_bytes());
+        names.push(0);
+    }
+    let strings = Section::new(".shstrtab", 3, &names);
+    let mut headers = vec![0; 64];
+    let (mut body, mut name) = (Vec::new(), 1u64);
+    for section in sections.iter().chain([&strings]) {
+        let words = [
+            name | u64::from(section.kind) << 32,
+            section.flags,
+            section.address,
+            64 + body.len() as u64,
+            section.bytes.len() as u64,
+            u64::from(section.link) | u64::from(section.info) << 32,
+            section.alignment,
+            if section.kind == 2 { 24 } else { 0 },
+        ];
+        headers.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        name += section.name.len() as u64 + 1;
+        body.extend(section.bytes);
+        // Tables are read in place, which needs their alignment.
+        body.resize(body.len().next_multiple_of(8), 0);
+    }
+    let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 64, 3];
+    file.resize(16, 0);
+    file.extend(file_type.to_le_bytes());
+    file.extend(224u16.to_le_bytes());
+    file.extend(1u32.to_le_bytes());
+    for word in [0u64, 0, 64 + body.len() as u64] {
+        file.extend(word.to_le_bytes());
+    }
+    file.extend(0x3fu32.to_le_bytes());
+    let count = u16::try_from(sections.len() + 2).unwrap();
+    for half in [64u16, 0, 0, 64, count, count - 1] {
+        file.extend(half.to_le_bytes());
+    }
+    file.extend(body);
+    file.extend(headers);
+    file
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug)]
+pub enum Attribute {
+    /// `DW_FORM_data8`, or any other form with its bytes.
+    Bytes(u8, Vec<u8>),
+    /// `DW_FORM_ref4` to an entry by its number.
+    Entry(usize),
+    /// An expression that calls an entry by its number.
+    Call(usize),
+}
+
+impl Attribute {
+    /// `DW_FORM_data8`.
+    #[must_use]
+    pub fn number(value: u64) -> Attribute {
+        Attribute::Bytes(0x07, value.to_le_bytes().into())
+    }
+
+    /// `DW_FORM_addr`.
+    #[must_use]
+    pub fn address(value: u64) -> Attribute {
+        Attribute::Bytes(0x01, value.to_le_bytes().into())
+    }
+
+    /// `DW_FORM_string`.
+    #[must_use]
+    pub fn name(text: &str) -> Attribute {
+        Attribute::Bytes(0x08, [text.as_bytes(), &[0]].concat())
+    }
+
+    /// `DW_FORM_exprloc`.
+    #[must_use]
+    pub fn expression(bytes: &[u8]) -> Attribute {
+        Attribute::Bytes(0x18, [&uleb(bytes.len() as u64), bytes].concat())
+    }
+}
+
+/// An entry: tag, attributes, and how many of the entries after it, with theirs, are its children.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// `DW_TAG_…`.
+    pub tag: u64,
+    /// `DW_AT_…` with their values.
+    pub attributes: Vec<(u64, Attribute)>,
+    /// The number of entries that it is in.
+    pub depth: usize,
+}
+
+/// A number as unsigned LEB128.
+#[must_use]
+pub fn uleb(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let byte = value.to_le_bytes()[0] & 0x7f;
+        value >>= 7;
+        if value == 0 {
+            bytes.push(byte);
+            return bytes;
+        }
+        bytes.push(byte | 0x80);
+    }
+}
+
+/// `.debug_abbrev` and `.debug_info` with one unit of version 5, whose entries are in order and as deep
+/// as they say; the first is the unit.
+///
+/// # Panics
+/// If an entry refers to one that does not exist.
+#[must_use]
+pub fn debug_info(entries: &[Entry]) -> (Vec<u8>, Vec<u8>) {
+    let (mut abbreviations, mut known): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
+    // Header of 12 bytes.
+    let mut info = vec![0; 4];
+    info.extend([5, 0, 1, 8, 0, 0, 0, 0]);
+    let (mut offsets, mut references) = (Vec::new(), Vec::new());
+    for (number, entry) in entries.iter().enumerate() {
+        let next = entries.get(number + 1).map_or(0, |next| next.depth);
+        let mut abbreviation = uleb(entry.tag);
+        abbreviation.push(u8::from(next > entry.depth));
+        for (name, attribute) in &entry.attributes {
+            abbreviation.extend(uleb(*name));
+            abbreviation.push(match attribute {
+                Attribute::Bytes(form, _) => *form,
+                Attribute::Entry(_) => 0x13,
+                Attribute::Call(_) => 0x18,
+            });
+        }
+        abbreviation.extend([0, 0]);
+        let same = known.iter().position(|other| *other == abbreviation);
+        let code = same.unwrap_or_else(|| {
+            abbreviations.extend(uleb(known.len() as u64 + 1));
+            abbreviations.extend(&abbreviation);
+            known.push(abbreviation);
+            known.len() - 1
+        });
+        offsets.push(info.len());
+        info.extend(uleb(code as u64 + 1));
+        for (_, attribute) in &entry.attributes {
+            match attribute {
+                Attribute::Bytes(_, bytes) => info.extend(bytes),
+                Attribute::Call(target) => {
+                    info.extend([5, 0x99]);
+                    references.push((info.len(), *target));
+                    info.extend([0; 4]);
+                }
+                Attribute::Entry(target) => {
+                    references.push((info.len(), *target));
+                    info.extend([0; 4]);
+                }
+            }
+        }
+        info.extend(core::iter::repeat_n(0, entry.depth.saturating_sub(next)));
+    }
+    abbreviations.push(0);
+    for (at, target) in references {
+        let offset = u32::try_from(offsets[target]).unwrap();
+        info[at..at + 4].copy_from_slice(&offset.to_le_bytes());
+    }
+    let length = u32::try_from(info.len() - 4).unwrap();
+    info[..4].copy_from_slice(&length.to_le_bytes());
+    (abbreviations, info)
+}
+
+/// A linked code object for gfx90a with machine code at 0x1000, and a symbol and an entry for each function of it.
+///
+/// * `functions`: ranges of the code in bytes, which may overlap.
+///
+/// # Panics
+/// If there is too much.
+#[must_use]
+pub fn linked_code(code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
+    const SYMTAB: u32 = 2;
+    const STRTAB: u32 = 3;
+    const DYN: u16 = 3;
+    const BASE: u64 = 0x1000;
+    const NAME: u64 = 0x03;
+    const LOW_PC: u64 = 0x11;
+    const HIGH_PC: u64 = 0x12;
+    const COMPILE_UNIT: u64 = 0x11;
+    const SUBPROGRAM: u64 = 0x2e;
+    let place = |range: &Range<usize>| {
+        vec![
+            (LOW_PC, Attribute::address(BASE + range.start as u64)),
+            (HIGH_PC, Attribute::number(range.len() as u64)),
+        ]
+    };
+    let mut entries = vec![Entry {
+        tag: COMPILE_UNIT,
+        attributes: place(&(0..code.len())),
+        depth: 0,
+    }];
+    let (mut symbols, mut names) = (vec![0; 24], vec![0]);
+    for (number, range) in functions.iter().enumerate() {
+        let name = format!("f{number}");
+        let mut attributes = place(range);
+        attributes.push((NAME, Attribute::name(&name)));
+        entries.push(Entry {
+            tag: SUBPROGRAM,
+            attributes,
+            depth: 1,
+        });
+        symbols.extend(u32::try_from(names.len()).unwrap().to_le_bytes());
+        // A global function in the first section.
+        symbols.extend([0x12, 0, 1, 0]);
+        let words = [BASE + range.start as u64, range.len() as u64];
+        symbols.extend(words.map(u64::to_le_bytes).concat());
+        names.extend(name.as_bytes());
+        names.push(0);
+    }
+    let (abbreviations, info) = debug_info(&entries);
+    let sections = [
+        Section::new(".text", 1, code).flags(6).at(BASE),
+        Section::new(".debug_info", 1, &info),
+        Section::new(".debug_abbrev", 1, &abbreviations),
+        Section::new(".symtab", SYMTAB, &symbols).linked(5, 1),
+        Section::new(".strtab", STRTAB, &names),
+    ];
+    let mut file = object_file(DYN, &sections);
+    // A program header: the code, which is after the file's header, is loaded where its section is.
+    let at = file.len() as u64;
+    file.extend([1, 0, 0, 0, 5, 0, 0, 0]);
+    let size = code.len() as u64;
+    let words = [64, BASE, BASE, size, size, 4];
+    file.extend(words.map(u64::to_le_bytes).concat());
+    file[32..40].copy_from_slice(&at.to_le_bytes());
+    file[54..58].copy_from_slice(&[56, 0, 1, 0]);
+    file
+}
