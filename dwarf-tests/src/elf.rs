@@ -279,7 +279,10 @@ pub fn linked_code(code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
     }];
     let (mut symbols, mut names) = (vec![0; 24], vec![0]);
     for (number, range) in functions.iter().enumerate() {
-        let name = format!("f{number}");
+        let name = match number {
+            0 => "f".to_owned(),
+            number => format!("f{number}"),
+        };
         let mut attributes = place(range);
         attributes.push((NAME, Attribute::name(&name)));
         entries.push(Entry {
