@@ -2,7 +2,7 @@
 //!
 //! Sources: HET A.3.3.5, items 4 to 6; USAGE `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`.
 
-use super::stop::{Stop, StopFrame, is_active};
+use super::stop::{StopFrame, is_active};
 use crate::arch::{Lane, ProcessAddress, Register};
 use crate::debug_info::Function;
 use crate::error::{Error, ErrorKind, Resource, Result, SpecRule};
@@ -114,8 +114,6 @@ pub struct LanePcs {
 pub struct LaneInCaller {
     /// The frame's level. It can be further out than the call frame information leads.
     pub level: usize,
-    /// The frame's number: one that no frame of the stop has if the call frame information does not lead to it.
-    pub frame: usize,
     /// The lane's program location there, an address of the process.
     pub pc: ProcessAddress,
 }
@@ -325,25 +323,19 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             let here = |n: usize, lane: Lane| {
                 let said = said.as_ref().and_then(|said| said.places.get(n).copied());
                 let said = said.filter(|place| !matches!(place, LanePlace::Unknown(_)));
-                let number = match said {
-                    Some(_) => Stop::number_of_call,
-                    None => Stop::number_of_caller,
-                };
-                let recovered = || self.stop.recovered_in_caller(level, lane, found.recovery);
-                (said.or_else(recovered), number)
+                said.or_else(|| self.stop.recovered_in_caller(level, lane, found.recovery))
             };
             missing.retain(|(n, lane)| match here(*n, *lane) {
-                (Some(LanePlace::Elsewhere), _) => true,
-                (Some(LanePlace::Waiting { pc, .. }), number) => {
+                Some(LanePlace::Elsewhere) => true,
+                Some(LanePlace::Waiting { pc, .. }) => {
                     if let Some(place) = places.get_mut(*n) {
-                        let frame = number(self.stop, level);
-                        *place = Some(LaneInCaller { level, frame, pc });
+                        *place = Some(LaneInCaller { level, pc });
                     }
                     false
                 }
                 // One that is active at the call has entered.
-                (Some(LanePlace::Active | LanePlace::NotDispatched | LanePlace::Unknown(_)), _)
-                | (None, _) => false,
+                Some(LanePlace::Active | LanePlace::NotDispatched | LanePlace::Unknown(_))
+                | None => false,
             });
         }
         places

@@ -116,25 +116,6 @@ impl Stop<'_, '_> {
     }
 }
 
-impl Stop<'_, '_> {
-    /// Returns the number of a frame in which lanes are, by its level. The frames of the stop are those that the call frame information leads
-    /// to; one in place of which the machine code finds another has a number after all of them.
-    pub(super) fn number_of_caller(&self, level: usize) -> usize {
-        let is_wrong = |level: usize| {
-            let found = self.recovered().ok()?.frames.get(level)?.pc;
-            let frame = self.call_frame(level)?.call_frame().code_address();
-            Some(found != frame)
-        };
-        match (0..=level).find(|level| is_wrong(*level) == Some(true)) {
-            Some(wrong) => {
-                let all = self.number_of_call(self.call_frames().len());
-                all.saturating_add(level.saturating_sub(wrong))
-            }
-            None => self.number_of_call(level),
-        }
-    }
-}
-
 impl Program<'_> {
     /// The address in the code object that is given for a waiting lane: of those that are right one with a source line, if there is
     /// one.

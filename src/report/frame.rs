@@ -112,15 +112,33 @@ impl FrameDocument {
     ///
     /// * `function`: the function, or what stands for one that is not known.
     pub(crate) fn text(&self, function: impl Display, names: &FileNames<'_>) -> String {
-        let file = self.file.as_ref().map(|file| names.short(file));
-        let place = source_place(file, self.line);
+        let symbol = match self.symbol_offset {
+            Some(_) => " (symbol)",
+            None => "",
+        };
         let about = match (self.approximate, self.line) {
             (true, Some(_)) => " (approximate)",
             (_, _) => "",
         };
+        self.text_with((symbol, about), function, names)
+    }
+
+    /// Returns the frame as the stacks of a core have it: without the marks of symbols and approximate lines, which are no part of its place.
+    pub(super) fn place_text(&self, function: impl Display, names: &FileNames<'_>) -> String {
+        self.text_with(("", ""), function, names)
+    }
+
+    fn text_with(
+        &self,
+        (symbol, about): (&str, &str),
+        function: impl Display,
+        names: &FileNames<'_>,
+    ) -> String {
+        let file = self.file.as_ref().map(|file| names.short(file));
+        let place = source_place(file, self.line);
         let mark = match (self.kind, self.symbol_offset) {
             (FrameKind::Inlined, _) => " (inlined)".to_owned(),
-            (_, Some(offset)) => format!("+{offset:#x} (symbol)"),
+            (_, Some(offset)) => format!("+{offset:#x}{symbol}"),
             (_, None) => String::new(),
         };
         format!("{function}{mark}{place}{about}")

@@ -283,7 +283,7 @@ impl LanePcCaller {
         // The call frame information and the machine code need not agree on the caller: the function is that of the place.
         let function = frame.for_waiting(place.pc, 0).description()?.function;
         Ok(LanePcCaller {
-            frame: place.frame,
+            frame: stop.number_of_call(place.level),
             function: function.map(Untrusted::from),
             pc: Hex::from(place.pc),
             file: found.file.as_ref().map(path),

@@ -195,7 +195,7 @@ fn a_core_its_text_and_its_page_have_the_same_frames() {
             assert_eq!(of_wave["line"].as_u64(), innermost.line, "{name}");
             let lines: Vec<String> = frames
                 .iter()
-                .map(|frame| text::line(frame, &paths, &format!("{:#x}", frame.pc)))
+                .map(|frame| text::place(frame, &paths))
                 .collect();
             let has_wave = |group: &&Value| list(&group["waves"]).contains(&(*wave).into());
             let group = list(&document["groups"]).iter().find(has_wave).unwrap();

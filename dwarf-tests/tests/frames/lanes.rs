@@ -108,7 +108,7 @@ fn of_frame(stop: &Stop<'_, '_>, index: usize) -> Option<Vec<Lane>> {
                     .function;
                 let pc = caller.pc.into();
                 Caller {
-                    frame: caller.frame,
+                    frame: stop.number_of_call(caller.level),
                     function,
                     pc,
                     file,
@@ -121,7 +121,14 @@ fn of_frame(stop: &Stop<'_, '_>, index: usize) -> Option<Vec<Lane>> {
 }
 
 /// Checks that lanes are said to be in frames that there are, by the names and lines that these have.
-fn check_callers(name: &str, lanes: &[Lane], index: usize, frames: &[Frame]) -> usize {
+///
+/// * `truth`: what is true of the wave, if that is known.
+fn check_callers(
+    name: &str,
+    lanes: &[Lane],
+    (index, frames): (usize, &[Frame]),
+    truth: &Value,
+) -> usize {
     let mut checked = 0;
     for caller in lanes.iter().filter_map(|lane| lane.caller.as_ref()) {
         assert!(
@@ -133,7 +140,19 @@ fn check_callers(name: &str, lanes: &[Lane], index: usize, frames: &[Frame]) -> 
             continue;
         };
         assert_ne!(frame.kind, "inlined", "{name}: {caller:?}");
-        assert_eq!(caller.function, frame.function, "{name}: {caller:?}");
+        if caller.function != frame.function {
+            // The call frame information is wrong, and leads to another caller or to none. The level of the caller is the true one.
+            let calls = frames[..caller.frame]
+                .iter()
+                .filter(|it| it.kind != "inlined");
+            let truth = &truth["frames"][calls.count()]["function"];
+            let is_true = caller.function.as_deref() == truth.as_str();
+            assert!(
+                frame.function.is_none() || is_true,
+                "{name}: {caller:?}, {frame:?}"
+            );
+            continue;
+        }
         if caller.pc == frame.pc {
             let innermost = frames
                 .iter()
@@ -207,7 +226,7 @@ fn documents_rust_and_c_have_the_same_lanes() {
             assert_eq!(document["frame"], frames[index].index, "{at}");
             assert_eq!(of_document(&document), expected, "{at}: lane-pc");
             assert_eq!(c::lanes(&pair, index).as_ref(), Some(&expected), "{at}: C");
-            callers += check_callers(&at, &expected, index, &frames);
+            callers += check_callers(&at, &expected, (index, &frames), &pair.truth());
             // A lane that did not enter the frame has no value in it.
             let elsewhere: Vec<usize> = (0..expected.len())
                 .filter(|lane| expected[*lane].state == "elsewhere")

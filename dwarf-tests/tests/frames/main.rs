@@ -123,6 +123,19 @@ impl Pair {
         format!("{} {}", name(&self.object), name(&self.wave))
     }
 
+    /// What is true of the wave, as `truth.json` beside it says; null without one.
+    fn truth(&self) -> Value {
+        let path = self.wave.with_file_name("truth.json");
+        if !path.exists() {
+            return Value::Null;
+        }
+        let name = self.wave.file_name().unwrap().to_str().unwrap();
+        let truth = json(&path);
+        let mut snapshots = list(&truth["snapshots"]).iter();
+        let snapshot = snapshots.find(|snapshot| snapshot["wave"] == name);
+        snapshot.cloned().unwrap_or_default()
+    }
+
     /// Asks the stop through Rust.
     fn with_stop<R>(&self, ask: impl FnOnce(&Stop<'_, '_>) -> R) -> R {
         let file = std::fs::read(&self.object).unwrap();

@@ -38,6 +38,12 @@ pub(super) fn line(frame: &Frame, paths: &BTreeSet<&str>, nameless: &str) -> Str
     format!("{function}{mark}{place}{about}")
 }
 
+/// A frame as the stacks of a core have it: without the marks of symbols and of approximate lines.
+pub(super) fn place(frame: &Frame, paths: &BTreeSet<&str>) -> String {
+    let line = line(frame, paths, &format!("{:#x}", frame.pc));
+    line.replace(" (symbol)", "").replace(" (approximate)", "")
+}
+
 /// Compares the text of `unwind` with frames.
 pub(super) fn check(name: &str, text: &str, frames: &[Frame]) {
     let shown = text.lines().take_while(|line| line.starts_with('#'));

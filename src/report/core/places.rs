@@ -142,8 +142,8 @@ impl<'m> Places<'m> {
 /// Returns a frame as a line of text; without a function it has its address.
 pub(super) fn line(frame: &FrameDocument, names: &FileNames<'_>) -> Untrusted<'static> {
     match &frame.function {
-        Some(function) => frame.text(function.raw(), names),
-        None => frame.text(format_args!("{:#x}", frame.pc.0), names),
+        Some(function) => frame.place_text(function.raw(), names),
+        None => frame.place_text(format_args!("{:#x}", frame.pc.0), names),
     }
     .into()
 }
