@@ -111,6 +111,7 @@ impl FrameDocument {
     /// Returns the frame as a line of text: `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10 (symbol)`.
     ///
     /// * `function`: the function, or what stands for one that is not known.
+    #[cfg(feature = "cli")]
     pub(crate) fn text(&self, function: impl Display, names: &FileNames<'_>) -> String {
         let symbol = match self.symbol_offset {
             Some(_) => " (symbol)",
