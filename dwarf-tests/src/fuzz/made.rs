@@ -1,7 +1,7 @@
 //! Debugging information that bytes choose by its structure: entries, line programs, call frame information, location lists and
 //! machine code that are mostly well-formed, so that a fuzzer reaches what lies behind the first check.
 //!
-//! Line rows, call frame rows and location lists are compared with gimli's. Each difference that is not [known](is_known_difference) is a failure.
+//! Line rows, call frame rows and location lists are compared with gimli's. Each difference that is not known (`is_known_difference`) is a failure.
 
 use std::collections::BTreeMap;
 
