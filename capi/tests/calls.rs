@@ -686,8 +686,30 @@ fn structs_of_wrong_sizes_are_refused() {
         ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
         let status = unsafe { hetdwarf_values_read(values, 0, &lanes) };
         assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+        // An input of a later version: good as long as nobody uses what the library does not know.
+        let mut later = [(sized!(hetdwarf_lanes), [0_u64; 4])];
+        later[0].0.size += 32;
+        ok(unsafe { hetdwarf_values_read(values, 0, (&raw const later).cast()) });
+        for word in 0..4 {
+            later[0].1 = [0; 4];
+            later[0].1[word] = 1 << 63;
+            let status = unsafe { hetdwarf_values_read(values, 0, (&raw const later).cast()) };
+            assert_eq!(status, HETDWARF_INVALID_ARGUMENT, "{word}");
+        }
         free(values);
     });
+}
+
+/// No slice of Rust is longer than `isize::MAX`.
+#[test]
+fn more_bytes_than_memory_can_have_are_refused() {
+    for length in [usize::MAX, isize::MAX as usize + 1] {
+        let mut object = null_mut();
+        let bytes = [0x7f];
+        let status = unsafe { hetdwarf_object_open(bytes.as_ptr(), length, null(), &mut object) };
+        assert_eq!(status, HETDWARF_INVALID_ARGUMENT, "{length}");
+        assert!(object.is_null());
+    }
 }
 
 /// All texts of all variables of the innermost frame.

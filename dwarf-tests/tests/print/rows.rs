@@ -118,6 +118,13 @@ const RECORDS: &[Row] = &[
     ("recs[1].in.s == copy.s && recs[1].in.c == copy.c", "int", |_| text(1), "copy = recs[1].in"),
     ("&recs[1] - &recs[0]", "long", |_| text(1), "neighbours"),
     ("(char *)&recs[1] - (char *)recs", "long", |_| text(32), "a Rec has 32 bytes"),
+    ("(char *)(&recs[1] - 1) - (char *)recs", "long", |_| text(0), "back by the 32 bytes of a Rec"),
+    ("(long)((int *)64 - 3)", "long", |_| text(52), "64 - 3 * 4"),
+    ("(long)((int *)64 + 3)", "long", |_| text(76), "64 + 3 * 4"),
+    ("(char *)4 - (char *)0xfffffffffffffffc", "long", |_| text(8), "addresses go round at 64 bits"),
+    ("(int *)4 - (int *)0xfffffffffffffffc", "long", |_| text(2), "two ints of 4 bytes"),
+    ("(char *)0xfffffffffffffffc - (char *)4", "long", |_| text(-8), "and back"),
+    ("(__local char *)4 - (__local char *)0xfffffffc", "long", |_| text(8), "in local memory at 32 bits"),
     ("sizeof recs", "unsigned long", |_| text(64), "two of 32 bytes"),
     ("recs[0].in.s@2", "short[2]", |l| {
         let c = 65 + (l.id & 15);
