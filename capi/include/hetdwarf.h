@@ -914,8 +914,8 @@ typedef struct hetdwarf_value_info {
   uint64_t entry;
   /// How its location was read: `dwarf` or `legacy-llvm`.
   const char *reading;
-  /// What else there is to know of its value, in all lanes. `prologue`: it is in memory that the prologue of the function writes, which is
-  /// not over; what is there may be left over from others.
+  /// A note about its value in all lanes, or NULL. `prologue`: the value is in memory that the function's prologue writes, and the prologue is
+  /// not over, so that the memory may hold something else.
   const char *note;
   /// Zero.
   uint64_t reserved[4];

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{Options, TypedBytes};
-use hetdwarf::inspect::{LaneTexts, Stop as LibraryStop, StopFrame, ValueState, VariableValue};
+use hetdwarf::inspect::{LaneTexts, Stop as LibraryStop, StopFrame, VariableValue};
 use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, Query, QueryErrorKind};
 use hetdwarf::report::{AbsentLanes, ValueNote};
 
@@ -83,8 +83,8 @@ pub struct hetdwarf_value_info {
     pub entry: u64,
     /// How its location was read: `dwarf` or `legacy-llvm`.
     pub reading: *const c_char,
-    /// What else there is to know of its value, in all lanes. `prologue`: it is in memory that the prologue of the function writes, which is
-    /// not over; what is there may be left over from others.
+    /// A note about its value in all lanes, or NULL. `prologue`: the value is in memory that the function's prologue writes, and the prologue is
+    /// not over, so that the memory may hold something else.
     pub note: *const c_char,
     /// Zero.
     pub reserved: [u64; 4],
@@ -255,11 +255,8 @@ impl Values {
         if !in_prologue.get_or_init(|| frame.is_in_prologue().unwrap_or(false)) {
             return Ok(None);
         }
-        let mut lanes = self.wave_size.all_lanes();
-        let is_written = lanes.any(|lane| {
-            matches!(value.state(lane), ValueState::Ok | ValueState::Partial)
-                && frame.is_written_by_prologue(value, lane)
-        });
+        let lanes: Vec<Lane> = self.wave_size.all_lanes().collect();
+        let is_written = frame.is_written_by_prologue(value, &lanes);
         Ok(is_written.then_some(ValueNote::Prologue.name()))
     }
 

@@ -76,8 +76,8 @@ fn shown(lane: &Json) -> &str {
     text.unwrap_or_else(|| lane["state"].as_str().unwrap())
 }
 
-/// What expressions are in a lane.
-fn printed(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
+/// The answers of `print` in a lane.
+fn answers(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<Json> {
     let wave = file(wave);
     let mut arguments = vec!["print".into(), shape(object).into_os_string()];
     arguments.extend(["--wave".into(), wave.path().as_os_str().to_owned()]);
@@ -86,13 +86,33 @@ fn printed(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<
     arguments.extend(expressions.iter().map(Into::into));
     let ran = hetdwarf(arguments);
     let document: Json = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
-    let results = document["expressions"].as_array().unwrap().iter();
-    results
-        .map(|result| match result["error"]["kind"].as_str() {
-            Some(kind) => kind.to_owned(),
-            None => shown(&result["lanes"][0]).to_owned(),
-        })
-        .collect()
+    document["expressions"].as_array().unwrap().clone()
+}
+
+/// What expressions are in a lane: the value, the state, or the kind of the error.
+fn printed(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
+    let answers = answers(object, wave, lane, expressions);
+    let shown = |answer: &Json| match answer["error"]["kind"].as_str() {
+        Some(kind) => kind.to_owned(),
+        None => shown(&answer["lanes"][0]).to_owned(),
+    };
+    answers.iter().map(shown).collect()
+}
+
+/// What is said of expressions in a lane: the value whatever the state, else the message.
+fn said(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
+    let answers = answers(object, wave, lane, expressions);
+    let said = |answer: &Json| {
+        let lane = &answer["lanes"][0];
+        let said = [
+            &lane["value"],
+            &lane["message"],
+            &answer["error"]["message"],
+        ];
+        let mut said = said.iter().filter_map(|text| text.as_str());
+        said.next().unwrap_or_default().to_owned()
+    };
+    answers.iter().map(said).collect()
 }
 
 /// Scratch as the hardware lays it out: the dwords of all lanes at an offset stand together.
@@ -581,31 +601,6 @@ fn references_of_dwarf_2_have_the_size_of_an_address() {
     assert_eq!(shown(&variables["c"][0]), "34");
     assert_eq!(variables["p"][0]["value"], "(int *) → 42");
     assert_eq!(variables["q"][0]["value"], "(int *) → 34");
-}
-
-/// What is said of an expression in a lane: its value whatever the state, else the message.
-fn said(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
-    let wave = file(wave);
-    let mut arguments = vec!["print".into(), shape(object).into_os_string()];
-    arguments.extend(["--wave".into(), wave.path().as_os_str().to_owned()]);
-    arguments.extend(["--lane".into(), lane.to_string().into()]);
-    arguments.extend(["--format".into(), "json".into()]);
-    arguments.extend(expressions.iter().map(Into::into));
-    let ran = hetdwarf(arguments);
-    let document: Json = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
-    let results = document["expressions"].as_array().unwrap().iter();
-    results
-        .map(|result| {
-            let lane = &result["lanes"][0];
-            let said = [
-                &lane["value"],
-                &lane["message"],
-                &result["error"]["message"],
-            ];
-            let mut said = said.iter().filter_map(|text| text.as_str());
-            said.next().unwrap_or_default().to_owned()
-        })
-        .collect()
 }
 
 /// Pointers that were optimised away: `p` to an entry whose location is the constant 42, `q` to one that is 99. A pointer that is moved

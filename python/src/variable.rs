@@ -57,9 +57,6 @@ impl Found {
     ) -> Found {
         let size = frame.wave_size();
         let lanes = wave::lanes(size).into_iter();
-        let is_unwritten = |lane: &Lane| {
-            value.state(*lane).kind().is_readable() && frame.is_written_by_prologue(value, *lane)
-        };
         Found {
             name: value
                 .variable
@@ -73,7 +70,7 @@ impl Found {
             scope: value.variable.scope.as_deref().map(str::to_owned),
             line: value.variable.declaration.line,
             reading: Some(value.reading.name()),
-            is_in_prologue: in_prologue && wave::lanes(size).iter().any(is_unwritten),
+            is_in_prologue: in_prologue && frame.is_written_by_prologue(value, &wave::lanes(size)),
             size,
             lanes: lanes
                 .map(|lane| LaneValue::of(value, types, lane))

@@ -7,7 +7,7 @@ use super::context::{FrameContext, VariableContext};
 use super::layout::LaneTypes;
 use super::stop::is_active;
 use super::value::Contents;
-use super::variable::{MOST_BYTES, Reader};
+use super::variable::{MOST_BYTES, Reader, pay_for_bits};
 use crate::arch::Lane;
 use crate::debug_info::UnitId;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
@@ -17,7 +17,6 @@ use crate::eval::{
     Context, DieReference, LaneFocus, LocationAttribute, Procedure, Resolver, locate,
 };
 use crate::location::{Access, ImplicitPointer, Location, Place, Storage, read_within};
-use crate::meter::Meter;
 
 /// How many pointers are followed one after the other; they may go in a circle.
 const DEPTH: u32 = 8;
@@ -111,7 +110,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         let size = types.get(target).byte_size.unwrap_or(0).min(MOST_BYTES);
         let bit_size = size.saturating_mul(8);
         let stop = self.stop();
-        keep(bit_size, stop.meter())?;
+        pay_for_bits(bit_size, stop.meter())?;
         let access = Access {
             wave: stop.wave(),
             lane: Some(lane),
@@ -132,7 +131,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
             options: &options,
         };
         let text = value.text(stop.meter());
-        keep((text.len() as u64).saturating_mul(8), stop.meter())?;
+        pay_for_bits((text.len() as u64).saturating_mul(8), stop.meter())?;
         Ok(text)
     }
 
@@ -173,12 +172,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
     }
 }
 
-/// Pays for bits, which whoever asked for them prints.
-fn keep(bit_size: u64, meter: &Meter) -> Result<()> {
-    meter.work(bit_size.div_ceil(16))?;
-    meter.hold(bit_size.div_ceil(8))
-}
-
+/// Returns true if a location is a pointer without bits, or has one among its parts.
 fn has_pointer(location: &Location<'_>) -> bool {
     may_have_pointer(location) && !implicit_pointers(location).is_empty()
 }

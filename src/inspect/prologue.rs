@@ -36,10 +36,10 @@ impl StopFrame<'_, '_, '_> {
         Ok(start.is_some_and(|start| start <= address) && end.is_some_and(|end| address < end))
     }
 
-    /// Whether a variable of this frame is in memory that the function's prologue writes, in a lane: before the prologue
-    /// is over ([`is_in_prologue`](StopFrame::is_in_prologue)), what is there may be left over from others.
+    /// Returns true if a variable of this frame has a value in one of these lanes, in memory that the function's prologue writes: before
+    /// the prologue is over ([`is_in_prologue`](StopFrame::is_in_prologue)), what is there may be left over from others.
     #[must_use]
-    pub fn is_written_by_prologue(&self, value: &VariableValue<'_>, lane: Lane) -> bool {
+    pub fn is_written_by_prologue(&self, value: &VariableValue<'_>, lanes: &[Lane]) -> bool {
         let variable = &value.variable;
         let Some(LocationAttribute::Expression(expression)) = variable.location else {
             return false;
@@ -56,20 +56,10 @@ impl StopFrame<'_, '_, '_> {
             let in_frame = is_in_frame && location.single().is_some_and(is_memory);
             in_frame || is_on_stack(&location)
         };
-        is_own && value.location(lane).is_some_and(on_stack)
-    }
-}
-
-impl StopFrame<'_, '_, '_> {
-    /// Whether a variable that has a value in one of these lanes is in memory that the function's prologue writes.
-    pub(crate) fn is_any_written_by_prologue(
-        &self,
-        value: &VariableValue<'_>,
-        lanes: &[Lane],
-    ) -> bool {
-        lanes.iter().any(|lane| {
-            value.state(*lane).kind().is_readable() && self.is_written_by_prologue(value, *lane)
-        })
+        let is_written = |lane: &Lane| {
+            value.state(*lane).kind().is_readable() && value.location(*lane).is_some_and(on_stack)
+        };
+        is_own && lanes.iter().any(is_written)
     }
 }
 

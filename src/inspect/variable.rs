@@ -488,11 +488,14 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     /// Pays for the bits of a variable in so many lanes.
     pub(super) fn keep(&self, bit_size: u64, lanes: u32) -> Result<()> {
         let bits = bit_size.saturating_mul(lanes.into());
-        // Who asks for bits prints them, which takes longer than reading them.
-        let meter = self.frame.stop().meter();
-        meter.work(bits.div_ceil(16))?;
-        meter.hold(bits.div_ceil(8))
+        pay_for_bits(bits, self.frame.stop().meter())
     }
+}
+
+/// Pays for bits: who asks for them prints them, which takes longer than reading them.
+pub(super) fn pay_for_bits(bits: u64, meter: &Meter) -> Result<()> {
+    meter.work(bits.div_ceil(16))?;
+    meter.hold(bits.div_ceil(8))
 }
 
 /// How many bits are read of a value of a type; None if that is found out at run time.

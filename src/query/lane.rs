@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::LaneAnswer;
 use super::class::{Arithmetic, Class, IntegerType, PointerType, Rank};
 use super::derived::Types;
-use super::member::member_at;
+use super::member::{Hop, member_at};
 use super::number::Number;
 use super::step::{Action, Calculation, Step, StepId};
 use crate::arch::{AddressSpace, Lane};
@@ -350,26 +350,23 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     }
 
     /// A member, where the lane has it.
-    fn member(&mut self, base: StepId, path: &[usize]) -> Given<Held<'p>> {
+    fn member(&mut self, base: StepId, path: &[Hop]) -> Given<Held<'p>> {
         let mut object = self.given_object(base)?;
-        // The variant part of the object, and the variant of it, whose member is the next.
+        // The variant of the object that has the next member.
         let mut variant = None;
-        for index in path {
-            if let Some((part, None)) = variant {
-                self.check_variant(&object, part, *index)?;
-                variant = Some((part, Some(*index)));
-                continue;
+        for hop in path {
+            match *hop {
+                Hop::Variant { part, number } => {
+                    self.check_variant(&object, part, number)?;
+                    variant = Some((part, number));
+                }
+                Hop::Member(index) => {
+                    let table = &mut self.types.table;
+                    let member = member_at(table, object.ty, variant.take(), index);
+                    let member = member.ok_or(NoValue::UnknownLayout)?.clone();
+                    object = self.tree.member(&object, &member, table)?;
+                }
             }
-            let within = variant.and_then(|(part, number)| Some((part, number?)));
-            let table = &mut self.types.table;
-            let member = member_at(table, object.ty, within, *index);
-            let member = member.ok_or(NoValue::UnknownLayout)?.clone();
-            if let TypeKind::Variants { .. } = table.get(member.ty).kind {
-                variant = Some((member.ty, None));
-                continue;
-            }
-            variant = None;
-            object = self.tree.member(&object, &member, table)?;
         }
         Ok(Held::Object(object))
     }

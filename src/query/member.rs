@@ -13,9 +13,17 @@ use crate::nearest::Nearest;
 /// How many records are searched for one name.
 const RECORDS: usize = 4096;
 
-/// Where a member is: its index in each record from the outermost to its own. After the index of a variant part stand the number of the
-/// variant and the index among its members.
-pub(super) type MemberPath = Vec<usize>;
+/// A step on the way to a member.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hop {
+    /// The member with this index, of the record or of the variant before.
+    Member(usize),
+    /// A variant of a variant part of the record.
+    Variant { part: TypeId, number: usize },
+}
+
+/// Where a member is: the steps from the outermost record on.
+pub(super) type MemberPath = Vec<Hop>;
 
 /// The members of a structure, class or union under any of its names; nothing of other types.
 pub(super) fn members_of(table: &TypeTable, id: TypeId) -> &[Member] {
@@ -80,13 +88,12 @@ pub(super) fn find_member<'t>(
             for (index, member) in members.iter().enumerate() {
                 let own = member.name.as_deref().filter(|_| !member.is_base);
                 if own == Some(name) {
-                    return Some((longer(&path, &[index]), member));
+                    return Some((longer(&path, &[Hop::Member(index)]), member));
                 }
                 if let Some(own) = own {
                     nearest.consider(own);
                 } else if seen.len() < RECORDS && seen.insert(member.ty) {
-                    let path = longer(&path, &[index]);
-                    add_inner(table, member.ty, &path, &mut inner);
+                    add_inner(table, (index, member), &path, &mut inner);
                 }
             }
         }
@@ -99,22 +106,26 @@ pub(super) fn find_member<'t>(
 /// variant of Rust holds.
 fn add_inner<'t>(
     table: &'t TypeTable,
-    ty: TypeId,
-    path: &[usize],
+    (index, member): (usize, &Member),
+    path: &[Hop],
     inner: &mut Vec<(&'t [Member], MemberPath)>,
 ) {
-    let TypeKind::Variants { variants, .. } = &table.get(ty).kind else {
-        inner.push((members_of(table, ty), path.to_vec()));
+    let part = member.ty;
+    let TypeKind::Variants { variants, .. } = &table.get(part).kind else {
+        let path = longer(path, &[Hop::Member(index)]);
+        inner.push((members_of(table, member.ty), path));
         return;
     };
     for (number, variant) in variants.iter().enumerate().take(RECORDS) {
-        inner.push((&variant.members, longer(path, &[number])));
+        let hop = Hop::Variant { part, number };
+        inner.push((&variant.members, longer(path, &[hop])));
         if let Some((_, payload)) = payload_of(table, variant) {
-            inner.push((members_of(table, payload.ty), longer(path, &[number, 0])));
+            let path = longer(path, &[hop, Hop::Member(0)]);
+            inner.push((members_of(table, payload.ty), path));
         }
     }
 }
 
-fn longer(path: &[usize], by: &[usize]) -> MemberPath {
+fn longer(path: &[Hop], by: &[Hop]) -> MemberPath {
     [path, by].concat()
 }

@@ -259,7 +259,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// Whether a variable that has a value in some lane may not have been written yet.
     fn is_in_prologue(&self, steps: &step::Steps<'p>, lanes: &[Lane]) -> Result<bool> {
         let frame = self.scope.tree.frame;
-        let is_written = |value: &VariableValue<'p>| frame.is_any_written_by_prologue(value, lanes);
+        let is_written = |value: &VariableValue<'p>| frame.is_written_by_prologue(value, lanes);
         Ok(steps.read_variables().any(is_written) && frame.is_in_prologue()?)
     }
 

@@ -336,7 +336,7 @@ pub fn lines(bytes: &[u8]) -> Vec<u8> {
             }
             0x10..=0x1f => program.extend([0, 1, 1]),
             0x20..=0x27 => program.extend([&[0, 2, 4][..], &[choices.byte() & 0x7f]].concat()),
-            // An extended operation that nobody knows.
+            // An extended operation with an unknown number.
             0x28..=0x2b => program.extend([0, 3, 0x90, choices.byte(), choices.byte()]),
             0x2c..=0x2f if version < 5 => program.extend(b"\0\x06\x03c\0\0\0\0"),
             0x30..=0x3f => program.extend([&[2][..], &uleb(choices.number())].concat()),

@@ -131,7 +131,7 @@ pub(super) fn frames(pair: &Pair) -> Vec<Frame> {
     frames.collect()
 }
 
-/// The lanes of a frame; nothing if they cannot be read.
+/// Returns the lanes of a frame, or None if they cannot be read.
 pub(super) fn lanes(pair: &Pair, index: usize) -> Option<Vec<Lane>> {
     let handles = Handles::open(pair);
     let mut places = [sized!(hetdwarf_lane_place); 64];
@@ -179,7 +179,7 @@ pub(super) fn values(pair: &Pair, index: usize) -> BTreeSet<(String, usize)> {
             let mut info = sized!(hetdwarf_value_info);
             ok(hetdwarf_values_get_info(values, number, &mut info));
             let name = text(info.name).unwrap();
-            // What is not written stays no state with a value.
+            // A state that the call does not write is none of those that have a value.
             let mut states = [u8::MAX; 64];
             let mut lanes = sized!(hetdwarf_lanes);
             (lanes.lanes, lanes.count) = (u64::MAX, states.len());

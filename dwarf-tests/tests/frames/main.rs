@@ -123,7 +123,7 @@ impl Pair {
         format!("{} {}", name(&self.object), name(&self.wave))
     }
 
-    /// What is true of the wave, as `truth.json` beside it says; null without one.
+    /// The wave's entry in `truth.json`, or null if it has none.
     fn truth(&self) -> Value {
         let path = self.wave.with_file_name("truth.json");
         if !path.exists() {

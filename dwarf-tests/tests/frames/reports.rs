@@ -123,7 +123,7 @@ fn code_without_debugging_information_has_the_names_of_its_symbols() {
     }
 }
 
-/// What is missing is not the entry, but what it says.
+/// There is an entry, but it has no rules.
 #[test]
 fn a_row_without_rules_is_not_missing_information() {
     let folder = Folder::new();

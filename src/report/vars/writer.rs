@@ -114,10 +114,7 @@ impl<'w> Writer<'w> {
             let Some(mut variable) = self.completeness.accept(read)? else {
                 break;
             };
-            let is_written = |lane: &LaneDocument| {
-                lane.is_readable() && frame.is_written_by_prologue(value, Lane(lane.lane))
-            };
-            if in_prologue == Some(true) && variable.lanes.iter().any(is_written) {
+            if in_prologue == Some(true) && frame.is_written_by_prologue(value, lanes) {
                 variable.note = Some(ValueNote::Prologue);
             }
             if let Some(documents) = documents.get_mut(part_of(value)) {
