@@ -347,8 +347,11 @@ fn arrays_have_the_dimensions_that_are_known() {
     };
     let dimension = |lower_bound, count| Dimension { lower_bound, count };
     assert_eq!(array(0x11a), (vec![dimension(0, Some(8))], Some(8)));
-    let two = vec![dimension(0, Some(3)), dimension(-1, Some(5))];
+    // The second is said to start at -1, which no array does in the language of the unit.
+    let two = vec![dimension(0, Some(3)), dimension(0, Some(5))];
     assert_eq!(array(0x122), (two, Some(3 * 5 * 4)));
+    assert_eq!(read(&info, 0x122).0.wrong_lower_bound(), Some(-1));
+    assert_eq!(read(&info, 0x11a).0.wrong_lower_bound(), None);
     assert_eq!(array(0x12d), (vec![dimension(0, None)], None));
     assert_eq!(name(&info, 0x122), "int[3][5]");
     assert_eq!(name(&info, 0x12d), "int[]");
