@@ -14,7 +14,7 @@ import hetdwarf
 def document(command: str, obj: Path, wave: Path, *more: str) -> Any:
     """What the command says, which came with the package."""
     program = Path(sys.executable).with_name("hetdwarf")
-    arguments = [program, command, obj, "--wave", wave, "--format", "json", *more]
+    arguments: list[str | Path] = [program, command, obj, "--wave", wave, "--format", "json", *more]
     return json.loads(subprocess.run(arguments, check=True, capture_output=True).stdout)
 
 
