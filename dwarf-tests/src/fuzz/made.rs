@@ -834,9 +834,10 @@ pub fn check_flow(bytes: &[u8]) {
     );
     let rules = |program: &Program<'_>| -> Vec<String> {
         let found = hetdwarf::verify::verify(program).findings;
-        let own = found
-            .iter()
-            .filter(|finding| !finding.rule.id.starts_with("cfi-"));
+        // Such code takes as a mask what a callee has left in a register: the expression follows it, and the rule says that it is none.
+        let own = found.iter().filter(|finding| {
+            !finding.rule.id.starts_with("cfi-") && finding.rule.id != "lane-pc-no-mask"
+        });
         own.map(|finding| format!("{} {:?}", finding.rule.id, finding.message))
             .collect()
     };
