@@ -208,6 +208,33 @@ fn ranges_may_be_those_of_variables_and_of_nothing() {
     });
     let [first, second] = halves;
     assert_eq!(of_sets(&[first, second, set(48, 0x20)]), []);
+    // A unit that lists an address twice claims it from nobody.
+    let mut twice = set(0, 0);
+    twice.tuples.push((0x10, 0x10));
+    assert_eq!(of_sets(&[twice, set(48, 0x20)]), []);
+}
+
+/// Code of another unit is an error, as its functions are not found; what two units claim is a warning, as one of them is right;
+/// units without a set are a note, as the section need not have all.
+#[test]
+fn findings_are_as_bad_as_their_rules() {
+    let severity = |sets: &[Set], id: &str| {
+        let found = of_sets(sets);
+        let found = found.iter().find(|finding| finding.rule.id == id);
+        found.map(|finding| finding.severity)
+    };
+    let (a, b) = (set(0, 0), set(48, 0x20));
+    let longer = Set {
+        tuples: vec![(0, 0x21)],
+        ..a.clone()
+    };
+    let sets = [longer, b];
+    let foreign = severity(&sets, "aranges-foreign-code");
+    assert_eq!(foreign, Some(Severity::Error));
+    let overlap = severity(&sets, "aranges-overlap");
+    assert_eq!(overlap, Some(Severity::Warning));
+    let no_set = severity(&[a], "aranges-no-set");
+    assert_eq!(no_set, Some(Severity::Note));
 }
 
 /// An index of `.debug_names`.
