@@ -89,7 +89,7 @@ fn answers(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<
     document["expressions"].as_array().unwrap().clone()
 }
 
-/// What expressions are in a lane: the value, the state, or the kind of the error.
+/// Returns the value, the state or the kind of error of each expression in a lane.
 fn printed(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
     let answers = answers(object, wave, lane, expressions);
     let shown = |answer: &Json| match answer["error"]["kind"].as_str() {
@@ -99,7 +99,7 @@ fn printed(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<
     answers.iter().map(shown).collect()
 }
 
-/// What is said of expressions in a lane: the value whatever the state, else the message.
+/// Returns the value of each expression in a lane, whatever its state, or the message if it has none.
 fn said(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
     let answers = answers(object, wave, lane, expressions);
     let said = |answer: &Json| {

@@ -110,14 +110,14 @@ fn add_inner<'t>(
     path: &[Hop],
     inner: &mut Vec<(&'t [Member], MemberPath)>,
 ) {
-    let part = member.ty;
-    let TypeKind::Variants { variants, .. } = &table.get(part).kind else {
+    let ty = member.ty;
+    let TypeKind::Variants { variants, .. } = &table.get(ty).kind else {
         let path = longer(path, &[Hop::Member(index)]);
-        inner.push((members_of(table, member.ty), path));
+        inner.push((members_of(table, ty), path));
         return;
     };
     for (number, variant) in variants.iter().enumerate().take(RECORDS) {
-        let hop = Hop::Variant { part, number };
+        let hop = Hop::Variant { part: ty, number };
         inner.push((&variant.members, longer(path, &[hop])));
         if let Some((_, payload)) = payload_of(table, variant) {
             let path = longer(path, &[hop, Hop::Member(0)]);

@@ -834,7 +834,7 @@ pub fn check_flow(bytes: &[u8]) {
     );
     let rules = |program: &Program<'_>| -> Vec<String> {
         let found = hetdwarf::verify::verify(program).findings;
-        // Such code takes as a mask what a callee has left in a register: the expression follows it, and the rule says that it is none.
+        // Made code reads masks from registers that hold none: what a callee left there, or the caller. `annotate` follows the bits all the same.
         let own = found.iter().filter(|finding| {
             !finding.rule.id.starts_with("cfi-") && finding.rule.id != "lane-pc-no-mask"
         });

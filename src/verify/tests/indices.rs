@@ -208,14 +208,14 @@ fn ranges_may_be_those_of_variables_and_of_nothing() {
     });
     let [first, second] = halves;
     assert_eq!(of_sets(&[first, second, set(48, 0x20)]), []);
-    // A unit that lists an address twice claims it from nobody.
+    // Two ranges of one unit that overlap are no overlap of two units.
     let mut twice = set(0, 0);
     twice.tuples.push((0x10, 0x10));
     assert_eq!(of_sets(&[twice, set(48, 0x20)]), []);
 }
 
-/// Code of another unit is an error, as its functions are not found; what two units claim is a warning, as one of them is right;
-/// units without a set are a note, as the section need not have all.
+/// Each finding has the severity of its rule. Code of another unit is an error, because its functions are not found; addresses of two
+/// units are a warning, because one of the two is right; a missing set is a note, because the section need not have every unit.
 #[test]
 fn findings_are_as_bad_as_their_rules() {
     let severity = |sets: &[Set], id: &str| {
