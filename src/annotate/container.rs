@@ -297,7 +297,7 @@ impl Writer<'_> {
         // The bytes of the rest, and those that are compressed.
         self.pay(rest.len().saturating_mul(2).saturating_add(bundle.len()))?;
         bundle.extend(rest);
-        let written = stored_bundle(&was, &bundle)?;
+        let written = stored_bundle(&was, &bundle);
         if written.is_none() {
             self.note("its header has no room for the sizes that it would have")?;
         }

@@ -93,7 +93,7 @@ impl Annotator<'_, '_> {
             }
         }
         let stored = sections.into_iter().map(|(name, bytes)| {
-            let stored = stored(self.object, name, bytes)?;
+            let stored = stored(self.object, name, bytes);
             Ok(NewSection { name, stored })
         });
         stored.collect::<Result<Vec<NewSection>>>().map(Some)

@@ -1,16 +1,12 @@
 //! Sections and bundles as they are stored: compressed if they were.
 
-use std::io::Write as _;
-
-use crate::error::{Error, Result};
 use crate::object::{CodeObject, CompressedBundle, CompressionMethod};
 
+/// zlib's own default, a compromise of size and time.
+const ZLIB_LEVEL: u8 = 6;
+
 /// A section as it is stored: compressed if it was.
-pub(super) fn stored(
-    object: &CodeObject<'_>,
-    name: &'static str,
-    bytes: Vec<u8>,
-) -> Result<Vec<u8>> {
+pub(super) fn stored(object: &CodeObject<'_>, name: &'static str, bytes: Vec<u8>) -> Vec<u8> {
     let section = object
         .sections()
         .iter()
@@ -18,35 +14,29 @@ pub(super) fn stored(
     let Some((method, alignment)) =
         section.and_then(|section| Some((section.compression?, section.alignment)))
     else {
-        return Ok(bytes);
+        return bytes;
     };
-    let data = compressed(method, &bytes)?;
+    let data = compressed(method, &bytes);
     let header = method.elf_header(bytes.len() as u64, alignment.max(1));
-    Ok([header, data].concat())
+    [header, data].concat()
 }
 
 /// A bundle, compressed as another one was.
 ///
 /// Nothing if its sizes are too large for that version of the header.
-pub(super) fn stored_bundle(was: &CompressedBundle, bundle: &[u8]) -> Result<Option<Vec<u8>>> {
-    let data = compressed(was.method, bundle)?;
+pub(super) fn stored_bundle(was: &CompressedBundle, bundle: &[u8]) -> Option<Vec<u8>> {
+    let data = compressed(was.method, bundle);
     let [hash @ .., _, _, _, _, _, _, _, _] = md5::compute(bundle).0;
     let header = was.header_of(data.len() as u64, bundle.len() as u64, hash);
-    Ok(header.map(|header| [header, data].concat()))
+    header.map(|header| [header, data].concat())
 }
 
-fn compressed(method: CompressionMethod, bytes: &[u8]) -> Result<Vec<u8>> {
-    let failed = |error: std::io::Error| Error::malformed("compression", error.to_string());
+fn compressed(method: CompressionMethod, bytes: &[u8]) -> Vec<u8> {
     match method {
-        CompressionMethod::Zlib => {
-            let level = flate2::Compression::default();
-            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), level);
-            encoder.write_all(bytes).map_err(failed)?;
-            encoder.finish().map_err(failed)
-        }
+        CompressionMethod::Zlib => miniz_oxide::deflate::compress_to_vec_zlib(bytes, ZLIB_LEVEL),
         CompressionMethod::Zstd => {
             let level = ruzstd::encoding::CompressionLevel::Fastest;
-            Ok(ruzstd::encoding::compress_to_vec(bytes, level))
+            ruzstd::encoding::compress_to_vec(bytes, level)
         }
     }
 }

@@ -20,6 +20,7 @@
 //! ```
 
 mod aperture;
+mod float16;
 mod load_address;
 mod processor;
 mod register;
@@ -28,6 +29,7 @@ mod space;
 mod target_id;
 
 pub use aperture::Apertures;
+pub(crate) use float16::Float16;
 pub use load_address::{CodeAddress, LoadAddress, ProcessAddress};
 pub(crate) use processor::AccumulationFile;
 pub use processor::{

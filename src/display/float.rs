@@ -4,7 +4,7 @@
 
 use core::fmt;
 
-use half::{bf16, f16};
+use crate::arch::Float16;
 
 /// An interchange format.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,8 @@ pub(super) struct Format {
 
 #[rustfmt::skip]
 const FORMATS: &[Format] = &[
-    Format { bit_size: 16, name: Some("__bf16"), mantissa_bits: 7,  digits: 4,  decode: |b| bf16::from_bits(low16(b)).to_f64(), shortest: |v| search(4, v, |v| bf16::from_f64(v).to_f64()) },
-    Format { bit_size: 16, name: None,           mantissa_bits: 10, digits: 5,  decode: |b| f16::from_bits(low16(b)).to_f64(),  shortest: |v| search(5, v, |v| f16::from_f64(v).to_f64()) },
+    Format { bit_size: 16, name: Some("__bf16"), mantissa_bits: 7,  digits: 4,  decode: |b| Float16::Bfloat.decode(low16(b)), shortest: |v| search(4, v, Float16::Bfloat) },
+    Format { bit_size: 16, name: None,           mantissa_bits: 10, digits: 5,  decode: |b| Float16::Half.decode(low16(b)),   shortest: |v| search(5, v, Float16::Half) },
     Format { bit_size: 32, name: None,           mantissa_bits: 23, digits: 9,  decode: |b| f32::from_bits(low32(b)).into(),    shortest: |v| format!("{:e}", narrow(v)) },
     Format { bit_size: 64, name: None,           mantissa_bits: 52, digits: 17, decode: f64::from_bits,                         shortest: |v| format!("{v:e}") },
 ];
@@ -98,13 +98,11 @@ fn finite(out: &mut dyn fmt::Write, format: Format, value: f64) -> fmt::Result {
     }
 }
 
-/// The shortest of at most `digits` digits that `round` takes to the same value.
-fn search(digits: usize, value: f64, round: fn(f64) -> f64) -> String {
+/// The shortest of at most `digits` digits that reads back to the same number of the format.
+fn search(digits: usize, value: f64, format: Float16) -> String {
+    let bits = format.encode(value);
     (0..digits)
         .map(|decimals| format!("{value:.decimals$e}"))
-        .find(|text| {
-            text.parse()
-                .is_ok_and(|read| round(read).to_bits() == value.to_bits())
-        })
+        .find(|text| text.parse().is_ok_and(|read| format.encode(read) == bits))
         .unwrap_or_else(|| format!("{value:e}"))
 }

@@ -76,5 +76,4 @@ pub use per_lane::{PerLane, locate, locate_lanes};
 pub use resolver::{
     CallSite, DieReference, ExpressionBytes, LocationAttribute, Procedure, Resolver, Unit,
 };
-pub(crate) use value::to_odd;
 pub use value::{BaseType, BaseTypeEncoding, Value};

@@ -2,9 +2,7 @@
 //!
 //! Sources: HET A.2.5.2, DWARF 5 §2.5.1.4 to §2.5.1.6; where they are silent, `spec-notes/values.md`.
 
-use half::f16;
-
-use crate::arch::AddressSpace;
+use crate::arch::{AddressSpace, Float16};
 use crate::error::{ErrorKind, Result};
 
 /// How the bits of a value are read (`DW_AT_encoding`).
@@ -303,7 +301,7 @@ impl Value {
             let bits = self.bits.to_le_bytes();
             let [a, b, c, d, e, f, g, h, ..] = bits;
             return Ok(Number::Float(match ty.bit_size {
-                16 => f16::from_le_bytes([a, b]).to_f64(),
+                16 => Float16::Half.decode(u16::from_le_bytes([a, b])),
                 32 => f32::from_le_bytes([a, b, c, d]).into(),
                 _ => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
             }));
@@ -542,20 +540,9 @@ impl Value {
     }
 }
 
-/// A number of 21 digits that rounds to 11 or fewer as the number does. `half` looks at no more of a double, so
-/// that what is a little more than half way would be half way for it.
-pub(crate) fn to_odd(value: f64) -> f64 {
-    const BELOW: u64 = 0xffff_ffff;
-    let bits = value.to_bits();
-    if bits & BELOW == 0 || value.is_nan() {
-        return value;
-    }
-    f64::from_bits(bits & !BELOW | (BELOW.wrapping_add(1)))
-}
-
 fn float_bits(value: f64, bit_size: u32) -> u128 {
     match bit_size {
-        16 => f16::from_f64(to_odd(value)).to_bits().into(),
+        16 => Float16::Half.encode(value).into(),
         #[expect(
             clippy::cast_possible_truncation,
             reason = "rounding to the narrower float"

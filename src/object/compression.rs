@@ -5,7 +5,8 @@
 
 use std::io::Read;
 
-use flate2::read::ZlibDecoder;
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 use ruzstd::decoding::StreamingDecoder;
 
 use super::bytes::{self, tail_at, u16_at, u32_at, u64_at};
@@ -34,6 +35,9 @@ pub enum Method {
     /// Zstandard (`ELFCOMPRESS_ZSTD`, 2).
     Zstd,
 }
+
+/// How many bytes of output room is made for before anything is known but what the header claims.
+const INFLATED_AT_FIRST: usize = 1 << 16;
 
 /// The bytes of `Elf64_Chdr`: the type and reserved bytes, 4 each, the size and the alignment of the contents, 8 each.
 const ELF_HEADER: u64 = 24;
@@ -154,14 +158,38 @@ fn reserve(size: u64) -> Result<Vec<u8>> {
 
 /// At most one byte more than `size`, so that a longer stream shows.
 fn inflate(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
-    let mut decoder = ZlibDecoder::new(data);
-    let mut output = reserve(size)?;
-    (&mut decoder)
-        .take(size.saturating_add(1))
-        .read_to_end(&mut output)
-        .map_err(|e| Error::malformed("zlib stream", e.to_string()))?;
-    let used = usize::try_from(decoder.total_in()).unwrap_or(data.len());
-    Ok((output, used))
+    const FLAGS: u32 = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
+        | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+    let room = size.saturating_add(1);
+    let mut output = reserve(room)?;
+    let most = usize::try_from(room).unwrap_or(usize::MAX);
+    let mut decoder = Box::new(DecompressorOxide::new());
+    let (mut rest, mut length) = (data, 0_usize);
+    loop {
+        // Only what is written is touched, whatever the header claims.
+        output.resize(length.saturating_mul(2).max(INFLATED_AT_FIRST).min(most), 0);
+        let (status, read, written) = decompress(&mut decoder, rest, &mut output, length, FLAGS);
+        rest = rest.get(read..).unwrap_or_default();
+        length = length.saturating_add(written);
+        let is_done = match status {
+            TINFLStatus::Done => true,
+            TINFLStatus::HasMoreOutput => length >= most,
+            TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => {
+                return Err(Error::malformed("zlib stream", "it is cut off"));
+            }
+            TINFLStatus::Adler32Mismatch => {
+                let reason = "it has another checksum than its contents";
+                return Err(Error::malformed("zlib stream", reason));
+            }
+            TINFLStatus::Failed | TINFLStatus::BadParam | _ => {
+                return Err(Error::malformed("zlib stream", "it is corrupt"));
+            }
+        };
+        if is_done {
+            output.truncate(length);
+            return Ok((output, data.len().saturating_sub(rest.len())));
+        }
+    }
 }
 
 /// One frame after the other until there is enough output or no input.

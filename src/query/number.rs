@@ -4,11 +4,9 @@
 //! the same bits. Floating-point numbers are held as doubles, which every format here has room in; a result is
 //! rounded to its own format, which for `+ - * /` gives what computing in that format would.
 
-use half::{bf16, f16};
-
 use super::class::{Arithmetic, FloatType, IntegerType, Rank};
 use super::syntax::Binary;
-use crate::eval::to_odd;
+use crate::arch::Float16;
 use crate::tree::NoValue;
 
 /// A number or an address.
@@ -45,10 +43,10 @@ impl Number {
                 Number::Integer(integer.wrap(bits.cast_signed()))
             }
             Arithmetic::Float(FloatType::BFloat16) => {
-                Number::Float(bf16::from_le_bytes([a, b]).to_f64())
+                Number::Float(Float16::Bfloat.decode(u16::from_le_bytes([a, b])))
             }
             Arithmetic::Float(FloatType::Half) => {
-                Number::Float(f16::from_le_bytes([a, b]).to_f64())
+                Number::Float(Float16::Half.decode(u16::from_le_bytes([a, b])))
             }
             Arithmetic::Float(FloatType::Single) => {
                 Number::Float(f32::from_le_bytes([a, b, c, d]).into())
@@ -64,10 +62,10 @@ impl Number {
         match (self, ty) {
             (Number::Integer(value), _) => value.cast_unsigned(),
             (Number::Float(value), Arithmetic::Float(FloatType::BFloat16)) => {
-                bf16::from_f64(to_odd(value)).to_bits().into()
+                Float16::Bfloat.encode(value).into()
             }
             (Number::Float(value), Arithmetic::Float(FloatType::Half)) => {
-                f16::from_f64(to_odd(value)).to_bits().into()
+                Float16::Half.encode(value).into()
             }
             (Number::Float(value), Arithmetic::Float(FloatType::Single)) => {
                 narrow(value).to_bits().into()
@@ -108,8 +106,8 @@ fn narrow(value: f64) -> f32 {
 /// The nearest number of a format.
 fn round(value: f64, to: FloatType) -> f64 {
     match to {
-        FloatType::BFloat16 => bf16::from_f64(to_odd(value)).to_f64(),
-        FloatType::Half => f16::from_f64(to_odd(value)).to_f64(),
+        FloatType::BFloat16 => Float16::Bfloat.decode(Float16::Bfloat.encode(value)),
+        FloatType::Half => Float16::Half.decode(Float16::Half.encode(value)),
         FloatType::Single => narrow(value).into(),
         FloatType::Double => value,
     }
@@ -351,7 +349,7 @@ mod tests {
             round_integer(half_way + 1, false, FloatType::BFloat16),
             2f64.powi(60) + 2f64.powi(53)
         );
-        // 1 + 2^-11 is half way between two of binary16; 2^-40 more is above it, which `half` does not see.
+        // 1 + 2^-11 is half way between two of binary16; 2^-40 more is above it.
         let above = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
         assert_eq!(round(above, FloatType::Half), 1.0 + 2f64.powi(-10));
         assert_eq!(round(1.0 + 2f64.powi(-11), FloatType::Half), 1.0);
