@@ -156,7 +156,7 @@ fn lane_pcs_of_a_wave(bencher: Bencher<'_, '_>) {
         let arena = Arena::new();
         let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
         let found = stop.call_frame(0).unwrap().lane_pcs().unwrap();
-        assert!(found.is_known);
+        assert!(found.is_known());
         found
     });
 }

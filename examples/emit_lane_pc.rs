@@ -52,7 +52,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arena = Arena::new();
     let stop = Stop::new(&read, &wave, 0x14, StopOptions::default(), &arena);
     let lanes = stop.call_frame(0).ok_or("no frame")?.lane_pcs()?;
-    println!("lanes 0 to 8: {:x?}", lanes.pcs.get(..9));
+    println!(
+        "lanes 0 to 8: {:x?}",
+        lanes.pcs().take(9).collect::<Vec<_>>()
+    );
     Ok(())
 }
 

@@ -53,9 +53,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // A row for each line that has lanes: ● runs, ○ waits.
     let mut rows: BTreeMap<u64, Vec<char>> = BTreeMap::new();
-    for (lane, pc) in WaveSize::Wave64.all_lanes().zip(&found.pcs) {
+    for (lane, pc) in WaveSize::Wave64.all_lanes().zip(found.pcs()) {
         let line = match pc {
-            Some(pc) => frame.description_of_lane(*pc)?.line.unwrap_or(0),
+            Some(pc) => frame.description_of_lane(pc)?.line.unwrap_or(0),
             None => continue,
         };
         let row = rows.entry(line).or_insert_with(|| vec!['·'; 64]);
@@ -67,8 +67,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let lanes: String = rows.get(&number).into_iter().flatten().collect();
         println!("{number:3} {text:72} {lanes}");
     }
-    let gone = found.pcs.iter().filter(|pc| pc.is_none()).count();
+    let gone = found.pcs().filter(|pc| pc.is_none()).count();
     println!("{gone} lanes were not active when the function was entered");
-    assert!(found.is_active(Lane(12)) && found.pcs.last() == Some(&None));
+    assert!(found.is_active(Lane(12)) && found.pcs().last() == Some(None));
     Ok(())
 }

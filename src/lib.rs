@@ -33,6 +33,8 @@ pub mod expr;
 mod flat;
 pub mod frame;
 pub mod gpu_core;
+#[cfg(feature = "serde")]
+mod hex;
 pub mod inspect;
 pub mod isa;
 #[cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]

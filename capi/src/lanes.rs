@@ -3,7 +3,7 @@
 use core::ffi::c_char;
 use core::mem::size_of;
 
-use hetdwarf::inspect::Recovery;
+use hetdwarf::inspect::{LaneOrigin, LanePlace, Recovery};
 use hetdwarf::report::{Hex, LanePcDocument, LanePcLane};
 
 use crate::handle::with;
@@ -74,6 +74,7 @@ fn address(address: Option<Hex>) -> u64 {
 fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
     let texts = &data.texts;
     let caller = lane.caller.as_ref();
+    let origin = lane.place.origin();
     let raw = |text: &Option<hetdwarf::Untrusted<'static>>| {
         texts.keep_if(text.as_ref().map(|text| text.raw()))
     };
@@ -83,12 +84,12 @@ fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
     };
     hetdwarf_lane_place {
         size: 0,
-        state: texts.keep(lane.state.name()),
-        origin: texts.keep_if(lane.origin),
-        reason: texts.keep_if(lane.reason),
+        state: texts.keep(lane.place.name()),
+        origin: texts.keep_if(origin.map(LaneOrigin::name)),
+        reason: texts.keep_if(lane.place.reason()),
         pc: address(lane.pc),
-        left: address(lane.left.flatten()),
-        resumes: address(lane.resumes.flatten()),
+        left: address(origin.and_then(LaneOrigin::left).map(Hex::from)),
+        resumes: address(origin.and_then(LaneOrigin::resumes).map(Hex::from)),
         file: name(&lane.file),
         line: lane.line.unwrap_or(0),
         caller_function: caller.map_or(core::ptr::null(), |caller| raw(&caller.function)),
@@ -98,7 +99,7 @@ fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
         caller_line: caller.and_then(|caller| caller.line).unwrap_or(0),
         work_item: lane.work_item.unwrap_or_default(),
         has_work_item: lane.work_item.is_some().into(),
-        is_active: lane.active.into(),
+        is_active: (lane.place == LanePlace::Active).into(),
         padding: 0,
         reserved: [0; 4],
     }

@@ -14,6 +14,7 @@ use super::or_unknown;
 use super::outputs::{Kind, Output, Outputs};
 use super::sources::{self, Sources};
 use super::style::BOLD;
+use hetdwarf::inspect::LanePlace;
 use hetdwarf::inspect::{Recovery, Stop, StopOptions};
 use hetdwarf::report::{LanePcDocument, LanePcLane, LanePicture, write_json_pretty};
 use hetdwarf::untrusted::Untrusted;
@@ -138,7 +139,7 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
             .iter()
             .map(
                 |lane| match lanes.iter().find(|here| here.lane == lane.lane) {
-                    Some(here) if here.active => '●',
+                    Some(here) if here.place == LanePlace::Active => '●',
                     Some(_) => '○',
                     None => '·',
                 },

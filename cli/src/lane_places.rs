@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use hetdwarf::inspect::LanePlace;
 use hetdwarf::inspect::StopFrame;
 use hetdwarf::report::text::FileNames;
-use hetdwarf::report::{LanePcDocument, LaneStateKind, NOT_ENTERED, NOT_STARTED};
+use hetdwarf::report::{LanePcDocument, NOT_ENTERED, NOT_STARTED};
 use hetdwarf::untrusted::Untrusted;
 
 use super::failure::Failure;
@@ -39,7 +40,7 @@ pub(crate) fn print_inactive(
 ) -> Result<(), Failure> {
     let names = file_names(document);
     let mut places: BTreeMap<(u128, String), Vec<u8>> = BTreeMap::new();
-    for lane in document.lanes.iter().filter(|lane| !lane.active) {
+    for lane in document.lanes.iter().filter(|lane| lane.place != LanePlace::Active) {
         let (Some(pc), Ok(number)) = (lane.pc, u8::try_from(lane.lane)) else {
             continue;
         };
@@ -80,20 +81,15 @@ pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Re
                 ),
             };
             callers.entry((frame, text)).or_default().push(number);
-        } else if let Some(why) = lane.why {
-            let text = format!("not known where: {why}");
-            nowhere.entry(text).or_default().push(number);
-        } else if lane.reason.is_some() {
-            nowhere
-                .entry(NOT_STARTED.to_owned())
-                .or_default()
-                .push(number);
-        } else if lane.state == LaneStateKind::Elsewhere {
-            nowhere
-                .entry(NOT_ENTERED.to_owned())
-                .or_default()
-                .push(number);
+            continue;
         }
+        let text = match lane.place {
+            LanePlace::Unknown(why) => format!("not known where: {why}"),
+            LanePlace::NotDispatched => NOT_STARTED.to_owned(),
+            LanePlace::Elsewhere => NOT_ENTERED.to_owned(),
+            _ => continue,
+        };
+        nowhere.entry(text).or_default().push(number);
     }
     let callers = callers.into_iter().map(|((_, text), lanes)| (text, lanes));
     for (text, lanes) in callers.chain(nowhere) {

@@ -93,7 +93,7 @@ fn said(program: &Program<'_>, machine: &Machine, recovery: Recovery) -> Vec<(us
         pc,
         origin: hetdwarf::inspect::LaneOrigin::Dwarf,
     };
-    (found.places.iter().zip(callers))
+    (found.places().iter().zip(callers))
         .map(|(place, caller)| match caller {
             Some(caller) => (caller.level, origin(caller.pc)),
             None => (0, *place),

@@ -110,7 +110,7 @@ fn ask(
     let found = frame.lane_pcs().unwrap();
     let callers = frame.lanes_in_callers(&found);
     // In `leaf` all is the same with or without: lanes of `then` run, those that did not take it wait.
-    for (lane, pc) in found.pcs.iter().enumerate() {
+    for (lane, pc) in found.pcs().enumerate() {
         let expected = match 1_u64 << lane {
             lane if lane & LEAF != 0 => Some(leaf + 16),
             lane if lane & CALL != 0 => Some(leaf + 8),
@@ -120,7 +120,7 @@ fn ask(
     }
     answer(
         outer,
-        found.pcs.iter().map(|pc| pc.map(u64::from)).collect(),
+        found.pcs().map(|pc| pc.map(u64::from)).collect(),
         callers,
         LanePcDocument::new(&frame).unwrap(),
     );

@@ -33,12 +33,12 @@ fn read(file: &str, function: &str, wave: impl Fn(u64) -> Snapshot) -> (u64, Lan
 
 /// Lanes are in these places, and in no others.
 fn assert_lanes(found: &LanePcs, start: u64, active: u64, groups: &[Group], context: &str) {
-    assert!(found.is_known, "{context}");
-    assert_eq!(found.active, active, "{context}");
-    for (lane, pc) in found.pcs.iter().enumerate() {
+    assert!(found.is_known(), "{context}");
+    assert_eq!(found.active(), active, "{context}");
+    for (lane, pc) in found.pcs().enumerate() {
         let group = groups.iter().find(|(mask, _)| mask >> lane & 1 == 1);
         let expected = group.map(|(_, offset)| ProcessAddress(start + offset));
-        assert_eq!(*pc, expected, "{context}, lane {lane}");
+        assert_eq!(pc, expected, "{context}, lane {lane}");
     }
 }
 

@@ -24,6 +24,7 @@ const BESIDE: &[&str] = &[
     "untrusted",
     "nearest",
     "flat",
+    "hex",
     "sync",
 ];
 

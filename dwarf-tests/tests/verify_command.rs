@@ -18,10 +18,10 @@ use std::process::Command;
 use dwarf_tests::{Ran, fixture, hetdwarf};
 use hetdwarf::object::CodeObject;
 use hetdwarf::report::{
-    CheckedFile, ExcerptDocument, FindingDocument, SarifLog, SourceDocument, UnreadableFile,
-    VerifiedFile, VerifyDocument,
+    CheckedFile, FindingDocument, SarifLog, SourceDocument, UnreadableFile, VerifiedFile,
+    VerifyDocument,
 };
-use hetdwarf::verify::{Rule, Severity};
+use hetdwarf::verify::{Excerpt, Rule, Severity};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -501,60 +501,32 @@ fn rules_are_explained_and_wrong_names_corrected() {
 
 /// A document with everything that one can have, and with all that can be missing.
 fn document() -> VerifyDocument {
-    let full = FindingDocument {
-        rule: "cfi-entry",
-        severity: Severity::Warning,
-        section: ".debug_frame",
-        offset: Some(0x68_u64.into()),
-        pc: Some(u64::MAX.into()),
-        function: Some("helper<int>(int*)".into()),
-        source: Some(SourceDocument {
-            file: "/src/a b:c.cl".into(),
-            line: 12,
-            text: Some("x = y;".into()),
-            md5: None,
-            md5_differs: false,
-        }),
-        excerpt: Some(ExcerptDocument {
-            text: "row\u{1b}".into(),
-            mark: [0, 3],
-        }),
-        message: "100% {0} of \"it\"\nis wrong".into(),
-        help: Some("more".into()),
-        spec: "DWARF 5 §6.4.1",
-        fingerprint: "0123456789abcdef".into(),
-        registers: vec!["s33".to_owned()],
-        cause: Some(0x1a04_u64.into()),
-        kind: "scalar".to_owned(),
-        evidence: None,
-        is_example: false,
-        group: None,
+    let finding = |severity, source| {
+        let message = "100% {0} of \"it\"\nis wrong";
+        let spec = "DWARF 5 §6.4.1";
+        let mut finding =
+            FindingDocument::new("cfi-entry", severity, ".debug_frame", message, spec);
+        finding.source = Some(source);
+        finding.fingerprint = "0123456789abcdef".into();
+        finding.registers = vec!["s33".to_owned()];
+        finding.cause = Some(0x1a04_u64.into());
+        finding.kind = "scalar".to_owned();
+        finding
     };
-    let bare = FindingDocument {
-        severity: Severity::Note,
-        offset: None,
-        pc: None,
-        function: None,
-        source: Some(SourceDocument {
-            file: "a.cl".into(),
-            line: 0,
-            text: None,
-            md5: None,
-            md5_differs: false,
-        }),
-        excerpt: None,
-        help: None,
-        ..full.clone()
-    };
-    let file = |path: &str, container: Option<&str>, findings: Vec<FindingDocument>| VerifiedFile {
-        path: path.to_owned().into(),
-        container: container.map(|path| path.to_owned().into()),
-        producers: Vec::new(),
-        target: "gfx90a".into(),
-        findings,
-        left_out: 1,
-        complete: true,
-        same: Vec::new(),
+    let mut source = SourceDocument::new("/src/a b:c.cl", 12);
+    source.text = Some("x = y;".into());
+    let mut full = finding(Severity::Warning, source);
+    full.offset = Some(0x68_u64.into());
+    full.pc = Some(u64::MAX.into());
+    full.function = Some("helper<int>(int*)".into());
+    full.excerpt = Some(Excerpt::new("row\u{1b}", 0..3));
+    full.help = Some("more".into());
+    let bare = finding(Severity::Note, SourceDocument::new("a.cl", 0));
+    let file = |path: &str, container: Option<&str>, findings: Vec<FindingDocument>| {
+        let mut file = VerifiedFile::with_findings(path.to_owned(), "gfx90a", findings);
+        file.container = container.map(|path| path.to_owned().into());
+        file.left_out = 1;
+        file
     };
     VerifyDocument::new([CheckedFile {
         objects: vec![
@@ -565,10 +537,7 @@ fn document() -> VerifyDocument {
             ),
             file("b.hsaco", None, vec![bare]),
         ],
-        unreadable: vec![UnreadableFile {
-            path: "gone".into(),
-            message: "not there".into(),
-        }],
+        unreadable: vec![UnreadableFile::new("gone", "not there")],
     }])
 }
 

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 use hetdwarf::Untrusted;
+use hetdwarf::inspect::{LaneOrigin, LanePlace};
 use hetdwarf::report::{Hex, LanePcCaller, LanePcLane};
 
 use crate::text::shown;
@@ -63,15 +64,16 @@ pub struct LaneCaller {
 
 impl LanePc {
     pub fn new(lane: &LanePcLane) -> LanePc {
+        let origin = lane.place.origin();
         LanePc {
             lane: lane.lane,
             pc: lane.pc.map(address),
-            active: lane.active,
-            state: lane.state.name(),
-            origin: lane.origin,
-            left: lane.left.flatten().map(address),
-            resumes: lane.resumes.flatten().map(address),
-            reason: lane.reason,
+            active: lane.place == LanePlace::Active,
+            state: lane.place.name(),
+            origin: origin.map(LaneOrigin::name),
+            left: origin.and_then(LaneOrigin::left).map(u64::from),
+            resumes: origin.and_then(LaneOrigin::resumes).map(u64::from),
+            reason: lane.place.reason(),
             caller: lane.caller.as_ref().map(LaneCaller::new),
             file: text(lane.file.as_ref()),
             line: lane.line,

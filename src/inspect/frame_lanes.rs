@@ -135,7 +135,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         // Attributes of a caller may ask for EXEC there, of which no rule says anything.
         let by_code = |_| self.lane_pcs_within(Recovery::Always);
         let found = match self.lane_pcs_within(Recovery::default()).or_else(by_code) {
-            Ok(found) if found.is_known => found,
+            Ok(found) if found.is_known() => found,
             other => {
                 let started = self.stop.dispatched().unwrap_or(all);
                 let active = exec.or_else(|| self.surely_active()).unwrap_or(all) & all;
@@ -148,7 +148,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
             }
         };
         let those = |wanted: fn(&LanePlace) -> bool| {
-            let places = self.wave_size().all_lanes().zip(&found.places);
+            let places = self.wave_size().all_lanes().zip(found.places());
             let places = places.filter(|(_, place)| wanted(place));
             places.fold(0, |mask, (lane, _)| mask | lane.bit())
         };
@@ -163,7 +163,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         // By the letter EXEC is in a caller what it is now, unless a rule says more.
         let active = match (self.stop.options().reading, exec) {
             (Reading::Strict, Some(exec)) => exec & all,
-            (Reading::Strict, None) | (Reading::Tolerant, _) => found.active | enabled,
+            (Reading::Strict, None) | (Reading::Tolerant, _) => found.active() | enabled,
         };
         let lanes = FrameLanes {
             active: active & !absent,

@@ -39,6 +39,35 @@ pub enum LaneOrigin {
     },
 }
 
+impl LaneOrigin {
+    /// `dwarf` or `recovered`: `origin` of the JSON documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LaneOrigin::Dwarf => "dwarf",
+            LaneOrigin::Recovered { .. } => "recovered",
+        }
+    }
+
+    /// The instruction that switched the lane off, an address of the process, if it is known.
+    #[must_use]
+    pub const fn left(self) -> Option<ProcessAddress> {
+        match self {
+            LaneOrigin::Dwarf => None,
+            LaneOrigin::Recovered { left, .. } => left,
+        }
+    }
+
+    /// The first instruction that executes with the lane on again, an address of the process, if it is known.
+    #[must_use]
+    pub const fn resumes(self) -> Option<ProcessAddress> {
+        match self {
+            LaneOrigin::Dwarf => None,
+            LaneOrigin::Recovered { resumes, .. } => resumes,
+        }
+    }
+}
+
 /// Why it is not known where a lane is.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,20 +120,60 @@ pub enum LanePlace {
     Unknown(UnknownLane),
 }
 
+impl LanePlace {
+    /// `active`, `waiting`, `elsewhere` or `unknown`: `state` of the JSON documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LanePlace::Active => "active",
+            LanePlace::Waiting { .. } => "waiting",
+            LanePlace::Elsewhere | LanePlace::NotDispatched => "elsewhere",
+            LanePlace::Unknown(_) => "unknown",
+        }
+    }
+
+    /// Who says where a waiting lane is; nothing for other lanes.
+    #[must_use]
+    pub const fn origin(self) -> Option<LaneOrigin> {
+        match self {
+            LanePlace::Waiting { origin, .. } => Some(origin),
+            LanePlace::Active
+            | LanePlace::Elsewhere
+            | LanePlace::NotDispatched
+            | LanePlace::Unknown(_) => None,
+        }
+    }
+
+    /// Why it is not known where the lane is, or `not-dispatched`: `reason` of the JSON documents.
+    #[must_use]
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            LanePlace::NotDispatched => Some("not-dispatched"),
+            LanePlace::Unknown(why) => Some(why.name()),
+            LanePlace::Active | LanePlace::Waiting { .. } | LanePlace::Elsewhere => None,
+        }
+    }
+
+    /// Why it is not known where the lane is.
+    #[must_use]
+    pub const fn unknown(self) -> Option<UnknownLane> {
+        match self {
+            LanePlace::Unknown(why) => Some(why),
+            LanePlace::Active
+            | LanePlace::Waiting { .. }
+            | LanePlace::Elsewhere
+            | LanePlace::NotDispatched => None,
+        }
+    }
+}
+
 /// Where the lanes of a frame are.
-#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanePcs {
-    /// The program location of each lane, an address of the process; nothing where a lane was not active
-    /// on entry to the function, or where it cannot be told.
-    pub pcs: Vec<Option<ProcessAddress>>,
-    /// The lanes that are active: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
-    pub active: u64,
-    /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without,
-    /// they may be anywhere.
-    pub is_known: bool,
-    /// Each lane, from lane 0.
-    pub places: Vec<LanePlace>,
+    /// The frame's program location.
+    pc: ProcessAddress,
+    is_known: bool,
+    places: Vec<LanePlace>,
     recovery: Recovery,
 }
 
@@ -119,10 +188,41 @@ pub struct LaneInCaller {
 }
 
 impl LanePcs {
+    /// Each lane, from lane 0.
+    #[must_use]
+    pub fn places(&self) -> &[LanePlace] {
+        &self.places
+    }
+
+    /// The program location of each lane from lane 0, an address of the process; nothing where a lane was not active on entry
+    /// to the function, or where it cannot be told.
+    pub fn pcs(&self) -> impl ExactSizeIterator<Item = Option<ProcessAddress>> {
+        self.places.iter().map(|place| match *place {
+            LanePlace::Active => Some(self.pc),
+            LanePlace::Waiting { pc, .. } => Some(pc),
+            LanePlace::Elsewhere | LanePlace::NotDispatched | LanePlace::Unknown(_) => None,
+        })
+    }
+
+    /// The lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
+    #[must_use]
+    pub fn active(&self) -> u64 {
+        let lanes = (0..).map(Lane).zip(&self.places);
+        let active = lanes.filter(|(_, place)| **place == LanePlace::Active);
+        active.fold(0, |mask, (lane, _)| mask | lane.bit())
+    }
+
+    /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without, they may be
+    /// anywhere.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.is_known
+    }
+
     /// Whether a lane is active.
     #[must_use]
     pub fn is_active(&self, lane: Lane) -> bool {
-        is_active(Some(self.active), lane)
+        self.places.get(usize::from(lane.0)) == Some(&LanePlace::Active)
     }
 }
 
@@ -157,38 +257,23 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             return Ok(said);
         }
         let lanes = self.wave_size().all_lanes();
-        let (active, places) = if recovery == Recovery::Never {
+        let places = if recovery == Recovery::Never {
             let unknown = LanePlace::Unknown(UnknownLane::NoAttribute);
             let function = self.function()?;
             let active = self.active_said(function.as_ref())?;
-            (active, lanes.map(|_| unknown).collect())
+            self.with_active(active, lanes.map(|_| unknown))
         } else {
+            // Which lanes are active is not EXEC's to say in sections in which it has others.
             let level = self.frame.level();
             let places = lanes.map(|lane| self.stop.recovered_place(level, lane));
-            let places: Vec<LanePlace> = places.collect::<Result<_>>()?;
-            // That is not EXEC in sections in which it has other lanes.
-            let active = (0_u32..)
-                .zip(&places)
-                .filter(|(_, place)| **place == LanePlace::Active);
-            let active = active.fold(0, |mask, (lane, _)| {
-                mask | 1_u64.checked_shl(lane).unwrap_or(0)
-            });
-            (active, places)
+            self.with_active(0, places.collect::<Result<Vec<_>>>()?)
         };
-        let mut found = LanePcs {
-            pcs: Vec::new(),
-            active,
+        Ok(LanePcs {
+            pc: self.frame.pc(),
             is_known: recovery != Recovery::Never,
             places,
             recovery,
-        };
-        self.set_places(&mut found);
-        found.pcs = found
-            .places
-            .iter()
-            .map(|place| self.pc_at(*place))
-            .collect();
-        Ok(found)
+        })
     }
 
     /// What attributes say of the lanes; nothing if they say nothing of where inactive ones are at the
@@ -224,25 +309,16 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let active = self.active_said(Some(&function))?;
         let pcs = read_addresses(&location, lanes, &access)?;
         let origin = LaneOrigin::Dwarf;
-        let places = pcs.iter().map(|pc| match *pc {
+        let places = pcs.into_iter().map(|pc| match pc {
             Some(pc) => LanePlace::Waiting { pc, origin },
             None => LanePlace::Elsewhere,
         });
-        let places = places.collect();
-        let mut found = LanePcs {
-            pcs,
-            active,
+        Ok(Some(LanePcs {
+            pc: self.frame.pc(),
             is_known: true,
-            places,
+            places: self.with_active(active, places),
             recovery,
-        };
-        self.set_places(&mut found);
-        for (pc, place) in found.pcs.iter_mut().zip(&found.places) {
-            if *place == LanePlace::NotDispatched {
-                *pc = None;
-            }
-        }
-        Ok(Some(found))
+        }))
     }
 
     /// Returns the active lanes of a function by `DW_AT_LLVM_active_lane`, or else by EXEC. Where the attribute has nothing to say of
@@ -273,25 +349,21 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX))
     }
 
-    /// Sets the places of lanes that are active, and of those that were never started.
-    fn set_places(&self, found: &mut LanePcs) {
+    /// Returns places in which lanes of `active` are active, and those that were never started are nowhere.
+    fn with_active(
+        &self,
+        active: u64,
+        places: impl IntoIterator<Item = LanePlace>,
+    ) -> Vec<LanePlace> {
         let started = self.stop.dispatched();
-        for (lane, place) in self.wave_size().all_lanes().zip(&mut found.places) {
-            if is_active(Some(found.active), lane) {
-                *place = LanePlace::Active;
-            } else if !is_active(started, lane) {
-                *place = LanePlace::NotDispatched;
-            }
-        }
-    }
-
-    /// The program location of a lane in this frame.
-    fn pc_at(&self, place: LanePlace) -> Option<ProcessAddress> {
-        match place {
-            LanePlace::Active => Some(self.frame.pc()),
-            LanePlace::Waiting { pc, .. } => Some(pc),
-            LanePlace::Elsewhere | LanePlace::NotDispatched | LanePlace::Unknown(_) => None,
-        }
+        let lanes = self.wave_size().all_lanes().zip(places);
+        let place = |(lane, place): (Lane, LanePlace)| match place {
+            _ if active & lane.bit() != 0 => LanePlace::Active,
+            LanePlace::Active => place,
+            _ if !is_active(started, lane) => LanePlace::NotDispatched,
+            place => place,
+        };
+        lanes.map(place).collect()
     }
 
     /// EXEC in this frame.

@@ -31,7 +31,7 @@
 //!         }
 //!     }
 //!     // Where the lanes are that do not execute.
-//!     println!("  {:x?}", frame.lane_pcs()?.pcs);
+//!     println!("  {:x?}", frame.lane_pcs()?.pcs().collect::<Vec<_>>());
 //! }
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```

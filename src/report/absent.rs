@@ -54,7 +54,7 @@ impl AbsentLanes {
                     let frame = caller.frame;
                     format!("{NOT_ENTERED}; still in frame {frame}, {function}{at}")
                 }
-                None => match place.and_then(|place| place.reason) {
+                None => match place.and_then(|place| place.place.reason()) {
                     Some(_) => NOT_STARTED.to_owned(),
                     None => NOT_ENTERED.to_owned(),
                 },

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 use super::completeness::Completeness;
 use super::frame::{FrameDocument, path};
 use super::number::Hex;
 use crate::arch::{Lane, ProcessAddress};
 use crate::error::Result;
-use crate::inspect::{
-    FrameDescription, LaneInCaller, LaneOrigin, LanePlace, Recovery, StopFrame, UnknownLane,
-};
+use crate::inspect::{FrameDescription, LaneInCaller, LaneOrigin, LanePlace, Recovery, StopFrame};
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -36,33 +35,6 @@ pub struct LanePcDocument {
     pub lanes: Vec<LanePcLane>,
 }
 
-/// What is known of a lane.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LaneStateKind {
-    /// It executes.
-    Active,
-    /// It is switched off, and will go on in this function.
-    Waiting,
-    /// It was not active on entry to the function, or the dispatch did not start it.
-    Elsewhere,
-    /// It is switched off, and where it is is not known.
-    Unknown,
-}
-
-impl LaneStateKind {
-    /// `active`, `waiting`, `elsewhere` or `unknown`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            LaneStateKind::Active => "active",
-            LaneStateKind::Waiting => "waiting",
-            LaneStateKind::Elsewhere => "elsewhere",
-            LaneStateKind::Unknown => "unknown",
-        }
-    }
-}
-
 /// A lane.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
@@ -74,26 +46,9 @@ pub struct LanePcLane {
     pub work_item: Option<[u32; 3]>,
     /// Its program location, in the process; null if it was not active on entry, or is not known.
     pub pc: Option<Hex>,
-    /// Whether it is active.
-    pub active: bool,
-    /// What is known of it.
-    pub state: LaneStateKind,
-    /// Of a waiting lane who says where it is: `dwarf` or `recovered`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub origin: Option<&'static str>,
-    /// Where that was recovered, the instruction that switched the lane off; null if it cannot be told which of
-    /// several did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left: Option<Option<Hex>>,
-    /// And the first instruction that executes with the lane on again; null if the wave ends before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resumes: Option<Option<Hex>>,
-    /// Why it is not known where it is, or `not-dispatched` of a lane that the dispatch did not start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<&'static str>,
-    /// Why it is not known, for people.
-    #[serde(skip)]
-    pub why: Option<UnknownLane>,
+    /// Where it is: `active`, `state`, `origin`, `left` and `resumes`, and `reason`.
+    #[serde(flatten)]
+    pub place: LanePlace,
     /// The path of the source file, as the line table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Untrusted<'static>>,
@@ -163,7 +118,7 @@ impl LanePcDocument {
         };
         let callers = frame.lanes_in_callers(&found);
         let message = match function {
-            Some(_) if found.is_known => None,
+            Some(_) if found.is_known() => None,
             Some(_) => Some(
                 "the function has no DW_AT_LLVM_lane_pc: where inactive lanes are is not known"
                     .into(),
@@ -173,13 +128,13 @@ impl LanePcDocument {
                 reason.map(|reason| reason.to_string().into())
             }
         };
-        let mut lanes = Vec::with_capacity(found.pcs.len());
+        let mut lanes = Vec::with_capacity(found.places().len());
         // Many lanes are in the same place.
         let mut lines = Lines::default();
-        let places = found.pcs.iter().zip(&found.places).zip(&callers);
+        let places = found.pcs().zip(found.places()).zip(&callers);
         for (lane, ((pc, place), caller)) in self::lanes(frame).zip(places) {
             let line = match pc {
-                Some(pc) => completeness.accept(lines.of(frame, *pc))?,
+                Some(pc) => completeness.accept(lines.of(frame, pc))?,
                 None => None,
             };
             let caller = match caller {
@@ -187,13 +142,13 @@ impl LanePcDocument {
                 None => None,
             };
             lanes.push(LanePcLane {
+                lane: lane.0.into(),
                 work_item: frame.stop().wave().work_item(lane),
                 pc: pc.map(Hex::from),
-                active: found.is_active(lane),
+                place: *place,
                 file: line.as_ref().and_then(|line| line.file.as_ref()).map(path),
                 line: line.as_ref().and_then(|line| line.line),
                 caller,
-                ..LanePcLane::at(lane, *place)
             });
         }
         if let Some(refused) = frame.stop().meter().refused() {
@@ -203,7 +158,7 @@ impl LanePcDocument {
             format: "hetdwarf-lane-pc/1",
             function,
             frame: index,
-            known: found.is_known,
+            known: found.is_known(),
             message,
             completeness,
             lanes,
@@ -215,9 +170,7 @@ impl LanePcDocument {
     /// Whether it says of every lane where it is.
     #[must_use]
     pub fn tells_all(&self) -> bool {
-        self.lanes
-            .iter()
-            .all(|lane| lane.state != LaneStateKind::Unknown)
+        self.lanes.iter().all(|lane| lane.place.unknown().is_none())
     }
 }
 
@@ -225,49 +178,23 @@ fn lanes(frame: &StopFrame<'_, '_, '_>) -> impl Iterator<Item = Lane> + use<> {
     frame.wave_size().all_lanes()
 }
 
-impl LanePcLane {
-    /// What its place says.
-    fn at(lane: Lane, place: LanePlace) -> LanePcLane {
-        let mut document = LanePcLane {
-            lane: lane.0.into(),
-            work_item: None,
-            pc: None,
-            active: false,
-            state: LaneStateKind::Active,
-            origin: None,
-            left: None,
-            resumes: None,
-            reason: None,
-            why: None,
-            file: None,
-            line: None,
-            caller: None,
-        };
-        match place {
-            LanePlace::Active => {}
-            LanePlace::Waiting { origin, .. } => {
-                document.state = LaneStateKind::Waiting;
-                document.origin = Some(match origin {
-                    LaneOrigin::Dwarf => "dwarf",
-                    LaneOrigin::Recovered { left, resumes } => {
-                        document.left = Some(left.map(Hex::from));
-                        document.resumes = Some(resumes.map(Hex::from));
-                        "recovered"
-                    }
-                });
-            }
-            LanePlace::Elsewhere => document.state = LaneStateKind::Elsewhere,
-            LanePlace::NotDispatched => {
-                document.state = LaneStateKind::Elsewhere;
-                document.reason = Some("not-dispatched");
-            }
-            LanePlace::Unknown(why) => {
-                document.state = LaneStateKind::Unknown;
-                document.reason = Some(why.name());
-                document.why = Some(why);
+/// The fields of a document that say where a lane is. `left` and `resumes` are null where they cannot be told.
+impl Serialize for LanePlace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> core::result::Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("active", &(*self == LanePlace::Active))?;
+        fields.serialize_entry("state", self.name())?;
+        if let Some(origin) = self.origin() {
+            fields.serialize_entry("origin", origin.name())?;
+            if origin != LaneOrigin::Dwarf {
+                fields.serialize_entry("left", &origin.left().map(Hex::from))?;
+                fields.serialize_entry("resumes", &origin.resumes().map(Hex::from))?;
             }
         }
-        document
+        if let Some(reason) = self.reason() {
+            fields.serialize_entry("reason", reason)?;
+        }
+        fields.end()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use super::lane_pc_picture::{LEGEND, LanePicture, Row, class, escape};
+use super::lane_pc_picture::{LEGEND, LanePicture, Row, escape};
 use super::lane_pc_svg::STYLE;
 
 const HTML_STYLE: &str = "\
@@ -33,8 +33,8 @@ impl LanePicture {
             self.html_row(&mut out, row);
         }
         out.push_str("</table>\n<p class=\"quiet\">");
-        for (state, name) in LEGEND {
-            let _ = write!(out, "<i class=\"{}\"></i> {} ", class(state), escape(name));
+        for (class, name) in LEGEND {
+            let _ = write!(out, "<i class=\"{}\"></i> {} ", class, escape(name));
         }
         out.push_str("</p>\n");
         if let Some(message) = &self.message {
@@ -57,11 +57,7 @@ impl LanePicture {
                 let _ = match cells.next_if(|cell| cell.lane == lane) {
                     Some(cell) => {
                         let title = escape(&cell.title);
-                        write!(
-                            out,
-                            "<i class=\"{}\" title=\"{title}\"></i>",
-                            class(cell.state)
-                        )
+                        write!(out, "<i class=\"{}\" title=\"{title}\"></i>", cell.class)
                     }
                     None => write!(out, "<i></i>"),
                 };

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lane_pc::{LanePcDocument, LanePcLane, LaneStateKind, Lines};
+use super::lane_pc::{LanePcDocument, LanePcLane, Lines};
 use super::source_text::{ReadSource, SourceText, SourceTexts};
 use super::text::{base_name, reference};
 use crate::arch::ProcessAddress;
 use crate::error::Result;
-use crate::inspect::{FrameDescription, StopFrame};
+use crate::inspect::{FrameDescription, LanePlace, StopFrame};
 use crate::untrusted::Untrusted;
 
 /// Source lines that are shown before and after those with lanes.
@@ -48,25 +48,18 @@ pub(super) struct Row {
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) lane: usize,
-    pub(super) state: LaneStateKind,
+    /// For style sheets: one of [`LEGEND`].
+    pub(super) class: &'static str,
     /// What is shown when it is pointed at.
     pub(super) title: String,
 }
 
-/// The class of a cell, for style sheets. Where lanes are that are not in this frame is said when they are pointed at.
-pub(super) fn class(state: LaneStateKind) -> &'static str {
-    match state {
-        LaneStateKind::Active => "active",
-        LaneStateKind::Waiting => "waiting",
-        LaneStateKind::Elsewhere | LaneStateKind::Unknown => "elsewhere",
-    }
-}
-
-/// What the states are called.
-pub(super) const LEGEND: [(LaneStateKind, &str); 3] = [
-    (LaneStateKind::Active, "active"),
-    (LaneStateKind::Waiting, "waiting"),
-    (LaneStateKind::Elsewhere, "not in this frame, or not known"),
+/// The classes of cells, and what they are called. Where lanes are that are not in this frame is said when they are
+/// pointed at.
+pub(super) const LEGEND: [(&str, &str); 3] = [
+    ("active", "active"),
+    ("waiting", "waiting"),
+    ("elsewhere", "not in this frame, or not known"),
 ];
 
 impl LanePicture {
@@ -94,10 +87,9 @@ impl LanePicture {
             let cell = Cell::new(lane);
             let Some(pc) = lane.pc else {
                 let (elsewhere, unknown) = &mut without_pc;
-                let row = if lane.why.is_some() {
-                    unknown
-                } else {
-                    elsewhere
+                let row = match lane.place.unknown() {
+                    Some(_) => unknown,
+                    None => elsewhere,
                 };
                 row.push(cell);
                 continue;
@@ -234,7 +226,7 @@ impl Cell {
         let title = match (lane.pc, &lane.caller) {
             (Some(pc), _) => {
                 let at = place(&lane.file, lane.line);
-                format!("lane {number}: {}, pc {:#x}{at}", lane.state.name(), pc.0)
+                format!("lane {number}: {}, pc {:#x}{at}", lane.place.name(), pc.0)
             }
             (None, Some(caller)) => {
                 let function = caller.function.as_ref().map_or("?", Untrusted::raw);
@@ -242,17 +234,24 @@ impl Cell {
                 let (frame, pc) = (caller.frame, caller.pc.0);
                 format!("lane {number}: in frame {frame}, {function}, pc {pc:#x}{at}")
             }
-            (None, None) => match (lane.why, lane.reason) {
-                (Some(why), _) => {
+            (None, None) => match lane.place {
+                LanePlace::Unknown(why) => {
                     format!("lane {number}: not active; where it is is not known: {why}")
                 }
-                (None, Some(_)) => format!("lane {number}: not started by the dispatch"),
-                (None, None) => format!("lane {number}: not active on entry"),
+                LanePlace::NotDispatched => format!("lane {number}: not started by the dispatch"),
+                LanePlace::Active | LanePlace::Waiting { .. } | LanePlace::Elsewhere => {
+                    format!("lane {number}: not active on entry")
+                }
             },
         };
         Cell {
             lane: number,
-            state: lane.state,
+            class: match lane.place {
+                LanePlace::Active | LanePlace::Waiting { .. } => lane.place.name(),
+                LanePlace::Elsewhere | LanePlace::NotDispatched | LanePlace::Unknown(_) => {
+                    "elsewhere"
+                }
+            },
             title: clean(&title),
         }
     }

@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use super::lane_pc_picture::{LEGEND, LanePicture, Row, class, escape};
+use super::lane_pc_picture::{LEGEND, LanePicture, Row, escape};
 
 /// Pixels from one cell to the next, and of a cell.
 const STEP: usize = 10;
@@ -64,8 +64,8 @@ impl LanePicture {
         }
         let mut number = self.rows.len() + HEAD;
         let mut x = MARGIN;
-        for (state, name) in LEGEND {
-            cell(&mut out, x, number, class(state), "");
+        for (class, name) in LEGEND {
+            cell(&mut out, x, number, class, "");
             line(&mut out, x + 2 * CELL, number, "quiet", name);
             x += name.len() * LETTER + 4 * CELL;
         }
@@ -90,7 +90,7 @@ impl LanePicture {
         }
         for one in &row.cells {
             let x = MARGIN + one.lane * STEP;
-            cell(out, x, number, class(one.state), &one.title);
+            cell(out, x, number, one.class, &one.title);
         }
         line(out, label_at, number, "quiet", &row.label);
         line(out, text_at, number, "", &row.text);

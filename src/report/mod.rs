@@ -54,7 +54,7 @@ pub use eval::{
 pub use frame::FrameDocument;
 pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
 pub use json::{to_json, to_json_pretty, write_json_pretty};
-pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane, LaneStateKind};
+pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
 pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::PlaceDocument;
@@ -69,9 +69,8 @@ pub use vars::{
     NameFilter, ValueNote, VariableDocument, VarsDocument, VarsRequest, lane_message,
 };
 pub use verify::{
-    Baseline, BaselineEntry, BaselineKey, CheckedFile, CodeDocument, EvidenceDocument,
-    ExcerptDocument, FindingDocument, FindingGroup, Gathering, KnownFindings, OtherPlace,
-    PlacedDirectiveDocument, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
+    Baseline, BaselineEntry, BaselineKey, CheckedFile, FindingDocument, FindingGroup, Gathering,
+    KnownFindings, OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
     SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
     check_file, check_file_with, check_file_within, github_annotations, junit, lines,
 };

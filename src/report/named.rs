@@ -2,7 +2,6 @@
 
 use serde::{Serialize, Serializer};
 
-use super::lane_pc::LaneStateKind;
 use super::vars::EmptyReason;
 use crate::debug_info::VariableKind;
 use crate::gpu_core::{FenceScope, WaveState};
@@ -21,5 +20,5 @@ macro_rules! written_by_name {
 }
 
 written_by_name! {
-    EmptyReason, FenceScope, FrameKind, LaneStateKind, LocationReading, Severity, ValueStateKind, VariableKind, WaveState
+    EmptyReason, FenceScope, FrameKind, LocationReading, Severity, ValueStateKind, VariableKind, WaveState
 }

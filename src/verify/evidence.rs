@@ -7,6 +7,7 @@ use crate::untrusted::Untrusted;
 /// What shows that a row contradicts the code.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Evidence {
     /// The instruction that caused it, with some before and after.
     pub code: Vec<CodeLine>,
@@ -16,14 +17,17 @@ pub struct Evidence {
     /// What would say what is right, of the same.
     pub directives: Vec<PlacedDirective>,
     /// The source line of the finding's address, where the line table carries the text.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub source: Option<Untrusted<'static>>,
 }
 
 /// An instruction.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CodeLine {
     /// Its address in the code object.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::hex::serialize"))]
     pub pc: u64,
     /// Mnemonic and operands, as LLVM 22 prints them.
     pub text: String,
@@ -34,8 +38,10 @@ pub struct CodeLine {
 /// A directive of the assembler, and where it belongs.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PlacedDirective {
     /// The address of the instruction that it stands before, or that the row is for.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::hex::serialize"))]
     pub pc: u64,
     /// What the assembler reads: `.cfi_…` where LLVM 22 knows it, else `.cfi_escape`; empty where a row has no rule.
     pub text: String,

@@ -46,21 +46,37 @@ pub struct Finding {
 /// A line of text of which a part is at fault.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Excerpt {
     /// The line, as `dump` prints it.
     pub text: Untrusted<'static>,
     /// The part at fault, in bytes of `text`; empty if it is all of it.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "ends"))]
     pub mark: Range<usize>,
 }
 
+/// Writes a range as its start and end.
+#[cfg(feature = "serde")]
+fn ends<S: serde::Serializer>(range: &Range<usize>, serializer: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&(range.start, range.end), serializer)
+}
+
 impl Excerpt {
+    /// A line of which a part is at fault.
+    ///
+    /// * `mark`: the part, in bytes of `text`.
+    #[must_use]
+    pub fn new(text: impl Into<Untrusted<'static>>, mark: Range<usize>) -> Excerpt {
+        Excerpt {
+            text: text.into(),
+            mark,
+        }
+    }
+
     /// A line that is at fault as a whole.
     #[must_use]
     pub fn whole(text: String) -> Excerpt {
-        Excerpt {
-            text: text.into(),
-            mark: 0..0,
-        }
+        Excerpt::new(text, 0..0)
     }
 }
 

@@ -12,11 +12,11 @@ use super::super::style::{BOLD, FAINT};
 use super::super::table::{bold, cells, table};
 use hetdwarf::report::text::counted;
 use hetdwarf::report::{
-    EvidenceDocument, ExcerptDocument, FindingDocument, FindingGroup, PlacedDirectiveDocument,
-    RuleDocument, RulesDocument, VerifiedFile, VerifyDocument, VerifySummary,
+    FindingDocument, FindingGroup, RuleDocument, RulesDocument, VerifiedFile, VerifyDocument,
+    VerifySummary,
 };
 use hetdwarf::untrusted::{Escaper, Untrusted};
-use hetdwarf::verify::Severity;
+use hetdwarf::verify::{Evidence, Excerpt, PlacedDirective, Severity};
 
 /// The colour of a severity; also that of the mark under the part at fault.
 fn style(severity: Severity) -> Style {
@@ -200,7 +200,7 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
 }
 
 /// The instructions, with `>` at the cause, what the row says, and what to write.
-fn write_evidence(text: &mut String, evidence: &EvidenceDocument, style: Style) -> fmt::Result {
+fn write_evidence(text: &mut String, evidence: &Evidence, style: Style) -> fmt::Result {
     for line in &evidence.code {
         let mark = match line.is_cause {
             true => format!("{style}>{style:#}"),
@@ -209,7 +209,7 @@ fn write_evidence(text: &mut String, evidence: &EvidenceDocument, style: Style) 
         writeln!(
             text,
             "  {FAINT}|{FAINT:#} {mark} {:#x}: {}",
-            line.pc.0, line.text
+            line.pc, line.text
         )?;
     }
     write_directives(text, &evidence.row, ["now", "at"])?;
@@ -219,7 +219,7 @@ fn write_evidence(text: &mut String, evidence: &EvidenceDocument, style: Style) 
 /// Directives by their places; what the row says has none where it has no rule.
 fn write_directives(
     text: &mut String,
-    directives: &[PlacedDirectiveDocument],
+    directives: &[PlacedDirective],
     [what, preposition]: [&str; 2],
 ) -> fmt::Result {
     let mut last = None;
@@ -229,7 +229,7 @@ fn write_directives(
             writeln!(
                 text,
                 "  {FAINT}={FAINT:#} {BOLD}{what}{BOLD:#} {preposition} {:#x}:",
-                one.pc.0
+                one.pc
             )?;
         }
         let space = if one.text.is_empty() { "" } else { "  " };
@@ -305,8 +305,7 @@ fn write_names(
 }
 
 /// The line, and `^^^^` below what is at fault.
-fn write_excerpt(text: &mut String, excerpt: &ExcerptDocument, style: Style) -> fmt::Result {
-    let [start, end] = excerpt.mark;
+fn write_excerpt(text: &mut String, excerpt: &Excerpt, style: Style) -> fmt::Result {
     let mut escaper = Escaper::new();
     let mut part = |range| {
         let mut shown = String::new();
@@ -315,7 +314,7 @@ fn write_excerpt(text: &mut String, excerpt: &ExcerptDocument, style: Style) -> 
         let _ = escaper.write(part, &mut shown);
         shown
     };
-    let (before, marked) = (part(0..start), part(start..end));
+    let (before, marked) = (part(0..excerpt.mark.start), part(excerpt.mark.clone()));
     writeln!(text, "  {FAINT}|{FAINT:#} {}", excerpt.text)?;
     if !marked.is_empty() {
         let spaces = " ".repeat(before.chars().count());

@@ -272,12 +272,12 @@ fn compare(
     );
     let frame = stop.call_frame(0).ok_or("there is no frame")?;
     let found = frame.lane_pcs().map_err(|error| error.to_string())?;
-    if !found.is_known {
+    if !found.is_known() {
         return Err("nothing is said of lanes".to_owned());
     }
     let mut waiting = 0;
     let mut active = 0_u64;
-    for (number, (lane, pc)) in lanes.iter().zip(&found.pcs).enumerate() {
+    for (number, (lane, pc)) in lanes.iter().zip(found.pcs()).enumerate() {
         let pc = pc.map(u64::from);
         let expected = lane.map(|lane| machine.base + lane.pc);
         let waits = lane.is_some_and(|lane| !lane.takes_part);
@@ -301,17 +301,17 @@ fn compare(
             None => {}
         }
     }
-    if found.pcs.len() != lanes.len() {
+    if found.pcs().len() != lanes.len() {
         return Err(format!(
             "there are {} lanes, not {}",
             lanes.len(),
-            found.pcs.len()
+            found.pcs().len()
         ));
     }
-    if found.active != active {
+    if found.active() != active {
         return Err(format!(
             "the lanes {active:#x} are active, and said to be are {:#x}",
-            found.active
+            found.active()
         ));
     }
     Ok(waiting)

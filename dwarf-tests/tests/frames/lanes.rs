@@ -67,7 +67,7 @@ fn of_frame(stop: &Stop<'_, '_>, index: usize) -> Option<Vec<Lane>> {
     let frame = stop.frame(index).unwrap();
     let found = frame.lane_pcs().ok()?;
     let callers = frame.lanes_in_callers(&found);
-    let lanes = found.pcs.iter().zip(&found.places).zip(callers);
+    let lanes = found.pcs().zip(found.places()).zip(callers);
     let lanes = lanes.map(|((pc, place), caller)| {
         let (state, origin, reason, gap) = match place {
             LanePlace::Active => ("active", None, None, (None, None)),
@@ -87,7 +87,7 @@ fn of_frame(stop: &Stop<'_, '_>, index: usize) -> Option<Vec<Lane>> {
             (found.file.map(|file| file.name().to_owned()), found.line)
         };
         let (file, line) = match pc {
-            Some(pc) => place_at(frame.call_frame().level(), *pc),
+            Some(pc) => place_at(frame.call_frame().level(), pc),
             None => (None, None),
         };
         Lane {

@@ -11,11 +11,11 @@ use super::source::{SourcePlace, Sources};
 use crate::arch::ProcessAddress;
 use crate::debug_info::VariableKind;
 use crate::gpu_core::CoreWave;
-use crate::inspect::{FrameKind, Programs, Stop, StopFrame, ValueStateKind};
+use crate::inspect::{FrameKind, LaneOrigin, Programs, Stop, StopFrame, ValueStateKind};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::report::core::own_frame;
-use crate::report::lane_pc::{LanePcLane, LaneStateKind, Lines};
+use crate::report::lane_pc::{LanePcLane, Lines};
 use crate::report::{Hex, LanePcDocument, ValueNote, VariableDocument, VarsDocument, VarsRequest};
 use crate::untrusted::Untrusted;
 
@@ -48,7 +48,7 @@ pub(super) struct WaveDetail {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct PlaceDetail {
     /// `active`, `waiting`, `elsewhere` or `unknown`.
-    state: LaneStateKind,
+    state: &'static str,
     /// The frame that they are in, if it is known.
     frame: Option<usize>,
     pc: Option<Hex>,
@@ -200,17 +200,19 @@ fn place(
     // A line that cannot be read is not shown.
     let found = pc.and_then(address).and_then(|pc| lines.of(frame, pc).ok());
     PlaceDetail {
-        state: lane.state,
+        state: lane.place.name(),
         frame: match (lane.pc, caller) {
             (Some(_), _) => Some(frame.call_index()),
             (None, caller) => caller.map(|caller| caller.frame),
         },
         pc,
-        resumes: lane.resumes.flatten(),
+        resumes: (lane.place.origin())
+            .and_then(LaneOrigin::resumes)
+            .map(Hex::from),
         source: found.and_then(|found| sources.want(frame, &found)),
-        reason: match lane.why {
+        reason: match lane.place.unknown() {
             Some(why) => Some(why.to_string()),
-            None => lane.reason.map(str::to_owned),
+            None => lane.place.reason().map(str::to_owned),
         },
     }
 }

@@ -40,7 +40,7 @@ impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
         };
         let mut by_pc: BTreeMap<ProcessAddress, Vec<Lane>> = BTreeMap::new();
         for lane in &lanes {
-            let places = found.as_ref().map(|found| &found.places);
+            let places = found.as_ref().map(|found| found.places());
             let place = places.and_then(|places| places.get(usize::from(lane.0)));
             if let Some(LanePlace::Waiting { pc, .. }) = place {
                 by_pc.entry(*pc).or_default().push(*lane);

@@ -31,10 +31,7 @@ impl CheckedFile {
     pub fn unreadable(path: &str, message: impl ToString) -> CheckedFile {
         CheckedFile {
             objects: Vec::new(),
-            unreadable: vec![UnreadableFile {
-                path: path.to_owned().into(),
-                message: message.to_string().into(),
-            }],
+            unreadable: vec![UnreadableFile::new(path.to_owned(), message.to_string())],
         }
     }
 }
@@ -94,10 +91,10 @@ pub fn check_file_within(
     for (number, object) in objects.iter().enumerate() {
         if let Some(error) = meter.refused() {
             let left = objects.len().saturating_sub(number);
-            checked.unreadable.push(UnreadableFile {
-                path: path.to_owned().into(),
-                message: format!("{error}; {left} of its code objects were not looked at").into(),
-            });
+            let message = format!("{error}; {left} of its code objects were not looked at");
+            checked
+                .unreadable
+                .push(UnreadableFile::new(path.to_owned(), message));
             break;
         }
         let path_in_file = names.next(path, object);
@@ -121,17 +118,16 @@ pub fn check_file_within(
                 found.container = (path_in_file != path).then(|| path.to_owned().into());
                 known.insert(&object.data, checked.objects.len());
                 if let Some(error) = meter.refused() {
-                    checked.unreadable.push(UnreadableFile {
-                        path: found.path.clone(),
-                        message: format!("{error}; what is listed of it is not complete").into(),
-                    });
+                    let message = format!("{error}; what is listed of it is not complete");
+                    let unreadable = UnreadableFile::new(found.path.clone(), message);
+                    checked.unreadable.push(unreadable);
                 }
                 checked.objects.push(found);
             }
-            Err(error) => checked.unreadable.push(UnreadableFile {
-                path: path_in_file.into(),
-                message: Error::to_string(&error).into(),
-            }),
+            Err(error) => {
+                let unreadable = UnreadableFile::new(path_in_file, Error::to_string(&error));
+                checked.unreadable.push(unreadable);
+            }
         }
     }
     checked

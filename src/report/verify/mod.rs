@@ -38,7 +38,7 @@ use super::number::Hex;
 use super::text::counted;
 use crate::inspect::Program;
 use crate::untrusted::Untrusted;
-use crate::verify::{Evidence, Finding, PlacedDirective, Rule, Severity, Verdict};
+use crate::verify::{Evidence, Excerpt, Finding, Rule, Severity, Verdict};
 use place::normalised;
 
 /// The document.
@@ -63,8 +63,7 @@ pub struct VerifyDocument {
 }
 
 /// A code object that was checked.
-///
-/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifiedFile {
     /// The file and, of a container, the member or entry: `lib.a(x.o)`, `k.hipfb:hip-amdgcn-amd-amdhsa--gfx90a`.
@@ -90,8 +89,7 @@ pub struct VerifiedFile {
 }
 
 /// A place where a rule is broken.
-///
-/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingDocument {
     /// The rule's name.
@@ -111,7 +109,7 @@ pub struct FindingDocument {
     pub source: Option<SourceDocument>,
     /// The row or expression at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub excerpt: Option<ExcerptDocument>,
+    pub excerpt: Option<Excerpt>,
     /// What is wrong.
     pub message: Untrusted<'static>,
     /// What should be there instead.
@@ -126,7 +124,7 @@ pub struct FindingDocument {
     /// The instructions around that one, and the directives that would say what is right; of what machine code contradicts,
     /// and of many that are alike those of the first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<EvidenceDocument>,
+    pub evidence: Option<Evidence>,
     /// The address of the instruction that caused it.
     #[serde(rename = "cause_pc", skip_serializing_if = "Option::is_none")]
     pub cause: Option<Hex>,
@@ -140,65 +138,6 @@ pub struct FindingDocument {
     /// The others of the same cause, if the document is [grouped](VerifyDocument::grouped).
     #[serde(flatten)]
     pub group: Option<FindingGroup>,
-}
-
-/// What shows that a row contradicts the code.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct EvidenceDocument {
-    /// The instruction that caused it, with some before and after.
-    pub code: Vec<CodeDocument>,
-    /// What the row says, of this finding and of the others of its cause in the function.
-    pub row: Vec<PlacedDirectiveDocument>,
-    /// What to write for them.
-    pub directives: Vec<PlacedDirectiveDocument>,
-}
-
-/// An instruction.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CodeDocument {
-    /// Its address in the code object.
-    pub pc: Hex,
-    /// Mnemonic and operands.
-    pub text: String,
-    /// Whether it is the cause.
-    pub is_cause: bool,
-}
-
-/// A directive of the assembler.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PlacedDirectiveDocument {
-    /// The address of the instruction that it stands before, or that the row is for.
-    pub pc: Hex,
-    /// What the assembler reads; empty where a row has no rule.
-    pub text: String,
-    /// What it says.
-    pub meaning: String,
-}
-
-impl EvidenceDocument {
-    fn new(evidence: &Evidence) -> EvidenceDocument {
-        let code = evidence.code.iter().map(|line| CodeDocument {
-            pc: line.pc.into(),
-            text: line.text.clone(),
-            is_cause: line.is_cause,
-        });
-        let all = |directives: &[PlacedDirective]| {
-            let all = directives.iter().map(|one| PlacedDirectiveDocument {
-                pc: one.pc.into(),
-                text: one.text.clone(),
-                meaning: one.meaning.clone(),
-            });
-            all.collect()
-        };
-        EvidenceDocument {
-            code: code.collect(),
-            row: all(&evidence.row),
-            directives: all(&evidence.directives),
-        }
-    }
 }
 
 /// What a finding stands for.
@@ -246,8 +185,7 @@ impl OtherPlace {
 }
 
 /// A line of the source.
-///
-/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceDocument {
     /// The path that the line table gives, without `.`, and without `..` after a name.
@@ -266,39 +204,51 @@ pub struct SourceDocument {
 }
 
 impl SourceDocument {
-    fn new(finding: &Finding) -> Option<SourceDocument> {
+    /// A line of a file, of which no more is known.
+    #[must_use]
+    pub fn new(file: impl Into<Untrusted<'static>>, line: u64) -> SourceDocument {
+        SourceDocument {
+            file: file.into(),
+            line,
+            text: None,
+            md5: None,
+            md5_differs: false,
+        }
+    }
+
+    fn of(finding: &Finding) -> Option<SourceDocument> {
         let (file, line) = finding.source.as_ref()?;
         let evidence = finding.evidence.as_deref();
         Some(SourceDocument {
-            file: normalised(file.raw()).into(),
-            line: *line,
             text: evidence.and_then(|evidence| evidence.source.clone()),
             md5: finding.source_md5,
-            md5_differs: false,
+            ..SourceDocument::new(normalised(file.raw()), *line)
         })
     }
 }
 
-/// A line of text of which a part is at fault.
-///
-/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ExcerptDocument {
-    /// The line.
-    pub text: Untrusted<'static>,
-    /// Where the part at fault starts and ends, in bytes of the text; empty if it is all of it.
-    pub mark: [usize; 2],
-}
-
 /// A file, or a code object in one, that could not be read.
-///
-/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct UnreadableFile {
     /// The file, and what is in it.
     pub path: Untrusted<'static>,
     /// Why.
     pub message: Untrusted<'static>,
+}
+
+impl UnreadableFile {
+    /// A file, or a code object in one, and why it could not be read.
+    #[must_use]
+    pub fn new(
+        path: impl Into<Untrusted<'static>>,
+        message: impl Into<Untrusted<'static>>,
+    ) -> UnreadableFile {
+        UnreadableFile {
+            path: path.into(),
+            message: message.into(),
+        }
+    }
 }
 
 /// How much was found.
@@ -404,6 +354,27 @@ fn count(length: usize) -> u64 {
 }
 
 impl VerifiedFile {
+    /// A code object with what was found in it.
+    ///
+    /// * `path`: what to call it; `target`: its target ID.
+    #[must_use]
+    pub fn with_findings(
+        path: impl Into<Untrusted<'static>>,
+        target: impl Into<Untrusted<'static>>,
+        findings: Vec<FindingDocument>,
+    ) -> VerifiedFile {
+        VerifiedFile {
+            path: path.into(),
+            container: None,
+            producers: Vec::new(),
+            target: target.into(),
+            findings,
+            left_out: 0,
+            complete: true,
+            same: Vec::new(),
+        }
+    }
+
     /// What was found in a program.
     ///
     /// * `path`: what to call it.
@@ -416,19 +387,14 @@ impl VerifiedFile {
             .collect();
         producers.sort();
         producers.dedup();
+        let findings = verdict.findings.iter();
+        let findings = findings.map(|finding| FindingDocument::of(path, finding));
+        let target = program.object().target().to_string();
         VerifiedFile {
-            path: path.to_owned().into(),
-            container: None,
             producers: producers.into_iter().map(Untrusted::from).collect(),
-            target: program.object().target().to_string().into(),
-            findings: verdict
-                .findings
-                .iter()
-                .map(|finding| FindingDocument::new(path, finding))
-                .collect(),
             left_out: verdict.left_out,
             complete: verdict.stopped.is_none(),
-            same: Vec::new(),
+            ..VerifiedFile::with_findings(path.to_owned(), target, findings.collect())
         }
     }
 
@@ -466,30 +432,61 @@ impl FindingDocument {
         self.group.as_ref().map_or(1, |group| group.count)
     }
 
-    fn new(path: &str, finding: &Finding) -> FindingDocument {
+    /// A place where a rule is broken, of which no more is known.
+    ///
+    /// * `rule`, `section` and `spec`: as the fields say.
+    #[must_use]
+    pub fn new(
+        rule: &'static str,
+        severity: Severity,
+        section: &'static str,
+        message: impl Into<Untrusted<'static>>,
+        spec: &'static str,
+    ) -> FindingDocument {
+        FindingDocument {
+            rule,
+            severity,
+            section,
+            offset: None,
+            pc: None,
+            function: None,
+            source: None,
+            excerpt: None,
+            message: message.into(),
+            help: None,
+            spec,
+            fingerprint: String::new(),
+            registers: Vec::new(),
+            evidence: None,
+            cause: None,
+            kind: String::new(),
+            is_example: false,
+            group: None,
+        }
+    }
+
+    fn of(path: &str, finding: &Finding) -> FindingDocument {
         let contradiction = finding.contradiction.as_deref();
         FindingDocument {
-            rule: finding.rule.id,
-            severity: finding.severity,
-            section: finding.section,
             offset: finding.offset.map(Hex::from),
             pc: finding.pc.map(Hex::from),
             function: finding.function.clone(),
-            source: SourceDocument::new(finding),
-            excerpt: finding.excerpt.as_ref().map(|excerpt| ExcerptDocument {
-                text: excerpt.text.clone(),
-                mark: [excerpt.mark.start, excerpt.mark.end],
-            }),
-            message: finding.message.clone(),
+            source: SourceDocument::of(finding),
+            excerpt: finding.excerpt.clone(),
             help: finding.help.clone(),
-            spec: finding.rule.spec,
             fingerprint: fingerprint::of(path, finding),
             registers: contradiction.and_then(kind::register).into_iter().collect(),
-            evidence: finding.evidence.as_deref().map(EvidenceDocument::new),
+            evidence: finding.evidence.as_deref().cloned(),
             cause: contradiction.map(|found| Hex::from(found.cause_pc)),
             kind: contradiction.map(kind::of).unwrap_or_default(),
             is_example: finding.is_example,
-            group: None,
+            ..FindingDocument::new(
+                finding.rule.id,
+                finding.severity,
+                finding.section,
+                finding.message.clone(),
+                finding.rule.spec,
+            )
         }
     }
 

@@ -16,10 +16,10 @@ fn full() -> Finding {
     )
     .at(0x68)
     .pc(0x1a08)
-    .excerpt(Excerpt {
-        text: "DW_CFA_expression PC DW_OP_bregx SGPR19+0".into(),
-        mark: 21..32,
-    })
+    .excerpt(Excerpt::new(
+        "DW_CFA_expression PC DW_OP_bregx SGPR19+0",
+        21..32,
+    ))
     .help("say\r\nmore");
     finding.function = Some("helper".into());
     finding.source = Some(("/repo/src/a,b:c.cl".into(), 12));
@@ -32,20 +32,13 @@ fn bare() -> Finding {
 }
 
 fn checked(path: &str, container: Option<&str>, findings: &[Finding]) -> CheckedFile {
+    let findings = findings.iter();
+    let findings = findings.map(|finding| FindingDocument::of(path, finding));
+    let mut file = VerifiedFile::with_findings(path.to_owned(), "gfx90a", findings.collect());
+    file.container = container.map(|path| path.to_owned().into());
+    file.producers = vec!["clang".into()];
     CheckedFile {
-        objects: vec![VerifiedFile {
-            path: path.to_owned().into(),
-            container: container.map(|path| path.to_owned().into()),
-            producers: vec!["clang".into()],
-            target: "gfx90a".into(),
-            findings: findings
-                .iter()
-                .map(|finding| FindingDocument::new(path, finding))
-                .collect(),
-            left_out: 0,
-            complete: true,
-            same: Vec::new(),
-        }],
+        objects: vec![file],
         unreadable: Vec::new(),
     }
 }
@@ -230,14 +223,14 @@ fn the_summary_is_a_table_in_markdown() {
 
 #[test]
 fn a_fingerprint_survives_that_code_moves() {
-    let before = FindingDocument::new("k", &full()).fingerprint;
+    let before = FindingDocument::of("k", &full()).fingerprint;
     let mut moved = full().at(0x70).pc(0x2b08);
     moved.message = moved.message.raw().replace("0x1a08", "0x2b08").into();
     moved.source = Some(("/repo/src/a,b:c.cl".into(), 13));
-    assert_eq!(FindingDocument::new("k", &moved).fingerprint, before);
-    assert_ne!(FindingDocument::new("l", &moved).fingerprint, before);
+    assert_eq!(FindingDocument::of("k", &moved).fingerprint, before);
+    assert_ne!(FindingDocument::of("l", &moved).fingerprint, before);
     moved.function = None;
-    assert_ne!(FindingDocument::new("k", &moved).fingerprint, before);
+    assert_ne!(FindingDocument::of("k", &moved).fingerprint, before);
 }
 
 fn same(path: &Untrusted<'static>) -> Untrusted<'static> {

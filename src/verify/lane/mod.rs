@@ -246,15 +246,15 @@ impl FunctionCheck<'_, '_, '_> {
                 Ok(found) => found,
                 Err(error) => return self.unreadable(pc, &error),
             };
-            if !found.is_known && !kinds.iter().any(|kind| kind.left.is_some()) {
+            if !found.is_known() && !kinds.iter().any(|kind| kind.left.is_some()) {
                 return Ok(());
             }
-            if !found.is_known {
+            if !found.is_known() {
                 self.add(&MISSING, pc, None, "nothing is said".to_owned(), None);
                 return Ok(());
             }
             let all = u64::MAX >> (64_u32.saturating_sub(self.wave_size.lanes()));
-            if found.active & all != 0 {
+            if found.active() & all != 0 {
                 let said = match self.function.simt.active_lane {
                     Some(_) => "what is said to be active has lanes that are off",
                     None => "EXEC has lanes that are off, and nothing else says which are active",
@@ -264,7 +264,7 @@ impl FunctionCheck<'_, '_, '_> {
             let pcs = [(low, 0), (high, HALF)];
             let to_code = |pc| LOADED_AT.to_code(pc).0;
             for (lanes, first) in pcs {
-                let said = found.pcs.iter().map(|pc| pc.map(to_code));
+                let said = found.pcs().map(|pc| pc.map(to_code));
                 for (lane, said) in lanes.iter().zip(said.skip(first)) {
                     let way = kinds
                         .get(lane.kind)

@@ -4,48 +4,21 @@ use super::*;
 use hetdwarf::report::{CheckedFile, SourceDocument};
 
 fn finding(severity: Severity, excerpt: Option<(&str, [usize; 2])>) -> FindingDocument {
-    FindingDocument {
-        rule: "cfi-entry",
-        severity,
-        section: ".debug_frame",
-        offset: Some(0x68_u64.into()),
-        pc: Some(0x1a08_u64.into()),
-        function: Some("helper".into()),
-        source: Some(SourceDocument {
-            file: "k.cl".into(),
-            line: 12,
-            text: Some("x = y;".into()),
-            md5: None,
-            md5_differs: false,
-        }),
-        excerpt: excerpt.map(|(text, mark)| ExcerptDocument {
-            text: text.to_owned().into(),
-            mark,
-        }),
-        message: "first".into(),
-        help: Some("do this".into()),
-        spec: "DWARF 5 §6.4.1",
-        fingerprint: String::new(),
-        registers: Vec::new(),
-        cause: None,
-        kind: String::new(),
-        evidence: None,
-        is_example: false,
-        group: None,
-    }
+    let spec = "DWARF 5 §6.4.1";
+    let mut finding = FindingDocument::new("cfi-entry", severity, ".debug_frame", "first", spec);
+    finding.offset = Some(0x68_u64.into());
+    finding.pc = Some(0x1a08_u64.into());
+    finding.function = Some("helper".into());
+    let mut source = SourceDocument::new("k.cl", 12);
+    source.text = Some("x = y;".into());
+    finding.source = Some(source);
+    finding.excerpt = excerpt.map(|(text, [start, end])| Excerpt::new(text.to_owned(), start..end));
+    finding.help = Some("do this".into());
+    finding
 }
 
 fn text_of(findings: Vec<FindingDocument>) -> String {
-    let file = VerifiedFile {
-        path: "k.hsaco".into(),
-        container: None,
-        producers: Vec::new(),
-        target: "gfx90a".into(),
-        findings,
-        left_out: 0,
-        complete: true,
-        same: Vec::new(),
-    };
+    let file = VerifiedFile::with_findings("k.hsaco", "gfx90a", findings);
     let document = VerifyDocument::new([CheckedFile {
         objects: vec![file],
         unreadable: Vec::new(),
