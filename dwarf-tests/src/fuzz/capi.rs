@@ -56,7 +56,10 @@ pub fn check(bytes: &[u8]) {
         let stop = Stop::new(&program, &wave, pc, StopOptions::default(), &arena);
         // Text of a large array in all lanes takes seconds: each input asks for that of four.
         let asked = (0..4).fold(0, |lanes, at| lanes | 1 << ((hash >> (6 * at)) % 64));
-        assert_eq!(through_c(opened, &wave, pc, asked), directly(&stop, asked));
+        let directly: Vec<_> = (0..FRAMES)
+            .map(|frame| directly(&stop, frame, asked))
+            .collect();
+        assert_eq!(through_c(opened, &wave, pc, asked), directly);
     }
     // SAFETY: it is a handle, and is not used afterwards.
     let status = unsafe { hetdwarf_free(opened.cast()) };
@@ -66,11 +69,14 @@ pub fn check(bytes: &[u8]) {
 /// The state and the text of a variable in each lane.
 type Lanes = Vec<(&'static str, Option<String>)>;
 
-/// The variables of the innermost frame, by their names; nothing if they cannot be read.
+/// How many frames are compared; the innermost are often inlined calls.
+const FRAMES: usize = 2;
+
+/// The variables of a frame, by their names; nothing if there is no such frame, or if they cannot be read.
 type Texts = Option<Vec<(String, Lanes)>>;
 
-fn directly(stop: &Stop<'_, '_>, asked: u64) -> Texts {
-    let frame = stop.call_frame(0)?;
+fn directly(stop: &Stop<'_, '_>, frame: usize, asked: u64) -> Texts {
+    let frame = stop.frame(frame)?;
     let mut types = TypeTable::default();
     let values = frame.variables(&mut types).ok()?;
     let lanes = |value: &hetdwarf::inspect::VariableValue<'_>| {
@@ -98,7 +104,7 @@ fn directly(stop: &Stop<'_, '_>, asked: u64) -> Texts {
     )
 }
 
-fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u64) -> Texts {
+fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u64) -> Vec<Texts> {
     let mut described = sized!(hetdwarf_wave);
     described.user = core::ptr::from_ref(wave).cast_mut().cast();
     described.read_register = Some(read_register);
@@ -110,24 +116,29 @@ fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u
         described.shared_base = apertures.shared_base;
         described.private_base = apertures.private_base;
     }
-    let (mut stop, mut values) = (null_mut(), null_mut());
+    let mut stop = null_mut();
     // SAFETY: the handles are live, the callbacks as their types say, and arrays as long as is said.
     unsafe {
         assert_eq!(
             hetdwarf_object_stop(object, &described, &mut stop),
             HETDWARF_OK
         );
-        let mut frame = sized!(hetdwarf_frame);
-        let _ = hetdwarf_stop_frame(stop, 0, &mut frame, null_mut(), 0);
-        let status = hetdwarf_stop_variables(stop, 0, &mut values);
+        let values: [_; FRAMES] = core::array::from_fn(|level| {
+            let mut frame = sized!(hetdwarf_frame);
+            let _ = hetdwarf_stop_frame(stop, level, &mut frame, null_mut(), 0);
+            let mut values = null_mut();
+            let status = hetdwarf_stop_variables(stop, level, &mut values);
+            (status == HETDWARF_OK).then_some(values)
+        });
         // What is made of a stop can be used without it.
         assert_eq!(hetdwarf_free(stop.cast()), HETDWARF_OK);
-        if status != HETDWARF_OK {
-            return None;
-        }
-        let found = texts(values, wave.wave_size.lanes() as usize, asked);
-        assert_eq!(hetdwarf_free(values.cast()), HETDWARF_OK);
-        Some(found)
+        let read = |values: Option<*mut hetdwarf_values>| {
+            let values = values?;
+            let found = texts(values, wave.wave_size.lanes() as usize, asked);
+            assert_eq!(hetdwarf_free(values.cast()), HETDWARF_OK);
+            Some(found)
+        };
+        values.into_iter().map(read).collect()
     }
 }
 
