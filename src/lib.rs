@@ -10,9 +10,7 @@
 //! Where both leave room, `spec-notes/` in the repository says what was chosen, and why.
 // The example of the README reads a snapshot, which needs the feature.
 #![cfg_attr(feature = "serde", doc = include_str!("../README.md"))]
-// The command maps large files: `cli::contents`. The library has nothing of the kind.
-#![cfg_attr(not(feature = "cli"), forbid(unsafe_code))]
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 // What `clippy.toml` lists; tests print what they like.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -23,8 +21,6 @@ mod abi;
 pub mod annotate;
 pub mod arch;
 pub mod cfi_check;
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod debug_agent;
 pub mod debug_info;
 pub mod display;

@@ -108,7 +108,7 @@ impl Meter {
 
     /// A meter for another question about the same file, which may take as many steps again, and hold what is left.
     #[must_use]
-    pub(crate) fn question(&self) -> Meter {
+    pub fn question(&self) -> Meter {
         let meter = Meter::of(&self.limits, self.most_steps, self.most_bytes);
         let before = self.bytes();
         Meter {
@@ -174,8 +174,8 @@ impl Meter {
     }
 
     /// How many steps were taken by all questions that were asked one after the other.
-    #[cfg(feature = "cli")]
-    pub(crate) fn steps_of_all(&self) -> u64 {
+    #[must_use]
+    pub fn steps_of_all(&self) -> u64 {
         (self.steps()).saturating_add(self.earlier.load(Ordering::Relaxed))
     }
 
@@ -226,7 +226,7 @@ impl Meter {
     /// # Errors
     /// [`Limit::Work`] if fewer are left.
     #[inline]
-    pub(crate) fn work(&self, steps: u64) -> Result<()> {
+    pub fn work(&self, steps: u64) -> Result<()> {
         let sum = self.steps.load(Ordering::Relaxed).saturating_add(steps);
         if sum > self.most_steps {
             return Err(self.out_of_steps());

@@ -5,7 +5,7 @@
 //! ```
 //! use hetdwarf::prelude::*;
 //!
-//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
 //! let object = CodeObject::parse(&file)?;
 //! let program = Program::load(&object)?;
 //! assert!(program.info().unit_ids().next().is_some());

@@ -163,7 +163,7 @@ impl<'de> serde::Deserialize<'de> for Untrusted<'static> {
 /// Beside single characters these are commands of CI systems: `::` at the start of a line, which GitHub takes with blanks
 /// before it too, and `##[`, `##vso[` and `##teamcity[` anywhere, with which GitHub, Azure and TeamCity start others.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Escaper {
+pub struct Escaper {
     /// Whether a colon could be the first of a line: only blanks are before it.
     is_start: bool,
     bracket: Bracket,
@@ -171,9 +171,16 @@ pub(crate) struct Escaper {
     has_parts: bool,
 }
 
+impl Default for Escaper {
+    fn default() -> Escaper {
+        Escaper::new()
+    }
+}
+
 impl Escaper {
-    /// For text that stays in its line.
-    pub(crate) fn new() -> Escaper {
+    /// Makes one for text that stays in its line.
+    #[must_use]
+    pub fn new() -> Escaper {
         Escaper {
             is_start: true,
             bracket: Bracket::default(),
@@ -190,7 +197,10 @@ impl Escaper {
     }
 
     /// Writes the next piece.
-    pub(crate) fn write(&mut self, text: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&mut self, text: &str, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut rest = text;
         while let Some((at, letter)) = rest.char_indices().find(|(_, c)| self.escapes(*c)) {
             let (before, after) = rest.split_at_checked(at).unwrap_or((rest, ""));

@@ -9,7 +9,7 @@ use hetdwarf::report::{CoreDocument, GroupBy, UnwindDocument, VarsDocument, Vars
 use super::{Case, Maker, keep, maker};
 
 /// Eight waves of 32 lanes.
-const DEMO: &[u8] = include_bytes!("../../src/cli/demo/demo.core");
+const DEMO: &[u8] = include_bytes!("../../examples/demo/demo.core");
 const WAVES: usize = 8;
 
 pub(super) fn makers() -> Vec<Maker> {

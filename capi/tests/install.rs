@@ -124,7 +124,7 @@ fn the_adapter_of_amd_dbgapi_reads_what_its_functions_give() {
 fn the_wrapper_for_cpp_reads_what_the_command_reads() {
     let folder = tempfile::tempdir().unwrap();
     let source = common::root().join("tests/wrapper.cpp");
-    let core = common::root().join("../src/cli/demo/demo.core");
+    let core = common::root().join("../examples/demo/demo.core");
     for compiler in common::compilers(true) {
         let program = folder.path().join(compiler);
         common::compile(compiler, &source, &program, &[]);

@@ -193,7 +193,7 @@ pub fn hetdwarf<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Ra
         core::iter::once(OsString::from("hetdwarf")).chain(arguments.into_iter().map(Into::into));
     let mut out = anstream::StripStream::new(Vec::new());
     let mut err = anstream::StripStream::new(Vec::new());
-    let status = hetdwarf::cli::run(arguments, &mut out, &mut err);
+    let status = hetdwarf_cli::run(arguments, &mut out, &mut err);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ran {
         out: text(out.into_inner()),

@@ -215,7 +215,7 @@ fn tables_fit_the_terminal() {
             .map(Into::into);
         let (mut out, mut err) = (anstream::StripStream::new(Vec::new()), Vec::new());
         assert_eq!(
-            hetdwarf::cli::run_with_width(arguments, width, &mut out, &mut err),
+            hetdwarf_cli::run_with_width(arguments, width, &mut out, &mut err),
             0
         );
         let text = String::from_utf8(out.into_inner()).unwrap();
@@ -244,7 +244,7 @@ fn tables_fit_the_terminal() {
 fn colours_are_there_to_be_removed() {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     assert_eq!(
-        hetdwarf::cli::run(["hetdwarf", "demo"].map(Into::into), &mut out, &mut err),
+        hetdwarf_cli::run(["hetdwarf", "demo"].map(Into::into), &mut out, &mut err),
         0
     );
     let text = String::from_utf8(out).unwrap();

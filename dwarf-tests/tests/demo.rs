@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The core is what the tests' writer makes of the snapshots; `HETDWARF_WRITE_DEMO=1` writes it.
 #[test]
 fn the_core_is_made_of_emulated_waves() {
-    let path = package().join("../src/cli/demo/demo.core");
+    let path = package().join("../examples/demo/demo.core");
     let made = demo::built().merged();
     if std::env::var_os("HETDWARF_WRITE_DEMO").is_some() {
         std::fs::write(&path, &made).unwrap();
@@ -24,7 +24,7 @@ fn the_core_is_made_of_emulated_waves() {
         ("stop.json", "w06.json"),
     ] {
         assert_eq!(
-            std::fs::read(package().join("../src/cli/demo").join(built_in)).unwrap(),
+            std::fs::read(package().join("../examples/demo").join(built_in)).unwrap(),
             std::fs::read(case.join(file)).unwrap(),
             "{built_in}"
         );

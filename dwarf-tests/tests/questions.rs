@@ -578,7 +578,7 @@ fn structures_take_as_many_lines_as_they_need() {
             .chain(arguments.split_whitespace())
             .map(Into::into);
         let (mut out, mut err) = (anstream::StripStream::new(Vec::new()), Vec::new());
-        let status = hetdwarf::cli::run_with_width(arguments, width, &mut out, &mut err);
+        let status = hetdwarf_cli::run_with_width(arguments, width, &mut out, &mut err);
         assert_eq!(status, 0);
         let text = String::from_utf8(out.into_inner()).unwrap();
         let values = text.lines().filter(|line| line.starts_with("    "));

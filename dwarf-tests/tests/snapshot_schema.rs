@@ -57,7 +57,7 @@ fn snapshots_that_are_read_are_valid() {
     let (_, validator) = schema();
     let mut files = Vec::new();
     json_files(&fixture("."), &mut files);
-    files.push(package().join("../src/cli/demo/stop.json"));
+    files.push(package().join("../examples/demo/stop.json"));
     let is_snapshot = |document: &Value| document["format"] == "hetdwarf-wave/1";
     let documents = files.iter().map(|path| (path.clone(), json(path)));
     let mut documents: Vec<_> = documents.filter(|(_, json)| is_snapshot(json)).collect();

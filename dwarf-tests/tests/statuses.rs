@@ -59,7 +59,7 @@ fn log() -> String {
 
 /// The files that the rows name.
 fn write_files(folder: &Path) {
-    let demo = root().join("src/cli/demo");
+    let demo = root().join("examples/demo");
     let read = |name: &str| std::fs::read(demo.join(name)).unwrap();
     let (object, core, log) = (read("calls-O2.rocm.hsaco"), read("demo.core"), log());
     let cut = log.find("wave_2").unwrap() + 100;

@@ -14,7 +14,7 @@ use hetdwarf::{Limits, Result};
 use hetdwarf_owned::{LoadedCore, LoadedProgram};
 
 fn demo(name: &str) -> Vec<u8> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../src/cli/demo");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/demo");
     std::fs::read(format!("{folder}/{name}")).unwrap()
 }
 

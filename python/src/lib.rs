@@ -23,7 +23,7 @@ fn run_command(py: Python<'_>, arguments: Vec<String>) -> u8 {
     py.detach(|| {
         let mut out = std::io::stdout().lock();
         let mut err = std::io::stderr().lock();
-        hetdwarf::cli::run(arguments.into_iter().map(Into::into), &mut out, &mut err)
+        hetdwarf_cli::run(arguments.into_iter().map(Into::into), &mut out, &mut err)
     })
 }
 

@@ -8,7 +8,7 @@
 //! ```
 //! use hetdwarf::{Limits, annotate::annotate};
 //!
-//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
 //! let annotated = annotate(&file, &Limits::default(), &|name| name == "mid")?;
 //! for function in &annotated.functions {
 //!     println!("{:?}: {} of {} bytes", function.name, function.covered, function.size);

@@ -53,7 +53,7 @@
 //! use hetdwarf::cfi_check::{FunctionCode, Machine};
 //! use hetdwarf::{expr::Encoding, frame::{Entry, FrameSection}, object::CodeObject};
 //!
-//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
 //! let object = CodeObject::parse(&file)?;
 //! let machine = Machine::new(object.target().processor(), None, []);
 //! let section = FrameSection::debug_frame(object.section(".debug_frame")?.unwrap());

@@ -55,10 +55,8 @@ use bits::Bits;
 #[cfg(feature = "serde")]
 pub(crate) use digits::push_hex;
 pub(crate) use form::{Dword, Form};
-#[cfg(feature = "cli")]
-pub(crate) use output::Break;
-pub(crate) use output::Mark;
 use output::Output;
+pub use output::{Break, Mark};
 #[cfg(feature = "serde")]
 pub(crate) use variant::{Present, present};
 pub(crate) use variant::{payload_of, present_variant};

@@ -7,7 +7,7 @@ use crate::untrusted::Escaper;
 
 /// What is at a place of a text between which it can be broken into lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Break {
+pub enum Break {
     /// The brace before members or elements.
     Open,
     /// The comma and the space between two of them.
@@ -18,11 +18,11 @@ pub(crate) enum Break {
 
 /// Where a text can be broken into lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub struct Mark {
     /// Where that is, in bytes of the text.
-    pub(crate) at: usize,
+    pub at: usize,
     /// What is there.
-    pub(crate) what: Break,
+    pub what: Break,
 }
 
 /// Counts the bytes of a text, and keeps the places where it can be broken, if somebody wants them.

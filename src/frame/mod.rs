@@ -8,7 +8,7 @@
 //! ```
 //! use hetdwarf::{inspect::Program, object::CodeObject};
 //!
-//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
 //! let object = CodeObject::parse(&file)?;
 //! let program = Program::load(&object)?;
 //! let mid = object.symbols()?.into_iter().find(|symbol| symbol.name == "mid").unwrap();

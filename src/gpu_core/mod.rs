@@ -10,7 +10,7 @@
 //! use hetdwarf::Limits;
 //! use hetdwarf::gpu_core::{GpuCore, StopReason};
 //!
-//! let file = std::fs::read("src/cli/demo/demo.core").unwrap();
+//! let file = std::fs::read("examples/demo/demo.core").unwrap();
 //! let core = GpuCore::open(&[&file], &Limits::default())?;
 //! assert!(core.problems().is_empty());
 //! let mut faulted = core.waves().filter(|wave| wave.stops().contains(StopReason::MemoryViolation));

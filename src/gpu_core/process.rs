@@ -142,7 +142,6 @@ impl<'a> Process<'a> {
 }
 
 /// Whether a code object is the one that was loaded somewhere.
-#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// Its code is what is loaded there.

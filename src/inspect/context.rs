@@ -42,9 +42,9 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// use hetdwarf::eval::{ExpressionBytes, Frame, LaneFocus, Outcome, ResultKind, Unit};
     /// use hetdwarf::expr::{Encoding, ParseOptions, parse};
     /// use hetdwarf::prelude::*;
-    /// # let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+    /// # let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
     /// # #[cfg(feature = "serde")] {
-    /// let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
+    /// let wave = Snapshot::from_json(&std::fs::read("examples/demo/stop.json").unwrap())?;
     /// let object = CodeObject::parse(&file)?;
     /// let program = Program::load(&object)?;
     /// let bytes = parse("DW_OP_call_frame_cfa", &ParseOptions::default())?.encode(Encoding::AMDGPU)?;
@@ -189,7 +189,7 @@ impl<'a> Program<'a> {
     /// use hetdwarf::expr::{Encoding, ParseOptions, parse};
     /// use hetdwarf::prelude::*;
     ///
-    /// let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+    /// let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
     /// let object = CodeObject::parse(&file)?;
     /// let program = Program::load(&object)?;
     /// let arena = Arena::new();

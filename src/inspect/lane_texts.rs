@@ -14,9 +14,9 @@ use crate::meter::Meter;
 /// ```
 /// use hetdwarf::prelude::*;
 /// use hetdwarf::{debug_info::types::TypeTable, display::Options};
-/// # let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+/// # let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
 /// # #[cfg(feature = "serde")] {
-/// let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
+/// let wave = Snapshot::from_json(&std::fs::read("examples/demo/stop.json").unwrap())?;
 /// let object = CodeObject::parse(&file)?;
 /// let program = Program::load(&object)?;
 /// let (mut types, mut text, display) = (TypeTable::default(), String::new(), Options::default());

@@ -10,11 +10,11 @@
 //! ```
 //! use hetdwarf::prelude::*;
 //! use hetdwarf::{arch::WaveSize, debug_info::types::TypeTable, display::Options};
-//! # let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! # let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
 //! # #[cfg(not(feature = "serde"))]
 //! # let wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0);
 //! # #[cfg(feature = "serde")]
-//! let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
+//! let wave = Snapshot::from_json(&std::fs::read("examples/demo/stop.json").unwrap())?;
 //! let object = CodeObject::parse(&file)?;
 //! let program = Program::load(&object)?;
 //!

@@ -207,7 +207,9 @@ impl<'p, 'a> Stop<'p, 'a> {
         self.0.meter.reset();
     }
 
-    pub(crate) fn arena(&self) -> &'p Arena<'p> {
+    /// Returns the arena that composites of the stop are kept in.
+    #[must_use]
+    pub fn arena(&self) -> &'p Arena<'p> {
         self.0.arena
     }
 

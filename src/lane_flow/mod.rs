@@ -13,8 +13,8 @@
 //! use hetdwarf::prelude::*;
 //! # #[cfg(feature = "serde")] {
 //!
-//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
-//! let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
+//! let wave = Snapshot::from_json(&std::fs::read("examples/demo/stop.json").unwrap())?;
 //! let object = CodeObject::parse(&file)?;
 //! let functions = Function::all(&object)?;
 //! let flow = LaneFlow::new(object.target().processor(), wave.wave_size(), functions, object.meter());

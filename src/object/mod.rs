@@ -12,7 +12,7 @@
 //! ```
 //! use hetdwarf::object::CodeObject;
 //!
-//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
 //! let object = CodeObject::parse(&file)?;
 //! assert_eq!(object.target().to_string(), "gfx1100");
 //! let [kernel] = object.kernels()? else { panic!("one kernel") };

@@ -16,10 +16,10 @@
 //! use hetdwarf::inspect::{Program, Stop, StopOptions};
 //! use hetdwarf::{location::Arena, object::CodeObject, query::Query, wave::Snapshot};
 //!
-//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco")?;
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco")?;
 //! let object = CodeObject::parse(&file)?;
 //! let program = Program::load(&object)?;
-//! let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json")?)?;
+//! let wave = Snapshot::from_json(&std::fs::read("examples/demo/stop.json")?)?;
 //! let arena = Arena::new();
 //! let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
 //!
@@ -83,10 +83,10 @@ use scope::Scope;
 /// use hetdwarf::{arch::Lane, inspect::{Program, Stop, StopOptions}, location::Arena, object::CodeObject};
 /// use hetdwarf::{query::Query, wave::Snapshot};
 ///
-/// let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco")?;
+/// let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco")?;
 /// let object = CodeObject::parse(&file)?;
 /// let program = Program::load(&object)?;
-/// let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json")?)?;
+/// let wave = Snapshot::from_json(&std::fs::read("examples/demo/stop.json")?)?;
 /// let arena = Arena::new();
 /// let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
 ///

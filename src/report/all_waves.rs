@@ -21,6 +21,24 @@ pub struct AllWavesDocument<T> {
     pub groups: Vec<WaveGroup<T>>,
 }
 
+impl<T> AllWavesDocument<T> {
+    /// Makes the document of some groups.
+    ///
+    /// * `format`: that of the documents in it.
+    #[must_use]
+    pub fn new(
+        format: &'static str,
+        completeness: Completeness,
+        groups: Vec<WaveGroup<T>>,
+    ) -> AllWavesDocument<T> {
+        AllWavesDocument {
+            format,
+            completeness,
+            groups,
+        }
+    }
+}
+
 /// Waves with equal answers: `document`, or `message`.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]

@@ -58,7 +58,7 @@ impl Completeness {
     }
 
     /// Notes an error, if it is that of a limit.
-    pub(crate) fn note(&mut self, error: &Error) {
+    pub fn note(&mut self, error: &Error) {
         if error.is_limit() && self.complete {
             self.complete = false;
             self.limit = Some(error.to_string().into());

@@ -234,8 +234,8 @@ pub struct ProblemDocument {
 
 impl ProblemDocument {
     /// What is wrong with something that is in no file.
-    #[cfg(feature = "cli")]
-    pub(crate) fn of(place: &'static str, message: String) -> ProblemDocument {
+    #[must_use]
+    pub fn of(place: impl Into<Untrusted<'static>>, message: String) -> ProblemDocument {
         ProblemDocument {
             place: place.into(),
             offset: None,
@@ -286,7 +286,7 @@ impl CoreDocument {
     /// Describes a core as a part of a command, whose meter is charged for the stacks of the waves.
     ///
     /// * `progress`: called with the number of waves that were located so far, which is what takes the time.
-    pub(crate) fn within(
+    pub fn within(
         core: &GpuCore<'_>,
         programs: &Programs<'_>,
         (found, group_by): (&[FoundObject], GroupBy),

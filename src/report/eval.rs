@@ -31,6 +31,26 @@ pub struct EvalDocument {
     pub error: Option<ErrorDocument>,
 }
 
+impl EvalDocument {
+    /// Returns the document of a request that cannot be understood.
+    ///
+    /// * `message`: what is wrong with it.
+    #[must_use]
+    pub fn not_understood(message: String) -> EvalDocument {
+        EvalDocument {
+            format: "hetdwarf-eval/1",
+            id: None,
+            lanes: Vec::new(),
+            error: Some(ErrorDocument {
+                kind: "syntax",
+                offset: None,
+                op: None,
+                message: message.into(),
+            }),
+        }
+    }
+}
+
 /// The answer for a lane.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
@@ -52,7 +72,6 @@ pub struct EvalLane {
 }
 
 /// A result.
-#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ResultDocument {

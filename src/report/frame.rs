@@ -89,7 +89,8 @@ impl FrameDocument {
     /// Describes the only frame that is known of a wave.
     ///
     /// * `symbol`: the symbol that covers `pc`, and how far after it that is.
-    pub(super) fn of_symbol(pc: ProcessAddress, symbol: Option<(&str, u64)>) -> FrameDocument {
+    #[must_use]
+    pub fn of_symbol(pc: ProcessAddress, symbol: Option<(&str, u64)>) -> FrameDocument {
         FrameDocument {
             index: 0,
             kind: match symbol {
@@ -111,8 +112,8 @@ impl FrameDocument {
     /// Returns the frame as a line of text: `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10 (symbol)`.
     ///
     /// * `function`: the function, or what stands for one that is not known.
-    #[cfg(feature = "cli")]
-    pub(crate) fn text(&self, function: impl Display, names: &FileNames<'_>) -> String {
+    #[must_use]
+    pub fn text(&self, function: impl Display, names: &FileNames<'_>) -> String {
         let symbol = match self.symbol_offset {
             Some(_) => " (symbol)",
             None => "",

@@ -93,7 +93,7 @@ pub struct LanePcLane {
     pub reason: Option<&'static str>,
     /// Why it is not known, for people.
     #[serde(skip)]
-    pub(crate) why: Option<UnknownLane>,
+    pub why: Option<UnknownLane>,
     /// The path of the source file, as the line table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Untrusted<'static>>,

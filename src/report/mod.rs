@@ -31,8 +31,8 @@ mod number;
 mod place;
 mod print;
 mod registers;
-pub(crate) mod source_text;
-pub(crate) mod text;
+pub mod source_text;
+pub mod text;
 mod unwind;
 mod vars;
 mod verify;
@@ -42,9 +42,7 @@ pub use self::core::{
     DispatchDocument, FoundObject, GroupBy, GroupDocument, ProblemDocument, QueueDocument,
     own_frame,
 };
-pub use absent::AbsentLanes;
-#[cfg(feature = "cli")]
-pub(crate) use absent::{NOT_ENTERED, NOT_STARTED};
+pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
 pub use annotate::{AnnotateDocument, AnnotateFunction};
 pub use completeness::Completeness;

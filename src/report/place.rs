@@ -7,7 +7,6 @@ use crate::arch::Lane;
 use crate::location::{LaneSelect, Location, Place, Storage};
 
 /// A single location description.
-#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "storage", rename_all = "snake_case")]
 pub enum PlaceDocument {

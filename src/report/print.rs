@@ -171,8 +171,7 @@ impl PrintDocument {
     }
 
     /// The answers of every place.
-    #[cfg(feature = "cli")]
-    pub(crate) fn places(&self) -> impl Iterator<Item = &[ExpressionDocument]> {
+    pub fn places(&self) -> impl Iterator<Item = &[ExpressionDocument]> {
         let waiting = self.waiting_lanes.iter();
         core::iter::once(&*self.expressions).chain(waiting.map(|place| &*place.expressions))
     }

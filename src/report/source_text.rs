@@ -11,18 +11,18 @@ use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
 /// Reads a source file, by its path and the directory that the compiler ran in.
-pub(crate) type ReadSource<'r> = &'r dyn Fn(&str, Option<&str>) -> Option<Vec<u8>>;
+pub type ReadSource<'r> = &'r dyn Fn(&str, Option<&str>) -> Option<Vec<u8>>;
 
 /// The source files that a document shows lines of.
 #[derive(Debug, Default)]
-pub(crate) struct SourceTexts {
+pub struct SourceTexts {
     files: Vec<SourceText>,
     by_path: BTreeMap<String, usize>,
 }
 
 /// A source file.
 #[derive(Debug)]
-pub(crate) struct SourceText {
+pub struct SourceText {
     path: Untrusted<'static>,
     /// The text, if it is known.
     text: Option<String>,
@@ -45,7 +45,7 @@ impl SourceTexts {
     /// * `unit`: the unit whose line table has the file.
     /// * `read`: asked once for each path, if the line table does not carry the text.
     /// * the meter: holds the texts. What it refuses is as good as not there.
-    pub(crate) fn want(
+    pub fn want(
         &mut self,
         info: &DebugInfo<'_>,
         unit: UnitId,
@@ -74,7 +74,7 @@ impl SourceTexts {
     /// Does what [`want`](SourceTexts::want) does, for a file by its path.
     ///
     /// * `compiled`: the MD5 of the file as it was compiled, if it is known.
-    pub(crate) fn want_compiled(
+    pub fn want_compiled(
         &mut self,
         path: &str,
         line: u64,
@@ -99,17 +99,17 @@ impl SourceTexts {
     }
 
     /// Returns the files in the order of their numbers.
-    pub(crate) fn files(&self) -> &[SourceText] {
+    pub fn files(&self) -> &[SourceText] {
         &self.files
     }
 
     /// Returns the shortest names that tell the files apart.
-    pub(crate) fn names(&self) -> FileNames<'_> {
+    pub fn names(&self) -> FileNames<'_> {
         FileNames::of(self.files.iter().map(|file| file.path.raw()))
     }
 
     /// Returns the names of the files whose text is not known.
-    pub(crate) fn missing(&self) -> BTreeSet<Untrusted<'static>> {
+    pub fn missing(&self) -> BTreeSet<Untrusted<'static>> {
         let names = self.names();
         let missing = self.files.iter().filter(|file| file.text.is_none());
         missing
@@ -118,7 +118,7 @@ impl SourceTexts {
     }
 
     /// Returns what has to be said about each of the files that are shown, once for each file.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         let names = self.names();
         let files = self.files.iter();
         files
@@ -143,18 +143,17 @@ impl SourceText {
     }
 
     /// Returns the path that the line table gives.
-    pub(crate) fn path(&self) -> &Untrusted<'static> {
+    pub fn path(&self) -> &Untrusted<'static> {
         &self.path
     }
 
     /// Returns the lines with their numbers, if the text is known.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &str)> {
+    pub fn lines(&self) -> impl Iterator<Item = (u64, &str)> {
         (1..).zip(self.text.as_deref().unwrap_or_default().lines())
     }
 
     /// Returns a line by its number, from 1.
-    #[cfg(feature = "cli")]
-    pub(crate) fn line(&self, number: u64) -> Option<&str> {
+    pub fn line(&self, number: u64) -> Option<&str> {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
         self.text.as_deref()?.lines().nth(index)
     }
@@ -162,13 +161,13 @@ impl SourceText {
     /// Returns true if the text is known, and is not the one that was compiled.
     ///
     /// * `compiled`: the MD5 of the file as it was compiled, if it is known.
-    pub(crate) fn differs(&self, compiled: Option<[u8; 16]>) -> bool {
+    pub fn differs(&self, compiled: Option<[u8; 16]>) -> bool {
         let both = self.md5.zip(compiled);
         both.is_some_and(|(shown, compiled)| shown != compiled)
     }
 
     /// Returns what has to be said about the file.
-    pub(crate) fn warnings(&self, name: &Untrusted<'_>) -> Vec<String> {
+    pub fn warnings(&self, name: &Untrusted<'_>) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.is_other {
             warnings.push(format!(
@@ -184,7 +183,7 @@ impl SourceText {
 }
 
 /// Returns the text and the MD5 of a file.
-pub(crate) fn from_file(bytes: &[u8]) -> Found {
+pub fn from_file(bytes: &[u8]) -> Found {
     let text = String::from_utf8_lossy(bytes).into_owned();
     (text, Some(md5::compute(bytes).0))
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::untrusted::Untrusted;
 
 /// `1 unit`, `2 units`.
-pub(crate) fn counted(count: u64, what: &str) -> String {
+pub fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
@@ -27,11 +27,11 @@ pub(crate) fn base_name(path: &str) -> &str {
 
 /// Short names of source files: as many of the last parts of a path as tell it from the others.
 #[derive(Debug, Default)]
-pub(crate) struct FileNames<'f>(BTreeMap<&'f str, usize>);
+pub struct FileNames<'f>(BTreeMap<&'f str, usize>);
 
 impl<'f> FileNames<'f> {
     /// Finds the names of some paths.
-    pub(crate) fn of(paths: impl IntoIterator<Item = &'f str>) -> FileNames<'f> {
+    pub fn of(paths: impl IntoIterator<Item = &'f str>) -> FileNames<'f> {
         /// With more parts names are no shorter than paths.
         const PARTS: usize = 16;
         let mut waiting: BTreeSet<&str> = paths.into_iter().collect();
@@ -53,7 +53,7 @@ impl<'f> FileNames<'f> {
     }
 
     /// Returns the name of a path.
-    pub(crate) fn short<'p>(&self, path: &'p Untrusted<'_>) -> Untrusted<'p> {
+    pub fn short<'p>(&self, path: &'p Untrusted<'_>) -> Untrusted<'p> {
         let path = path.raw();
         match self.0.get(path) {
             Some(parts) => last_parts(path, *parts).into(),

@@ -99,7 +99,6 @@ pub struct RegisterDocument {
 }
 
 /// The value of a register.
-#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum RegisterValue {

@@ -165,6 +165,17 @@ pub struct NameFilter<'r> {
     pub matches: &'r dyn Fn(&str) -> bool,
 }
 
+impl<'r> NameFilter<'r> {
+    /// Chooses variables by their names.
+    ///
+    /// * `text`: how the user named them.
+    /// * `matches`: whether a name is meant.
+    #[must_use]
+    pub fn new(text: &'r str, matches: &'r dyn Fn(&str) -> bool) -> NameFilter<'r> {
+        NameFilter { text, matches }
+    }
+}
+
 impl core::fmt::Debug for NameFilter<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_tuple("NameFilter").field(&self.text).finish()
@@ -226,9 +237,32 @@ pub struct VariableDocument {
     pub lanes: Vec<LaneDocument>,
 }
 
+impl VariableDocument {
+    /// Describes a variable of which only the name, the kind and the type are known yet.
+    #[must_use]
+    pub fn new(
+        name: Untrusted<'static>,
+        kind: VariableKind,
+        ty: Untrusted<'static>,
+    ) -> VariableDocument {
+        VariableDocument {
+            name,
+            kind,
+            ty,
+            brackets: 0,
+            die: Hex(0),
+            decl: DeclarationDocument::default(),
+            scope: None,
+            reading: LocationReading::Dwarf,
+            note: None,
+            lanes: Vec::new(),
+        }
+    }
+}
+
 /// Where something is declared.
 #[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct DeclarationDocument {
     /// The path of the file, as the line table gives it.
     pub file: Option<Untrusted<'static>>,
@@ -261,7 +295,7 @@ pub struct LaneDocument {
     pub unavailable: Vec<[u64; 2]>,
     /// Where the value can be broken into lines.
     #[serde(skip)]
-    pub(crate) marks: Box<[Mark]>,
+    pub marks: Box<[Mark]>,
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
@@ -274,8 +308,9 @@ pub struct LaneDocument {
 }
 
 impl LaneDocument {
-    /// A lane of which nothing but the state is known yet.
-    pub(super) fn of_state(
+    /// Describes a lane of which nothing but the state is known yet.
+    #[must_use]
+    pub fn of_state(
         lane: Lane,
         work_item: Option<[u32; 3]>,
         state: ValueStateKind,
@@ -303,6 +338,20 @@ impl LaneDocument {
 }
 
 impl FrameVariables {
+    /// Makes a frame with some variables.
+    #[must_use]
+    pub fn new(frame: FrameDocument, variables: Vec<VariableDocument>) -> FrameVariables {
+        FrameVariables {
+            frame,
+            waiting: false,
+            reason: None,
+            message: None,
+            note: None,
+            variables,
+            waiting_lanes: Vec::new(),
+        }
+    }
+
     /// Returns true if a variable has a value in a lane.
     #[must_use]
     pub fn is_readable(&self) -> bool {

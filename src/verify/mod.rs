@@ -29,7 +29,7 @@ mod machine_code;
 mod meaning;
 mod names;
 mod profile;
-pub(crate) mod queue;
+pub mod queue;
 mod register;
 mod remedy;
 mod rule;
@@ -46,8 +46,7 @@ pub use example::{Example, Setting};
 pub use finding::{Excerpt, Finding};
 pub use profile::Profile;
 pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};
-#[cfg(feature = "cli")]
-pub(crate) use subject::shown_line;
+pub use subject::shown_line;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

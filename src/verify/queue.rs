@@ -13,11 +13,7 @@ const STACK: usize = 8 << 20;
 const TICK: Duration = Duration::from_millis(200);
 
 /// Runs `job` for each item, on `threads` threads, and gives the results in the order of the items.
-pub(crate) fn run<T: Sync, R: Send>(
-    items: &[T],
-    threads: usize,
-    job: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
+pub fn run<T: Sync, R: Send>(items: &[T], threads: usize, job: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let mut results = Vec::with_capacity(items.len());
     in_order(items, threads, job, |result| results.push(result), |_| ());
     results
@@ -27,7 +23,7 @@ pub(crate) fn run<T: Sync, R: Send>(
 /// of the items, as soon as those before it are done.
 ///
 /// `tick` is called now and then, with the number of jobs that are done.
-pub(crate) fn in_order<T: Sync, R: Send>(
+pub fn in_order<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
     job: impl Fn(&T) -> R + Sync,

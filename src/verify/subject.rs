@@ -165,7 +165,8 @@ impl<'p, 'a> Subject<'p, 'a> {
 }
 
 /// Returns a line of a source file as a finding shows it: without indentation, and of a long one the start.
-pub(crate) fn shown_line(line: &str) -> Option<Untrusted<'static>> {
+#[must_use]
+pub fn shown_line(line: &str) -> Option<Untrusted<'static>> {
     /// More is no help.
     const MOST: usize = 200;
     let line: String = line.trim().chars().take(MOST).collect();

@@ -86,7 +86,7 @@ pub fn hetdwarf(arguments: &[&str]) -> serde_json::Value {
     let mut out = Vec::new();
     let mut err = Vec::new();
     let all = std::iter::once("hetdwarf").chain(arguments.iter().copied());
-    hetdwarf::cli::run(all.map(Into::into), &mut out, &mut err);
+    hetdwarf_cli::run(all.map(Into::into), &mut out, &mut err);
     let text = String::from_utf8(out).unwrap();
     let problem = String::from_utf8_lossy(&err);
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{arguments:?}: {text}{problem}"))

@@ -48,7 +48,7 @@ const CORE_COMMANDS: [&str; 9] = [
 
 /// Cores: the demo's, damaged ones, one with many waves, and the one that was given.
 fn cores() -> Vec<(String, Vec<u8>)> {
-    let demo = dwarf_tests::package().join("../src/cli/demo/demo.core");
+    let demo = dwarf_tests::package().join("../examples/demo/demo.core");
     let mut all = vec![("demo".to_owned(), std::fs::read(demo).unwrap())];
     let mut folders: Vec<PathBuf> = std::fs::read_dir(dwarf_tests::fixture("cores"))
         .unwrap()
@@ -164,7 +164,7 @@ fn every_command_ends_and_holds_little() {
                 let mut status = None;
                 let allocated = allocation_counter::measure(|| {
                     let words = words.map(PathBuf::into_os_string);
-                    status = Some(hetdwarf::cli::run(words, &mut out, &mut err));
+                    status = Some(hetdwarf_cli::run(words, &mut out, &mut err));
                 });
                 let status = status.unwrap();
                 assert!(status <= 2, "{what}: {status}");
@@ -193,7 +193,7 @@ fn one_command() {
     let arguments = arguments.into_string().unwrap();
     let words = core::iter::once("hetdwarf").chain(arguments.split('\n'));
     let (mut out, mut err) = (std::io::sink(), std::io::sink());
-    let status = hetdwarf::cli::run(words.map(Into::into), &mut out, &mut err);
+    let status = hetdwarf_cli::run(words.map(Into::into), &mut out, &mut err);
     println!("\nSTATUS {status} PEAK {}", super::guard::peak_kib());
 }
 

@@ -182,7 +182,7 @@ fn run(guard: &mut Guard, (test, name): (&str, &str), object: &[u8], dwo: &[u8])
             let words = words.map(PathBuf::into_os_string);
             let mut status = None;
             let allocated = allocation_counter::measure(|| {
-                status = Some(hetdwarf::cli::run(words, &mut out, &mut err));
+                status = Some(hetdwarf_cli::run(words, &mut out, &mut err));
             });
             let said = String::from_utf8_lossy(&err);
             assert!(

@@ -92,7 +92,7 @@ fn run<A: Into<OsString>>(arguments: Vec<A>) -> (String, String, u8) {
     let arguments = arguments.into_iter().map(Into::into);
     let arguments = [OsString::from("hetdwarf")].into_iter().chain(arguments);
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let status = hetdwarf::cli::run(arguments, &mut out, &mut err);
+    let status = hetdwarf_cli::run(arguments, &mut out, &mut err);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (text(out), text(err), status)
 }

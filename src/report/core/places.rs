@@ -171,7 +171,7 @@ mod tests {
     /// Of a wave whose places are known already, each frame is paid for, and what it took to find the stack.
     #[test]
     fn a_stack_is_paid_for() {
-        let file = include_bytes!("../../cli/demo/demo.core");
+        let file = include_bytes!("../../../examples/demo/demo.core");
         let core = GpuCore::open(&[file], &Limits::DEFAULT).unwrap();
         let images = core.images();
         let process = Process::open(&core, &images);

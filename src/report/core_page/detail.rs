@@ -253,7 +253,7 @@ mod tests {
     /// What the lanes of a wave and the variables of each frame have cost is paid for with the page's meter.
     #[test]
     fn all_of_a_wave_is_paid_for() {
-        let file = include_bytes!("../../cli/demo/demo.core");
+        let file = include_bytes!("../../../examples/demo/demo.core");
         let core = GpuCore::open(&[file], &Limits::DEFAULT).unwrap();
         let images = core.images();
         let process = Process::open(&core, &images);

@@ -106,8 +106,8 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
     }
 
     /// Charges the page to the meter of a command.
-    #[cfg(feature = "cli")]
-    pub(crate) fn within(self, meter: &'p Meter) -> CorePage<'p, 'r, 'data> {
+    #[must_use]
+    pub fn within(self, meter: &'p Meter) -> CorePage<'p, 'r, 'data> {
         CorePage {
             meter: Some(meter),
             ..self

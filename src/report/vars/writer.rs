@@ -134,13 +134,9 @@ impl<'w> Writer<'w> {
         let frames = parts.into_iter().zip(documents);
         let mut frames: Vec<FrameVariables> = frames
             .map(|(place, variables)| FrameVariables {
-                frame: place,
                 waiting: frame.is_of_waiting_lanes(),
-                reason: None,
-                message: None,
                 note: is_exec_unknown.then_some(EXEC_UNKNOWN),
-                variables,
-                waiting_lanes: Vec::new(),
+                ..FrameVariables::new(place, variables)
             })
             .collect();
         if let Some(last) = frames.last_mut() {
@@ -178,10 +174,8 @@ impl<'w> Writer<'w> {
                 }
             }
         }
+        let ty = value.type_name.to_string();
         Ok(VariableDocument {
-            name: name.to_owned().into(),
-            kind: variable.kind,
-            ty: value.type_name.to_string().into(),
             brackets,
             die: Hex::from(variable.die.offset),
             decl: DeclarationDocument {
@@ -190,8 +184,8 @@ impl<'w> Writer<'w> {
             },
             scope: scope.map(|scope| scope.to_owned().into()),
             reading: value.reading,
-            note: None,
             lanes: documents,
+            ..VariableDocument::new(name.to_owned().into(), variable.kind, ty.into())
         })
     }
 

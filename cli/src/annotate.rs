@@ -1,0 +1,124 @@
+//! `hetdwarf annotate`.
+
+use std::io::Write;
+
+use super::arguments::{AnnotateArguments, Format};
+use super::failure::{Exit, Failure};
+use super::input::{check_lengths, read_file};
+use super::or_unknown;
+use super::outputs::{Kind, Outputs};
+use super::pattern::pattern;
+use hetdwarf::annotate::annotate_file;
+use hetdwarf::lane_flow::Reason;
+use hetdwarf::object::{code_objects_with, may_hold_code_objects};
+use hetdwarf::report::{AnnotateDocument, AnnotateFunction, write_json_pretty};
+
+pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let input = &arguments.input;
+    let mut outputs = Outputs::new(arguments.force, [input.as_path()]);
+    let output = outputs.plan(&arguments.output, Kind::Object)?;
+    let place = |error: hetdwarf::Error| Failure::in_file(input, error);
+    let glob = match &arguments.only {
+        Some(glob) => {
+            Some(pattern(glob).map_err(|error| Failure::new(format!("--only: {error}")))?)
+        }
+        None => None,
+    };
+    let wanted = |name: &str| glob.as_ref().is_none_or(|glob| glob.is_match(name));
+    let data = read_file(input)?;
+    let limits = arguments.limits.limits();
+    if !may_hold_code_objects(&data) {
+        // It says what the file is.
+        code_objects_with(&data, &limits).map_err(place)?;
+    }
+    let found = annotate_file(&data, &limits, &wanted).map_err(place)?;
+    check_lengths([(input.as_path(), &data)])?;
+    output.write(&found.file)?;
+    let document = AnnotateDocument::new(&data, &found);
+    match arguments.format {
+        Format::Json => write_json_pretty(&document, &mut *out)?,
+        Format::Text => print(&document, arguments.report, out)?,
+    }
+    // Code that the analysis gives up on is no limit of the command: ordinary compilers write some, and OUT is as good as it gets.
+    Ok(match document.completeness.limit {
+        Some(_) => Exit::Incomplete,
+        None => Exit::Done,
+    })
+}
+
+fn print(
+    document: &AnnotateDocument,
+    with_functions: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if with_functions {
+        for function in &document.functions {
+            writeln!(out, "{}", line(function))?;
+        }
+    }
+    for note in &document.notes {
+        writeln!(out, "{note}")?;
+    }
+    let completeness = &document.completeness;
+    if completeness.limit.is_some() {
+        writeln!(out, "{completeness}")?;
+    } else if !completeness.complete {
+        let reason = Reason::Budget.name();
+        let at_limit = |function: &AnnotateFunction| function.missing.get(reason).copied();
+        let bytes: u64 = document.functions.iter().filter_map(at_limit).sum();
+        match bytes {
+            // The notes say why.
+            0 => writeln!(out, "not complete")?,
+            _ => writeln!(
+                out,
+                "not complete: of {bytes} bytes of code it would take too long to tell"
+            )?,
+        }
+    }
+    let done = document
+        .functions
+        .iter()
+        .filter(|function| function.left_alone.is_none());
+    let (count, functions) = (done.clone().count(), document.functions.len());
+    let [covered, size] = [
+        done.clone().map(|function| function.covered).sum::<u64>(),
+        done.map(|function| function.size).sum::<u64>(),
+    ];
+    if document.changed {
+        let (before, after) = (document.size_before, document.size_after);
+        writeln!(
+            out,
+            "{count} of {functions} functions say where their lanes are, for {} of their code; the file has {after} bytes, \
+             and had {before}",
+            percent(covered, size)
+        )?;
+    } else {
+        writeln!(out, "nothing was added to any of {functions} functions")?;
+    }
+    Ok(())
+}
+
+/// A function of the report.
+fn line(function: &AnnotateFunction) -> String {
+    let name = or_unknown(function.name.as_ref());
+    let address = function.address.0;
+    let start = format!("{name} ({address:#x}, {} bytes): ", function.size);
+    if let Some(reason) = &function.left_alone {
+        return format!("{start}left alone: {reason}");
+    }
+    let covered = percent(function.covered, function.size);
+    let missing = function.missing.iter();
+    let missing: String = missing
+        .map(|(reason, bytes)| format!(", {bytes} bytes not: {reason}"))
+        .collect();
+    format!("{start}{covered}, {} bytes added{missing}", function.added)
+}
+
+/// A part of a whole, in tenths of a percent.
+fn percent(part: u64, whole: u64) -> String {
+    let tenths = u128::from(part)
+        .saturating_mul(1000)
+        .checked_div(whole.into());
+    let tenths = tenths.unwrap_or(1000);
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}

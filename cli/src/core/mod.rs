@@ -1,0 +1,140 @@
+//! `hetdwarf core`.
+
+mod export;
+mod objects;
+mod page;
+mod stop;
+mod text;
+
+pub(crate) use stop::{Chosen, Opened, ask_all_waves, with_bytes, with_chosen};
+pub(crate) use text::{Printer, numbers};
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use hetdwarf::eval::Reading;
+use hetdwarf::report::{CoreDocument, GroupBy, ProblemDocument, write_json_pretty};
+use hetdwarf::untrusted::Untrusted;
+
+use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
+use super::contents::Contents;
+use super::failure::{Exit, Failure};
+use super::outputs::{Kind, Outputs};
+use super::progress::Progress;
+use hetdwarf::limits::Limits;
+use stop::{in_files, with_core};
+
+pub(crate) fn run(
+    arguments: &CoreArguments,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let limits = arguments.limits.limits();
+    let wanted = &arguments.objects;
+    let mut outputs = Outputs::new(arguments.force, arguments.inputs());
+    let page = arguments.html.as_deref();
+    let page = page
+        .map(|path| outputs.plan(path, Kind::Html))
+        .transpose()?;
+    with_core(
+        &arguments.files,
+        wanted,
+        Reading::Tolerant,
+        &limits,
+        |opened| {
+            let (core, programs, found) = (opened.core, opened.programs, opened.found);
+            let by = group_by(arguments.group_by);
+            let mut progress = Progress::new(core.waves().len(), "waves");
+            let mut show = |done| progress.show(done);
+            let objects = &found.objects;
+            // The document, the export and the page share what one question may take.
+            let meter = core.meter().question();
+            let mut document =
+                CoreDocument::within(core, programs, (objects, by), &meter, &mut show);
+            drop(progress);
+            let process = programs.process();
+            document.problems.extend(objects::lost(process, found));
+            document.problems.extend(found.problems.iter().cloned());
+            if let Some(folder) = &arguments.export {
+                let all = arguments.memory == MemoryName::All;
+                let most = arguments
+                    .export_limit
+                    .map(|mib| mib.saturating_mul(1 << 20));
+                let problem = export::export(opened, folder, (all, most), &meter, &mut outputs)?;
+                document.problems.extend(problem);
+            }
+            if let Some(output) = &page {
+                page::write(output, &document, opened, &meter, arguments)?;
+            }
+            match arguments.format {
+                Format::Json => write_json_pretty(&document, &mut *out)?,
+                Format::Text => text::print(&document, core, programs, arguments, width, out)?,
+            }
+            Ok(exit(&document.problems))
+        },
+    )
+}
+
+/// The file that arguments choose, which `read` reads, or a code object of a core; with the path that messages name.
+pub(crate) fn object_or_core<'c>(
+    object: Option<&'c Path>,
+    choice: &'c CoreObjectChoice,
+    limits: &Limits,
+    read: impl FnOnce(&Path) -> Result<Contents, Failure>,
+) -> Result<(&'c Path, Contents), Failure> {
+    if let Some(path) = object {
+        return Ok((path, read(path)?));
+    }
+    let path = choice.core.first().map_or(Path::new(""), PathBuf::as_path);
+    Ok((path, code_object(choice, limits)?))
+}
+
+/// The code object of a core that arguments choose.
+fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, Failure> {
+    let files = &choice.core;
+    let reading = Reading::Tolerant;
+    with_core(files, &choice.objects, reading, limits, |opened| {
+        let images = &opened.found.images;
+        let index = match (choice.code_object, &**images) {
+            (Some(index), _) => index,
+            (None, [_]) => 0,
+            (None, _) => {
+                let count = images.len();
+                let message =
+                    format!("it has {count} code objects: choose one by --code-object, from 0");
+                return Err(in_files(files, message));
+            }
+        };
+        let wrong = |why: &str| Err(in_files(files, format!("--code-object {index}: {why}")));
+        match images.get(index) {
+            Some((_, Some(image))) => Ok(Contents::Read(image.to_vec())),
+            Some((_, None)) => wrong("its file was not found; give --object-path or --object"),
+            None => wrong(&format!("it has {} code objects, from 0", images.len())),
+        }
+    })
+}
+
+fn exit(problems: &[ProblemDocument]) -> Exit {
+    if problems.is_empty() {
+        Exit::Done
+    } else {
+        Exit::BadNews
+    }
+}
+
+fn names(paths: &[impl AsRef<Path>]) -> String {
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| Untrusted::from(path.as_ref()).to_string())
+        .collect();
+    names.join(", ")
+}
+
+fn group_by(name: GroupByName) -> GroupBy {
+    match name {
+        GroupByName::Stack => GroupBy::Stack,
+        GroupByName::Kernel => GroupBy::Kernel,
+        GroupByName::Line => GroupBy::Line,
+        GroupByName::None => GroupBy::None,
+    }
+}

@@ -1,0 +1,336 @@
+//! The code objects of a core: those in it, those a user gives, and those in folders a user names. No other file is
+//! opened, whatever the core says.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use hetdwarf::arch::LoadAddress;
+use hetdwarf::gpu_core::{Fit, GpuCore, Image, ObjectSource, Process};
+use hetdwarf::object::{CodeObject, code_objects_if_any, may_hold_code_objects};
+use hetdwarf::report::{FoundObject, ProblemDocument};
+use hetdwarf::untrusted::Untrusted;
+
+use super::super::arguments::{CoreObjects, object_and_load};
+use super::super::contents::{Contents, Input};
+use super::super::failure::Failure;
+use super::super::input::read_file;
+
+/// The code objects that were found.
+pub(super) struct Found<'data> {
+    /// Their files, in the order of the runtime's list and then of the arguments.
+    pub(super) images: Vec<Image<'data>>,
+    /// Where they are from.
+    pub(super) objects: Vec<FoundObject>,
+    /// What is wrong with those that a user gave.
+    pub(super) problems: Vec<ProblemDocument>,
+}
+
+/// How many files of the folders are looked at.
+const MOST_FILES: usize = 100_000;
+/// How deep folders are looked at.
+const MOST_DEPTH: usize = 32;
+
+/// Finds the code objects.
+pub(super) fn find<'data>(
+    core: &GpuCore<'data>,
+    wanted: &CoreObjects,
+) -> Result<Found<'data>, Failure> {
+    let mut found = Found {
+        images: core.images(),
+        objects: core.code_objects().iter().map(FoundObject::from).collect(),
+        problems: Vec::new(),
+    };
+    for given in &wanted.given {
+        found.add_given(core, given)?;
+    }
+    let mut skipped = Vec::new();
+    for folder in &wanted.folders {
+        if !folder.is_dir() {
+            return Err(Failure::in_file(
+                folder,
+                "--object-path: it is not a folder",
+            ));
+        }
+        skipped.extend(found.search(core, folder));
+    }
+    // What was not looked at may have been what is still wanted.
+    if !skipped.is_empty() && !found.wanted(core).is_empty() {
+        found.problems.extend(skipped);
+    }
+    Ok(found)
+}
+
+/// The code objects that were not found, and how they can be.
+pub(super) fn lost(process: &Process<'_>, found: &Found<'_>) -> Vec<ProblemDocument> {
+    let objects = process.objects().iter().zip(&found.images);
+    (0..)
+        .zip(objects.zip(&found.objects))
+        .filter(|(_, ((loaded, (_, image)), _))| loaded.object.is_none() && image.is_none())
+        .map(|(index, (_, object))| {
+            let why = match ObjectSource::parse(object.uri.raw()) {
+                Some(ObjectSource::Memory { .. }) => "its copy is not in the core",
+                Some(ObjectSource::File { .. }) => {
+                    "files are opened only in folders given by --object-path"
+                }
+                Some(_) | None => "nothing says where its file is",
+            };
+            let message = format!(
+                "it was not found ({why}): functions, lines and variables of its waves are not known; \
+                 give --object-path DIR, or --object FILE"
+            );
+            problem(index, message)
+        })
+        .collect()
+}
+
+fn problem(index: usize, message: String) -> ProblemDocument {
+    ProblemDocument::of(format!("code object {index}"), message)
+}
+
+impl Found<'_> {
+    /// Takes a code object that the user gives.
+    fn add_given(&mut self, core: &GpuCore<'_>, given: &Path) -> Result<(), Failure> {
+        let (path, load_address) = object_and_load(given);
+        let contents = read_file(path)?;
+        let inside = code_objects_if_any(&contents, core.limits())
+            .map_err(|error| Failure::in_file(path, error))?;
+        let mut is_used = false;
+        let mut reason = String::from("it has no code object");
+        for embedded in inside {
+            let object = match CodeObject::parse_with(&embedded.data, core.limits()) {
+                Ok(object) => object,
+                Err(error) => {
+                    reason = error.to_string();
+                    continue;
+                }
+            };
+            if let Some(address) = load_address.map(LoadAddress) {
+                match core.fit(&object, address) {
+                    Fit::Matches { .. } | Fit::Unknown => {
+                        let index = self.at(address);
+                        self.put(index, path, &embedded.data);
+                        is_used = true;
+                    }
+                    other @ (Fit::OtherTarget | Fit::Differs { .. }) => reason = misfit(other),
+                }
+                continue;
+            }
+            for index in 0..self.images.len() {
+                let Some((address, _)) = self.images.get(index) else {
+                    continue;
+                };
+                match core.fit(&object, *address) {
+                    Fit::Matches { .. } => {
+                        self.put(index, path, &embedded.data);
+                        is_used = true;
+                    }
+                    other @ (Fit::Unknown | Fit::OtherTarget | Fit::Differs { .. }) => {
+                        reason = misfit(other);
+                    }
+                }
+            }
+        }
+        if !is_used {
+            let place = format!("--object {}", Untrusted::from(given));
+            let message = format!("it is not used: {reason}");
+            self.problems.push(ProblemDocument::of(place, message));
+        }
+        Ok(())
+    }
+
+    /// The code object at an address; a new one, if there is none.
+    fn at(&mut self, load_address: LoadAddress) -> usize {
+        let known = self
+            .images
+            .iter()
+            .position(|(address, _)| *address == load_address);
+        known.unwrap_or_else(|| {
+            self.images.push((load_address, None));
+            self.objects.push(FoundObject::default());
+            self.images.len() - 1
+        })
+    }
+
+    fn put(&mut self, index: usize, path: &Path, bytes: &[u8]) {
+        if let Some((_, image)) = self.images.get_mut(index) {
+            *image = Some(Cow::Owned(bytes.to_vec()));
+        }
+        if let Some(object) = self.objects.get_mut(index) {
+            object.file = Some(Untrusted::from(path).into_owned());
+        }
+    }
+
+    /// Those that are lost or stripped.
+    fn wanted(&self, core: &GpuCore<'_>) -> Vec<usize> {
+        let all = 0..self.images.len();
+        all.filter(|&index| self.is_wanted(core, index)).collect()
+    }
+
+    /// Looks in a folder for code objects that are lost or stripped. Gives what could not be looked at.
+    fn search(&mut self, core: &GpuCore<'_>, folder: &Path) -> Option<ProblemDocument> {
+        let mut wanted = self.wanted(core);
+        if wanted.is_empty() {
+            return None;
+        }
+        let mut below = files_below(folder);
+        for path in core::mem::take(&mut below.files) {
+            if wanted.is_empty() {
+                break;
+            }
+            let contents = match Contents::open(&path, Input::Object) {
+                Ok(contents) => contents,
+                Err(error) => {
+                    below.skip(&path, error);
+                    continue;
+                }
+            };
+            if !may_hold_code_objects(&contents) {
+                continue;
+            }
+            let by_name = |index: &usize| self.is_named(*index, &path);
+            let named: Vec<usize> = wanted.iter().copied().filter(by_name).collect();
+            let inside = code_objects_if_any(&contents, core.limits());
+            for embedded in inside.unwrap_or_default() {
+                let Ok(object) = CodeObject::parse_with(&embedded.data, core.limits()) else {
+                    continue;
+                };
+                let has_debug = has_debugging_information(&object);
+                wanted.retain(|&index| {
+                    let image = self.images.get(index);
+                    let address = image.map_or_else(LoadAddress::default, |(address, _)| *address);
+                    let is_better = has_debug || self.is_lost(index);
+                    let fits = is_better
+                        && match core.fit(&object, address) {
+                            Fit::Matches { .. } => true,
+                            Fit::Unknown => named.contains(&index),
+                            Fit::OtherTarget | Fit::Differs { .. } => false,
+                        };
+                    if fits {
+                        self.put(index, &path, &embedded.data);
+                    }
+                    !fits
+                });
+            }
+        }
+        below.first.map(|first| {
+            let message = match below.skipped {
+                1 => first,
+                count => format!("{first}; and {} more", count.saturating_sub(1)),
+            };
+            ProblemDocument::of(
+                format!("--object-path {}", Untrusted::from(folder)),
+                message,
+            )
+        })
+    }
+
+    fn is_lost(&self, index: usize) -> bool {
+        self.images
+            .get(index)
+            .is_none_or(|(_, image)| image.is_none())
+    }
+
+    /// Whether a code object is lost or has no debugging information.
+    fn is_wanted(&self, core: &GpuCore<'_>, index: usize) -> bool {
+        let image = self
+            .images
+            .get(index)
+            .and_then(|(_, image)| image.as_deref());
+        image.is_none_or(|image| {
+            CodeObject::parse_with(image, core.limits())
+                .is_ok_and(|object| !has_debugging_information(&object))
+        })
+    }
+
+    /// Whether the runtime says that a code object is in a file of this name.
+    fn is_named(&self, index: usize, path: &Path) -> bool {
+        let object = self.objects.get(index);
+        let source = object.and_then(|object| ObjectSource::parse(object.uri.raw()));
+        let Some(ObjectSource::File { path: stated, .. }) = source else {
+            return false;
+        };
+        let stated = String::from_utf8_lossy(&stated).into_owned();
+        Path::new(&stated).file_name() == path.file_name()
+    }
+}
+
+fn has_debugging_information(object: &CodeObject<'_>) -> bool {
+    object
+        .sections()
+        .iter()
+        .any(|section| section.standard_name() == ".debug_info")
+}
+
+fn misfit(fit: Fit) -> String {
+    match fit {
+        Fit::Matches { .. } => "it fits".to_owned(),
+        Fit::Unknown => {
+            "the core has no loaded code to compare with; name its address with @LOAD".to_owned()
+        }
+        Fit::OtherTarget => "no GPU of the core has its processor".to_owned(),
+        Fit::Differs { address } => {
+            format!("the loaded code differs, first at its address {address:#x}")
+        }
+    }
+}
+
+/// What is in a folder.
+#[derive(Default)]
+struct Below {
+    /// All files, sorted.
+    files: Vec<PathBuf>,
+    /// How many entries could not be looked at, and why the first could not.
+    skipped: u64,
+    first: Option<String>,
+}
+
+impl Below {
+    fn skip(&mut self, path: &Path, why: impl core::fmt::Display) {
+        self.skipped += 1;
+        self.first
+            .get_or_insert_with(|| format!("{}: {why}", Untrusted::from(path)));
+    }
+}
+
+/// All files in a folder and those within it; links to folders are not followed.
+fn files_below(folder: &Path) -> Below {
+    let mut below = Below::default();
+    let mut folders = vec![(folder.to_owned(), 0_usize)];
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                below.skip(&folder, error);
+                continue;
+            }
+        };
+        for entry in entries {
+            let found = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)));
+            let (path, kind) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    below.skip(&folder, error);
+                    continue;
+                }
+            };
+            if kind.is_dir() {
+                if depth < MOST_DEPTH {
+                    folders.push((path, depth + 1));
+                } else {
+                    below.skip(
+                        &path,
+                        format!("it is not looked into, {MOST_DEPTH} folders deep"),
+                    );
+                }
+            } else if kind.is_file() || kind.is_symlink() && path.is_file() {
+                if below.files.len() < MOST_FILES {
+                    below.files.push(path);
+                } else {
+                    below.skip(&path, format!("it is not read, after {MOST_FILES} files"));
+                }
+            }
+        }
+    }
+    below.files.sort();
+    below
+}

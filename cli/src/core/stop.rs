@@ -1,0 +1,287 @@
+//! The stop of the wave that arguments choose: that of a file, with the code object that it runs, or one of a core.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use hetdwarf::eval::Reading;
+use hetdwarf::gpu_core::{GpuCore, Process, WaveSelector};
+use hetdwarf::inspect::{Programs, Stop, StopOptions};
+use hetdwarf::limits::Limits;
+use hetdwarf::location::Arena;
+use hetdwarf::meter::Meter;
+use hetdwarf::report::Completeness;
+use hetdwarf::untrusted::Untrusted;
+
+use super::super::arguments::{
+    CoreChoice, CoreObjects, ObjectArguments, StopArguments, WaveArguments,
+};
+use super::super::contents::Contents;
+use super::super::failure::Failure;
+use super::super::input::{check_lengths, read_file, read_wave_of, with_program};
+use super::super::progress::Progress;
+use super::objects;
+
+/// A wave that arguments choose.
+#[derive(Clone, Copy)]
+pub(crate) struct Chosen<'c> {
+    pub(crate) object: Option<&'c Path>,
+    pub(crate) wave: Option<&'c Path>,
+    pub(crate) core: &'c CoreChoice,
+    pub(crate) which: &'c ObjectArguments,
+    pub(crate) reading: Reading,
+}
+
+impl<'c> Chosen<'c> {
+    pub(crate) fn of(arguments: &'c StopArguments, reading: Reading) -> Chosen<'c> {
+        Chosen::new(arguments.object.as_deref(), &arguments.wave, reading)
+    }
+
+    /// * `object`: the code object; nothing with a core.
+    pub(crate) fn new(
+        object: Option<&'c Path>,
+        arguments: &'c WaveArguments,
+        reading: Reading,
+    ) -> Chosen<'c> {
+        Chosen {
+            object,
+            wave: arguments.wave.as_deref(),
+            core: &arguments.core,
+            which: &arguments.which,
+            reading,
+        }
+    }
+
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &'c Path> {
+        let (core, which) = (self.core, self.which);
+        let files = core.files().chain(which.files());
+        let wave = self.wave.filter(|_| self.object.is_some());
+        self.object.into_iter().chain(wave).chain(files)
+    }
+}
+
+/// Calls `then` with the stop of the wave that is chosen, and with the file that messages name.
+pub(crate) fn with_chosen<T>(
+    chosen: &Chosen<'_>,
+    err: &mut dyn Write,
+    then: impl FnOnce(&Stop<'_, '_>, &Path) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Chosen { core, reading, .. } = *chosen;
+    let (Some(object), Some(wave)) = (chosen.object, chosen.wave) else {
+        let limits = chosen.which.limits.limits();
+        check_which(chosen.which)?;
+        return with_stop(core, chosen.wave, reading, &limits, |stop| {
+            then(stop, first_file(core))
+        });
+    };
+    if !core.objects.given.is_empty() || !core.objects.folders.is_empty() {
+        let message = "--object and --object-path are for code objects of a --core";
+        return Err(Failure::new(message));
+    }
+    with_program(object, chosen.which, |program| {
+        let wave = read_wave_of(program, wave, err)?;
+        let arena = Arena::new();
+        let options = StopOptions::loaded_at(wave.load_address).reading(reading);
+        let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
+        then(&stop, object)
+    })
+}
+
+/// What says which code object of a file is meant says nothing of a core's.
+fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
+    let given = [
+        ("--target", which.target.is_some()),
+        ("--index", which.index.is_some()),
+        ("--dwo", which.dwo.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::new(format!(
+            "{option} is for OBJECT; the code object of a wave of a core is the one that its pc is in"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What messages name.
+pub(crate) fn first_file(core: &CoreChoice) -> &Path {
+    core.core.first().map_or(Path::new(""), PathBuf::as_path)
+}
+
+/// A core with its code objects, as arguments choose them.
+pub(crate) struct Opened<'c> {
+    pub(crate) core: &'c GpuCore<'c>,
+    pub(crate) programs: &'c Programs<'c>,
+    pub(super) found: &'c objects::Found<'c>,
+}
+
+/// Opens a core and calls `then` with it; it lives no longer, since it borrows from the files.
+pub(super) fn with_core<T>(
+    files: &[PathBuf],
+    wanted: &CoreObjects,
+    reading: Reading,
+    limits: &Limits,
+    then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let contents = files
+        .iter()
+        .map(|path| read_file(path))
+        .collect::<Result<Vec<Contents>, Failure>>()?;
+    let bytes: Vec<&[u8]> = contents.iter().map(|contents| &**contents).collect();
+    let core = GpuCore::open(&bytes, limits).map_err(|error| in_files(files, error))?;
+    let answer = with_objects(&core, wanted, reading, then)?;
+    check_lengths(files.iter().map(PathBuf::as_path).zip(&contents))?;
+    Ok(answer)
+}
+
+/// The same with a core whose bytes are there, and the code objects in it.
+pub(crate) fn with_bytes<T>(
+    bytes: &[u8],
+    then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let core = GpuCore::open(&[bytes], &Limits::default())?;
+    with_objects(&core, &CoreObjects::default(), Reading::Tolerant, then)
+}
+
+fn with_objects<T>(
+    core: &GpuCore<'_>,
+    wanted: &CoreObjects,
+    reading: Reading,
+    then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let found = objects::find(core, wanted)?;
+    let process = Process::open(core, &found.images);
+    let programs = Programs::new(&process).reading(reading);
+    then(&Opened {
+        core,
+        programs: &programs,
+        found: &found,
+    })
+}
+
+/// Something is wrong with a core.
+pub(super) fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Failure {
+    match files {
+        [path] => Failure::in_file(path, error),
+        _ => Failure::new(format!("{}: {error}", super::names(files))),
+    }
+}
+
+/// Where there are no waves there is nothing to choose from, and nobody to ask.
+fn check_waves(core: &GpuCore<'_>, files: &[PathBuf]) -> Result<(), Failure> {
+    match core.waves().len() {
+        0 => Err(in_files(
+            files,
+            "no wave was found in it; hetdwarf core says what could not be read",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Chooses a wave of a core and calls `then` with its stop. Without a choice it is the first wave that faulted.
+fn with_stop<T>(
+    choice: &CoreChoice,
+    wave: Option<&Path>,
+    reading: Reading,
+    limits: &Limits,
+    then: impl FnOnce(&Stop<'_, '_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let selector = match wave {
+        Some(text) => {
+            let text = text.to_string_lossy();
+            let parsed = text.parse::<WaveSelector>();
+            parsed.map_err(|error| {
+                Failure::new(format!("--wave {}: {error}", Untrusted::from(text.clone())))
+            })?
+        }
+        None => WaveSelector::default(),
+    };
+    let files = &choice.core;
+    with_core(files, &choice.objects, reading, limits, |opened| {
+        check_waves(opened.core, files)?;
+        let selected = opened.core.select(selector);
+        let wave = selected.map_err(|error| in_files(files, error))?;
+        let arena = Arena::new();
+        match opened.programs.stop(&wave, &arena) {
+            Some(stop) => then(&stop),
+            None => {
+                let message = format!(
+                    "wave {} is at {:#x}, in no code object that was found; see hetdwarf core",
+                    wave.index() + 1,
+                    wave.pc()
+                );
+                Err(in_files(files, message))
+            }
+        }
+    })
+}
+
+/// Limits what a command asks of all waves of a core together: to as many steps as one question about the core may take. Each
+/// wave has a whole question of its own; once there are too many steps, no further wave is asked.
+#[derive(Debug)]
+pub(super) struct Budget<'m> {
+    meter: &'m Meter,
+}
+
+impl<'m> Budget<'m> {
+    /// As how many steps a wave counts besides what is asked of it.
+    const PER_WAVE: u64 = 1 << 10;
+
+    /// * `meter`: that of the command, for this and for what else it does with the core.
+    pub(super) fn new(meter: &'m Meter) -> Budget<'m> {
+        Budget { meter }
+    }
+
+    /// Pays for a wave.
+    ///
+    /// # Errors
+    /// The limit, if it is reached.
+    pub(super) fn wave(&self) -> hetdwarf::Result<()> {
+        self.meter.work(Budget::PER_WAVE)
+    }
+
+    /// Counts what the questions about a wave have cost.
+    pub(super) fn count(&self, stop: &Stop<'_, '_>) {
+        // What was refused shows at the next wave.
+        let _ = self.meter.work(stop.meter().steps_of_all());
+    }
+}
+
+/// Asks every wave of a core, in order, and groups those with equal answers. All of them together have one budget: those that
+/// it is not enough for have no answer.
+///
+/// An answer that cannot be had is one too, with its reason.
+pub(crate) fn ask_all_waves<T: serde::Serialize>(
+    choice: &CoreChoice,
+    reading: Reading,
+    limits: &Limits,
+    mut ask: impl FnMut(&Stop<'_, '_>, &Path) -> Result<T, Failure>,
+) -> Result<(Vec<hetdwarf::report::WaveGroup<T>>, Completeness), Failure> {
+    let file = first_file(choice);
+    with_core(&choice.core, &choice.objects, reading, limits, |opened| {
+        check_waves(opened.core, &choice.core)?;
+        let mut groups = hetdwarf::report::WaveGroups::default();
+        let mut progress = Progress::new(opened.core.waves().len(), "waves");
+        let meter = opened.core.meter().question();
+        let budget = Budget::new(&meter);
+        let mut completeness = Completeness::default();
+        for wave in opened.core.waves() {
+            progress.show(wave.index());
+            if let Err(error) = budget.wave() {
+                completeness.note(&error);
+                groups.add(wave.index() + 1, Err(format!("not asked: {error}")))?;
+                continue;
+            }
+            let arena = Arena::new();
+            let answer = match opened.programs.stop(&wave, &arena) {
+                Some(stop) => {
+                    let answer = ask(&stop, file).map_err(|failure| failure.to_string());
+                    budget.count(&stop);
+                    answer
+                }
+                None => Err("it is in no code object that was found".to_owned()),
+            };
+            groups.add(wave.index() + 1, answer)?;
+        }
+        Ok((groups.into_groups(), completeness))
+    })
+}

@@ -1,0 +1,548 @@
+//! What a person wants of a core: the waves that faulted, then all others in groups, then what could not be read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use hetdwarf::arch::Lane;
+use hetdwarf::gpu_core::{CoreWave, FenceScope, GpuCore, StopReason, WaveState};
+use hetdwarf::inspect::{Programs, Stop};
+use hetdwarf::location::Arena;
+use hetdwarf::report::source_text::SourceTexts;
+use hetdwarf::report::text::counted;
+use hetdwarf::report::{
+    CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
+    own_frame,
+};
+use hetdwarf::untrusted::Untrusted;
+use hetdwarf::wave::Wave;
+
+use super::super::arguments::CoreArguments;
+use super::super::failure::Failure;
+use super::super::lane_places::print_where;
+use super::super::lanes::ranges;
+use super::super::or_unknown;
+use super::super::sources::{self, Sources};
+use super::super::style::{ALARM, BOLD, FAINT};
+use super::super::table::{bold, cells, faint, table};
+use super::super::variables;
+
+/// How many different ways to stop are shown in full, unless all are wanted.
+const IN_FULL: usize = 4;
+/// How many frames of a stack, and numbers of waves, are shown unless all are wanted.
+const SHOWN: usize = 12;
+
+pub(super) fn print(
+    document: &CoreDocument,
+    core: &GpuCore<'_>,
+    programs: &Programs<'_>,
+    arguments: &CoreArguments,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let chosen = arguments.agents || arguments.queues || arguments.dispatches;
+    let sources = Sources::new(&arguments.sources.source_dirs);
+    let mut printer = Printer::new(document, core, programs, sources, width);
+    printer.all = arguments.all;
+    if !chosen {
+        printer.first(out)?;
+    }
+    if arguments.all && !chosen {
+        printer.waves(out)?;
+    }
+    if !chosen || arguments.agents {
+        printer.agents(out)?;
+    }
+    if !chosen || arguments.queues {
+        printer.queues(out)?;
+    }
+    if !chosen || arguments.dispatches {
+        printer.dispatches(arguments.dispatches, out)?;
+    }
+    printer.problems(out)
+}
+
+/// Prints parts of a document.
+pub(crate) struct Printer<'p, 'r, 'c, 'data> {
+    document: &'p CoreDocument,
+    core: &'c GpuCore<'data>,
+    programs: &'p Programs<'r>,
+    sources: Sources,
+    /// The files that lines are shown of.
+    texts: SourceTexts,
+    all: bool,
+    width: usize,
+}
+
+/// Whether none of the reasons is a fault, the reasons, and the stack.
+type Kind<'p> = (bool, &'p [&'static str], &'p [Untrusted<'static>]);
+
+/// Waves that stopped for the same reasons at the same place.
+struct Alike<'p> {
+    first: &'p CoreWaveDocument,
+    others: Vec<usize>,
+}
+
+impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
+    pub(crate) fn new(
+        document: &'p CoreDocument,
+        core: &'c GpuCore<'data>,
+        programs: &'p Programs<'r>,
+        sources: Sources,
+        width: usize,
+    ) -> Printer<'p, 'r, 'c, 'data> {
+        Printer {
+            document,
+            core,
+            programs,
+            sources,
+            texts: SourceTexts::default(),
+            all: false,
+            width,
+        }
+    }
+
+    /// What a person wants first: the waves that stopped, and then all in groups.
+    pub(crate) fn first(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.summary(out)?;
+        self.stopped(out)?;
+        self.groups(out)
+    }
+
+    fn summary(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let waves = &self.document.waves;
+        let count = |state: WaveState| {
+            let of_state = waves.iter().filter(|wave| wave.state == state);
+            of_state.count()
+        };
+        // A computer can have GPUs that did nothing.
+        let busy: BTreeSet<u32> = waves.iter().map(|wave| wave.gpu_id).collect();
+        let targets: BTreeSet<String> = self
+            .document
+            .agents
+            .iter()
+            .filter(|agent| waves.is_empty() || busy.contains(&agent.gpu_id))
+            .map(|agent| agent.target.to_string())
+            .collect();
+        let targets: Vec<String> = targets.into_iter().collect();
+        write!(
+            out,
+            "{BOLD}{}{BOLD:#} on {}",
+            counted(waves.len() as u64, "wave"),
+            targets.join(", ")
+        )?;
+        for state in [WaveState::Stopped, WaveState::Running, WaveState::Unsure] {
+            let waves = count(state);
+            if waves != 0 {
+                write!(out, ", {waves} {}", state.name())?;
+            }
+        }
+        writeln!(out)?;
+        Ok(())
+    }
+
+    /// The waves that stopped: those that faulted first; one of each kind in full.
+    fn stopped(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut kinds: BTreeMap<Kind<'p>, Alike<'p>> = BTreeMap::new();
+        let document = self.document;
+        for wave in &document.waves {
+            if wave.stop.is_empty() {
+                continue;
+            }
+            let is_fault = StopReason::ALL
+                .iter()
+                .any(|reason| reason.is_fault() && wave.stop.contains(&reason.name()));
+            let key = (!is_fault, wave.stop.as_slice(), wave.stack.as_slice());
+            kinds
+                .entry(key)
+                .and_modify(|alike| alike.others.push(wave.index))
+                .or_insert(Alike {
+                    first: wave,
+                    others: Vec::new(),
+                });
+        }
+        let mut kinds: Vec<(Kind<'p>, Alike<'p>)> = kinds.into_iter().collect();
+        kinds.sort_by_key(|((is_no_fault, ..), alike)| (*is_no_fault, alike.first.index));
+        let shown = if self.all { kinds.len() } else { IN_FULL };
+        for (_, alike) in kinds.iter().take(shown) {
+            self.stopped_wave(alike, out)?;
+        }
+        for (_, alike) in kinds.iter().skip(shown) {
+            let wave = alike.first;
+            writeln!(
+                out,
+                "\n{}: {ALARM}{}{ALARM:#} in {}{}",
+                title(wave),
+                wave.stop.join(", "),
+                or_unknown(wave.stack.first()),
+                others(&alike.others, self.all)
+            )?;
+        }
+        if kinds.len() > shown {
+            writeln!(out, "{FAINT}(--all shows these in full){FAINT:#}")?;
+        }
+        let warnings = self.texts.warnings();
+        for text in warnings
+            .into_iter()
+            .chain(sources::missing(&self.texts.missing()))
+        {
+            writeln!(out, "\n{FAINT}{text}{FAINT:#}")?;
+        }
+        Ok(())
+    }
+
+    fn stopped_wave(&mut self, alike: &Alike<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+        let document = alike.first;
+        let Some(wave) = self.core.wave(document.index.saturating_sub(1)) else {
+            return Ok(());
+        };
+        writeln!(
+            out,
+            "\n{BOLD}{}{BOLD:#}: {ALARM}{}{ALARM:#}{}",
+            title(document),
+            document.stop.join(", "),
+            others(&alike.others, self.all)
+        )?;
+        for reason in wave.stops().iter() {
+            let late = match reason.is_late() {
+                true => "\n  it is noticed late: the instruction at fault is before the pc",
+                false => "",
+            };
+            writeln!(out, "  {FAINT}{}{late}{FAINT:#}", reason.text())?;
+        }
+        writeln!(out, "  {}", lanes(&wave))?;
+        let arena = Arena::new();
+        let stop = self.programs.stop(&wave, &arena);
+        if let Some(stop) = &stop {
+            self.source(stop, out)?;
+        }
+        let most = if self.all { usize::MAX } else { SHOWN };
+        for (level, frame) in document.stack.iter().enumerate().take(most) {
+            writeln!(out, "  #{level:<2} {frame}")?;
+        }
+        if let Some(more) = document.stack.len().checked_sub(most).filter(|&n| n != 0) {
+            writeln!(out, "  {FAINT}… {more} more (--all){FAINT:#}")?;
+        }
+        match &stop {
+            Some(stop) => self.variables(stop, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The line that a wave is at, in a frame of the user's own.
+    fn source(&mut self, stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
+        let Some(frame) = own_frame(stop) else {
+            return Ok(());
+        };
+        let Ok(at) = frame.description() else {
+            return Ok(());
+        };
+        let (Some(unit), Some(file), Some(number)) = (at.unit, &at.file, at.line) else {
+            return Ok(());
+        };
+        let read = |path: &str, folder: Option<&str>| {
+            let bytes = self.sources.bytes(path, folder)?;
+            Some(bytes.to_vec())
+        };
+        let info = stop.program().info();
+        let index = self
+            .texts
+            .want(info, unit, (file, number), (&read, stop.meter()));
+        let text = self.texts.files().get(index);
+        if let Some(line) = text.and_then(|text| text.line(number)) {
+            let line = Untrusted::from(line.replace('\t', "    "));
+            writeln!(out, "  {BOLD}> {:3}  {line}{BOLD:#}", number)?;
+        }
+        Ok(())
+    }
+
+    /// The variables of the innermost frame that is the user's own.
+    fn variables(&self, stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
+        let Some(frame) = own_frame(stop) else {
+            return Ok(());
+        };
+        // Those of lanes that wait are those of where they wait.
+        let lanes: Vec<Lane> = frame.wave_size().all_lanes().collect();
+        let request = VarsRequest::default().lanes(LaneChoice::These(&lanes));
+        let mut document = match VarsDocument::new(&frame.whole(), &request) {
+            Ok(document) => document,
+            Err(error) => {
+                writeln!(out, "  {FAINT}no variables: {error}{FAINT:#}")?;
+                return Ok(());
+            }
+        };
+        document
+            .frames
+            .retain(|content| content.frame.index >= frame.index());
+        if document
+            .frames
+            .iter()
+            .all(|content| content.variables.is_empty())
+        {
+            return Ok(());
+        }
+        let mut printer = variables::Printer::new(self.width, &document.frames);
+        for content in &document.frames {
+            printer.print(content, out)?;
+        }
+        print_where(&frame, out)
+    }
+
+    fn groups(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.document.groups.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n{BOLD}Waves that are alike{BOLD:#}")?;
+        for group in &self.document.groups {
+            let mut stack = group.stack.iter();
+            let start = format!("  {:>5} {:<8} ", group.waves.len(), group.state.name());
+            let kernel = or_unknown(group.kernel.as_ref()).to_string();
+            let at = format!(": {}", or_unknown(stack.next()));
+            let from: String = stack.map(|caller| format!(" ← {caller}")).collect();
+            let plural = if group.waves.len() == 1 { "" } else { "s" };
+            let numbers = numbers(&group.waves, self.all);
+            let end = format!("  wave{plural} {numbers}");
+            // Callers are what can be left out.
+            let taken = [&start, &kernel, &at, &end].map(|text| text.chars().count());
+            let room = self.width.saturating_sub(taken.iter().sum());
+            let from = match self.all || from.chars().count() <= room {
+                true => from,
+                false => from
+                    .chars()
+                    .take(room.saturating_sub(1))
+                    .chain(['…'])
+                    .collect(),
+            };
+            writeln!(
+                out,
+                "{start}{BOLD}{kernel}{BOLD:#}{at}{FAINT}{from}{end}{FAINT:#}"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn waves(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let header = [
+            "wave",
+            "state",
+            "queue:packet",
+            "workgroup",
+            "pc",
+            "exec",
+            "where",
+        ];
+        let rows = self.document.waves.iter().map(|wave| {
+            let packet = wave.packet_id.map_or("?".to_owned(), |id| id.to_string());
+            let reasons = match wave.stop.is_empty() {
+                true => String::new(),
+                false => format!(" {}", wave.stop.join(", ")),
+            };
+            cells([
+                wave.index.to_string(),
+                format!("{}{reasons}", wave.state.name()),
+                format!("{}:{packet}", wave.queue_id),
+                place(wave),
+                format!("{:#x}", wave.pc.0),
+                format!("{:#x}", wave.exec.0),
+                wave.stack
+                    .first()
+                    .map_or_else(String::new, ToString::to_string),
+            ])
+        });
+        writeln!(out, "\n{BOLD}Waves{BOLD:#}")?;
+        let header = header.map(faint).to_vec();
+        writeln!(out, "{}", table(Some(header), rows.collect(), 0..1))?;
+        Ok(())
+    }
+
+    fn agents(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(out, "\n{BOLD}GPUs{BOLD:#}")?;
+        let header = [
+            "agent", "gpu id", "target", "location", "XCCs", "engines", "SIMDs",
+        ];
+        let rows = self.document.agents.iter().map(|agent| {
+            let mut row = vec![bold(agent.index)];
+            row.extend(cells([
+                agent.gpu_id.to_string(),
+                agent.target.to_string(),
+                agent.location.clone(),
+                agent.xcc.to_string(),
+                agent.shader_engines.to_string(),
+                agent.simds.to_string(),
+            ]));
+            row
+        });
+        let header = header.map(faint).to_vec();
+        writeln!(out, "{}", table(Some(header), rows.collect(), 0..0))?;
+        Ok(())
+    }
+
+    fn queues(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(out, "\n{BOLD}Queues{BOLD:#}")?;
+        let header = [
+            "queue", "id", "gpu id", "type", "waves", "read", "write", "ring",
+        ];
+        let id = |id: Option<u64>| id.map_or_else(String::new, |id| id.to_string());
+        let rows = self.document.queues.iter().map(|queue| {
+            let mut row = vec![bold(queue.index)];
+            row.extend(cells([
+                queue.queue_id.to_string(),
+                queue.gpu_id.to_string(),
+                queue.kind.to_owned(),
+                queue.waves.to_string(),
+                id(queue.read_id),
+                id(queue.write_id),
+                format!("{} bytes at {:#x}", queue.ring_size, queue.ring_address.0),
+            ]));
+            row
+        });
+        let header = header.map(faint).to_vec();
+        writeln!(out, "{}", table(Some(header), rows.collect(), 0..0))?;
+        Ok(())
+    }
+
+    fn dispatches(&self, in_full: bool, out: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(out, "\n{BOLD}Dispatches{BOLD:#}")?;
+        let mut header = vec![
+            "dispatch",
+            "queue:packet",
+            "kernel",
+            "grid",
+            "workgroup",
+            "fence",
+        ];
+        if in_full {
+            header.extend(["shared", "private", "descriptor", "arguments"]);
+        }
+        let rows = self.document.dispatches.iter().map(|dispatch| {
+            let mut row = vec![bold(dispatch.index)];
+            row.extend(cells([
+                format!("{}:{}", dispatch.queue_id, dispatch.packet_id),
+                or_unknown(dispatch.kernel.as_ref()).to_string(),
+                triple(dispatch.grid_size),
+                triple(dispatch.workgroup_size),
+                fences(dispatch),
+            ]));
+            if in_full {
+                row.extend(cells([
+                    dispatch.group_segment_size.to_string(),
+                    dispatch.private_segment_size.to_string(),
+                    format!("{:#x}", dispatch.kernel_object.0),
+                    format!("{:#x}", dispatch.kernarg.0),
+                ]));
+            }
+            row
+        });
+        let header = header.into_iter().map(faint).collect();
+        writeln!(out, "{}", table(Some(header), rows.collect(), 0..0))?;
+        Ok(())
+    }
+
+    fn problems(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.document.problems.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n{BOLD}What could not be read{BOLD:#}")?;
+        for problem in &self.document.problems {
+            let at = match problem.offset {
+                Some(offset) => format!(" {FAINT}(at {:#x} of the file){FAINT:#}", offset.0),
+                None => String::new(),
+            };
+            writeln!(
+                out,
+                "  {BOLD}{}{BOLD:#}: {}{at}",
+                problem.place, problem.message
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn title(wave: &CoreWaveDocument) -> String {
+    let kernel = or_unknown(wave.kernel.as_ref());
+    format!("wave {} of {kernel} {}", wave.index, place(wave))
+}
+
+/// The workgroup and the wave in it, as AMD's debugger writes it.
+fn place(wave: &CoreWaveDocument) -> String {
+    match (wave.workgroup, wave.wave_in_group) {
+        (Some([x, y, z]), Some(number)) => format!("({x},{y},{z})/{number}"),
+        _ => "(?,?,?)/?".to_owned(),
+    }
+}
+
+/// The lanes that are active, and their work-items by their places in the grid.
+fn lanes(wave: &CoreWave<'_, '_>) -> String {
+    let exec = wave.exec();
+    let active: Vec<u8> = wave
+        .wave_size()
+        .all_lanes()
+        .filter(|lane| exec.wrapping_shr(lane.0.into()) & 1 == 1)
+        .map(|lane| lane.0)
+        .collect();
+    let item = |lane: Option<&u8>| {
+        let [x, y, z] = wave.work_item(Lane(*lane?))?;
+        Some(format!("({x},{y},{z})"))
+    };
+    let Some(first) = active.first() else {
+        return "no lane is active".to_owned();
+    };
+    let items = match (item(Some(first)), item(active.last())) {
+        (Some(first), Some(last)) if active.len() > 1 => format!(", work-items {first} to {last}"),
+        (Some(first), _) => format!(", work-item {first}"),
+        (None, _) => String::new(),
+    };
+    let plural = if active.len() == 1 { "lane" } else { "lanes" };
+    format!("active: {plural} {}{items}", ranges(&active))
+}
+
+fn others(others: &[usize], all: bool) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let (count, numbers) = (others.len(), numbers(others, all));
+    format!(" {FAINT}({count} more so: waves {numbers}){FAINT:#}")
+}
+
+/// Numbers in ascending order, as `1-3, 7`.
+pub(crate) fn numbers(numbers: &[usize], all: bool) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let most = if all { runs.len() } else { SHOWN };
+    let mut texts: Vec<String> = runs
+        .iter()
+        .take(most)
+        .map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        })
+        .collect();
+    if runs.len() > most {
+        texts.push("…".to_owned());
+    }
+    texts.join(", ")
+}
+
+fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("[{x},{y},{z}]")
+}
+
+/// Barrier, acquire and release fence, as AMD's debugger writes them: `B|As|Ra`.
+fn fences(dispatch: &DispatchDocument) -> String {
+    let mut texts = Vec::new();
+    if dispatch.barrier {
+        texts.push("B".to_owned());
+    }
+    for (letter, scope) in [("A", dispatch.acquire_scope), ("R", dispatch.release_scope)] {
+        match scope {
+            FenceScope::Agent => texts.push(format!("{letter}a")),
+            FenceScope::System => texts.push(format!("{letter}s")),
+            FenceScope::None | FenceScope::Reserved => {}
+        }
+    }
+    texts.join("|")
+}

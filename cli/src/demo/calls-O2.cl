@@ -1,0 +1,1 @@
+../../../examples/demo/calls-O2.cl

@@ -1,0 +1,345 @@
+//! `hetdwarf import`: snapshots out of the text of ROCm's debug agent.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::arguments::{Format, ImportArguments};
+use super::contents::{Contents, Input};
+use super::failure::{Exit, Failure};
+use super::outputs::{Kind, Output, Outputs};
+use hetdwarf::arch::{CodeAddress, LoadAddress, ProcessAddress, WaveSize};
+use hetdwarf::debug_agent::{Log, LoggedObject, LoggedWave};
+use hetdwarf::limits::Limits;
+use hetdwarf::object::{CodeObject, code_objects_if_any};
+use hetdwarf::report::{Hex, write_json_pretty};
+use hetdwarf::untrusted::Untrusted;
+
+/// More than any GPU holds.
+const MOST_WAVES: usize = 100_000;
+
+/// `hetdwarf-import/1`.
+#[derive(Debug, Serialize)]
+struct ImportDocument {
+    format: &'static str,
+    waves: Vec<ImportedWave>,
+    /// The waves that were not written, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<Untrusted<'static>>,
+    /// Lines of other output, and damaged ones.
+    skipped_lines: u64,
+    /// Waves that were printed again, with the same values.
+    repeated: u64,
+}
+
+/// A wave that was written.
+#[derive(Debug, Serialize)]
+struct ImportedWave {
+    /// The agent's number.
+    number: u64,
+    /// The snapshot.
+    snapshot: Untrusted<'static>,
+    pc: Hex,
+    lanes: u32,
+    target: Untrusted<'static>,
+    /// `running`, or why it stopped.
+    reason: Untrusted<'static>,
+    /// The code object that goes with it; null if none was given for it.
+    object: Option<Untrusted<'static>>,
+    /// Where the log says that it is; null if the log says of none.
+    uri: Option<Untrusted<'static>>,
+    /// Values that are not in the snapshot, since DWARF has no name for their registers.
+    left_out: u64,
+}
+
+/// A code object that was given.
+struct Given {
+    path: PathBuf,
+    data: Vec<u8>,
+}
+
+pub(crate) fn run(
+    arguments: &ImportArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let limits = arguments.limits.limits();
+    let Gathered {
+        waves,
+        skipped_lines,
+        repeated,
+    } = gather(&arguments.logs)?;
+    if waves.is_empty() {
+        let message = "it has no wave of the debug agent: a line `wave_N: pc=0x… (…)`";
+        let first = arguments
+            .logs
+            .first()
+            .map_or(Path::new(""), PathBuf::as_path);
+        return Err(Failure::in_file(first, message));
+    }
+    let given = given(&arguments.objects, &limits)?;
+    let parsed: Vec<(&Given, CodeObject<'_>)> = given
+        .iter()
+        .map(|given| Ok((given, CodeObject::parse_with(&given.data, &limits)?)))
+        .collect::<hetdwarf::Result<_>>()?;
+    // Nothing is written before all is known to be writable.
+    let mut files = Vec::new();
+    let mut names: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for wave in &waves {
+        let found = snapshot(wave, &parsed, arguments.target.as_deref());
+        let (text, mut document) = match found {
+            Ok(found) => found,
+            Err(failure) => {
+                problems.push(failure);
+                continue;
+            }
+        };
+        let count = names.entry(wave.number).or_default();
+        *count += 1;
+        let name = match *count {
+            1 => format!("wave-{}.json", wave.number),
+            // Another wave of the same number, of another program or at another time.
+            count => format!("wave-{}-{count}.json", wave.number),
+        };
+        let path = arguments.output.join(name);
+        document.snapshot = Untrusted::from(&*path).into_owned();
+        files.push((path, text, document));
+    }
+    // One of which nothing can be written is no reason to lose the others.
+    if files.is_empty() && !problems.is_empty() {
+        return Err(problems.swap_remove(0));
+    }
+    let inputs = arguments.logs.iter().chain(&arguments.objects);
+    let mut outputs = Outputs::new(arguments.force, inputs.map(PathBuf::as_path));
+    let folder = &arguments.output;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::in_file(folder, error))?;
+    let mut document = ImportDocument {
+        format: "hetdwarf-import/1",
+        waves: Vec::new(),
+        problems: problems
+            .iter()
+            .map(|problem| problem.to_string().into())
+            .collect(),
+        skipped_lines,
+        repeated,
+    };
+    let planned: Vec<Output> = files
+        .iter()
+        .map(|(path, ..)| outputs.plan(path, Kind::Wave))
+        .collect::<Result<_, _>>()?;
+    for (output, (_, text, wave)) in planned.iter().zip(files) {
+        output.write(text.as_bytes())?;
+        document.waves.push(wave);
+    }
+    match arguments.format {
+        Format::Json => write_json_pretty(&document, &mut *out)?,
+        Format::Text => print(&document, out)?,
+    }
+    for problem in &problems {
+        problem.report(err);
+    }
+    Ok(match problems.is_empty() {
+        true => Exit::Done,
+        false => Exit::BadNews,
+    })
+}
+
+/// What all logs have.
+struct Gathered {
+    waves: Vec<LoggedWave>,
+    skipped_lines: u64,
+    repeated: u64,
+}
+
+/// Reads the logs; a wave that stands there twice counts once.
+fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
+    let mut waves: Vec<LoggedWave> = Vec::new();
+    let (mut skipped_lines, mut repeated) = (0_u64, 0_u64);
+    // Where waves are, by their hashes.
+    let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for path in logs {
+        let contents = Contents::open(path, Input::Log);
+        let log = Log::parse(&contents.map_err(|error| Failure::in_file(path, error))?);
+        skipped_lines += log.skipped;
+        for wave in log.waves {
+            let mut hasher = DefaultHasher::new();
+            wave.hash(&mut hasher);
+            let alike = known.entry(hasher.finish()).or_default();
+            if alike.iter().any(|&index| waves.get(index) == Some(&wave)) {
+                repeated += 1;
+                continue;
+            }
+            alike.push(waves.len());
+            waves.push(wave);
+            if waves.len() > MOST_WAVES {
+                let message = format!("it has more than {MOST_WAVES} waves");
+                return Err(Failure::in_file(path, message));
+            }
+        }
+    }
+    Ok(Gathered {
+        waves,
+        skipped_lines,
+        repeated,
+    })
+}
+
+/// The code objects of the files that are given.
+fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
+    let mut found = Vec::new();
+    for path in paths {
+        let in_file = |error: &dyn core::fmt::Display| Failure::in_file(path, error);
+        let contents = Contents::open(path, Input::Object).map_err(|error| in_file(&error))?;
+        let inside = code_objects_if_any(&contents, limits).map_err(|error| in_file(&error))?;
+        if inside.is_empty() {
+            return Err(in_file(&"--object: it has no code object"));
+        }
+        for embedded in inside {
+            let data = embedded.data.to_vec();
+            CodeObject::parse_with(&data, limits).map_err(|error| in_file(&error))?;
+            let path = path.clone();
+            found.push(Given { path, data });
+        }
+    }
+    Ok(found)
+}
+
+/// The name that the agent gives to the file of a code object that it saves.
+fn saved_name(uri: &str) -> String {
+    uri.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+/// Where an object has to be loaded, by what the log says.
+fn load_address(object: &CodeObject<'_>, wave: &LoggedWave) -> Option<LoadAddress> {
+    const PAGE: u64 = 4096;
+    let by_range = |logged: &LoggedObject| {
+        let first = object.load_segments().map(|segment| segment.start).min()?;
+        let start = first.checked_sub(first.checked_rem(PAGE)?)?;
+        let load = (!logged.loaded.is_empty()).then(|| logged.loaded.start.checked_sub(start))?;
+        load.map(LoadAddress)
+    };
+    let by_entry = || {
+        let entry = wave.kernel_entry?;
+        let kernels = object.kernels().ok()?;
+        let entries = kernels.iter().filter_map(|kernel| kernel.entry());
+        let loads = entries.filter_map(|at| entry.checked_sub(at));
+        // A code object is loaded at whole pages.
+        let mut loads = loads
+            .filter(|load| load.is_multiple_of(PAGE))
+            .map(LoadAddress);
+        loads.find(|load| contains(object, *load, wave.pc))
+    };
+    let found = wave.object.as_ref().and_then(by_range).or_else(by_entry);
+    found.filter(|load| contains(object, *load, wave.pc))
+}
+
+fn contains(object: &CodeObject<'_>, load_address: LoadAddress, pc: u64) -> bool {
+    load_address
+        .checked_to_code(ProcessAddress(pc))
+        .is_some_and(|CodeAddress(at)| object.load_segments().any(|segment| segment.contains(&at)))
+}
+
+/// The file of a snapshot, and what is said of it.
+fn snapshot(
+    wave: &LoggedWave,
+    given: &[(&Given, CodeObject<'_>)],
+    target: Option<&str>,
+) -> Result<(String, ImportedWave), Failure> {
+    let number = wave.number;
+    if wave.is_cut {
+        let message = format!("wave_{number}: the log ends in the middle of it");
+        return Err(Failure::new(message));
+    }
+    let saved = wave.object.as_ref().map(|object| saved_name(&object.uri));
+    let is_saved = |given: &Given| {
+        let name = given.path.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| saved.as_deref() == Some(&*saved_name(&name)))
+    };
+    let fitting = || {
+        given
+            .iter()
+            .filter(|(_, object)| load_address(object, wave).is_some())
+    };
+    let by_name = fitting().find(|(given, _)| is_saved(given));
+    let mut others = fitting();
+    // Of several that could be meant, none is.
+    let chosen = by_name.or_else(|| others.next().filter(|_| others.next().is_none()));
+    let load = chosen.and_then(|(_, object)| load_address(object, wave));
+    let own = chosen.map(|(_, object)| object.target().to_string());
+    let only = || match given {
+        [(_, object)] => Some(object.target().to_string()),
+        _ => None,
+    };
+    let found = target.map(str::to_owned).or(own).or_else(only);
+    let Some(found) = found else {
+        return Err(Failure::new(format!(
+            "wave_{number}: its target is not in the log: give its code object by --object, or --target"
+        )));
+    };
+    let id: hetdwarf::arch::TargetId = found
+        .parse()
+        .map_err(|error: hetdwarf::Error| Failure::in_option("--target", &found, error))?;
+    let sizes = [WaveSize::Wave32, WaveSize::Wave64];
+    let mut possible = sizes
+        .into_iter()
+        .filter(|size| id.processor().supports_wave_size(*size));
+    let only = possible.next().filter(|_| possible.next().is_none());
+    let Some(size) = wave.wave_size().or(only) else {
+        let message = format!("wave_{number}: no whole vector register says how many lanes it has");
+        return Err(Failure::new(message));
+    };
+    if !id.processor().supports_wave_size(size) {
+        let lanes = size.lanes();
+        return Err(Failure::new(format!(
+            "wave_{number}: it has {lanes} lanes, and {found} has no such waves"
+        )));
+    }
+    let (snapshot, left_out) = wave.snapshot(&found, size, load.unwrap_or_default())?;
+    let document = ImportedWave {
+        number,
+        snapshot: Untrusted::default(),
+        pc: Hex::from(wave.pc),
+        lanes: size.lanes(),
+        target: found.into(),
+        reason: wave.reason.clone().into(),
+        object: chosen.map(|(given, _)| Untrusted::from(&*given.path).into_owned()),
+        uri: wave.object.as_ref().map(|object| object.uri.clone().into()),
+        left_out,
+    };
+    Ok((snapshot.to_json(), document))
+}
+
+fn print(document: &ImportDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    for wave in &document.waves {
+        let with = match (&wave.object, &wave.uri) {
+            (Some(object), _) => format!(", in {object}"),
+            (None, Some(uri)) => format!(", in {uri}: give it by --object"),
+            (None, None) => String::new(),
+        };
+        writeln!(
+            out,
+            "{}: {} lanes of {}, {} at {:#x}{with}",
+            wave.snapshot, wave.lanes, wave.target, wave.reason, wave.pc.0
+        )?;
+    }
+    writeln!(
+        out,
+        "{} waves; {} lines were skipped, {} waves stood there twice",
+        document.waves.len(),
+        document.skipped_lines,
+        document.repeated
+    )?;
+    Ok(())
+}

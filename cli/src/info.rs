@@ -1,0 +1,270 @@
+//! `hetdwarf info`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use hetdwarf::object::{CodeObject, KernelInfo, Selector, code_objects_with, select};
+use hetdwarf::report::text::counted;
+use hetdwarf::report::{
+    CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument, write_json_pretty,
+};
+use hetdwarf::untrusted::Untrusted;
+
+use super::arguments::{Format, InfoArguments};
+use super::core::object_or_core;
+use super::failure::{Exit, Failure};
+use super::input::{check_lengths, read_file};
+use super::style::BOLD;
+use super::table::{bold, cells, table};
+
+pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let limits = arguments.limits.limits();
+    let (path, data) = object_or_core(
+        arguments.object.as_deref(),
+        &arguments.core,
+        &limits,
+        read_file,
+    )?;
+    let place = |error: hetdwarf::Error| Failure::in_file(path, error);
+    let objects = code_objects_with(&data, &limits).map_err(place)?;
+    let mut document = InfoDocument::new(&objects);
+    let selector = match (&arguments.target, arguments.index) {
+        (Some(target), _) => Some(Selector::Target(target.clone())),
+        (None, Some(index)) => Some(Selector::Index(index)),
+        // What to choose from is the answer.
+        (None, None) if objects.len() > 1 => None,
+        (None, None) => Some(Selector::Only),
+    };
+    if let Some(selector) = selector {
+        let chosen = select(&objects, &selector).map_err(place)?;
+        let object = CodeObject::parse_with(&chosen.data, &limits).map_err(place)?;
+        document.object = Some(ObjectDocument::new(&object, chosen.index).map_err(place)?);
+    }
+    match (arguments.format, &document.object) {
+        (Format::Json, _) => write_json_pretty(&document, &mut *out)?,
+        (Format::Text, Some(object)) => print(object, out)?,
+        (Format::Text, None) => print_list(&document, out)?,
+    }
+    check_lengths([(path, &data)])?;
+    Ok(Exit::Done)
+}
+
+fn print_list(document: &InfoDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let count = document.objects.len();
+    writeln!(
+        out,
+        "{count} code objects; choose one with --index or --target"
+    )?;
+    let header = cells(["index", "target", "bytes", "entry", "place"]);
+    let rows = document.objects.iter().map(|object| {
+        let id = if object.id.is_empty() {
+            "-".to_owned()
+        } else {
+            object.id.to_string()
+        };
+        let mut row = cells([object.index]);
+        row.push(bold(&object.target));
+        row.extend(cells([
+            object.size.to_string(),
+            id,
+            object.place.to_string(),
+        ]));
+        row
+    });
+    writeln!(out, "{}", table(Some(header), rows.collect(), 2..3))?;
+    Ok(())
+}
+
+fn print(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let info = &object.info;
+    writeln!(out, "{BOLD}{}{BOLD:#}", info.target)?;
+    let mut facts = Vec::new();
+    match info.code_object_version {
+        Some(version) => facts.push(format!("code object version {version} of {}", info.os)),
+        None => facts.push(format!("operating system {}", info.os)),
+    }
+    if info.relocatable {
+        facts.push("not linked".to_owned());
+    }
+    let features = object.features.iter();
+    facts.extend(features.map(|(name, setting)| format!("{name} {setting}")));
+    if let Some(version) = object.generic_version {
+        facts.push(format!("generic version {version}"));
+    }
+    facts.push(format!("e_flags {:#x}", info.flags));
+    writeln!(out, "  {}", facts.join(", "))?;
+    if !object.is_known_processor {
+        writeln!(
+            out,
+            "  the processor is not known: what depends on it, as the size of registers in a descriptor does, is left out"
+        )?;
+    }
+    writeln!(
+        out,
+        "  {}, {}",
+        counted(info.kernels.len() as u64, "kernel"),
+        counted(info.functions as u64, "function")
+    )?;
+    print_kernels(object, out)?;
+    print_debug_info(object, out)
+}
+
+fn print_kernels(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let info = &object.info;
+    if let Some(error) = &info.metadata_error {
+        writeln!(out, "  the metadata cannot be read: {error}")?;
+    }
+    if info.kernels.is_empty() {
+        return Ok(());
+    }
+    let header = cells([
+        "kernel", "wave", "SGPRs", "VGPRs", "AGPRs", "LDS", "scratch", "kernarg", "spills",
+    ]);
+    let rows = info.kernels.iter().map(kernel_row).collect();
+    writeln!(out, "\n{}", table(Some(header), rows, 1..9))?;
+    writeln!(
+        out,
+        "registers: used/allocated; LDS, scratch (of a lane) and kernarg: bytes; spills: SGPRs+VGPRs"
+    )?;
+    Ok(())
+}
+
+fn kernel_row(kernel: &KernelInfo) -> Vec<comfy_table::Cell> {
+    let number = |number: Option<u64>| number.map_or("-".to_owned(), |n| n.to_string());
+    let registers = |used: Option<u64>, allocated: Option<u32>| match (used, allocated) {
+        (None, None) => "-".to_owned(),
+        (used, allocated) => format!("{}/{}", number(used), number(allocated.map(u64::from))),
+    };
+    let scratch = match (kernel.private_segment_size, kernel.dynamic_stack) {
+        (Some(size), Some(true)) => format!("{size}+dynamic"),
+        (size, _) => number(size),
+    };
+    let spills = match (kernel.sgpr_spills, kernel.vgpr_spills) {
+        (None, None) => "-".to_owned(),
+        (scalar, vector) => format!("{}+{}", number(scalar), number(vector)),
+    };
+    let mut row = vec![bold(&kernel.name)];
+    row.extend(cells([
+        number(kernel.wave_size.map(u64::from)),
+        registers(kernel.sgprs_used, kernel.sgprs_allocated),
+        registers(kernel.vgprs_used, kernel.vgprs_allocated),
+        registers(kernel.agprs_used, kernel.agprs_allocated),
+        number(kernel.group_segment_size),
+        scratch,
+        number(kernel.kernarg_size),
+        spills,
+    ]));
+    row
+}
+
+fn print_debug_info(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let sections = &object.info.debug_sections;
+    if sections.is_empty() {
+        writeln!(out, "\nno debugging information")?;
+        return Ok(());
+    }
+    let header = cells(["section", "bytes", "in the file", "compression"]);
+    let rows = sections.iter().map(|section| {
+        let method = section.compression.map_or("", |method| method.name());
+        cells([
+            section.name.to_string(),
+            section.size.to_string(),
+            section.stored_size.to_string(),
+            method.to_owned(),
+        ])
+    });
+    writeln!(out, "\n{}", table(Some(header), rows.collect(), 1..3))?;
+    writeln!(out)?;
+    print_units(&object.units, out)?;
+    for problem in &object.unit_problems {
+        writeln!(out, "unit that cannot be read: {problem}")?;
+    }
+    match &object.call_frames {
+        Some(frames) => print_call_frames(frames, out)?,
+        None => writeln!(out, "call frames: no information")?,
+    }
+    Ok(())
+}
+
+/// The units, those that look alike together.
+fn print_units(units: &[UnitDocument], out: &mut dyn Write) -> Result<(), Failure> {
+    let mut kinds: BTreeMap<_, Vec<&UnitDocument>> = BTreeMap::new();
+    for unit in units {
+        let UnitDocument {
+            section,
+            version,
+            format,
+            kind,
+            language,
+            producer,
+            ..
+        } = unit;
+        let alike = (section, kind, version, format, language, producer);
+        kinds.entry(alike).or_default().push(unit);
+    }
+    if units.is_empty() {
+        writeln!(out, "no units")?;
+    }
+    for ((section, kind, version, format, language, producer), alike) in kinds {
+        writeln!(
+            out,
+            "{} in {section}: DWARF {version}, {format}-bit format{}",
+            counted(alike.len() as u64, &format!("{kind} unit")),
+            language
+                .as_ref()
+                .map_or(String::new(), |l| format!(", {l}"))
+        )?;
+        if let Some(producer) = producer {
+            writeln!(out, "  by {producer}")?;
+        }
+        let name = |unit: &UnitDocument| {
+            let path = unit.name.as_ref().or(unit.dwo_name.as_ref())?;
+            let name = path.raw().rsplit('/').next()?;
+            Some(Untrusted::from(name).to_string())
+        };
+        /// How many names of files are worth a line.
+        const NAMES: usize = 6;
+        let names: Vec<String> = alike.iter().filter_map(|unit| name(unit)).collect();
+        let shown = names
+            .get(..names.len().min(NAMES))
+            .unwrap_or_default()
+            .join(", ");
+        match names.len().saturating_sub(NAMES) {
+            _ if names.is_empty() => {}
+            0 => writeln!(out, "  {shown}")?,
+            more => writeln!(out, "  {shown} and {more} more")?,
+        }
+    }
+    Ok(())
+}
+
+fn print_call_frames(frames: &CallFramesDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let CallFramesDocument {
+        section,
+        cies,
+        fdes,
+        fdes_with_rules,
+        augmentations,
+        problem,
+        ..
+    } = frames;
+    let rules = match fdes_with_rules {
+        0 => "none has rules, so callers cannot be found".to_owned(),
+        all if all == fdes => "all have rules".to_owned(),
+        some => format!("{some} of them have rules"),
+    };
+    writeln!(
+        out,
+        "call frames: {} and {} in {section}; {rules}",
+        counted(*cies as u64, "CIE"),
+        counted(*fdes as u64, "FDE")
+    )?;
+    if !augmentations.is_empty() {
+        let texts: Vec<String> = augmentations.iter().map(ToString::to_string).collect();
+        writeln!(out, "  augmentations: {}", texts.join(", "))?;
+    }
+    if let Some(problem) = problem {
+        writeln!(out, "  not all can be read: {problem}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! Opening files.
+
+use std::io::Write;
+use std::path::Path;
+
+use hetdwarf::arch::{Processor, TargetId};
+use hetdwarf::expr::Dialect;
+use hetdwarf::inspect::{Program, Stop, StopFrame};
+use hetdwarf::limits::Limits;
+use hetdwarf::object::{
+    CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objects_with, select,
+};
+use hetdwarf::report::text::counted;
+use hetdwarf::wave::{Snapshot, Wave};
+
+use super::arguments::{DialectName, ObjectArguments, StrictArguments};
+use super::contents::{Contents, Input, standard_input};
+use super::failure::Failure;
+
+/// Reads a code object, what contains one, or a core.
+pub(crate) fn read_file(path: &Path) -> Result<Contents, Failure> {
+    Contents::open(path, Input::Object).map_err(|error| Failure::in_file(path, error))
+}
+
+/// Whether files that were answered from are as long as they were.
+pub(crate) fn check_lengths<'a>(
+    files: impl IntoIterator<Item = (&'a Path, &'a Contents)>,
+) -> Result<(), Failure> {
+    files.into_iter().try_for_each(|(path, data)| {
+        let length = data.check_length();
+        length.map_err(|error| Failure::in_file(path, error))
+    })
+}
+
+/// What `--wave` names standard input by.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+/// Reads the snapshot that `--wave` names, which may be standard input, and checks that there can be such a wave.
+pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
+    if path != Path::new(STANDARD_INPUT) {
+        return read_wave_file(path, Input::Wave);
+    }
+    let path = wave_name(path);
+    let bytes = standard_input(Input::Wave).map_err(|error| Failure::in_file(path, error))?;
+    parse_wave(path, &bytes)
+}
+
+/// What messages call the snapshot that `--wave` names.
+pub(crate) fn wave_name(path: &Path) -> &Path {
+    if path == Path::new(STANDARD_INPUT) {
+        Path::new("standard input")
+    } else {
+        path
+    }
+}
+
+/// Reads a snapshot from a file, and checks that there can be such a wave.
+pub(crate) fn read_wave_file(path: &Path, input: Input) -> Result<Snapshot, Failure> {
+    let bytes = Contents::open(path, input).map_err(|error| Failure::in_file(path, error))?;
+    parse_wave(path, &bytes)
+}
+
+fn parse_wave(path: &Path, bytes: &[u8]) -> Result<Snapshot, Failure> {
+    let wave = Snapshot::from_json(bytes).map_err(|error| Failure::in_file(path, error))?;
+    check_size(path, &wave, target_of(path, &wave)?.processor())?;
+    Ok(wave)
+}
+
+/// Reads the snapshot of a wave that runs `program`.
+pub(crate) fn read_wave_of(
+    program: &Program<'_>,
+    path: &Path,
+    err: &mut dyn Write,
+) -> Result<Snapshot, Failure> {
+    let wave = read_wave(path)?;
+    check_wave(program, path, &wave, err)?;
+    Ok(wave)
+}
+
+/// Checks whether a wave can run `program`. One of another size cannot, and is an error; of one on another
+/// processor `err` is told.
+pub(crate) fn check_wave(
+    program: &Program<'_>,
+    path: &Path,
+    wave: &Snapshot,
+    err: &mut dyn Write,
+) -> Result<(), Failure> {
+    let path = wave_name(path);
+    check_size(path, wave, program.processor())?;
+    let kernels = program.object().kernels().unwrap_or_default();
+    let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
+    let (size, first) = (wave.wave_size(), sizes.next());
+    if let Some(first) = first
+        && first != size
+        && sizes.all(|other| other == first)
+    {
+        return Err(Failure::in_file(
+            path,
+            format!(
+                "the wave has {} lanes, but the code is for waves of {}",
+                size.lanes(),
+                first.lanes()
+            ),
+        ));
+    }
+    let (wanted, found) = (program.object().target(), target_of(path, wave)?);
+    let known = [wanted, &found].map(|target| target.processor().is_known());
+    let message = match known {
+        [false, _] => format!(
+            "the code is for a processor that is not known, {wanted}: machine code is not read, and pointers into scratch \
+             memory cannot be read: whether they count the bytes of a lane or of a wave is not known"
+        ),
+        [true, false] => format!(
+            "the wave runs on {}, which is not known; it is taken to be {wanted}, which the code is for",
+            wave.target
+        ),
+        [true, true] if wanted.processor().runs_on(found.processor()) => return Ok(()),
+        [true, true] => format!(
+            "the wave runs on {}, but the code is for {}",
+            found.processor().name(),
+            wanted.processor().name()
+        ),
+    };
+    Failure::warn(err, path, &message);
+    Ok(())
+}
+
+/// The target of a wave. A name that begins like those of processors may be that of a newer one.
+fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
+    let is_name = |text: &str| {
+        let digits = text.rsplit("--").next().unwrap_or(text).strip_prefix("gfx");
+        digits.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let name = wave.target.split([':', '+']).next().unwrap_or_default();
+    match wave.target.parse() {
+        Ok(target) => Ok(target),
+        // Of one that is known, it is a feature that is wrong.
+        Err(_) if is_name(name) && name.parse::<TargetId>().is_err() => {
+            Ok(TargetId::new(Processor::UNKNOWN))
+        }
+        Err(error) => Err(Failure::in_file(path, format!("target: {error}"))),
+    }
+}
+
+/// A processor has waves of one size, or of two.
+fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(), Failure> {
+    let size = wave.wave_size();
+    if processor.supports_wave_size(size) {
+        return Ok(());
+    }
+    let message = format!(
+        "the wave has {} lanes, but {} has no such waves",
+        size.lanes(),
+        processor.name()
+    );
+    Err(Failure::in_file(path, message))
+}
+
+/// The `.dwo` file that `--dwo` names, if it does: its path and its bytes.
+pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<(&Path, Contents)>, Failure> {
+    let path = which.dwo.as_deref();
+    path.map(|path| Ok((path, read_file(path)?))).transpose()
+}
+
+/// What is in it. What is wrong with it is said of it, not of the code object.
+pub(crate) fn parse_dwo<'d>(
+    dwo: &'d Option<(&Path, Contents)>,
+    limits: &Limits,
+) -> Result<Option<CodeObject<'d>>, Failure> {
+    let parse = |(path, data): &'d (&Path, Contents)| {
+        CodeObject::parse_with(data, limits).map_err(|error| Failure::in_file(path, error))
+    };
+    dwo.as_ref().map(parse).transpose()
+}
+
+/// Loads the program that the arguments choose and calls `then` with it; it lives no longer, since it borrows
+/// from the files.
+pub(crate) fn with_program<T>(
+    path: &Path,
+    which: &ObjectArguments,
+    then: impl FnOnce(&Program<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let place = |error: hetdwarf::Error| Failure::in_file(path, error);
+    let data = read_file(path)?;
+    let embedded = choose(path, &data, which)?;
+    let limits = which.limits.limits();
+    let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
+    let dwo_data = read_dwo(which)?;
+    let dwo = parse_dwo(&dwo_data, &limits)?;
+    let mut program = Program::load(&object)
+        .map_err(place)?
+        .with_dialect(dialect(which.dialect));
+    if let Some(dwo) = &dwo {
+        program = program.with_split(dwo).map_err(place)?;
+    }
+    let answer = then(&program)?;
+    let files = dwo_data.iter().map(|(path, data)| (*path, data));
+    check_lengths(files.chain([(path, &data)]))?;
+    Ok(answer)
+}
+
+/// Returns the frame that `--frame` names; without it, the innermost call frame with all that is inlined in it. If there is none, the
+/// error says where the call stack ends and why.
+pub(crate) fn chosen_frame<'s, 'p, 'a>(
+    stop: &'s Stop<'p, 'a>,
+    number: Option<usize>,
+) -> Result<StopFrame<'s, 'p, 'a>, Failure> {
+    match (number, stop.call_frame(0)) {
+        (None, Some(innermost)) => Ok(innermost),
+        (number, _) => frame_at(stop, number.unwrap_or(0)),
+    }
+}
+
+/// Returns the frame with a number; if there is none, the error says where the call stack ends and why.
+pub(crate) fn frame_at<'s, 'p, 'a>(
+    stop: &'s Stop<'p, 'a>,
+    level: usize,
+) -> Result<StopFrame<'s, 'p, 'a>, Failure> {
+    stop.frame(level).ok_or_else(|| {
+        let reason = stop
+            .stack()
+            .error()
+            .map_or_else(|| stop.stopped().text().to_owned(), ToString::to_string);
+        let count = stop.frames().len();
+        let are = if count == 1 { "is" } else { "are" };
+        let frames = counted(count as u64, "frame");
+        Failure::new(format!("--frame {level}: there {are} {frames} ({reason})"))
+    })
+}
+
+/// The code object of a file that the arguments choose.
+pub(crate) fn choose<'d>(
+    path: &Path,
+    data: &'d [u8],
+    which: &ObjectArguments,
+) -> Result<EmbeddedCodeObject<'d>, Failure> {
+    let selector = match (&which.target, which.index) {
+        (Some(target), _) => Selector::Target(target.clone()),
+        (None, Some(index)) => Selector::Index(index),
+        (None, None) => Selector::Only,
+    };
+    let found = code_objects_with(data, &which.limits.limits());
+    let found = found.map_err(|error| Failure::in_file(path, error))?;
+    let index = select(&found, &selector)
+        .map_err(|error| Failure::in_file(path, error))?
+        .index;
+    found
+        .into_iter()
+        .find(|object| object.index == index)
+        .ok_or_else(|| Failure::in_file(path, "it contains no code object"))
+}
+
+pub(crate) fn dialect(name: DialectName) -> Dialect {
+    match name {
+        DialectName::User => Dialect::User,
+        DialectName::OneByte => Dialect::OneByte,
+        DialectName::Draft => Dialect::Draft,
+    }
+}
+
+impl StrictArguments {
+    pub(crate) fn reading(self) -> hetdwarf::eval::Reading {
+        if self.strict {
+            hetdwarf::eval::Reading::Strict
+        } else {
+            hetdwarf::eval::Reading::Tolerant
+        }
+    }
+}

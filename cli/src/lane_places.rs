@@ -1,0 +1,113 @@
+//! Where lanes are that are not active, as lines of text.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use hetdwarf::inspect::StopFrame;
+use hetdwarf::report::text::FileNames;
+use hetdwarf::report::{LanePcDocument, LaneStateKind, NOT_ENTERED, NOT_STARTED};
+use hetdwarf::untrusted::Untrusted;
+
+use super::failure::Failure;
+use super::lanes::ranges;
+use super::or_unknown;
+
+/// Says where the lanes are that are not active in a frame: waiting in it, or not in it.
+pub(crate) fn print_where(
+    frame: &StopFrame<'_, '_, '_>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if frame
+        .wave_size()
+        .all_lanes()
+        .all(|lane| frame.is_active(lane))
+    {
+        return Ok(());
+    }
+    // Without a place they are only said not to be active.
+    let places = LanePcDocument::new(frame).ok();
+    match places.filter(|found| found.known) {
+        Some(found) => print_inactive(&found, out),
+        None => Ok(()),
+    }
+}
+
+/// Where lanes are that are not active, a line for each place.
+pub(crate) fn print_inactive(
+    document: &LanePcDocument,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let names = file_names(document);
+    let mut places: BTreeMap<(u128, String), Vec<u8>> = BTreeMap::new();
+    for lane in document.lanes.iter().filter(|lane| !lane.active) {
+        let (Some(pc), Ok(number)) = (lane.pc, u8::try_from(lane.lane)) else {
+            continue;
+        };
+        let text = match (&lane.file, lane.line) {
+            (Some(file), Some(line)) => {
+                format!("waiting at {}:{line}", names.short(file))
+            }
+            (_, _) => format!("waiting at {:#x}", pc.0),
+        };
+        places.entry((pc.0, text)).or_default().push(number);
+    }
+    for ((_, text), lanes) in places {
+        writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
+    }
+    print_others(document, out)
+}
+
+/// Lanes that are in no row, by what is known of them.
+pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let names = file_names(document);
+    let mut callers: BTreeMap<(usize, String), Vec<u8>> = BTreeMap::new();
+    let mut nowhere: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for lane in &document.lanes {
+        let Ok(number) = u8::try_from(lane.lane) else {
+            continue;
+        };
+        if let Some(caller) = &lane.caller {
+            let function = or_unknown(caller.function.as_ref());
+            let frame = caller.frame;
+            let text = match (&caller.file, caller.line) {
+                (Some(file), Some(line)) => {
+                    let file = names.short(file);
+                    format!("{NOT_ENTERED}; still in frame {frame}, {function} at {file}:{line}")
+                }
+                (_, _) => format!(
+                    "{NOT_ENTERED}; still in frame {frame}, {function} ({:#x})",
+                    caller.pc.0
+                ),
+            };
+            callers.entry((frame, text)).or_default().push(number);
+        } else if let Some(why) = lane.why {
+            let text = format!("not known where: {why}");
+            nowhere.entry(text).or_default().push(number);
+        } else if lane.reason.is_some() {
+            nowhere
+                .entry(NOT_STARTED.to_owned())
+                .or_default()
+                .push(number);
+        } else if lane.state == LaneStateKind::Elsewhere {
+            nowhere
+                .entry(NOT_ENTERED.to_owned())
+                .or_default()
+                .push(number);
+        }
+    }
+    let callers = callers.into_iter().map(|((_, text), lanes)| (text, lanes));
+    for (text, lanes) in callers.chain(nowhere) {
+        writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
+    }
+    Ok(())
+}
+
+/// Returns short names of the files that a document names.
+pub(super) fn file_names(document: &LanePcDocument) -> FileNames<'_> {
+    let lanes = document.lanes.iter();
+    let files = lanes.flat_map(|lane| {
+        let of_caller = lane.caller.as_ref().and_then(|caller| caller.file.as_ref());
+        [lane.file.as_ref(), of_caller]
+    });
+    FileNames::of(files.flatten().map(Untrusted::raw))
+}

@@ -1,0 +1,229 @@
+//! Values lane by lane, as text: tables with a column for each lane, as many as the width takes, and below them
+//! what is missing and why.
+
+use core::ops::Range;
+use std::io::Write;
+
+use comfy_table::Cell;
+
+use super::failure::Failure;
+use super::lanes::{item_text, numbered, numbered_with, state_text};
+use super::style::FAINT;
+use super::table::{bold, faint, table};
+use hetdwarf::display::Mark;
+use hetdwarf::report::LaneDocument;
+use hetdwarf::untrusted::Untrusted;
+
+/// The widest value that is shown in a table.
+const WIDEST: usize = 24;
+
+/// What is said of a value in a lane.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown<'d> {
+    Value(&'d str, &'d [Mark]),
+    Missing {
+        state: &'d str,
+        reason: Option<&'d Untrusted<'static>>,
+    },
+}
+
+impl<'d> Shown<'d> {
+    pub(crate) fn of(lane: &'d LaneDocument) -> Shown<'d> {
+        match &lane.value {
+            Some(value) => Shown::Value(value, &lane.marks),
+            None => Shown::Missing {
+                state: state_text(lane.state),
+                reason: lane.message.as_ref(),
+            },
+        }
+    }
+
+    pub(crate) fn text(self) -> String {
+        match self {
+            Shown::Value(value, _) => value.to_owned(),
+            Shown::Missing {
+                state,
+                reason: Some(reason),
+            } => format!("{FAINT}<{state}> ({reason}){FAINT:#}"),
+            Shown::Missing {
+                state,
+                reason: None,
+            } => format!("{FAINT}<{state}>{FAINT:#}"),
+        }
+    }
+
+    /// In a table, where missing values are explained below.
+    fn short(self) -> &'d str {
+        match self {
+            Shown::Value(value, _) => value,
+            Shown::Missing { .. } => "?",
+        }
+    }
+
+    fn width(self) -> usize {
+        self.short().chars().count()
+    }
+
+    fn cell(self) -> Cell {
+        match self {
+            Shown::Value(value, _) => Cell::new(value),
+            Shown::Missing { .. } => faint(self.short()),
+        }
+    }
+}
+
+/// Something that has a value in each lane.
+pub(crate) struct Row<'d> {
+    /// What it is called.
+    pub(crate) label: String,
+    /// The same with its name in bold.
+    pub(crate) styled: String,
+    /// The lanes that execute.
+    pub(crate) lanes: Vec<&'d LaneDocument>,
+}
+
+impl<'d> Row<'d> {
+    /// * `lanes`: also those that do not execute.
+    pub(crate) fn new(label: String, styled: String, lanes: &'d [LaneDocument]) -> Row<'d> {
+        let lanes = lanes.iter();
+        Row {
+            label,
+            styled,
+            lanes: lanes.filter(|lane| lane.state.is_active()).collect(),
+        }
+    }
+
+    /// The lanes of which the same is said, in the order of their first.
+    pub(crate) fn groups(&self) -> Vec<(Shown<'d>, Vec<u8>)> {
+        self.groups_by(Shown::of)
+    }
+
+    /// The lanes that have the same `key`, in the order of their first.
+    pub(crate) fn groups_by<K: PartialEq>(
+        &self,
+        key: impl Fn(&'d LaneDocument) -> K,
+    ) -> Vec<(K, Vec<u8>)> {
+        let mut groups: Vec<(K, Vec<u8>)> = Vec::new();
+        for &lane in &self.lanes {
+            let key = key(lane);
+            match groups.iter_mut().find(|(other, _)| *other == key) {
+                Some((_, lanes)) => lanes.push(lane.lane),
+                None => groups.push((key, vec![lane.lane])),
+            }
+        }
+        groups
+    }
+
+    /// Whether its values are short enough for a table.
+    pub(crate) fn is_narrow(&self) -> bool {
+        let mut lanes = self.lanes.iter();
+        lanes.all(|lane| Shown::of(lane).width() <= WIDEST)
+    }
+}
+
+/// The row that names the work-items of the columns: what it is called, and a name for each.
+pub(crate) struct Items {
+    label: String,
+    names: Vec<String>,
+}
+
+impl Items {
+    /// The names for some lanes; nothing if none has a work-item. Where all are next to each other in x, that is enough.
+    pub(crate) fn new(lanes: &[&LaneDocument]) -> Option<Items> {
+        let items: Vec<_> = lanes.iter().map(|lane| lane.work_item).collect();
+        let mut rows = items.iter().flatten().map(|[_, y, z]| (y, z));
+        let first = rows.next()?;
+        let is_row = rows.all(|row| row == first);
+        let name = |item: Option<[u32; 3]>| match item {
+            Some([x, ..]) if is_row => x.to_string(),
+            Some(item) => item_text(item),
+            None => "-".to_owned(),
+        };
+        Some(Items {
+            label: if is_row {
+                format!("item (x,{},{})", first.0, first.1)
+            } else {
+                "item".to_owned()
+            },
+            names: items.into_iter().map(name).collect(),
+        })
+    }
+}
+
+/// Prints rows that are about the same lanes, in as many tables as it takes.
+pub(crate) fn print_table(
+    rows: &[Row<'_>],
+    items: Option<&Items>,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let Some(first) = rows.first() else {
+        return Ok(());
+    };
+    let labels = rows.iter().map(|row| row.label.chars().count());
+    let label_width = labels.chain(items.map(|items| items.label.len())).max();
+    // Every column is two spaces after the one before.
+    let widths: Vec<usize> = (0..first.lanes.len())
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.lanes.get(column));
+            let item = items.and_then(|items| items.names.get(column));
+            let widths = cells.map(|lane| Shown::of(lane).width());
+            let widest = widths.chain(item.map(String::len)).max();
+            widest.unwrap_or(0).max(2) + 2
+        })
+        .collect();
+    let mut start = 0;
+    while start < widths.len() {
+        let mut used = label_width.unwrap_or(0);
+        let fits = widths.iter().skip(start).take_while(|column| {
+            used += **column;
+            used <= width
+        });
+        let end = start + fits.count().max(1);
+        writeln!(out, "{}", part(rows, items, start..end))?;
+        start = end;
+    }
+    for row in rows {
+        for (shown, lanes) in row.groups() {
+            if let Shown::Missing { .. } = shown {
+                let (label, text) = (&row.styled, shown.text());
+                writeln!(out, "{label}: ? is {text} in {}", numbered(&lanes))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The table of some columns.
+fn part(rows: &[Row<'_>], items: Option<&Items>, columns: Range<usize>) -> String {
+    let cells = |title: Cell, row: &Row<'_>, cell: fn(&LaneDocument) -> Cell| {
+        let lanes = row.lanes.get(columns.clone()).unwrap_or_default();
+        let cells = lanes.iter().map(|lane| cell(lane));
+        core::iter::once(title).chain(cells).collect::<Vec<_>>()
+    };
+    let header = rows
+        .first()
+        .map(|first| cells(faint("lane"), first, |lane| faint(lane.lane)));
+    let items = items.map(|items| {
+        let names = items.names.get(columns.clone()).unwrap_or_default();
+        let titled = core::iter::once(&items.label).chain(names);
+        titled.map(faint).collect()
+    });
+    let rows = rows
+        .iter()
+        .map(|row| cells(bold(&row.label), row, |lane| Shown::of(lane).cell()));
+    table(
+        header,
+        items.into_iter().chain(rows).collect(),
+        1..usize::MAX,
+    )
+}
+
+/// Says which lanes do not execute, whatever is asked of them.
+pub(crate) fn print_inactive(lanes: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+    if !lanes.is_empty() {
+        let lanes = numbered_with(lanes, ["is", "are"]);
+        writeln!(out, "{FAINT}{lanes} not active here{FAINT:#}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The command `hetdwarf`: arguments and printing. What it finds out, the layers below find out.
+//!
+//! [`run`] is the whole command, so that it can be tested without a process.
+
+mod annotate;
+mod arguments;
+mod completions;
+mod contents;
+mod core;
+mod demo;
+mod dump;
+mod eval;
+mod failure;
+mod import;
+mod info;
+mod input;
+#[cfg(unix)]
+mod interrupt;
+mod lane_pc;
+mod lane_places;
+mod lane_table;
+mod lanes;
+mod limits;
+mod outputs;
+mod pattern;
+mod plain;
+mod print;
+mod progress;
+mod regs;
+mod save;
+mod sources;
+mod style;
+mod table;
+mod until_closed;
+mod unwind;
+mod variables;
+mod vars;
+mod verify;
+mod wrap;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use arguments::{Cli, Command};
+use clap::{CommandFactory, FromArgMatches};
+use failure::{Exit, Failure};
+use until_closed::UntilClosed;
+
+use hetdwarf::untrusted::Untrusted;
+
+#[cfg(unix)]
+pub use interrupt::handle_signals;
+pub use plain::Plain;
+
+/// How many characters a line has where the output is no terminal.
+pub const DEFAULT_WIDTH: usize = 100;
+
+/// Runs the command with `arguments`, the first of which is its name; gives the exit status.
+///
+/// What is printed may contain escape codes for colours; whoever passes `out` and `err` removes them where
+/// they are not wanted, with [`Plain`] for example. Lines are [`DEFAULT_WIDTH`] wide.
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    run_with_width(arguments, DEFAULT_WIDTH, out, err)
+}
+
+/// As [`run`], with tables that fit into lines of `width` characters.
+pub fn run_with_width(
+    arguments: impl IntoIterator<Item = OsString>,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    // Sentences are hard to read in lines longer than that.
+    let command = Cli::command().term_width(width.min(DEFAULT_WIDTH));
+    let parsed = command
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => {
+            let text = error.render();
+            // Help and version are no errors, and go to standard output.
+            if error.use_stderr() {
+                // It repeats arguments, which can be names of files.
+                let plain = text.to_string();
+                let escaped = failure::escaped(&plain);
+                let _ = match escaped == plain {
+                    true => write!(err, "{}", text.ansi()),
+                    false => write!(err, "{escaped}"),
+                };
+                return 2;
+            }
+            let written = write!(out, "{}", text.ansi()).and_then(|()| out.flush());
+            return match written {
+                Ok(()) => 0,
+                Err(error) => Failure::from(error).report(err),
+            };
+        }
+    };
+    // Whether anybody reads what goes wrong changes nothing.
+    let err = &mut UntilClosed::new(err);
+    match dispatch(cli.command, width, out, err) {
+        Ok(exit) => exit.code(),
+        Err(failure) => failure.report(err),
+    }
+}
+
+fn dispatch(
+    command: Command,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    // They print one thing after the other, and have no more to do where nobody reads on.
+    let prints_on = if let Command::Eval(arguments) = &command {
+        arguments.batch.is_some()
+    } else {
+        matches!(command, Command::Dump(_))
+    };
+    if prints_on {
+        return run_command(command, width, out, err);
+    }
+    let mut out = UntilClosed::new(out);
+    run_command(command, width, &mut out, err)
+}
+
+fn run_command(
+    command: Command,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let exit = match command {
+        Command::Eval(arguments) => eval::run(&arguments, out, err),
+        Command::Vars(arguments) => vars::run(&arguments, width, out, err),
+        Command::Print(arguments) => print::run(&arguments, width, out, err),
+        Command::Unwind(arguments) => unwind::run(&arguments, out, err),
+        Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
+        Command::Annotate(arguments) => annotate::run(&arguments, out),
+        Command::Core(arguments) => core::run(&arguments, width, out),
+        Command::Import(arguments) => import::run(&arguments, out, err),
+        Command::Info(arguments) => info::run(&arguments, out),
+        Command::Regs(arguments) => regs::run(&arguments, out),
+        Command::Demo(arguments) => demo::run(&arguments, width, out),
+        Command::Completions(arguments) => completions::run(&arguments, out),
+        Command::Man(arguments) => completions::write_manual(&arguments),
+        Command::Dump(arguments) => dump::run(&arguments, out),
+        Command::Verify(arguments) => verify::run(&arguments, width, out, err),
+    }?;
+    out.flush()?;
+    Ok(exit)
+}
+
+/// A name, or `?` where there is none.
+fn or_unknown<'n>(name: Option<&'n Untrusted<'_>>) -> Untrusted<'n> {
+    name.map_or("?".into(), Untrusted::borrowed)
+}

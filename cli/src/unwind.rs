@@ -1,0 +1,259 @@
+//! `hetdwarf unwind`.
+
+use std::io::Write;
+use std::path::Path;
+
+use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::inspect::Stop;
+use hetdwarf::report::text::FileNames;
+use hetdwarf::report::{
+    AllWavesDocument, CallDocument, LanePcDocument, RegisterValue, UnwindDocument, UnwindFrame,
+    UnwindLane, WaveGroup, write_json_pretty,
+};
+use hetdwarf::untrusted::Untrusted;
+
+use super::arguments::{Format, UnwindArguments};
+use super::core::{Chosen, ask_all_waves, with_chosen};
+use super::failure::{Exit, Failure, print_limit};
+use super::lane_places;
+use super::lanes::{chosen_lanes, item_text, work_items};
+use super::style::BOLD;
+use super::variables::styled_frame;
+
+pub(crate) fn run(
+    arguments: &UnwindArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    if arguments.all_waves {
+        return all_waves(arguments, out);
+    }
+    let chosen = Chosen::of(&arguments.stop, arguments.reading.reading());
+    with_chosen(&chosen, err, |stop, file| {
+        answer(arguments, stop, file, out)
+    })
+}
+
+fn answer(
+    arguments: &UnwindArguments,
+    stop: &Stop<'_, '_>,
+    file: &Path,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
+    let document = document(chosen.as_deref(), stop, file)?;
+    match arguments.format {
+        Format::Json => write_json_pretty(&document, &mut *out)?,
+        Format::Text => {
+            let lanes = chosen.unwrap_or_else(|| stop.wave().wave_size().all_lanes().collect());
+            print(&document, arguments.registers.then_some(&lanes), out)?;
+            print_waiting(stop, out)?;
+        }
+    }
+    Ok(Exit::Done.unless_limited(&document.completeness))
+}
+
+/// Where the lanes are that are not active: `lane-pc` has it as a document. The call stack is worth having also where nothing can be
+/// said of them.
+pub(crate) fn print_waiting(stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
+    let places = (stop.call_frame(0)).and_then(|frame| LanePcDocument::new(&frame).ok());
+    match places.filter(|places| places.known) {
+        Some(places) => lane_places::print_inactive(&places, out),
+        None => Ok(()),
+    }
+}
+
+/// The first of the lanes says which value a scalar register has that was saved in per-lane memory.
+fn document(
+    lanes: Option<&[Lane]>,
+    stop: &Stop<'_, '_>,
+    file: &Path,
+) -> Result<UnwindDocument, Failure> {
+    let first = lanes.and_then(|lanes| lanes.first().copied());
+    UnwindDocument::for_lane(stop, first.unwrap_or(Lane(0)))
+        .map_err(|error| Failure::in_file(file, error))
+}
+
+/// The call stacks of all waves of a core; without registers, in which hardly two waves are equal.
+fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let limits = arguments.stop.wave.which.limits.limits();
+    let reading = arguments.reading.reading();
+    let (groups, completeness) =
+        ask_all_waves(&arguments.stop.wave.core, reading, &limits, |stop, file| {
+            let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
+            let mut document = document(chosen.as_deref(), stop, file)?;
+            for lane in &mut document.lanes {
+                lane.work_item = None;
+            }
+            if !arguments.registers {
+                let frames = document.frames.iter_mut();
+                for call in frames.filter_map(|frame| frame.call.as_mut()) {
+                    call.registers.clear();
+                }
+            }
+            Ok(document)
+        })?;
+    let is_bad = groups.iter().any(|group| group.document.is_none());
+    let exit = if is_bad { Exit::BadNews } else { Exit::Done };
+    let documents = groups.iter().filter_map(|group| group.document.as_ref());
+    let limits = documents.map(|document| &document.completeness);
+    let exit = limits.fold(exit.unless_limited(&completeness), Exit::unless_limited);
+    let document = AllWavesDocument::new("hetdwarf-unwind/2", completeness, groups);
+    print_all_waves(&document, arguments.format, out, &mut |document, out| {
+        let all = document.lanes.iter().map(|lane| Lane(lane.lane));
+        let chosen: Vec<Lane> = match &arguments.lane {
+            Some(text) => {
+                let size = WaveSize::from_lanes(document.lanes.len() as u64);
+                size.and_then(|size| chosen_lanes(Some(text), size).ok()?)
+                    .unwrap_or_default()
+            }
+            None => all.collect(),
+        };
+        print(document, arguments.registers.then_some(&chosen), out)
+    })?;
+    Ok(exit)
+}
+
+/// Prints the answers of all waves.
+///
+/// * `print`: prints one as text.
+pub(crate) fn print_all_waves<T: serde::Serialize>(
+    document: &AllWavesDocument<T>,
+    format: Format,
+    out: &mut dyn Write,
+    print: &mut dyn FnMut(&T, &mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match format {
+        Format::Json => write_json_pretty(document, &mut *out)?,
+        Format::Text => {
+            for group in &document.groups {
+                print_group(group, out)?;
+                if let Some(answer) = &group.document {
+                    print(answer, out)?;
+                }
+                writeln!(out)?;
+            }
+            print_limit(&document.completeness, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Which waves a group has, and why there is no answer, if there is none.
+fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failure> {
+    let title = match &*group.waves {
+        [wave] => format!("wave {wave}"),
+        waves => format!(
+            "{} waves: {}",
+            waves.len(),
+            super::core::numbers(waves, false)
+        ),
+    };
+    writeln!(out, "{BOLD}{title}{BOLD:#}")?;
+    if let Some(message) = &group.message {
+        writeln!(out, "{message}")?;
+    }
+    Ok(())
+}
+
+/// * `registers`: the lanes whose values are printed of vector registers; without them no registers are printed.
+pub(crate) fn print(
+    document: &UnwindDocument,
+    registers: Option<&Vec<Lane>>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let lanes: Option<Vec<UnwindLane>> = registers.map(|chosen| {
+        let lanes = document.lanes.iter().copied();
+        lanes
+            .filter(|lane| chosen.contains(&Lane(lane.lane)))
+            .collect()
+    });
+    let files = document
+        .frames
+        .iter()
+        .filter_map(|frame| frame.frame.file.as_ref());
+    let names = FileNames::of(files.map(Untrusted::raw));
+    for frame in &document.frames {
+        print_frame(frame, &names, out)?;
+        if let (Some(lanes), Some(call)) = (&lanes, &frame.call) {
+            print_registers(call, lanes, document.lanes.len(), out)?;
+        }
+    }
+    writeln!(out, "{}", document.message)?;
+    print_limit(&document.completeness, out)?;
+    let mut calls = document
+        .frames
+        .iter()
+        .filter_map(|frame| frame.call.as_ref());
+    let has_lists = calls.any(|call| {
+        let mut values = call.registers.values().map(|register| &register.value);
+        values.any(|value| matches!(value, Some(RegisterValue::Lanes(_))))
+    });
+    let items = lanes.filter(|_| has_lists).and_then(|lanes| {
+        let lanes: Vec<_> = lanes
+            .iter()
+            .map(|lane| (lane.lane, lane.work_item))
+            .collect();
+        work_items(&lanes)
+    });
+    if let Some(items) = items {
+        writeln!(out, "lanes and work-items: {items}")?;
+    }
+    Ok(())
+}
+
+fn print_frame(
+    frame: &UnwindFrame,
+    names: &FileNames<'_>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let cfa = match frame.call.as_ref().and_then(|call| call.cfa.as_ref()) {
+        Some(cfa) => format!(", frame at {}#{:#x}", cfa.address_space, cfa.address.0),
+        None => String::new(),
+    };
+    let frame = &frame.frame;
+    let text = styled_frame(frame, names);
+    writeln!(
+        out,
+        "#{:<3}{:#018x} in {text}{cfa}",
+        frame.index, frame.pc.0
+    )?;
+    Ok(())
+}
+
+/// The registers of a frame; of vector registers the values of `lanes`, each with its lane unless these are all there are.
+fn print_registers(
+    call: &CallDocument,
+    lanes: &[UnwindLane],
+    lanes_of_wave: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let all = lanes.len() == lanes_of_wave;
+    for (name, register) in &call.registers {
+        let value = match (&register.value, &register.message) {
+            (Some(RegisterValue::Scalar(value)), _) => format!("{:#x}", value.0),
+            (Some(RegisterValue::Lanes(values)), _) => {
+                let texts = lanes.iter().map(|lane| {
+                    let value = values.get(usize::from(lane.lane)).copied().flatten();
+                    let text = value.map_or("?".to_owned(), |value| format!("{:#x}", value.0));
+                    match lane.work_item {
+                        _ if all => text,
+                        Some(item) => format!("lane {} {}: {text}", lane.lane, item_text(item)),
+                        None => format!("lane {}: {text}", lane.lane),
+                    }
+                });
+                let texts: Vec<_> = texts.collect();
+                texts.join(if all { " " } else { ", " })
+            }
+            (None, Some(message)) => format!("<{message}>"),
+            (None, None) => "<unavailable>".to_owned(),
+        };
+        let doubt = if register.assumes_exec == Some(true) {
+            " (by a mask without a rule)"
+        } else {
+            ""
+        };
+        writeln!(out, "      {name} = {value} [{}{doubt}]", register.rule)?;
+    }
+    Ok(())
+}

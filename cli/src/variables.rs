@@ -1,0 +1,364 @@
+//! Variables of all lanes, as text.
+//!
+//! What is the same in all lanes that execute is said once. Of the rest, short values stand in tables with a
+//! column for each lane, long ones in lists with a line for each value.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use hetdwarf::debug_info::VariableKind;
+use hetdwarf::inspect::{LocationReading, ValueStateKind};
+use hetdwarf::report::text::FileNames;
+use hetdwarf::report::{FrameDocument, FrameVariables, Hex, ValueNote, VariableDocument};
+
+use crate::failure::Failure;
+use crate::lane_table::{Items, Row, Shown, print_inactive, print_table};
+use crate::lanes::{item_runs, item_text, numbered, numbered_with};
+use crate::or_unknown;
+use crate::style::{BOLD, FAINT};
+use crate::wrap::{Room, wrap};
+use hetdwarf::untrusted::Untrusted;
+
+/// Prints the variables of frames, with lines of at most `width` characters where a line can be ended at all.
+pub(crate) struct Printer<'d> {
+    width: usize,
+    names: FileNames<'d>,
+    /// The entries of variables of file scope that were printed: they are the same in every frame.
+    globals: BTreeSet<Hex>,
+}
+
+impl<'d> Printer<'d> {
+    /// * `frames`: those that are to be printed.
+    pub(crate) fn new(width: usize, frames: &'d [FrameVariables]) -> Printer<'d> {
+        let places = frames
+            .iter()
+            .flat_map(|frame| core::iter::once(frame).chain(&frame.waiting_lanes));
+        let files = places.filter_map(|place| place.frame.file.as_ref());
+        Printer {
+            width,
+            names: FileNames::of(files.map(Untrusted::raw)),
+            globals: BTreeSet::new(),
+        }
+    }
+
+    /// Prints a frame, and after it the places in it where other lanes wait; what is of file scope only if no frame before had it.
+    pub(crate) fn print(
+        &mut self,
+        content: &FrameVariables,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        self.print_place(content, out)?;
+        for place in &content.waiting_lanes {
+            self.print_place(place, out)?;
+        }
+        Ok(())
+    }
+
+    fn print_place(
+        &mut self,
+        content: &FrameVariables,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        writeln!(
+            out,
+            "#{} {} (pc {:#x}){}{}",
+            content.frame.index,
+            styled_frame(&content.frame, &self.names),
+            content.frame.pc.0,
+            waiting_text(content),
+            one_lane(content)
+        )?;
+        if let Some(note) = content.note {
+            writeln!(out, "{FAINT}{note}{FAINT:#}")?;
+        }
+        if content.variables.is_empty() {
+            let nothing = || "no variables".into();
+            let message = content.message.clone().unwrap_or_else(nothing);
+            writeln!(out, "{message}")?;
+            return Ok(());
+        }
+        let is_new = |variable: &&VariableDocument| {
+            variable.kind != VariableKind::Global || self.globals.insert(variable.die)
+        };
+        let variables: Vec<_> = content.variables.iter().filter(is_new).collect();
+        let Some(first) = variables.first() else {
+            writeln!(out, "no variables but those of the file")?;
+            return Ok(());
+        };
+        // A lane executes or it does not, whatever the variable.
+        let inactive: Vec<u8> = first
+            .lanes
+            .iter()
+            .filter(|lane| lane.state == ValueStateKind::Inactive)
+            .map(|lane| lane.lane)
+            .collect();
+        let active = first
+            .lanes
+            .iter()
+            .filter(|lane| lane.state.is_active())
+            .count();
+        let extent = match (first.lanes.len(), active) {
+            (1, _) => Extent::One,
+            (all, active) if active == all => Extent::All,
+            (_, _) => Extent::Active,
+        };
+        if active > 0 {
+            print_scopes(&variables, extent, self.width, out)?;
+        }
+        print_inactive(&inactive, out)?;
+        if active > 0 {
+            print_notes(&variables, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// What there is to know of several variables at once.
+fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
+    let names = |wanted: &dyn Fn(&VariableDocument) -> bool| {
+        let variables = variables.iter().filter(|variable| wanted(variable));
+        let names: Vec<_> = variables
+            .map(|variable| variable.name.to_string())
+            .collect();
+        names.join(", ")
+    };
+    let legacy = names(&|variable| variable.reading == LocationReading::LegacyLlvm);
+    if !legacy.is_empty() {
+        writeln!(out, "read as LLVM means them, not by the letter: {legacy}")?;
+    }
+    let notes = variables
+        .iter()
+        .filter_map(|variable| Some((variable.note?, variable.name.to_string())));
+    print_value_notes(notes, out)
+}
+
+/// Says each note once, with the names of the values that have it.
+pub(crate) fn print_value_notes(
+    notes: impl Iterator<Item = (ValueNote, String)>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut names: BTreeMap<ValueNote, Vec<String>> = BTreeMap::new();
+    for (note, name) in notes {
+        names.entry(note).or_default().push(name);
+    }
+    for (note, names) in names {
+        writeln!(out, "{}: {}", note.text(), names.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Which lanes wait, if it is they that a place is about.
+fn waiting_text(content: &FrameVariables) -> String {
+    let lanes = content.variables.first().map(|variable| &variable.lanes);
+    match lanes {
+        Some(lanes) if content.waiting => {
+            let numbers: Vec<u8> = lanes.iter().map(|lane| lane.lane).collect();
+            format!(", where {}", numbered_with(&numbers, ["waits", "wait"]))
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
+/// Which lane and work-item a frame is about, if it is only one that has a work-item.
+fn one_lane(content: &FrameVariables) -> String {
+    let lanes = content
+        .variables
+        .first()
+        .map(|variable| variable.lanes.as_slice());
+    match lanes {
+        Some([only]) => match only.work_item {
+            Some(item) => format!(", lane {} {}", only.lane, item_text(item)),
+            None => String::new(),
+        },
+        Some(_) | None => String::new(),
+    }
+}
+
+/// A frame as `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10`.
+pub(crate) fn frame_text(frame: &FrameDocument, names: &FileNames<'_>) -> String {
+    frame.text(or_unknown(frame.function.as_ref()), names)
+}
+
+/// The same with the function in bold.
+pub(crate) fn styled_frame(frame: &FrameDocument, names: &FileNames<'_>) -> String {
+    let function = or_unknown(frame.function.as_ref());
+    frame.text(format!("{BOLD}{function}{BOLD:#}"), names)
+}
+
+/// Which lanes a value stands for that is said once.
+#[derive(Clone, Copy)]
+enum Extent {
+    One,
+    Active,
+    All,
+}
+
+/// The variables of each scope, which are next to each other.
+fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d VariableDocument]> {
+    let mut scopes = Vec::new();
+    let mut rest = variables;
+    while let Some(first) = rest.first() {
+        let mut seen = BTreeSet::new();
+        let is_global = |variable: &VariableDocument| variable.kind == VariableKind::Global;
+        let same = rest.iter().copied().take_while(|variable| {
+            variable.scope == first.scope
+                && is_global(variable) == is_global(first)
+                // A function that is inlined into one of the same name would declare everything twice.
+                && (variable.name.is_empty() || seen.insert((&variable.name, variable.decl.line)))
+        });
+        let count = same.count().max(1);
+        let (scope, others) = rest.split_at(count.min(rest.len()));
+        scopes.push(scope);
+        rest = others;
+    }
+    scopes
+}
+
+/// Says which scope the next variables are in.
+fn print_heading(first: &VariableDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let name = match (&first.scope, first.kind) {
+        (Some(name), _) => name.borrowed(),
+        (None, VariableKind::Global) => "the file".into(),
+        (None, _) => "a function without a name".into(),
+    };
+    writeln!(out, "in {BOLD}{name}{BOLD:#}:")?;
+    Ok(())
+}
+
+fn print_scopes(
+    variables: &[&VariableDocument],
+    extent: Extent,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let scopes = scopes(variables);
+    for scope in &scopes {
+        if let ([first, ..], true) = (*scope, scopes.len() > 1) {
+            print_heading(first, out)?;
+        }
+        let mut names: BTreeMap<&Untrusted<'_>, usize> = BTreeMap::new();
+        for variable in *scope {
+            let count = names.entry(&variable.name).or_default();
+            *count += 1;
+        }
+        let is_shadowed = |v: &VariableDocument| names.get(&v.name) > Some(&1);
+        let mut variables = scope.to_vec();
+        variables.sort_by_key(|v| v.kind != VariableKind::Parameter);
+        let rows = variables.into_iter().map(|v| row(v, is_shadowed(v)));
+        let (same, different): (Vec<_>, Vec<_>) = rows.partition(|row| row.groups().len() <= 1);
+        for row in &same {
+            print_once(row, extent, width, out)?;
+        }
+        let (narrow, wide): (Vec<_>, Vec<_>) = different.into_iter().partition(Row::is_narrow);
+        let items = narrow.first().and_then(|first| Items::new(&first.lanes));
+        print_table(&narrow, items.as_ref(), width, out)?;
+        for row in &wide {
+            print_groups(row, width, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// A variable by its declaration, as `int *g`. `with_line`: says where it is declared, to tell it from others of its name.
+/// Splits a type before so many pairs of brackets at its end; it is left whole if there are fewer.
+fn split_brackets(ty: &str, count: usize) -> (&str, &str) {
+    let mut rest = ty;
+    for _ in 0..count {
+        let inner = rest.strip_suffix(']').and_then(|rest| rest.rfind('['));
+        match inner.and_then(|at| rest.get(..at)) {
+            Some(before) => rest = before,
+            // A long name is cut.
+            None => return (ty, ""),
+        }
+    }
+    ty.split_at_checked(rest.len()).unwrap_or((ty, ""))
+}
+
+fn row(variable: &VariableDocument, with_line: bool) -> Row<'_> {
+    let ty = variable.ty.to_string();
+    let (before, lengths) = split_brackets(&ty, variable.brackets);
+    let space = if before.ends_with('*') { "" } else { " " };
+    let (before, mut after) = (format!("{before}{space}"), lengths.to_owned());
+    if let (true, Some(line)) = (with_line, variable.decl.line) {
+        after.push_str(&format!(" (line {line})"));
+    }
+    let name = match variable.name.is_empty() {
+        true => "<unnamed>".into(),
+        false => variable.name.borrowed(),
+    };
+    Row::new(
+        format!("{before}{name}{after}"),
+        format!("{before}{BOLD}{name}{BOLD:#}{after}"),
+        &variable.lanes,
+    )
+}
+
+/// In a line, with the one value that it has.
+fn print_once(
+    row: &Row<'_>,
+    extent: Extent,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let Some(lane) = row.lanes.first() else {
+        return Ok(());
+    };
+    let shown = Shown::of(lane);
+    let extent = match (extent, shown) {
+        (Extent::One, _) | (_, Shown::Missing { .. }) => "",
+        (Extent::Active, _) => " (all active lanes)",
+        (Extent::All, _) => " (all lanes)",
+    };
+    let room = Room {
+        width,
+        indent: 0,
+        before: row.label.chars().count() + " = ".len(),
+        after: extent.len(),
+    };
+    let (label, text) = (&row.styled, text_in(shown, &room));
+    writeln!(out, "{label} = {text}{FAINT}{extent}{FAINT:#}")?;
+    Ok(())
+}
+
+/// In a line for each value, or in several if it does not fit.
+fn print_groups(row: &Row<'_>, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "{}", row.styled)?;
+    for (shown, lanes) in row.groups() {
+        let lanes = with_items(row, &lanes);
+        let room = Room {
+            width,
+            indent: 2,
+            before: lanes.chars().count() + "  : ".len(),
+            after: 0,
+        };
+        writeln!(out, "  {lanes}: {}", text_in(shown, &room))?;
+    }
+    Ok(())
+}
+
+/// What is shown, where there is so much room.
+fn text_in(shown: Shown<'_>, room: &Room) -> String {
+    match shown {
+        Shown::Value(value, marks) => wrap(value, marks, room),
+        Shown::Missing { .. } => shown.text(),
+    }
+}
+
+/// `lanes 0-3`, with their work-items where these follow each other as the lanes do.
+fn with_items(row: &Row<'_>, lanes: &[u8]) -> String {
+    let with_items = row.lanes.iter().filter(|lane| lanes.contains(&lane.lane));
+    let with_items: Vec<_> = with_items.map(|lane| (lane.lane, lane.work_item)).collect();
+    let numbers = numbered(lanes);
+    match item_runs(&with_items).as_slice() {
+        [(_, Some((first, last)))] if first == last => {
+            format!("{numbers} {}", item_text(*first))
+        }
+        [(_, Some((first, last)))] => {
+            format!("{numbers} {}-{}", item_text(*first), item_text(*last))
+        }
+        [] | [(_, None)] | [_, _, ..] => numbers,
+    }
+}
+
+#[cfg(test)]
+mod tests;

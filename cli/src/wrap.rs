@@ -1,0 +1,295 @@
+//! Values that are wider than a line, over several lines.
+//!
+//! Only line ends and spaces are added, after `{` and `,` and before `}`: whatever the text is, it says the same.
+
+use hetdwarf::display::{Break, Mark};
+
+/// How deep braces are looked into. Values that are nested deeper stay in one line.
+const DEEPEST: usize = 64;
+
+/// How many columns further in each level of braces is.
+const STEP: usize = 2;
+
+/// Where a value is printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// How many characters a line has.
+    pub(crate) width: usize,
+    /// How far in the lines after the first start, and the last brace.
+    pub(crate) indent: usize,
+    /// How many characters are before the value in its first line.
+    pub(crate) before: usize,
+    /// How many follow in its last.
+    pub(crate) after: usize,
+}
+
+/// The text of a value: in one line if it fits, else with each member of a structure in its own, and the elements of an
+/// array in as many as they take.
+///
+/// * `marks`: where it can be broken.
+pub(crate) fn wrap(value: &str, marks: &[Mark], room: &Room) -> String {
+    let length = value.chars().count();
+    let used = room.before + length + room.after;
+    if used <= room.width {
+        return value.to_owned();
+    }
+    let Some(pieces) = pieces(value, marks) else {
+        return value.to_owned();
+    };
+    let mut writer = Writer {
+        width: room.width,
+        column: room.before,
+        out: String::new(),
+    };
+    writer.pieces(&pieces, room.indent, room.after);
+    writer.out
+}
+
+/// A part of a value.
+enum Piece<'v> {
+    /// Text without braces.
+    Text(&'v str),
+    /// What is in braces, between commas, each with its width in one line.
+    Group(Vec<(Vec<Piece<'v>>, usize)>),
+}
+
+/// How wide pieces are in one line.
+fn width(pieces: &[Piece<'_>]) -> usize {
+    let width = |piece: &Piece<'_>| match piece {
+        Piece::Text(text) => text.chars().count(),
+        Piece::Group(items) => {
+            let separators = items.len().saturating_sub(1) * ", ".len();
+            let items: usize = items.iter().map(|(_, width)| *width).sum();
+            items + separators + "{}".len()
+        }
+    };
+    pieces.iter().map(width).sum()
+}
+
+/// Takes a text apart. None if a brace has no other, as in a text that was cut.
+fn pieces<'v>(value: &'v str, marks: &[Mark]) -> Option<Vec<Piece<'v>>> {
+    // What is read of the groups that are open: the items before the one that is read, and the pieces of that.
+    let mut open = vec![(Vec::new(), Vec::new())];
+    let mut start = 0;
+    for mark in marks {
+        let depth = open.len();
+        let (items, pieces) = open.last_mut()?;
+        add_text(value.get(start..mark.at)?, pieces);
+        let length = match mark.what {
+            Break::Open if depth > DEEPEST => return None,
+            Break::Open => {
+                open.push((Vec::new(), Vec::new()));
+                "{".len()
+            }
+            Break::Next => {
+                add_item(core::mem::take(pieces), items);
+                ", ".len()
+            }
+            Break::Close => {
+                let (mut items, pieces) = open.pop()?;
+                add_item(pieces, &mut items);
+                open.last_mut()?.1.push(Piece::Group(items));
+                "}".len()
+            }
+        };
+        start = mark.at + length;
+    }
+    let (_, mut pieces) = open.pop().filter(|_| open.is_empty())?;
+    add_text(value.get(start..)?, &mut pieces);
+    Some(pieces)
+}
+
+fn add_text<'v>(text: &'v str, pieces: &mut Vec<Piece<'v>>) {
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text));
+    }
+}
+
+fn add_item<'v>(pieces: Vec<Piece<'v>>, items: &mut Vec<(Vec<Piece<'v>>, usize)>) {
+    let width = width(&pieces);
+    items.push((pieces, width));
+}
+
+/// Puts a text together.
+struct Writer {
+    width: usize,
+    /// How many characters the last line has.
+    column: usize,
+    out: String,
+}
+
+impl Writer {
+    fn put(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column += text.chars().count();
+    }
+
+    fn line(&mut self, indent: usize) {
+        self.out.push('\n');
+        self.out.push_str(&" ".repeat(indent));
+        self.column = indent;
+    }
+
+    /// Whether so many characters fit into the line.
+    fn fits(&self, count: usize) -> bool {
+        self.column + count <= self.width
+    }
+
+    /// * `indent`: where the lines of these pieces start.
+    /// * `after`: how many characters follow in the last line.
+    fn pieces(&mut self, pieces: &[Piece<'_>], indent: usize, after: usize) {
+        let mut rest = pieces;
+        while let Some((piece, others)) = rest.split_first() {
+            let follow = width(others) + after;
+            match piece {
+                Piece::Text(text) => self.put(text),
+                Piece::Group(items) => self.group(items, indent, follow),
+            }
+            rest = others;
+        }
+    }
+
+    fn group(&mut self, items: &[(Vec<Piece<'_>>, usize)], indent: usize, after: usize) {
+        let separators = items.len().saturating_sub(1) * ", ".len();
+        let widths: usize = items.iter().map(|(_, width)| *width).sum();
+        let braces = "{}".len();
+        let flat = widths + separators + braces;
+        let in_line = self.fits(flat + after);
+        let inner = indent + STEP;
+        let is_plain = |pieces: &[Piece<'_>]| match pieces {
+            [] => true,
+            [Piece::Text(text)] => !text.contains(" = "),
+            _ => false,
+        };
+        let all_plain = items.iter().all(|(pieces, _)| is_plain(pieces));
+        self.put("{");
+        for (index, (pieces, width)) in items.iter().enumerate() {
+            let is_last = index + 1 == items.len();
+            let comma = usize::from(!is_last);
+            let space = usize::from(index > 0);
+            // Elements without names fill lines.
+            let needed = width + comma + space;
+            if !in_line && (index == 0 || !all_plain || !self.fits(needed)) {
+                self.line(inner);
+            } else if index > 0 {
+                self.put(" ");
+            }
+            self.pieces(pieces, inner, comma);
+            if !is_last {
+                self.put(",");
+            }
+        }
+        if !in_line {
+            self.line(indent);
+        }
+        self.put("}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value whose braces, and commas outside of quotes, are marked.
+    fn lines(value: &str, width: usize) -> Vec<String> {
+        let mut quote = None;
+        let mut marks = Vec::new();
+        for (at, letter) in value.char_indices() {
+            let what = match (quote, letter) {
+                (Some(open), _) => {
+                    let before = value.get(..at).unwrap();
+                    let is_escaped = before.ends_with('\\');
+                    quote = Some(open).filter(|_| letter != open || is_escaped);
+                    continue;
+                }
+                (None, '"' | '\'') => {
+                    quote = Some(letter);
+                    continue;
+                }
+                (None, '{') => Break::Open,
+                (None, ',') => Break::Next,
+                (None, '}') => Break::Close,
+                (None, _) => continue,
+            };
+            marks.push(Mark { at, what });
+        }
+        lines_of(value, &marks, width)
+    }
+
+    fn lines_of(value: &str, marks: &[Mark], width: usize) -> Vec<String> {
+        let room = Room {
+            width,
+            indent: 0,
+            before: 4,
+            after: 0,
+        };
+        let text = format!("s = {}", wrap(value, marks, &room));
+        // Nothing is lost, and nothing is there that was not.
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(bare(&text), bare(&format!("s = {value}")));
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_fits_stays_in_its_line() {
+        assert_eq!(
+            lines("{x = 1, y = {2, 3}}", 23),
+            ["s = {x = 1, y = {2, 3}}"]
+        );
+        assert_eq!(
+            lines("12345678901234567890", 10),
+            ["s = 12345678901234567890"]
+        );
+    }
+
+    #[test]
+    fn members_have_a_line_each_and_elements_fill_lines() {
+        assert_eq!(
+            lines("{x = 1, y = {2, 3}}", 22),
+            ["s = {", "  x = 1,", "  y = {2, 3}", "}"]
+        );
+        assert_eq!(
+            lines(
+                "{name = \"a, {b}\\\"}\", values = {1, 2, 3, 4, 5, 6, 7, 8 <repeats 9 times>, 2...}, c = '}'}",
+                24
+            ),
+            [
+                "s = {",
+                "  name = \"a, {b}\\\"}\",",
+                "  values = {",
+                "    1, 2, 3, 4, 5, 6, 7,",
+                "    8 <repeats 9 times>,",
+                "    2...",
+                "  },",
+                "  c = '}'",
+                "}"
+            ]
+        );
+        assert_eq!(
+            lines("{{x = 1, y = 2} <repeats 11 times>, {x = 3, y = 4}}", 40),
+            [
+                "s = {",
+                "  {x = 1, y = 2} <repeats 11 times>,",
+                "  {x = 3, y = 4}",
+                "}"
+            ]
+        );
+    }
+
+    #[test]
+    fn marks_that_do_not_fit_break_nothing() {
+        let mark = |at, what| Mark { at, what };
+        for marks in [
+            vec![mark(0, Break::Open)],
+            vec![mark(0, Break::Open), mark(3, Break::Next)],
+            vec![mark(5, Break::Close)],
+            vec![mark(2, Break::Close), mark(0, Break::Open)],
+            vec![mark(0, Break::Open), mark(90, Break::Close)],
+            vec![mark(0, Break::Open); 100],
+        ] {
+            assert_eq!(lines_of("{a, b}", &marks, 5), ["s = {a, b}"]);
+        }
+        let deep = format!("{}{}", "{".repeat(100_000), "}".repeat(100_000));
+        assert_eq!(lines(&deep, 5), [format!("s = {deep}")]);
+    }
+}
