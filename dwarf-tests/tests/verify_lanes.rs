@@ -381,3 +381,29 @@ fn what_is_changed_is_found() {
         .collect();
     assert_eq!(rules_seen, rules);
 }
+
+/// An entry of a location list says a place for each of several kinds of lanes, by their masks. Each of them is held against the code.
+#[test]
+fn every_place_of_an_entry_is_checked() {
+    let mut tried = 0;
+    for name in ["ifelse-gfx1100-O2", "nested-gfx1100-O2", "sw-gfx1100-O2"] {
+        let file = annotated(&fixture(&format!("lanes/{name}/{name}.hsaco")));
+        for entry in lists(&file, false).iter().flatten() {
+            let places = places(&file, entry);
+            for at in places.iter().filter(|_| places.len() > 1) {
+                // Before every function.
+                let mut file = file.clone();
+                file[at + 1..at + 3].copy_from_slice(&[4, 0]);
+                let found = findings(&file);
+                let is_found = found.iter().any(|one| {
+                    let message = one.message.to_string();
+                    one.rule.id == "lane-pc-wrong-place"
+                        && (message.contains(" 0x4;") || message.contains(" 0x4 "))
+                });
+                assert!(is_found, "{name} {at:#x}\n{}", text(&found));
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
+}
