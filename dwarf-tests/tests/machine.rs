@@ -6,6 +6,8 @@ mod code;
 mod hostile;
 #[path = "machine/objects.rs"]
 mod objects;
+#[path = "machine/steps.rs"]
+mod steps;
 #[path = "machine/stores.rs"]
 mod stores;
 #[path = "machine/tables.rs"]

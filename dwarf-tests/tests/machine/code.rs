@@ -31,7 +31,7 @@ s_setpc_b64 s[30:31]               // BE80481E           68
 ";
 
 pub const CFA_S32: &str = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
-const CFA_S33: &str = "DW_OP_regx SGPR33, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
+pub const CFA_S33: &str = "DW_OP_regx SGPR33, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
 pub const PC_S30: &str = "DW_OP_regx SGPR30, DW_OP_piece 4, DW_OP_regx SGPR31, DW_OP_piece 4";
 const PC_V41: &str =
     "DW_OP_regx 1577, DW_OP_bit_piece 32 0, DW_OP_regx 1577, DW_OP_bit_piece 32 32";
