@@ -556,3 +556,28 @@ fn a_place_that_is_named_holds_the_value_in_all_lanes_that_are_named() {
         RowRule::Other
     );
 }
+
+/// An unknown callee may put anything into v1 in the lanes that are active: in all of them, where all were switched on.
+#[test]
+fn what_an_unknown_callee_may_write_is_not_reported() {
+    let clear = "v_mov_b32_e32 v1, 0                 // 7E020280";
+    let all = "s_or_saveexec_b32 s34, -1           // BEA222C1";
+    let back = "s_mov_b32 exec_lo, s34              // BEFE0022";
+    let wrong = |lines: &[&'static str]| gfx1100(lines).wrong(&[Same(v(1))]);
+    assert_eq!(wrong(&[clear]), is(v(1), Always));
+    assert_eq!(wrong(&[clear, CALL]), []);
+    assert_eq!(wrong(&[all, clear, back]), is(v(1), Always));
+    assert_eq!(wrong(&[all, clear, back, CALL]), is(v(1), LanesInactive));
+    assert_eq!(wrong(&[all, clear, CALL, back]), []);
+}
+
+/// A byte that is loaded from where a register was stored is not the register.
+#[test]
+fn a_byte_of_a_register_is_not_the_register() {
+    let store = "scratch_store_b32 off, v40, s33 offset:8 // DC690008 00212800";
+    let whole = "scratch_load_b32 v40, off, s33 offset:8 // DC510008 28210000";
+    let byte = "scratch_load_u8 v40, off, s33 offset:8 // DC410008 28210000";
+    let wrong = |load| framed(&[store, CLEAR_V40, load]).wrong(&[Same(v(40))]);
+    assert_eq!(wrong(whole), []);
+    assert_eq!(wrong(byte), is(v(40), Always));
+}
