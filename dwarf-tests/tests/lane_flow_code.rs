@@ -159,3 +159,24 @@ fn a_row_may_be_one_that_counts_from_another_register() {
     assert_eq!(ask_with(32), LaneState::Unknown(Reason::Mask));
     assert_eq!(ask_with(33), LaneState::Unknown(Reason::Mask));
 }
+
+/// The register in which EXEC was saved is used for something else before the section ends.
+#[test]
+fn where_exec_was_saved_is_lost_with_the_register() {
+    let code = |write: u32| {
+        [
+            0xbe8a_22c1, // 1000 s_or_saveexec_b32 s10, -1
+            write,       // 1004
+            0x7e02_0280, // 1008 v_mov_b32_e32 v1, 0
+            0xbefe_000a, // 100c s_mov_b32 exec_lo, s10
+            0xbfb0_0000, // 1010 s_endpgm
+        ]
+    };
+    let stopped = wave(0x1008, 0xffff_ffff, &[(10, 0x0f)]);
+    // s_mov_b32 s12, 0
+    let kept = ask_kernel(&code(0xbe8c_0080), &stopped);
+    assert_eq!(kept[..4], [LaneState::Active; 4]);
+    // s_mov_b32 s10, 0
+    let unknown = LaneState::Unknown(Reason::WholeWave);
+    assert_eq!(ask_kernel(&code(0xbe8a_0080), &stopped), [unknown; 8]);
+}
