@@ -318,13 +318,13 @@ impl<'a> Walk<'_, '_, 'a> {
             }
             _ => {}
         }
-        let list = match attribute.value() {
-            AttributeValue::SecOffset(offset) if is_extension => {
-                AttributeValue::LocationListsRef(gimli::LocationListsOffset(offset))
+        let value = attribute.value();
+        self.list(match (is_extension, &value) {
+            (true, AttributeValue::SecOffset(offset)) => {
+                AttributeValue::LocationListsRef(gimli::LocationListsOffset(*offset))
             }
-            value => value,
-        };
-        self.list(list)
+            (_, _) => value,
+        })
     }
 
     /// Returns true if an attribute of form block holds an expression. Before DWARF 4 all expressions had these forms; since then readers
