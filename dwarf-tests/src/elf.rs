@@ -298,7 +298,7 @@ pub fn linked(
     file
 }
 
-/// The same with an entry for each function: `f`, `f1`, `f2`, ….
+/// Like [`linked`], with an entry for each function: `f`, `f1`, `f2`, ….
 ///
 /// # Panics
 /// As [`linked`].

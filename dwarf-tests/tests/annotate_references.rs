@@ -1,5 +1,5 @@
-//! What `annotate` makes of everything that refers to an entry: an object made by hand has every form and operation that does, in
-//! units of all versions, and gimli reads where each leads before and after.
+//! Annotates a hand-made object that has every form and operation that refers to an entry, in units of all versions. gimli
+//! resolves each reference before and after.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -33,7 +33,7 @@ enum Part {
 enum Offset {
     /// By its offset in the unit, which has so many bytes.
     Unit(usize),
-    /// The same as LEB128.
+    /// By its offset in the unit, encoded as LEB128.
     Leb128(usize),
     /// By its offset in the section.
     Section(usize),
@@ -59,7 +59,7 @@ fn raw(bytes: impl Into<Vec<u8>>) -> Part {
     Part::Bytes(bytes.into())
 }
 
-/// What is made: all sections, and where the entries are.
+/// The sections of the object, and the offsets of its entries.
 #[derive(Default)]
 struct Made {
     info: Vec<u8>,
@@ -363,7 +363,7 @@ fn everything() -> Everything {
         function("g", 1),
         target("a2"),
     ]);
-    // What makes offsets too long for a byte.
+    // Offsets after this name do not fit in a byte.
     new.push(entry(&"-".repeat(200), DW_TAG_variable, Vec::new()));
     for to in ["a0", "a1", "a2"] {
         let forms = [
@@ -572,8 +572,7 @@ fn object() -> Vec<u8> {
 
 type Slice = EndianSlice<'static, LittleEndian>;
 
-/// What an object says: by the name of an entry the names of those that it refers to, the first bytes of the operations and the
-/// constants that it has.
+/// Maps the name of an entry to the names of the entries it refers to, and to the first bytes of its operations and constants.
 type Read = BTreeMap<String, Found>;
 type Found = (Vec<String>, Vec<Vec<u8>>);
 
@@ -715,7 +714,7 @@ fn everything_that_refers_to_an_entry_is_followed() {
     let before = object();
     let annotated = annotate(&before, &Limits::default(), &|_| true).unwrap();
     let (functions, notes) = (&annotated.functions, &annotated.notes);
-    // Of these functions each gets its lanes, so that every entry after them moves.
+    // Each of these functions gets lanes, so every entry after them moves.
     let added = functions.iter().filter(|function| function.added > 0);
     let added: Vec<_> = added
         .filter_map(|function| function.name.as_deref())

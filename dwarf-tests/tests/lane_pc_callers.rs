@@ -78,6 +78,17 @@ fn object(with_exec: bool, return_address: u16) -> Vec<u8> {
     write_with_frames(&[outer, leaf], 5, Addresses::Numbers, &section)
 }
 
+/// Returns a wave in the `then` of `leaf`, called by the instruction at 16 in `outer`; `more` are registers with their values.
+fn wave(leaf: u64, outer: u64, more: &[(u16, u64)]) -> Snapshot {
+    let mut wave = Snapshot::new("gfx1030", WaveSize::Wave32, leaf + 16);
+    let registers = [(20, CALL), (30, outer + 20), (31, 0), (32, 0x100)];
+    for (number, value) in registers.iter().chain(more) {
+        wave.set_register(s(*number), *value).unwrap();
+    }
+    wave.set_register(Register::EXEC_32, LEAF).unwrap();
+    wave
+}
+
 /// Asks a wave in the `then` of `leaf` where the lanes are that are not in it.
 fn ask(
     with_exec: bool,
@@ -95,19 +106,7 @@ fn ask(
             .address
     };
     let (outer, leaf) = (at("outer"), at("leaf"));
-    let mut wave = Snapshot::new("gfx1030", WaveSize::Wave32, leaf + 16);
-    // The call is the instruction at 16 in `outer`.
-    let registers = [
-        (10, ENTERED),
-        (20, CALL),
-        (30, outer + 20),
-        (31, 0),
-        (32, 0x100),
-    ];
-    for (number, value) in registers {
-        wave.set_register(s(number), value).unwrap();
-    }
-    wave.set_register(Register::EXEC_32, LEAF).unwrap();
+    let wave = wave(leaf, outer, &[(10, ENTERED)]);
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
     let frame = stop.call_frame(0).unwrap();
@@ -203,20 +202,7 @@ fn ask_code(return_address: u16) -> (u64, Vec<LanePlace>) {
     }
     let object = CodeObject::parse(&file).unwrap();
     let program = Program::load(&object).unwrap();
-    let mut wave = Snapshot::new("gfx1030", WaveSize::Wave32, leaf + 16);
-    let registers = [
-        (34, ENTERED),
-        (20, CALL),
-        (30, outer + 20),
-        (31, 0),
-        (40, outer + 28),
-        (41, 0),
-        (32, 0x100),
-    ];
-    for (number, value) in registers {
-        wave.set_register(s(number), value).unwrap();
-    }
-    wave.set_register(Register::EXEC_32, LEAF).unwrap();
+    let wave = wave(leaf, outer, &[(34, ENTERED), (40, outer + 28), (41, 0)]);
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
     let caller = stop.call_frame(1).unwrap();

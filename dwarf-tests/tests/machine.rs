@@ -210,8 +210,8 @@ fn the_corpus_is_followed() {
     }
 }
 
-/// What is found in the corpus. A number that grows is a false alarm until somebody has read the code: nothing ran these objects, and
-/// what is wrong under a condition would not be seen in runs that do not meet it.
+/// The number of findings in the corpus, by rule and condition. A number that grows is a false alarm until somebody has read the code:
+/// these objects were not run, and a run that does not meet the condition would not show the fault.
 ///
 /// EXEC without a rule is wrong if lanes are inactive where all lanes were switched on, if lanes were switched off where a mask was
 /// combined with it, and always where the inactive lanes have taken the place of the active ones (`s_xor_saveexec -1`).

@@ -135,16 +135,17 @@ fn too_small() -> Refused {
 struct UnitOperand {
     entry: u64,
     is_leb128: bool,
-    /// How many bytes of the operation are before and after it.
+    /// The number of bytes of the operation before the operand.
     before: usize,
+    /// The number of bytes of the operation after the operand.
     after: usize,
 }
 
 /// Returns the operand of an operation that refers to an entry of the unit, if it has one.
 ///
-/// * `bytes`: those of the operation.
+/// * `bytes`: the encoded operation.
 fn unit_reference(operation: Operation<'_>, bytes: &[u8]) -> Option<UnitOperand> {
-    let fixed = |entry: u64| UnitOperand {
+    let last = |entry: u64| UnitOperand {
         entry,
         is_leb128: false,
         before: 1,
@@ -161,9 +162,9 @@ fn unit_reference(operation: Operation<'_>, bytes: &[u8]) -> Option<UnitOperand>
         reason = "other operations refer to no entry of the unit"
     )]
     Some(match operation {
-        Operation::Call2 { entry } => fixed(entry.into()),
-        Operation::Call4 { entry } | Operation::GnuParameterRef { entry } => fixed(entry.into()),
-        // Its size is before the constant.
+        Operation::Call2 { entry } => last(entry.into()),
+        Operation::Call4 { entry } | Operation::GnuParameterRef { entry } => last(entry.into()),
+        // The base type is followed by the size of the constant, one byte, and the constant.
         Operation::ConstType {
             base_type: ty,
             bytes,
@@ -190,8 +191,8 @@ mod tests {
     use crate::annotate::unit::PatchedSection;
     use crate::expr::Dialect;
 
-    /// Of the codes of today the operation has none, so that no file made of them can hold it. In those of 2020 it is 0xe9, an offset
-    /// into the section and a signed number.
+    /// The operation has no code in the current encoding, so only a file of 2020 can hold it: 0xe9, a section offset and a signed
+    /// number.
     #[test]
     fn a_pointer_into_an_address_space_refers_into_the_section() {
         // DW_OP_lit1 before it.
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(place, (0x102, 4, 0x1122_3344));
     }
 
-    /// Seven bits a byte, the lowest first: DWARF 5 §7.6.
+    /// DWARF 5 §7.6: seven bits in a byte, the lowest first.
     #[test]
     fn numbers_keep_their_length() {
         assert_eq!(leb128_of(0x81, 2).unwrap(), [0x81, 0x01]);

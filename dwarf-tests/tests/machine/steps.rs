@@ -1,7 +1,7 @@
-//! What one instruction, a join or a call does to what is known, one small function for each. A table in which every register is
-//! undefined says nothing, so that the claims of the last row are all that can be wrong.
+//! Tests the effect of single instructions, joins and calls, with one small function for each. In the tables every register is
+//! undefined until the last row, so only the claims of that row can be wrong.
 //!
-//! What is right stands beside each: a claim is reported if it is wrong on every way of the code, and not if it can be right.
+//! The right answer is beside each function. A claim is reported only if it is wrong on every path through the code.
 
 use hetdwarf::cfi_check::{Condition, Report, RowRule, SkipReason, Subject};
 
@@ -36,7 +36,7 @@ fn framed(lines: &[&'static str]) -> Function {
     }
 }
 
-/// Of another processor, without a frame.
+/// A function of another processor, without a frame.
 fn other(target: &'static str, lines: &[&'static str]) -> Function {
     let cfa = match target {
         // The stack pointer counts the bytes of all lanes.
