@@ -64,8 +64,6 @@ fn raw(bytes: impl Into<Vec<u8>>) -> Part {
 struct Made {
     info: Vec<u8>,
     abbrev: Vec<u8>,
-    /// The number of the abbreviation that comes next.
-    code: u64,
     places: BTreeMap<String, usize>,
 }
 
@@ -102,13 +100,14 @@ impl Made {
             5 => body.extend([&[1, 8][..], &table].concat()),
             _ => body.extend([&table[..], &[8]].concat()),
         }
-        let mut code = 0;
+        // The codes descend: the last one is not the highest.
+        let mut code = unit.entries.len() as u64;
         for entry in &unit.entries {
             if entry.tag.0 == 0 {
                 body.push(0);
                 continue;
             }
-            code += 1;
+            code -= 1;
             self.abbrev.extend(uleb(code));
             self.abbrev.extend(uleb(entry.tag.0.into()));
             self.abbrev.push(entry.has_children.into());
@@ -120,12 +119,16 @@ impl Made {
             for (name, form, parts) in [name].iter().chain(&entry.attributes) {
                 self.abbrev.extend(uleb(name.0.into()));
                 self.abbrev.extend(uleb(form.0.into()));
-                self.parts(parts, start, &mut body);
+                let mut value = Vec::new();
+                self.parts(parts, start, &mut value);
+                match *form {
+                    form if form == DW_FORM_implicit_const => self.abbrev.extend(value),
+                    _ => body.extend(value),
+                }
             }
             self.abbrev.extend([0, 0]);
         }
         self.abbrev.push(0);
-        self.code = self.code.max(code);
         let length = u32::try_from(body.len()).unwrap();
         self.info.extend(length.to_le_bytes());
         self.info.extend(body);
@@ -196,6 +199,7 @@ fn function(name: &str, number: u64) -> Entry {
     let attributes = vec![
         (DW_AT_low_pc, DW_FORM_addr, vec![raw(address.to_le_bytes())]),
         (DW_AT_high_pc, DW_FORM_data8, vec![raw(size.to_le_bytes())]),
+        (DW_AT_decl_line, DW_FORM_implicit_const, vec![raw([42])]),
     ];
     entry(name, DW_TAG_subprogram, attributes)
 }
@@ -553,6 +557,13 @@ fn object() -> Vec<u8> {
         [4, 0, 0, 0],
     ];
     new_lists[..16].copy_from_slice(&header.concat());
+    // DWARF 5 §6.1.2: a set without ranges for each unit.
+    let aranges = starts.iter().take(units.len()).flat_map(|start| {
+        let start = u32::try_from(*start).unwrap().to_le_bytes();
+        let header = [&28_u32.to_le_bytes()[..], &[2, 0], &start, &[8, 0]].concat();
+        [header, vec![0; 20]].concat()
+    });
+    let aranges: Vec<u8> = aranges.collect();
     let function = |number: usize| number * CODE.len()..(number + 1) * CODE.len();
     let names = ["f", "g", "lanes", "h"].into_iter().enumerate();
     let functions: Vec<_> = names
@@ -566,6 +577,7 @@ fn object() -> Vec<u8> {
             (".debug_info", &made.info),
             (".debug_loclists", &new_lists),
             (".debug_loc", &old_lists),
+            (".debug_aranges", &aranges),
         ],
     )
 }
@@ -626,8 +638,12 @@ impl Reader {
                     let found: &mut Found = read.entry(name.clone()).or_default();
                     // Functions get expressions of operations that gimli does not know.
                     let is_function = entry.tag() == DW_TAG_subprogram && !name.contains("->");
-                    for attribute in entry.attrs().iter().filter(|_| !is_function) {
-                        self.attribute(&unit, attribute, found);
+                    for attribute in entry.attrs() {
+                        match attribute.value() {
+                            AttributeValue::Udata(line) => found.1.push(line.to_le_bytes().into()),
+                            _ if is_function => {}
+                            _ => self.attribute(&unit, attribute, found),
+                        }
                     }
                 }
             }
@@ -709,6 +725,24 @@ impl Reader {
     }
 }
 
+/// The units that `.debug_aranges` names.
+fn units_of_ranges(file: &[u8]) -> Vec<String> {
+    let dwarf = Reader::new(file).dwarf;
+    let ranges = dwarf.debug_aranges.reader().slice();
+    let mut sets = DebugAranges::new(ranges, LittleEndian).headers();
+    let mut names = Vec::new();
+    while let Some(set) = sets.next().unwrap() {
+        let mut units = dwarf.units();
+        while let Some(header) = units.next().unwrap() {
+            if header.debug_info_offset() == Some(set.debug_info_offset()) {
+                let unit = dwarf.unit(header).unwrap();
+                names.push(unit.name.unwrap().to_string().unwrap().to_owned());
+            }
+        }
+    }
+    names
+}
+
 /// Each entry leads where its name says, before and after; the operations and constants are those that there were.
 #[test]
 fn everything_that_refers_to_an_entry_is_followed() {
@@ -739,5 +773,9 @@ fn everything_that_refers_to_an_entry_is_followed() {
         references += entries.len();
     }
     println!("{references} references");
+    assert_eq!(
+        units_of_ranges(&annotated.file),
+        ["new", "old", "older", "oldest"]
+    );
     assert!(references > 130, "{references}");
 }
