@@ -18,6 +18,9 @@ use hetdwarf::object::CodeObject;
 /// `DW_AT_LLVM_lane_pc`.
 const LANE_PC: DwAt = DwAt(0x3e12);
 
+/// An attribute of some vendor, which nobody knows: before DWARF 4 its block may be an expression.
+const VENDORS: DwAt = DwAt(0x3ffe);
+
 /// A part of a unit or of a list.
 #[derive(Clone)]
 enum Part {
@@ -100,14 +103,16 @@ impl Made {
             5 => body.extend([&[1, 8][..], &table].concat()),
             _ => body.extend([&table[..], &[8]].concat()),
         }
-        // The codes descend: the last one is not the highest.
-        let mut code = unit.entries.len() as u64;
-        for entry in &unit.entries {
+        for (number, entry) in unit.entries.iter().enumerate() {
             if entry.tag.0 == 0 {
                 body.push(0);
                 continue;
             }
-            code -= 1;
+            // They descend, but that of the first is the highest: the one after it has a byte more than those of functions.
+            let code = match number {
+                0 => 200,
+                number => (unit.entries.len() - number) as u64,
+            };
             self.abbrev.extend(uleb(code));
             self.abbrev.extend(uleb(entry.tag.0.into()));
             self.abbrev.push(entry.has_children.into());
@@ -353,7 +358,9 @@ fn everything() -> Everything {
     };
     let call = |to| vec![raw([0x99]), Part::Entry(to, InUnit(4))];
 
-    let mut new = vec![root("new"), target("a0")];
+    // What makes offsets too long for seven bits, and later on for a byte.
+    let filler = |length| entry(&"-".repeat(length), DW_TAG_variable, Vec::new());
+    let mut new = vec![root("new"), filler(85), target("a0")];
     new.push(refers(
         "early",
         "a2",
@@ -367,8 +374,14 @@ fn everything() -> Everything {
         function("g", 1),
         target("a2"),
     ]);
-    // What makes offsets too long for a byte.
-    new.push(entry(&"-".repeat(200), DW_TAG_variable, Vec::new()));
+    new.push(filler(200));
+    new.push(refers(
+        "function",
+        "f",
+        DW_AT_type,
+        DW_FORM_ref4,
+        vec![Part::Entry("f", InUnit(4))],
+    ));
     for to in ["a0", "a1", "a2"] {
         let forms = [
             (DW_FORM_ref1, InUnit(1)),
@@ -486,6 +499,13 @@ fn everything() -> Everything {
         DW_FORM_block1,
         parts.clone(),
     ));
+    older.push(refers(
+        "older attribute",
+        "a2",
+        VENDORS,
+        DW_FORM_block1,
+        parts.clone(),
+    ));
     for (name, attribute) in [
         ("const_value", DW_AT_const_value),
         ("discr_list", DW_AT_discr_list),
@@ -505,7 +525,8 @@ fn everything() -> Everything {
         DW_FORM_ref_addr,
         vec![wide.clone()],
     ));
-    let parts = block(DW_FORM_block1, vec![raw([0xf2]), wide, raw([0])]);
+    let pointer = [raw([0xf2]), wide, raw([0])];
+    let parts = block(DW_FORM_block1, [pointer.clone(), pointer].concat());
     oldest.push(refers(
         "oldest, expression",
         "a2",
@@ -658,11 +679,14 @@ impl Reader {
         found: &mut Found,
     ) {
         let is_lane_pc = attribute.name() == LANE_PC;
+        let is_vendors = attribute.name() == VENDORS;
         match attribute.value() {
             AttributeValue::UnitRef(offset) => found.0.push(self.in_unit(unit, offset)),
             AttributeValue::DebugInfoRef(offset) => found.0.push(self.name(offset.0)),
             AttributeValue::Exprloc(expression) => self.expression(unit, expression.0, found),
-            AttributeValue::Block(bytes) if is_lane_pc => self.expression(unit, bytes, found),
+            AttributeValue::Block(bytes) if is_lane_pc || is_vendors => {
+                self.expression(unit, bytes, found)
+            }
             AttributeValue::Block(bytes) => found.1.push(bytes.to_vec()),
             AttributeValue::SecOffset(offset) if is_lane_pc => {
                 let list = AttributeValue::LocationListsRef(LocationListsOffset(offset));
