@@ -18,6 +18,9 @@ use hetdwarf::object::CodeObject;
 /// `DW_AT_LLVM_lane_pc`.
 const LANE_PC: DwAt = DwAt(0x3e12);
 
+/// An attribute of some vendor, which nobody knows: before DWARF 4 its block may be an expression.
+const VENDORS: DwAt = DwAt(0x3ffe);
+
 /// A part of a unit or of a list.
 #[derive(Clone)]
 enum Part {
@@ -64,8 +67,6 @@ fn raw(bytes: impl Into<Vec<u8>>) -> Part {
 struct Made {
     info: Vec<u8>,
     abbrev: Vec<u8>,
-    /// The number of the abbreviation that comes next.
-    code: u64,
     places: BTreeMap<String, usize>,
 }
 
@@ -102,13 +103,16 @@ impl Made {
             5 => body.extend([&[1, 8][..], &table].concat()),
             _ => body.extend([&table[..], &[8]].concat()),
         }
-        let mut code = 0;
-        for entry in &unit.entries {
+        for (number, entry) in unit.entries.iter().enumerate() {
             if entry.tag.0 == 0 {
                 body.push(0);
                 continue;
             }
-            code += 1;
+            // They descend, but that of the first is the highest: the one after it has a byte more than those of functions.
+            let code = match number {
+                0 => 200,
+                number => (unit.entries.len() - number) as u64,
+            };
             self.abbrev.extend(uleb(code));
             self.abbrev.extend(uleb(entry.tag.0.into()));
             self.abbrev.push(entry.has_children.into());
@@ -120,12 +124,16 @@ impl Made {
             for (name, form, parts) in [name].iter().chain(&entry.attributes) {
                 self.abbrev.extend(uleb(name.0.into()));
                 self.abbrev.extend(uleb(form.0.into()));
-                self.parts(parts, start, &mut body);
+                let mut value = Vec::new();
+                self.parts(parts, start, &mut value);
+                match *form {
+                    form if form == DW_FORM_implicit_const => self.abbrev.extend(value),
+                    _ => body.extend(value),
+                }
             }
             self.abbrev.extend([0, 0]);
         }
         self.abbrev.push(0);
-        self.code = self.code.max(code);
         let length = u32::try_from(body.len()).unwrap();
         self.info.extend(length.to_le_bytes());
         self.info.extend(body);
@@ -196,6 +204,7 @@ fn function(name: &str, number: u64) -> Entry {
     let attributes = vec![
         (DW_AT_low_pc, DW_FORM_addr, vec![raw(address.to_le_bytes())]),
         (DW_AT_high_pc, DW_FORM_data8, vec![raw(size.to_le_bytes())]),
+        (DW_AT_decl_line, DW_FORM_implicit_const, vec![raw([42])]),
     ];
     entry(name, DW_TAG_subprogram, attributes)
 }
@@ -349,7 +358,9 @@ fn everything() -> Everything {
     };
     let call = |to| vec![raw([0x99]), Part::Entry(to, InUnit(4))];
 
-    let mut new = vec![root("new"), target("a0")];
+    // What makes offsets too long for seven bits, and later on for a byte.
+    let filler = |length| entry(&"-".repeat(length), DW_TAG_variable, Vec::new());
+    let mut new = vec![root("new"), filler(85), target("a0")];
     new.push(refers(
         "early",
         "a2",
@@ -363,8 +374,14 @@ fn everything() -> Everything {
         function("g", 1),
         target("a2"),
     ]);
-    // Offsets after this name do not fit in a byte.
-    new.push(entry(&"-".repeat(200), DW_TAG_variable, Vec::new()));
+    new.push(filler(200));
+    new.push(refers(
+        "function",
+        "f",
+        DW_AT_type,
+        DW_FORM_ref4,
+        vec![Part::Entry("f", InUnit(4))],
+    ));
     for to in ["a0", "a1", "a2"] {
         let forms = [
             (DW_FORM_ref1, InUnit(1)),
@@ -482,6 +499,13 @@ fn everything() -> Everything {
         DW_FORM_block1,
         parts.clone(),
     ));
+    older.push(refers(
+        "older attribute",
+        "a2",
+        VENDORS,
+        DW_FORM_block1,
+        parts.clone(),
+    ));
     for (name, attribute) in [
         ("const_value", DW_AT_const_value),
         ("discr_list", DW_AT_discr_list),
@@ -501,7 +525,8 @@ fn everything() -> Everything {
         DW_FORM_ref_addr,
         vec![wide.clone()],
     ));
-    let parts = block(DW_FORM_block1, vec![raw([0xf2]), wide, raw([0])]);
+    let pointer = [raw([0xf2]), wide, raw([0])];
+    let parts = block(DW_FORM_block1, [pointer.clone(), pointer].concat());
     oldest.push(refers(
         "oldest, expression",
         "a2",
@@ -553,6 +578,13 @@ fn object() -> Vec<u8> {
         [4, 0, 0, 0],
     ];
     new_lists[..16].copy_from_slice(&header.concat());
+    // DWARF 5 §6.1.2: a set without ranges for each unit.
+    let aranges = starts.iter().take(units.len()).flat_map(|start| {
+        let start = u32::try_from(*start).unwrap().to_le_bytes();
+        let header = [&28_u32.to_le_bytes()[..], &[2, 0], &start, &[8, 0]].concat();
+        [header, vec![0; 20]].concat()
+    });
+    let aranges: Vec<u8> = aranges.collect();
     let function = |number: usize| number * CODE.len()..(number + 1) * CODE.len();
     let names = ["f", "g", "lanes", "h"].into_iter().enumerate();
     let functions: Vec<_> = names
@@ -566,6 +598,7 @@ fn object() -> Vec<u8> {
             (".debug_info", &made.info),
             (".debug_loclists", &new_lists),
             (".debug_loc", &old_lists),
+            (".debug_aranges", &aranges),
         ],
     )
 }
@@ -625,8 +658,12 @@ impl Reader {
                     let found: &mut Found = read.entry(name.clone()).or_default();
                     // Functions get expressions of operations that gimli does not know.
                     let is_function = entry.tag() == DW_TAG_subprogram && !name.contains("->");
-                    for attribute in entry.attrs().iter().filter(|_| !is_function) {
-                        self.attribute(&unit, attribute, found);
+                    for attribute in entry.attrs() {
+                        match attribute.value() {
+                            AttributeValue::Udata(line) => found.1.push(line.to_le_bytes().into()),
+                            _ if is_function => {}
+                            _ => self.attribute(&unit, attribute, found),
+                        }
                     }
                 }
             }
@@ -641,11 +678,14 @@ impl Reader {
         found: &mut Found,
     ) {
         let is_lane_pc = attribute.name() == LANE_PC;
+        let is_vendors = attribute.name() == VENDORS;
         match attribute.value() {
             AttributeValue::UnitRef(offset) => found.0.push(self.in_unit(unit, offset)),
             AttributeValue::DebugInfoRef(offset) => found.0.push(self.name(offset.0)),
             AttributeValue::Exprloc(expression) => self.expression(unit, expression.0, found),
-            AttributeValue::Block(bytes) if is_lane_pc => self.expression(unit, bytes, found),
+            AttributeValue::Block(bytes) if is_lane_pc || is_vendors => {
+                self.expression(unit, bytes, found)
+            }
             AttributeValue::Block(bytes) => found.1.push(bytes.to_vec()),
             AttributeValue::SecOffset(offset) if is_lane_pc => {
                 let list = AttributeValue::LocationListsRef(LocationListsOffset(offset));
@@ -708,6 +748,24 @@ impl Reader {
     }
 }
 
+/// The units that `.debug_aranges` names.
+fn units_of_ranges(file: &[u8]) -> Vec<String> {
+    let dwarf = Reader::new(file).dwarf;
+    let ranges = dwarf.debug_aranges.reader().slice();
+    let mut sets = DebugAranges::new(ranges, LittleEndian).headers();
+    let mut names = Vec::new();
+    while let Some(set) = sets.next().unwrap() {
+        let mut units = dwarf.units();
+        while let Some(header) = units.next().unwrap() {
+            if header.debug_info_offset() == Some(set.debug_info_offset()) {
+                let unit = dwarf.unit(header).unwrap();
+                names.push(unit.name.unwrap().to_string().unwrap().to_owned());
+            }
+        }
+    }
+    names
+}
+
 /// Each entry leads where its name says, before and after; the operations and constants are those that there were.
 #[test]
 fn everything_that_refers_to_an_entry_is_followed() {
@@ -738,5 +796,9 @@ fn everything_that_refers_to_an_entry_is_followed() {
         references += entries.len();
     }
     println!("{references} references");
+    assert_eq!(
+        units_of_ranges(&annotated.file),
+        ["new", "old", "older", "oldest"]
+    );
     assert!(references > 130, "{references}");
 }
