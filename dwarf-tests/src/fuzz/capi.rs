@@ -72,7 +72,7 @@ type Lanes = Vec<(&'static str, Option<String>)>;
 /// How many frames are compared; the innermost are often inlined calls.
 const FRAMES: usize = 2;
 
-/// The variables of a frame, by their names; nothing if there is no such frame, or if they cannot be read.
+/// The variables of a frame, by name. None if the frame does not exist or its variables cannot be read.
 type Texts = Option<Vec<(String, Lanes)>>;
 
 fn directly(stop: &Stop<'_, '_>, frame: usize, asked: u64) -> Texts {
