@@ -443,7 +443,7 @@ fn sections_are_linked_and_read() {
             _ => None,
         };
         let expected: Vec<Option<u64>> = (0..32).map(expected).collect();
-        let pcs: Vec<_> = lanes.pcs.iter().map(|pc| pc.map(u64::from)).collect();
+        let pcs: Vec<_> = lanes.pcs().map(|pc| pc.map(u64::from)).collect();
         assert_eq!(pcs, expected);
     }
 }

@@ -40,7 +40,11 @@ pub(crate) fn print_inactive(
 ) -> Result<(), Failure> {
     let names = file_names(document);
     let mut places: BTreeMap<(u128, String), Vec<u8>> = BTreeMap::new();
-    for lane in document.lanes.iter().filter(|lane| lane.place != LanePlace::Active) {
+    for lane in document
+        .lanes
+        .iter()
+        .filter(|lane| lane.place != LanePlace::Active)
+    {
         let (Some(pc), Ok(number)) = (lane.pc, u8::try_from(lane.lane)) else {
             continue;
         };
@@ -87,7 +91,7 @@ pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Re
             LanePlace::Unknown(why) => format!("not known where: {why}"),
             LanePlace::NotDispatched => NOT_STARTED.to_owned(),
             LanePlace::Elsewhere => NOT_ENTERED.to_owned(),
-            _ => continue,
+            LanePlace::Active | LanePlace::Waiting { .. } | _ => continue,
         };
         nowhere.entry(text).or_default().push(number);
     }

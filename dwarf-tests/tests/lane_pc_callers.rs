@@ -209,7 +209,7 @@ fn ask_code(return_address: u16) -> (u64, Vec<LanePlace>) {
     let expected = if return_address == 30 { 20 } else { 28 };
     assert_eq!(caller.call_frame().code_address(), outer + expected);
     let found = caller.lane_pcs_by(Recovery::Always).unwrap();
-    (outer, found.places)
+    (outer, found.places().to_vec())
 }
 
 /// Who is right cannot be told, and the lanes of one call are not those of another.

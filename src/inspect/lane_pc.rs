@@ -359,9 +359,16 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let lanes = self.wave_size().all_lanes().zip(places);
         let place = |(lane, place): (Lane, LanePlace)| match place {
             _ if active & lane.bit() != 0 => LanePlace::Active,
-            LanePlace::Active => place,
-            _ if !is_active(started, lane) => LanePlace::NotDispatched,
-            place => place,
+            LanePlace::Waiting { .. } | LanePlace::Elsewhere | LanePlace::Unknown(_)
+                if !is_active(started, lane) =>
+            {
+                LanePlace::NotDispatched
+            }
+            place @ (LanePlace::Active
+            | LanePlace::Waiting { .. }
+            | LanePlace::Elsewhere
+            | LanePlace::NotDispatched
+            | LanePlace::Unknown(_)) => place,
         };
         lanes.map(place).collect()
     }
