@@ -4,11 +4,11 @@ use std::io::Write;
 
 use super::arguments::{AnnotateArguments, Format};
 use super::failure::{Exit, Failure};
-use super::input::{check_lengths, read_file};
+use super::input::{check_lengths, dialect, read_file};
 use super::or_unknown;
 use super::outputs::{Kind, Outputs};
 use super::pattern::pattern;
-use hetdwarf::annotate::annotate_file;
+use hetdwarf::annotate::{Request, annotate_file};
 use hetdwarf::lane_flow::Reason;
 use hetdwarf::object::{code_objects_with, may_hold_code_objects};
 use hetdwarf::report::{AnnotateDocument, AnnotateFunction, write_json_pretty};
@@ -31,7 +31,10 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
         // It says what the file is.
         code_objects_with(&data, &limits).map_err(place)?;
     }
-    let found = annotate_file(&data, &limits, &wanted).map_err(place)?;
+    let mut request = Request::new(&wanted);
+    request.active_lane = arguments.active_lane;
+    request.dialect = dialect(arguments.dialect);
+    let found = annotate_file(&data, &limits, &request).map_err(place)?;
     check_lengths([(input.as_path(), &data)])?;
     output.write(&found.file)?;
     let document = AnnotateDocument::new(&data, &found);

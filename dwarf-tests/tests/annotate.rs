@@ -476,7 +476,11 @@ fn damaged_objects_are_survived() {
             if seed % 10 == 0 {
                 file.truncate(file.len() * (seed + 1) / 300);
             }
-            match hetdwarf::annotate::annotate(&file, &limits, &|_| true) {
+            match hetdwarf::annotate::annotate(
+                &file,
+                &limits,
+                &hetdwarf::annotate::Request::new(&|_| true),
+            ) {
                 Ok(found) => {
                     written += 1;
                     assert!(found.file.len() < 1 << 20);

@@ -12,16 +12,16 @@ use std::process::Command;
 
 use dwarf_tests::{fixture, hetdwarf, llvm_tool};
 use hetdwarf::Limits;
-use hetdwarf::annotate::{Annotated, annotate, annotate_file};
+use hetdwarf::annotate::{Annotated, Request, annotate, annotate_file};
 use hetdwarf::object::{EmbeddedCodeObject, code_objects};
 use object::{Object, ObjectSection, ObjectSymbol};
 
 fn annotated(file: &[u8]) -> Annotated {
-    annotate_file(file, &Limits::default(), &|_| true).unwrap()
+    annotate_file(file, &Limits::default(), &Request::new(&|_| true)).unwrap()
 }
 
 fn alone(object: &EmbeddedCodeObject<'_>) -> Vec<u8> {
-    let found = annotate(&object.data, &Limits::default(), &|_| true).unwrap();
+    let found = annotate(&object.data, &Limits::default(), &Request::new(&|_| true)).unwrap();
     found.file
 }
 
@@ -268,7 +268,7 @@ fn damaged_containers_are_survived() {
             5000,
             file.len() - 1,
         ] {
-            let _ = annotate_file(&file[..cut], &Limits::default(), &|_| false);
+            let _ = annotate_file(&file[..cut], &Limits::default(), &Request::new(&|_| false));
         }
         for seed in 0..400_usize {
             let mut damaged = file.clone();
@@ -279,7 +279,7 @@ fn damaged_containers_are_survived() {
                 _ => length - 1 - seed * 13 % 1400,
             };
             damaged[at] = damaged[at].wrapping_add(1 + (seed / 3) as u8);
-            let _ = annotate_file(&damaged, &Limits::default(), &|_| false);
+            let _ = annotate_file(&damaged, &Limits::default(), &Request::new(&|_| false));
         }
     }
 }

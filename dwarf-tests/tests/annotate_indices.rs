@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dwarf_tests::{fixture, hetdwarf, llvm_tool};
-use hetdwarf::annotate::annotate;
+use hetdwarf::annotate::{Request, annotate};
 use hetdwarf::limits::Limits;
 
 const SECTIONS: [&str; 5] = [
@@ -113,7 +113,7 @@ fn names_lead_to_the_entries_to_which_they_led() {
         }
         let at = path.display();
         let file = std::fs::read(&path).unwrap();
-        let annotated = annotate(&file, &Limits::default(), &|_| true).unwrap();
+        let annotated = annotate(&file, &Limits::default(), &Request::new(&|_| true)).unwrap();
         assert!(
             annotated.file.len() > file.len(),
             "{at}: {:?}",

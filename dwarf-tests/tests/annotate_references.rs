@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use dwarf_tests::elf::{linked, uleb};
 use gimli::*;
-use hetdwarf::annotate::annotate;
+use hetdwarf::annotate::{Request, annotate};
 use hetdwarf::limits::Limits;
 use hetdwarf::object::CodeObject;
 
@@ -770,7 +770,7 @@ fn units_of_ranges(file: &[u8]) -> Vec<String> {
 #[test]
 fn everything_that_refers_to_an_entry_is_followed() {
     let before = object();
-    let annotated = annotate(&before, &Limits::default(), &|_| true).unwrap();
+    let annotated = annotate(&before, &Limits::default(), &Request::new(&|_| true)).unwrap();
     let (functions, notes) = (&annotated.functions, &annotated.notes);
     // Each of these functions gets lanes, so every entry after them moves.
     let added = functions.iter().filter(|function| function.added > 0);

@@ -17,7 +17,7 @@ use std::process::Command;
 
 use dwarf_tests::simulator::random::Random;
 use dwarf_tests::{llvm_tool, seeds};
-use hetdwarf::annotate::annotate;
+use hetdwarf::annotate::{Request, annotate};
 use hetdwarf::arch::{CodeAddress, LoadAddress, WaveSize};
 use hetdwarf::inspect::{LanePcs, LanePlace, Program, Recovery, Stop, StopOptions};
 use hetdwarf::limits::Limits;
@@ -225,7 +225,7 @@ fn check(
     let object = CodeObject::parse(&file).unwrap();
     let program = Program::load(&object).unwrap();
     let annotate_too = std::env::var_os("HETDWARF_ONLY_RECOVERED").is_none();
-    let annotated = annotate(&file, &Limits::default(), &|_| annotate_too).unwrap();
+    let annotated = annotate(&file, &Limits::default(), &Request::new(&|_| annotate_too)).unwrap();
     let annotated_object = CodeObject::parse(&annotated.file).unwrap();
     let annotated_program = Program::load(&annotated_object).unwrap();
     // Of functions that nothing is known of nothing is said.

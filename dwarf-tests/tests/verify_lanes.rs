@@ -40,7 +40,7 @@ fn text(findings: &[Finding]) -> String {
 fn annotated(path: &PathBuf) -> Vec<u8> {
     let file = std::fs::read(path).unwrap();
     let limits = hetdwarf::Limits::default();
-    hetdwarf::annotate::annotate(&file, &limits, &|_| true)
+    hetdwarf::annotate::annotate(&file, &limits, &hetdwarf::annotate::Request::new(&|_| true))
         .unwrap()
         .file
 }

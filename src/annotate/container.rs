@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::stored::stored_bundle;
-use super::{Annotated, annotate_within, archive, elf, meter_of};
+use super::{Annotated, Request, annotate_within, archive, elf, meter_of};
 use crate::error::{Error, Limit, Result};
 use crate::limits::Limits;
 use crate::meter::{Held, Meter};
@@ -24,16 +24,10 @@ const PAGE: u64 = 4096;
 
 /// Adds what can be told of lanes to the code objects in a file: one by itself, or those that a container holds.
 ///
-/// * `wanted`: which functions, by name.
-///
 /// # Errors
 /// If a container or a code object is malformed; if a limit is reached.
-pub fn annotate_file(
-    file: &[u8],
-    limits: &Limits,
-    wanted: &dyn Fn(&str) -> bool,
-) -> Result<Annotated> {
-    annotate_file_within(file, &meter_of(file, limits), wanted)
+pub fn annotate_file(file: &[u8], limits: &Limits, request: &Request<'_>) -> Result<Annotated> {
+    annotate_file_within(file, &meter_of(file, limits), request)
 }
 
 /// As [`annotate_file`], as a part of a question.
@@ -45,14 +39,14 @@ pub fn annotate_file(
 pub fn annotate_file_within(
     file: &[u8],
     meter: &Arc<Meter>,
-    wanted: &dyn Fn(&str) -> bool,
+    request: &Request<'_>,
 ) -> Result<Annotated> {
     if FileKind::of(file) == FileKind::CodeObject {
-        return annotate_within(file, meter, wanted);
+        return annotate_within(file, meter, request);
     }
     let mut writer = Writer {
         meter,
-        wanted,
+        request,
         found: Annotated::default(),
         place: Vec::new(),
         depth: 0,
@@ -71,7 +65,7 @@ pub fn annotate_file_within(
 /// Writes containers anew.
 pub(super) struct Writer<'w> {
     meter: &'w Arc<Meter>,
-    wanted: &'w dyn Fn(&str) -> bool,
+    request: &'w Request<'w>,
     /// What was added, and what was left alone.
     found: Annotated,
     /// Which part of the file it is, for people: the part of each container.
@@ -165,7 +159,7 @@ impl Writer<'_> {
     }
 
     fn code_object<'f>(&mut self, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {
-        let found = annotate_within(file, self.meter, self.wanted)?;
+        let found = annotate_within(file, self.meter, self.request)?;
         self.found.functions.extend(found.functions);
         self.found.is_short |= found.is_short;
         let place = match self.place.as_slice() {

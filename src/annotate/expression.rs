@@ -5,7 +5,7 @@
 
 use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
 use crate::error::{Error, Result, SpecRule};
-use crate::expr::{Builder, Encoding, Operation};
+use crate::expr::{Builder, Dialect, Encoding, Operation};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{ActiveLanes, DwordPlace, LanePlan, PlacePlan, Waiting};
 
@@ -19,14 +19,23 @@ const HALF_BYTES: u64 = PC_BITS / 8 * HALF;
 /// Makes the expressions of one function.
 pub(super) struct Expressions<'e> {
     pub(super) wave_size: WaveSize,
+    /// Which codes the operations have.
+    pub(super) dialect: Dialect,
     /// Of the places that are right for a lane that waits as [`LanePlan::waiting`] says, the one to be said.
     pub(super) shown: &'e dyn Fn(u8, Waiting) -> Result<u64>,
 }
 
 impl Expressions<'_> {
+    fn encoding(&self) -> Encoding {
+        Encoding {
+            dialect: self.dialect,
+            ..Encoding::AMDGPU
+        }
+    }
+
     /// `DW_AT_LLVM_lane_pc`.
     pub(super) fn lane_pc(&self, plan: &PlacePlan) -> Result<Vec<u8>> {
-        let mut builder = Builder::new(Encoding::AMDGPU);
+        let mut builder = Builder::new(self.encoding());
         let lanes = u64::from(self.wave_size.lanes());
         match plan.halves.as_slice() {
             [only] => self.lanes(0, only, &mut builder)?,
@@ -54,7 +63,7 @@ impl Expressions<'_> {
 
     /// `DW_AT_LLVM_active_lane`.
     pub(super) fn active_lane(&self, active: ActiveLanes) -> Result<Vec<u8>> {
-        let mut builder = Builder::new(Encoding::AMDGPU);
+        let mut builder = Builder::new(self.encoding());
         self.push_active(active, &mut builder)?;
         builder.push(Operation::StackValue)?;
         builder.finish()

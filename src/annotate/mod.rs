@@ -6,10 +6,11 @@
 //! `DW_AT_LLVM_lane_pc`; DWARF 5 §7; `spec-notes/lane-recovery.md`.
 //!
 //! ```
-//! use hetdwarf::{Limits, annotate::annotate};
+//! use hetdwarf::Limits;
+//! use hetdwarf::annotate::{Request, annotate};
 //!
 //! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
-//! let annotated = annotate(&file, &Limits::default(), &|name| name == "mid")?;
+//! let annotated = annotate(&file, &Limits::default(), &Request::new(&|name| name == "mid"))?;
 //! for function in &annotated.functions {
 //!     println!("{:?}: {} of {} bytes", function.name, function.covered, function.size);
 //! }
@@ -40,6 +41,7 @@ use gimli::Section;
 use crate::arch::WaveSize;
 use crate::debug_info::{Bytes, Function, UnitId, UnitInfo, UnitKind};
 use crate::error::{Error, Limit, Result};
+use crate::expr::Dialect;
 use crate::inspect::Program;
 use crate::lane_flow::{LaneFlow, LanePlan};
 use crate::limits::{Limits, reached};
@@ -56,14 +58,46 @@ use waves::{active_lane, push, wave_size};
 /// Indices of other files' units, which are not rewritten.
 const INDICES: [&str; 2] = [".debug_cu_index", ".debug_tu_index"];
 
+/// What is to be added, and where.
+#[non_exhaustive]
+#[derive(Clone, Copy)]
+pub struct Request<'r> {
+    /// Which functions, by name.
+    pub functions: &'r dyn Fn(&str) -> bool,
+    /// Which codes the heterogeneous operations have, in the file and in what is added.
+    pub dialect: Dialect,
+    /// Whether functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. It no longer has a code of its own: tools of LLVM
+    /// take it for another attribute.
+    pub active_lane: bool,
+}
+
+impl<'r> Request<'r> {
+    /// Where the lanes of some functions are, in today's codes.
+    #[must_use]
+    pub fn new(functions: &'r dyn Fn(&str) -> bool) -> Request<'r> {
+        Request {
+            functions,
+            dialect: Dialect::default(),
+            active_lane: false,
+        }
+    }
+}
+
+impl core::fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut fields = f.debug_struct("Request");
+        fields.field("dialect", &self.dialect);
+        fields.field("active_lane", &self.active_lane);
+        fields.finish_non_exhaustive()
+    }
+}
+
 /// Adds what can be told of lanes to a code object.
-///
-/// * `wanted`: which functions, by name.
 ///
 /// # Errors
 /// If it is no code object, or its sections cannot be read.
-pub fn annotate(file: &[u8], limits: &Limits, wanted: &dyn Fn(&str) -> bool) -> Result<Annotated> {
-    annotate_within(file, &meter_of(file, limits), wanted)
+pub fn annotate(file: &[u8], limits: &Limits, request: &Request<'_>) -> Result<Annotated> {
+    annotate_within(file, &meter_of(file, limits), request)
 }
 
 /// What a file may cost.
@@ -72,18 +106,14 @@ fn meter_of(file: &[u8], limits: &Limits) -> Arc<Meter> {
 }
 
 /// As [`annotate`], as a part of a question.
-fn annotate_within(
-    file: &[u8],
-    meter: &Arc<Meter>,
-    wanted: &dyn Fn(&str) -> bool,
-) -> Result<Annotated> {
+fn annotate_within(file: &[u8], meter: &Arc<Meter>, request: &Request<'_>) -> Result<Annotated> {
     let object = CodeObject::parse_within(file, meter)?;
     meter.hold(file.len() as u64)?;
     let mut found = Annotated {
         file: file.to_vec(),
         ..Annotated::default()
     };
-    add_to(&object, file, wanted, &mut found)?;
+    add_to(&object, file, request, &mut found)?;
     found.limit = found.limit.or_else(|| meter.refused());
     Ok(found)
 }
@@ -91,7 +121,7 @@ fn annotate_within(
 fn add_to<'a>(
     object: &'a CodeObject<'a>,
     file: &[u8],
-    wanted: &dyn Fn(&str) -> bool,
+    request: &Request<'_>,
     found: &mut Annotated,
 ) -> Result<()> {
     let meter = object.meter();
@@ -117,12 +147,12 @@ fn add_to<'a>(
         }
     };
     let indices = meter.steps().saturating_sub(before);
-    let program = Program::load(object)?;
-    let mut annotator = Annotator::new(object, &program, wave_size)?;
-    annotator.reserve(wanted, indices);
+    let program = Program::load(object)?.with_dialect(request.dialect);
+    let mut annotator = Annotator::new(object, &program, wave_size, request)?;
+    annotator.reserve(indices);
     let info = program.info();
     for unit in info.unit_ids() {
-        if let Err(error) = annotator.unit(unit, wanted, found) {
+        if let Err(error) = annotator.unit(unit, found) {
             let name = info.unit_info(unit).ok().and_then(|about| about.name);
             let name = name.as_deref().unwrap_or("?");
             found.leave_unit(name, &error.to_string(), meter)?;
@@ -179,6 +209,7 @@ struct Annotator<'n, 'a> {
     program: &'n Program<'a>,
     flow: &'n LaneFlow<'a>,
     wave_size: WaveSize,
+    request: &'n Request<'n>,
     dwarf: gimli::Dwarf<Bytes<'a>>,
     headers: Vec<gimli::UnitHeader<Bytes<'a>>>,
     lists: BTreeMap<ListKind, Lists>,
@@ -211,6 +242,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         object: &'a CodeObject<'a>,
         program: &'n Program<'a>,
         wave_size: WaveSize,
+        request: &'n Request<'n>,
     ) -> Result<Annotator<'n, 'a>> {
         let dwarf = gimli::Dwarf::load(|id| -> Result<Bytes<'a>> {
             let bytes = object.section(id.name())?.unwrap_or_default();
@@ -229,6 +261,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         }
         Ok(Annotator {
             object,
+            request,
             program,
             flow: program.lane_flow(wave_size),
             wave_size,
@@ -244,7 +277,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
     /// Reads what will be rewritten, so that enough is left for that when functions have taken their share.
     ///
     /// * `indices`: what indices took.
-    fn reserve(&mut self, wanted: &dyn Fn(&str) -> bool, indices: u64) {
+    fn reserve(&mut self, indices: u64) {
         /// A unit with an expression that cannot be read is gone through twice.
         const TIMES: u64 = 2;
         let (info, meter) = (self.program.info(), self.object.meter());
@@ -262,7 +295,9 @@ impl<'n, 'a> Annotator<'n, 'a> {
             let used = used.saturating_mul(TIMES);
             budget.reserved = budget.reserved.saturating_add(used);
             for function in info.functions(id).into_iter().flatten() {
-                if function.die.unit == id && wanted(function.name.as_deref().unwrap_or_default()) {
+                if function.die.unit == id
+                    && (self.request.functions)(function.name.as_deref().unwrap_or_default())
+                {
                     let size = AnnotatedFunction::of(&function).size;
                     budget.code = budget.code.saturating_add(size);
                 }
@@ -302,17 +337,13 @@ impl<'n, 'a> Annotator<'n, 'a> {
             abbrev: self.dwarf.debug_abbrev.reader().slice(),
             kind,
             meter: self.object.meter(),
+            dialect: self.request.dialect,
             lists: (self.object.section(kind.section()).ok().flatten()).unwrap_or_default(),
         })
     }
 
     /// Adds to the functions of a unit.
-    fn unit(
-        &mut self,
-        id: UnitId,
-        wanted: &dyn Fn(&str) -> bool,
-        found: &mut Annotated,
-    ) -> Result<()> {
+    fn unit(&mut self, id: UnitId, found: &mut Annotated) -> Result<()> {
         let info = self.program.info();
         let Some((about, header, kind)) = self.header(id)? else {
             return Ok(());
@@ -340,7 +371,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         };
         for function in functions {
             let name = function.name.as_deref().unwrap_or_default();
-            if function.die.unit != id || !wanted(name) {
+            if function.die.unit != id || !(self.request.functions)(name) {
                 continue;
             }
             // It is kept until the report is written, which has a copy.
@@ -424,6 +455,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let shown = |lane: u8, known| self.program.place_with_line(self.wave_size, lane, known);
         let expressions = Expressions {
             wave_size: self.wave_size,
+            dialect: self.request.dialect,
             shown: &shown,
         };
         let mut lane_pc: Vec<Entry> = Vec::new();
@@ -444,8 +476,10 @@ impl<'n, 'a> Annotator<'n, 'a> {
             return leave("nothing is known of its lanes");
         }
         // Where EXEC has other lanes than those that are active, that is known also where nothing else is.
-        let active = self.flow.active_lanes(range.start);
-        let active_lane = active_lane(&expressions, &active, &range)?;
+        let active_lane = match self.request.active_lane {
+            true => active_lane(&expressions, &self.flow.active_lanes(range.start), &range)?,
+            false => None,
+        };
         Ok(Ok(Planned {
             entry,
             base: range.start,

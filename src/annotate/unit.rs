@@ -78,6 +78,8 @@ pub(super) struct Source<'s, 'a> {
     /// `.debug_loc` or `.debug_loclists`, whichever is the unit's.
     pub(super) kind: ListKind,
     pub(super) lists: &'a [u8],
+    /// Which codes operations have.
+    pub(super) dialect: Dialect,
     /// What the file may cost.
     pub(super) meter: &'s Arc<Meter>,
 }
@@ -507,7 +509,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 address_size,
                 header.format().word_size(),
             ),
-            dialect: Dialect::User,
+            dialect: self.source.dialect,
         };
         for expression in &self.expressions {
             let before = self.change.patches.len();

@@ -10,6 +10,11 @@ rules! {
     RANGE_EMPTY "cfi-range-empty" Warning "DWARF 5 §6.4.1"
         "a frame description entry is for no code"
         "The address range of the entry is zero, so that no address finds it. Linkers leave such entries behind for functions they dropped.";
+    DROPPED "cfi-dropped-code" Note "DWARF 5 §6.4.1"
+        "frame description entries are for code that the linker dropped"
+        "The linker dropped a function that nothing uses or that another file has as well, or made one of two with the same code. \
+         It cannot take entries out of the section, so that it writes 0 or another address without code in them, or the address of the \
+         other function. No program counter finds such an entry.";
     OUTSIDE "cfi-range-outside-code" Error "DWARF 5 §6.4.1"
         "a frame description entry is for addresses that hold no code"
         "The range of the entry does not lie within one executable section. Its start or its length is wrong, or was not relocated; \
@@ -45,11 +50,33 @@ pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut 
         }
         return;
     }
-    let mut ranges: Vec<_> = fdes
+    let mut in_order: Vec<&Fde<'_>> = fdes.iter().collect();
+    in_order.sort_unstable_by_key(|fde| (fde.initial_location, fde.end(), fde.offset));
+    let mut dropped = Vec::new();
+    let mut before: Option<&Fde<'_>> = None;
+    in_order.retain(|fde| {
+        let is_dropped = (subject.is_dropped(fde.initial_location) && fde.address_range > 0)
+            || before.is_some_and(|before| is_folded(before, fde));
+        if is_dropped {
+            dropped.push(*fde);
+        } else {
+            before = Some(fde);
+        }
+        !is_dropped
+    });
+    if let Some(first) = dropped.iter().min_by_key(|fde| fde.offset) {
+        let message = format!(
+            "{} of {} entries are for functions that the linker dropped",
+            dropped.len(),
+            fdes.len()
+        );
+        let finding = Finding::new(&DROPPED, section, message);
+        findings.add(finding.example().at(first.offset));
+    }
+    let ranges: Vec<_> = in_order
         .iter()
         .map(|fde| (fde.initial_location, fde.end(), fde.offset))
         .collect();
-    ranges.sort_unstable();
     for (start, end, offset) in &ranges {
         if let Some(finding) = check_range(subject, *start, *end, section) {
             findings.add(finding.at(*offset).pc(*start));
@@ -58,6 +85,20 @@ pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut 
     check_overlap(&ranges, section, findings);
     check_functions(subject, &ranges, section, findings);
     check_empty(fdes, section, findings);
+}
+
+/// Whether two entries are for the same code and say the same of it: those of two functions of which the linker made one.
+fn is_folded(one: &Fde<'_>, other: &Fde<'_>) -> bool {
+    let code = |fde: &Fde<'_>| (fde.initial_location, fde.address_range);
+    let (of_one, of_other) = (&*one.cie, &*other.cie);
+    code(one) == code(other)
+        && one.address_range > 0
+        && one.instructions == other.instructions
+        && of_one.initial_instructions == of_other.initial_instructions
+        && of_one.code_alignment_factor == of_other.code_alignment_factor
+        && of_one.data_alignment_factor == of_other.data_alignment_factor
+        && of_one.return_address_register == of_other.return_address_register
+        && of_one.augmentation == of_other.augmentation
 }
 
 fn check_range(
@@ -165,13 +206,18 @@ fn check_functions(
     }
 }
 
+/// Whether an entry has no rules at all.
+pub(super) fn says_nothing(fde: &Fde<'_>) -> bool {
+    let nothing = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    nothing(fde.instructions) && nothing(fde.cie.initial_instructions)
+}
+
 /// One finding for all of them: it is a property of the compiler, not of a function.
 fn check_empty(fdes: &[Fde<'_>], section: &'static str, findings: &mut Findings) {
-    let nothing = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     let mut empty = fdes
         .iter()
         .filter(|fde| fde.cie.augmentation.is_known())
-        .filter(|fde| nothing(fde.instructions) && nothing(fde.cie.initial_instructions))
+        .filter(|fde| says_nothing(fde))
         .peekable();
     let Some(first) = empty.peek() else { return };
     let (offset, pc) = (first.offset, first.initial_location);

@@ -4,7 +4,7 @@
 use foldhash::HashMap;
 use smallvec::SmallVec;
 
-use super::expression::{self, Entry, Env, Outcome, Place, Role, Sources, Storage};
+use super::expression::{self, Entry, Env, Offset, Outcome, Place, Role, Sources, Storage};
 use super::finding::{Finding, Findings};
 use super::meaning;
 use super::register::{self, register_name};
@@ -62,6 +62,8 @@ type Key<'a> = (&'a [u8], Use, Option<u64>, u8);
 pub(super) struct Gives {
     /// The number of the address space of the CFA that it computes, where that is known.
     pub(super) space: Option<u64>,
+    /// Whether it is known to compute a CFA that is the start of the memory of its kind `private_wave`.
+    pub(super) is_start: bool,
     /// The registers whose value on entry it asks for.
     pub(super) uses: SmallVec<[u64; 2]>,
 }
@@ -137,12 +139,16 @@ impl<'a> Expressions<'a> {
         for finding in &mut findings {
             finding.pc = pc;
         }
-        let space = match (usage, outcome.result) {
-            (Use::Cfa, Some(Entry::Place(place))) => space_of(&place),
+        let cfa = match (usage, outcome.result) {
+            (Use::Cfa, Some(Entry::Place(place))) => Some(place),
             _ => None,
         };
         let gives = Gives {
-            space,
+            space: cfa.as_ref().and_then(space_of),
+            is_start: cfa.is_some_and(|place| {
+                place.storage == Storage::Memory(Some(AddressSpace::PrivateWave))
+                    && place.offset == START
+            }),
             uses: meaning::entry_registers(bytes, encoding),
         };
         let known = Known {
@@ -175,6 +181,12 @@ impl<'a> Expressions<'a> {
     }
 }
 
+/// The start of a memory, the same for all lanes.
+const START: Offset = Offset::Linear {
+    base: 0,
+    per_lane: 0,
+};
+
 /// The number of the address space of a place in memory, where it is known.
 fn space_of(place: &Place) -> Option<u64> {
     let Storage::Memory(space) = place.storage else {
@@ -198,7 +210,7 @@ fn with_excerpt(
 fn run(bytes: &[u8], usage: Use, cfa_space: Option<u64>, encoding: Encoding) -> Outcome {
     let cfa = [Entry::Place(Place {
         storage: Storage::Memory(cfa_space.and_then(AddressSpace::from_number)),
-        offset: expression::Offset::Unknown,
+        offset: Offset::Unknown,
         moved: false,
         sources: Sources::FRAME,
     })];

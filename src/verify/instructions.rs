@@ -5,6 +5,7 @@ use fallible_iterator::FallibleIterator;
 
 use smallvec::SmallVec;
 
+use super::coverage::says_nothing;
 use super::dependency::{self, CFA, Dependencies};
 use super::finding::{Excerpt, Finding, Findings};
 use super::frame_expression::{self, Expressions, Gives, Use};
@@ -67,13 +68,22 @@ rules! {
         "rules need the CFA, and it has no rule"
         "The rules offset(N) and val_offset(N) count from the CFA, and expressions start with it on their stack. Without a rule \
          for the CFA none of them can be evaluated.";
+    NO_CFA "cfi-row-without-cfa" Warning "HET A.6.4.1"
+        "a row has no rule for the CFA"
+        "A debugger that stops at one of its addresses finds no caller, and some have crashed looking for one. In a kernel, which has no caller, \
+         the CFA is private_wave 0. In assembly, the directives that define the CFA belong before the first instruction.";
+    KERNEL_ROW "cfi-kernel-row" Warning "USAGE \"Call Frame Information\""
+        "the row of a kernel is not that of the outermost frame"
+        "A kernel has no caller: its return address is undefined, by which debuggers know that the stack ends, and its CFA is private_wave 0, where \
+         scratch starts. With another return address a debugger looks for a caller that is not there; with another CFA it shows saved \
+         registers and variables that are not the kernel's.";
     OVERWRITTEN "cfi-rule-overwritten" Note "DWARF 5 §6.4.2.3"
         "a register gets two rules in one row"
         "The second rule replaces the first, which holds at no address. One of the two was meant for another register or another row.";
     TOO_LARGE "cfi-too-large" Note "DWARF 5 §6.4"
         "the entries are too large to be checked to the end"
-        "Entries that remember and restore thousands of rules again and again are followed up to a bound, so that no file can keep the \
-         check busy for long. Compilers stay far below it. What lies after it was not checked.";
+        "Entries that remember and restore thousands of rules again and again, or remember many rows at once, are followed up to a bound, \
+         so that no file can keep the check busy for long. Compilers stay far below it. What lies after it was not checked.";
     ADDRESS_SPACE "cfi-address-space" Error "HET A.6.4.2.2"
         "the CFA is in an address space that does not exist"
         "DW_CFA_LLVM_def_aspace_cfa names the address space of the CFA by its number. AMDGPU has 0 (global), 1 (generic), 2 (region), \
@@ -105,6 +115,10 @@ struct Rules {
     cfa: CfaKind,
     /// The number of the CFA's address space, where it is a register plus an offset.
     cfa_space: Option<u64>,
+    /// Whether the CFA is known to be where the scratch of a wavefront starts.
+    cfa_is_start: bool,
+    /// Whether the return address has a rule that is not "undefined".
+    has_return_address: bool,
     dependencies: Dependencies,
 }
 
@@ -116,9 +130,12 @@ struct Remembered {
 }
 
 /// Checks the instructions of every entry that can be read, and of the common entries they belong to.
+///
+/// * `kernels`: the addresses of the first instructions of kernels, sorted.
 pub(super) fn check<'a>(
     facts: &Facts<'a>,
     fdes: &[Fde<'a>],
+    kernels: &[u64],
     meter: &Meter,
     findings: &mut Findings,
 ) {
@@ -146,6 +163,8 @@ pub(super) fn check<'a>(
         };
         let (_, initial) = common.insert((cie.offset, initial));
         let mut walk = Walk::new(facts, cie, Some(fde), initial, (&mut shared, meter));
+        let after = kernels.partition_point(|entry| *entry < fde.initial_location);
+        walk.is_kernel = kernels.get(after).is_some_and(|entry| fde.contains(*entry));
         walk.run(fde.instructions, fde.instructions_offset, findings);
         if walk.is_exhausted() {
             let message = "the entries from here on are not checked".to_owned();
@@ -173,6 +192,9 @@ struct Walk<'w, 'a> {
     /// How many instructions the row has.
     in_row: u32,
     said_no_cfa: bool,
+    said_of_row: bool,
+    /// Whether the code is that of a kernel.
+    is_kernel: bool,
     shared: &'w mut Shared<'a>,
     meter: &'w Meter,
 }
@@ -208,6 +230,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             row: 1,
             in_row: 0,
             said_no_cfa: false,
+            said_of_row: false,
+            is_kernel: false,
         };
         walk.charge(initial.registers.len());
         walk
@@ -233,6 +257,14 @@ impl<'w, 'a> Walk<'w, 'a> {
                 }
                 Ok(Some(item)) => {
                     nops = 0;
+                    let remembers = matches!(item.instruction, Instruction::RememberState);
+                    if remembers && self.remembered.len() >= REMEMBERED {
+                        let message = format!(
+                            "more than {REMEMBERED} rows are remembered at once; the entry is not checked from here on"
+                        );
+                        findings.add(self.about(&TOO_LARGE, &item, message));
+                        return;
+                    }
                     self.step(&item, findings);
                     if self.is_exhausted() {
                         return;
@@ -247,7 +279,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 }
             }
         }
-        self.end_row(findings);
+        self.end_row(self.fde.map_or(0, Fde::end), findings);
         if nops >= usize::from(self.cie.address_size.max(1)) {
             let message = format!("its instructions end in {nops} bytes of DW_CFA_nop");
             findings.add(self.finding(&PADDING, self.entry_offset(), message));
@@ -301,7 +333,10 @@ impl<'w, 'a> Walk<'w, 'a> {
             Effect::Nothing => {}
             Effect::Advance(delta) => return self.advance(self.after(delta), item, findings),
             Effect::SetLocation(address) => return self.advance(Some(address), item, findings),
-            Effect::RememberState => self.remember(item),
+            Effect::RememberState => {
+                let copy = self.copy();
+                self.remembered.push((item.offset, copy));
+            }
             Effect::RestoreState => match self.remembered.pop() {
                 Some((_, remembered)) => self.go_back(remembered),
                 None => findings.add(self.about(&RESTORE_STATE, item, "nothing was remembered")),
@@ -316,6 +351,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 let found = self.run_expression(expression, Use::Cfa);
                 self.depend(CFA, found.uses, item, findings);
                 self.rules.cfa_space = found.space;
+                self.rules.cfa_is_start = found.is_start;
             }
             Effect::CfaRegister(register) => {
                 if self.change_cfa(item, findings) {
@@ -336,6 +372,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         item: &InstructionItem<'a>,
         findings: &mut Findings,
     ) {
+        if register == self.cie.return_address_register {
+            self.rules.has_return_address = rule != RegisterRule::Undefined;
+        }
         match rule {
             RegisterRule::Undefined | RegisterRule::SameValue | RegisterRule::Architectural => {
                 self.define(register, false, item, findings);
@@ -404,7 +443,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             findings.add(self.about(&ROW_ORDER, item, message));
             return;
         };
-        self.end_row(findings);
+        self.end_row(next, findings);
         if next == self.location && self.in_row > 0 {
             let message = "the location is advanced by 0";
             findings.add(self.about(&ROW_EMPTY, item, message));
@@ -425,8 +464,15 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// What can only be said of a row as a whole.
-    fn end_row(&mut self, findings: &mut Findings) {
-        if self.rules.cfa != CfaKind::None || self.said_no_cfa || self.fde.is_none() {
+    ///
+    /// * `end`: the first address after it.
+    fn end_row(&mut self, end: u64, findings: &mut Findings) {
+        let Some(fde) = self.fde else { return };
+        let end = end.min(fde.end());
+        if self.location < end {
+            self.check_row(fde, end, findings);
+        }
+        if self.rules.cfa != CfaKind::None || self.said_no_cfa {
             return;
         }
         if let Some(register) = self.shared.registers.needing_cfa() {
@@ -439,12 +485,33 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    fn remember(&mut self, item: &InstructionItem<'a>) {
-        // What is deeper is not followed, and not complained about.
-        if self.remembered.len() < REMEMBERED {
-            let copy = self.copy();
-            self.remembered.push((item.offset, copy));
+    /// Whether a row that is for some code finds the caller, or the end of the stack. Said once of an entry.
+    fn check_row(&mut self, fde: &Fde<'a>, end: u64, findings: &mut Findings) {
+        // Entries without any rules are one finding for all: `coverage` has it.
+        if self.said_of_row || says_nothing(fde) {
+            return;
         }
+        let start = self.location;
+        let (rule, wrong) = match self.rules.cfa {
+            CfaKind::None => (&NO_CFA, "there is no rule for the CFA"),
+            _ if !self.is_kernel => return,
+            _ if self.rules.has_return_address => {
+                (&KERNEL_ROW, "the return address is not undefined")
+            }
+            _ if self.rules.cfa_is_start => return,
+            CfaKind::Register | CfaKind::Expression => {
+                (&KERNEL_ROW, "the CFA is not private_wave 0")
+            }
+        };
+        self.said_of_row = true;
+        let message = format!("at {start:#x}..{end:#x} {wrong}");
+        let help = match (rule.id == NO_CFA.id, self.is_kernel) {
+            (true, false) => "define the CFA before the first instruction",
+            _ => {
+                "the CFA of a kernel is DW_CFA_def_cfa_expression: DW_OP_lit0, DW_OP_lit6, DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address, and its return address DW_CFA_undefined"
+            }
+        };
+        findings.add(self.finding(rule, fde.offset, message).help(help));
     }
 
     fn go_back(&mut self, remembered: Remembered) {
@@ -469,6 +536,9 @@ impl<'w, 'a> Walk<'w, 'a> {
             .map(|(_, given)| *given);
         let now = self.shared.registers.set(register, initial);
         self.rules.dependencies.clear(register);
+        if register == self.cie.return_address_register {
+            self.rules.has_return_address = self.initial.rules.has_return_address;
+        }
         if initial.is_none() && now.is_none() && Register::from_number(register).is_some() {
             let message = format!("{} has no rule", register_name(register));
             findings.add(self.about(&RESTORE, item, message));
@@ -484,6 +554,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     ) {
         self.rules.cfa = CfaKind::Register;
         self.rules.cfa_space = Some(space);
+        self.rules.cfa_is_start = false;
         self.rules.dependencies.clear(CFA);
         if let Some(finding) = meaning::check_cfa(self.facts, register, space) {
             let (rule, message, help) = finding;

@@ -113,7 +113,7 @@ pub(crate) fn verify_within(
     let check_instructions = |meter: &Meter| {
         let mut findings = Findings::default();
         if wants(&instructions::FAMILIES) {
-            instructions::check(&facts, &fdes, meter, &mut findings);
+            instructions::check(&facts, &fdes, &subject.kernels, meter, &mut findings);
         }
         findings
     };

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::profile::Profile;
 use super::{Verdict, lane};
 use crate::cfi_check;
+use crate::expr::Dialect;
 use crate::nearest::nearest;
 use crate::rule::{Rule, Severity};
 use crate::untrusted::Untrusted;
@@ -48,6 +49,8 @@ pub struct Selection {
     only: Option<BTreeSet<&'static str>>,
     /// Who asks: what counts of the rules nobody chose something for.
     profile: Profile,
+    /// Which codes the heterogeneous operations have.
+    dialect: Dialect,
 }
 
 impl Selection {
@@ -60,6 +63,17 @@ impl Selection {
     #[must_use]
     pub fn profile(&self) -> Profile {
         self.profile
+    }
+
+    /// Says which codes the heterogeneous operations have in the files that are checked. A program that is already loaded keeps its own.
+    pub fn set_dialect(&mut self, dialect: Dialect) {
+        self.dialect = dialect;
+    }
+
+    /// Which codes the heterogeneous operations have.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Keeps only the findings of these rules, whatever else is chosen, before or after.

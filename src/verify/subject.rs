@@ -46,6 +46,8 @@ pub(super) struct Subject<'p, 'a> {
     pub(super) has_all_symbols: bool,
     /// Executable sections, by address.
     pub(super) executable: Vec<Range<u64>>,
+    /// The addresses of the first instructions of kernels, sorted.
+    pub(super) kernels: Vec<u64>,
     /// The size of its wavefronts, if all of them have the same.
     pub(super) wave_size: Option<WaveSize>,
 }
@@ -68,6 +70,11 @@ impl<'p, 'a> Subject<'p, 'a> {
             (Some(first), _) => sizes.all(|size| size == first).then_some(first),
             (None, _) => None,
         };
+        let mut entries: Vec<u64> = kernels
+            .iter()
+            .filter_map(crate::object::Kernel::entry)
+            .collect();
+        entries.sort_unstable();
         let has_all_symbols = object.sections().iter().any(|s| s.name == ".symtab");
         Subject {
             program,
@@ -75,6 +82,7 @@ impl<'p, 'a> Subject<'p, 'a> {
             symbols: OnceCell::new(),
             has_all_symbols,
             executable,
+            kernels: entries,
             wave_size,
         }
     }
@@ -99,6 +107,14 @@ impl<'p, 'a> Subject<'p, 'a> {
             symbols.dedup_by(|a, b| a.range == b.range);
             symbols
         })
+    }
+
+    /// Whether an address stands for code that the linker dropped, because nothing uses it or another file has the same: it is what
+    /// linkers write in place of the address, and no code is there. lld writes 0, and 1 in the lists of DWARF 4; others write one of
+    /// the two largest addresses.
+    pub(super) fn is_dropped(&self, start: u64) -> bool {
+        matches!(start, 0 | 1 | 0xffff_ffff_ffff_fffe | u64::MAX)
+            && !self.executable.iter().any(|range| range.contains(&start))
     }
 
     /// Whether somebody asked the compiler for debugging information.

@@ -91,6 +91,13 @@ pub(crate) struct AnnotateArguments {
     /// Only functions whose name matches
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Option<String>,
+    /// Also write DW_AT_LLVM_active_lane, for functions with whole-wave sections; it has no code of its own any more, and LLVM's tools take it
+    /// for another attribute
+    #[arg(long)]
+    pub(crate) active_lane: bool,
+    /// Which codes the heterogeneous operations have, and what is added has
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectName,
     /// Also list the functions: how much of each is covered, and why not more
     #[arg(long)]
     pub(crate) report: bool,

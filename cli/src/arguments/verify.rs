@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
 use super::super::outputs::ForceArguments;
+use super::object::DialectName;
 use super::sources::SourceArguments;
 use hetdwarf::verify::Profile;
 
@@ -66,6 +67,9 @@ pub(crate) struct VerifyArguments {
     /// Only the table: for each rule its level and how many findings, functions and files
     #[arg(long, conflicts_with_all = ["each", "list", "explain"])]
     pub(crate) summary: bool,
+    /// Which codes the heterogeneous operations have
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectName,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
     #[command(flatten)]

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use super::arguments::{VerifyArguments, VerifyFormat};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
+use super::input::dialect;
 use super::outputs::{Kind, Outputs};
 use super::progress::Progress;
 use super::sources::Sources;
@@ -119,6 +120,7 @@ fn selection(arguments: &VerifyArguments, config: &Config) -> Result<Selection, 
     if let Some(profile) = arguments.profile {
         selection.set_profile(profile.into());
     }
+    selection.set_dialect(dialect(arguments.dialect));
     if !arguments.rules.is_empty() {
         let only = selection.only(&arguments.rules);
         only.map_err(|error| in_option("--rules", &error))?;

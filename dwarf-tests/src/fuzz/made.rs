@@ -798,7 +798,7 @@ fn is_known_difference(ours: Option<&hetdwarf::Error>, theirs: Option<gimli::Err
 /// # Panics
 /// If the answer is another one the second time, if what was added cannot be read, or if other sections have changed.
 pub fn check_flow(bytes: &[u8]) {
-    use hetdwarf::annotate::annotate;
+    use hetdwarf::annotate::{Request, annotate};
     use hetdwarf::limits::Limits;
     /// More instructions take longer and do nothing new.
     const MOST: usize = 4 * 400;
@@ -809,8 +809,8 @@ pub fn check_flow(bytes: &[u8]) {
     let file = crate::flow::object(&items, usize::from(*overlapping) % 5);
     let mut limits = Limits::DEFAULT;
     limits.work = 1 << 18;
-    let found = annotate(&file, &limits, &|_| true).unwrap();
-    let again = annotate(&file, &limits, &|_| true).unwrap();
+    let found = annotate(&file, &limits, &Request::new(&|_| true)).unwrap();
+    let again = annotate(&file, &limits, &Request::new(&|_| true)).unwrap();
     assert!(found.file == again.file);
     for function in &found.functions {
         let missing: u64 = function.missing.values().sum();

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use dwarf_tests::{cores, fixture, package, wave_cases};
-use hetdwarf::annotate::annotate_file_within;
+use hetdwarf::annotate::{Request, annotate_file_within};
 use hetdwarf::display::Options;
 use hetdwarf::dump::Dump;
 use hetdwarf::gpu_core::GpuCore;
@@ -100,7 +100,7 @@ fn of_object(name: &str, file: &[u8], costs: &mut Costs) {
     });
     costs.add(name, "addresses", &asked);
     let asked = meter(file);
-    let _ = annotate_file_within(file, &asked, &|_| true);
+    let _ = annotate_file_within(file, &asked, &Request::new(&|_| true));
     costs.add(name, "annotate", &asked);
 }
 

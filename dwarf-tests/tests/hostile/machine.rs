@@ -5,14 +5,14 @@ use std::sync::Arc;
 use dwarf_tests::disassembly::disassemble;
 use dwarf_tests::flow::{Item, KINDS, object};
 use dwarf_tests::llvm_tool;
-use hetdwarf::annotate::annotate_file_within;
+use hetdwarf::annotate::{Request, annotate_file_within};
 use hetdwarf::arch::WaveSize;
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 
 /// The steps that annotating a file took, the most bytes that were held, and how much code it tells where lanes are.
 fn cost(file: &[u8], meter: &Arc<Meter>) -> (u64, u64, u64) {
-    let found = annotate_file_within(file, meter, &|_| true).unwrap();
+    let found = annotate_file_within(file, meter, &Request::new(&|_| true)).unwrap();
     let functions = found.functions.iter();
     let covered = functions.map(|function| function.covered).sum();
     (meter.steps(), meter.peak_bytes(), covered)

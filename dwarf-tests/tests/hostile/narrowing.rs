@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hetdwarf::annotate::annotate_file_within;
+use hetdwarf::annotate::{Request, annotate_file_within};
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 
@@ -33,7 +33,7 @@ pub fn straight(count: usize) -> Vec<u8> {
 /// nothing is begun.
 fn annotated(file: &[u8], meter: Meter) -> (u64, u64) {
     let meter = Arc::new(meter);
-    let found = annotate_file_within(file, &meter, &|_| true).unwrap();
+    let found = annotate_file_within(file, &meter, &Request::new(&|_| true)).unwrap();
     let [function] = found.functions.as_slice() else {
         panic!("{found:?}");
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dwarf_tests::fixture;
-use hetdwarf::annotate::annotate_file_within;
+use hetdwarf::annotate::{Request, annotate_file_within};
 use hetdwarf::dump::{Dump, Part};
 use hetdwarf::meter::Meter;
 use hetdwarf::object::CodeObject;
@@ -304,7 +304,7 @@ fn names_of_one_hash_cost_what_other_names_do() {
         assert!(found.unreadable.is_empty());
     };
     let annotated = |file: &[u8], meter: &Arc<Meter>| {
-        let _ = annotate_file_within(file, meter, &|_| true);
+        let _ = annotate_file_within(file, meter, &Request::new(&|_| true));
     };
     let reads: [(&str, Read); 3] = [
         ("dump", dumped),

@@ -27,6 +27,16 @@ const ON_ENTRY: &str = ".cfi_llvm_def_aspace_cfa s32, 0, 6
 .cfi_undefined v0\n.cfi_undefined v1
 ";
 
+/// The descriptor of `f`, which makes it a kernel.
+const KERNEL: &str = "
+.rodata
+.amdhsa_kernel f
+.amdhsa_next_free_vgpr 1
+.amdhsa_next_free_sgpr 1
+.amdhsa_accum_offset 4
+.end_amdhsa_kernel
+";
+
 fn function(name: &str, body: &str) -> String {
     format!(
         ".globl {name}\n.type {name},@function\n{name}:\n{body}\n.Lend_{name}:\n.size {name}, .Lend_{name}-{name}\n"
@@ -89,6 +99,10 @@ fn source(setting: Setting, text: &str) -> String {
             let body = format!(".cfi_startproc\n{start}{text}\n.cfi_endproc");
             format!(".cfi_sections .debug_frame\n{}", function("f", &body))
         }
+        Setting::Kernel => format!(
+            ".cfi_sections .debug_frame\n{}{KERNEL}",
+            function("f", &format!(".cfi_startproc\n{text}\n.cfi_endproc"))
+        ),
         Setting::Frame => {
             let described = entries("DW_TAG_subprogram \"f\"\nDW_TAG_subprogram \"g\"\n");
             match text.starts_with("/*") {

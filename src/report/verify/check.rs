@@ -141,7 +141,7 @@ fn check_object(
     meter: &Arc<Meter>,
 ) -> Result<VerifiedFile> {
     let object = CodeObject::parse_within(data, meter)?;
-    let program = Program::load(&object)?;
+    let program = Program::load(&object)?.with_dialect(selection.dialect());
     let verdict = verify_within(&program, selection, threads, Arc::clone(meter));
     Ok(VerifiedFile::new(path, &program, &verdict))
 }

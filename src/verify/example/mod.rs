@@ -52,6 +52,7 @@ macro_rules! settings {
 settings! {
     Code "code" "a function; on entry the CFA is s32, the return address in s[30:31], and s[4:7], v0 and v1 are said to be undefined";
     Function "function" "a function, with all that is said of its frame";
+    Kernel "kernel" "a kernel, with all that is said of its frame";
     Frame "frame" "entries of .debug_frame, by field; those that are not named are as they should be";
     EhFrame "eh-frame" "entries of .eh_frame";
     Entries "entries" "entries of .debug_info";

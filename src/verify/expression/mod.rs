@@ -44,6 +44,9 @@ pub(super) enum Role {
     RegisterValue { bits: Option<u32> },
     /// `DW_AT_data_member_location` and its like. The initial stack is the object.
     Member,
+    /// `DW_AT_vtable_elem_location`. The initial stack is the object; where DWARF 5 §5.7.8 asks for the address of the slot of a virtual
+    /// function, all producers write the number of the slot.
+    VirtualSlot,
     /// An attribute of a type that is a location, and may refer to the object (`DW_AT_data_location`).
     DataLocation,
     /// An attribute that is a value (`DW_AT_upper_bound`), or what a call passes (`DW_AT_call_value`).

@@ -49,6 +49,7 @@ impl Machine<'_> {
             | Role::Cfa
             | Role::SavedRegister { .. }
             | Role::Member
+            | Role::VirtualSlot
             | Role::DataLocation
             | Role::LanePc { .. }
             | Role::ActiveLane { .. } => self.location_result(top),
@@ -103,7 +104,8 @@ impl Machine<'_> {
             );
             return;
         };
-        if let Entry::Value(value) = top
+        if role != Role::VirtualSlot
+            && let Entry::Value(value) = top
             && value.sources == Sources::NONE
             && value.known().is_some()
         {
@@ -131,6 +133,7 @@ impl Machine<'_> {
             | Role::LanePc { lanes: None }
             | Role::ActiveLane { lanes: None }
             | Role::Member
+            | Role::VirtualSlot
             | Role::DataLocation
             | Role::Value
             | Role::RegisterValue { .. }

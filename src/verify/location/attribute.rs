@@ -17,6 +17,7 @@ pub(super) enum Use {
     Procedure,
     FrameBase,
     Member,
+    VirtualSlot,
     DataLocation,
     Value,
     LanePc,
@@ -53,7 +54,7 @@ pub(super) fn use_of(
     let known = USES.iter().find(|(known, _)| *known == name);
     let purpose = match known {
         // Only in these two is a list, or a data form that is one before DWARF 4, told from a constant.
-        Some((_, Use::Member | Use::Value)) if is_list => return None,
+        Some((_, Use::Member | Use::VirtualSlot | Use::Value)) if is_list => return None,
         Some((_, purpose)) => *purpose,
         None => return is_expression.then_some(Use::Any),
     };
@@ -83,7 +84,7 @@ const USES: &[(DwAt, Use)] = &[
     (DW_AT_string_length,              Use::Place),
     (DW_AT_call_data_location,         Use::Place),
     (DW_AT_data_member_location,       Use::Member),
-    (DW_AT_vtable_elem_location,       Use::Member),
+    (DW_AT_vtable_elem_location,       Use::VirtualSlot),
     (DW_AT_use_location,               Use::Member),
     (DW_AT_data_location,              Use::DataLocation),
     (DW_AT_call_value,                 Use::Value),

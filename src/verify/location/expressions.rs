@@ -69,13 +69,20 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         // HET A.3.3.5: without DW_AT_LLVM_lanes there is one lane; `check_lanes` says so.
         let lanes = || die.extension(Extension::Lanes)?.udata_value();
         match purpose {
-            Use::Object => Role::Location {
-                bits: self.object_bits(die).filter(|bits| *bits > 0),
-            },
+            Use::Object => {
+                let bits = self.object_bits(die);
+                if bits == Some(0) {
+                    self.check_size(die);
+                }
+                Role::Location {
+                    bits: bits.filter(|bits| *bits > 0),
+                }
+            }
             Use::Place => Role::Location { bits: None },
             Use::Procedure => Role::Procedure,
             Use::FrameBase => Role::FrameBase,
             Use::Member => Role::Member,
+            Use::VirtualSlot => Role::VirtualSlot,
             Use::DataLocation => Role::DataLocation,
             Use::Value => Role::Value,
             Use::LanePc => Role::LanePc { lanes: lanes() },
@@ -120,7 +127,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     ) -> (Outcome, Setting) {
         let entries = UnitEntries::new(self.info, self.unit);
         let object = [Entry::Unknown];
-        let is_member = here.role == Role::Member;
+        let is_member = matches!(here.role, Role::Member | Role::VirtualSlot);
         let scope = self.scopes.last();
         let env = Env {
             initial: if is_member { &object } else { &[] },

@@ -22,6 +22,8 @@ pub(super) struct Scope {
     pub(super) name: Option<String>,
     /// The addresses of its code, sorted; empty if they are not known.
     pub(super) ranges: Vec<Range<u64>>,
+    /// Whether the linker dropped all of it.
+    pub(super) is_dropped: bool,
     pub(super) frame_base: FrameBase,
     /// What stands for the frame base.
     pub(super) frame_base_number: FrameBaseNumber,
@@ -58,6 +60,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             depth: die.depth(),
             name: None,
             ranges: Vec::new(),
+            is_dropped: false,
             frame_base: FrameBase::Unknown,
             frame_base_number: FrameBaseNumber::UNKNOWN,
             summary: Summary::default(),
@@ -73,6 +76,14 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         scope.name = function.name.as_deref().map(clipped);
         scope.ranges = merged(function.ranges);
+        scope.is_dropped = !scope.ranges.is_empty()
+            && (scope.ranges.iter()).all(|range| self.subject.is_dropped(range.start));
+        if scope.is_dropped && self.summary.count(&rule::DROPPED) {
+            let name = scope.name.as_deref().unwrap_or("?");
+            let text = format!("the linker dropped the code of `{name}`");
+            let finding = Finding::new(&rule::DROPPED, self.section, text);
+            self.summary.set(finding.at(die.id().offset));
+        }
         match function.frame_base {
             // It may have one that cannot be read.
             None if function.problem.is_some() => {}

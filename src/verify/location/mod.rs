@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 use foldhash::{HashMap, HashSet};
 
 use gimli::constants::{
-    DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, DW_AT_type, DW_TAG_entry_point,
-    DW_TAG_inlined_subroutine, DW_TAG_subprogram,
+    DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, DW_AT_type, DW_TAG_base_type,
+    DW_TAG_entry_point, DW_TAG_inlined_subroutine, DW_TAG_subprogram,
 };
 use gimli::{AttributeValue, DwTag};
 
@@ -388,6 +388,38 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             }
         };
         bytes?.checked_mul(8)
+    }
+
+    /// An object of no size that has a location: that of an empty structure is none to complain of, that of a number is.
+    fn check_size(&mut self, die: &Die<'a>) {
+        /// Qualifiers and names of types on the way; compilers write three or four.
+        const HOPS: usize = 16;
+        let mut ty = match die.attribute(DW_AT_type) {
+            Some(_) => Some(die.clone()),
+            None => self.origin(die),
+        };
+        for _ in 0..HOPS {
+            let target = ty.as_ref().and_then(|ty| {
+                let id = self.info.target(ty, ty.attribute(DW_AT_type)?).ok()??;
+                self.info.die(id).ok()
+            });
+            if self.meter.work(1).is_err() {
+                return;
+            }
+            ty = target;
+            let Some(ty) = &ty else { return };
+            if ty.tag() == DW_TAG_base_type {
+                if self.summary.count(&rule::NO_SIZE) {
+                    let name = self.name_of(ty).unwrap_or_else(|| "?".to_owned());
+                    let object = self.name_of(die).unwrap_or_else(|| "?".to_owned());
+                    let text =
+                        format!("`{object}` has a location, and its type `{name}` has 0 bits");
+                    let finding = Finding::new(&rule::NO_SIZE, self.section, text);
+                    self.summary.set(finding.at(die.id().offset));
+                }
+                return;
+            }
+        }
     }
 
     /// The size of the type that an attribute refers to.

@@ -24,6 +24,10 @@ rules! {
     OUTSIDE "loc-range-outside" Warning "DWARF 5 §2.6.2"
         "an entry of a location list holds outside its function"
         "The object lives in the function, so that no program location there ever asks for it. The base address or the ends are wrong.";
+    DROPPED "loc-dropped-code" Note "DWARF 5 §2.17"
+        "an entry is for a function that the linker dropped"
+        "Nothing uses the function, or another file has the same one, or one with the same code. Its entry stays, with 0 or another address without \
+         code in the place of its own. Where its objects are is not checked against the code.";
     LEGACY "loc-legacy-llvm" Note "HET A.2.5.4.3.4"
         "a unit writes locations as LLVM does without the extensions"
         "They end in a constant, DW_OP_swap and DW_OP_xderef, and by the text load a value where the location itself is meant. hetdwarf and ROCm's \
@@ -42,6 +46,10 @@ rules! {
     REFERENCE_CYCLE "loc-reference-cycle" Error "DWARF 5 §2.13"
         "an entry completes itself"
         "Its DW_AT_abstract_origin and DW_AT_specification lead back to it, so that what they should supply is nowhere.";
+    NO_SIZE "loc-type-without-size" Warning "DWARF 5 §5.1"
+        "an object with a location has a base type of no size"
+        "DW_AT_byte_size of the type is 0, so that there is nothing to read: a debugger shows no value, or one that it made up. The producer did not \
+         know the type, Triton for pointers for example.";
     LANES "loc-lanes" Error "HET A.3.3.5"
         "DW_AT_LLVM_lanes is zero, or more than a wavefront has"
         "It is the number of source threads that a wavefront runs: at least one, and at most one for each lane.";

@@ -9,7 +9,7 @@ rules! {
          where the length is wrong, nothing after it either.";
     AUGMENTATION "names-augmentation" Note "DWARF 5 §6.1.1.4.1"
         "the augmentation string of a name index is not known"
-        "It says who made the index, and which attributes and rules of its own it has: LLVM0700 and GDB, GDB2 and GDB3 are known. A reader that does \
+        "It says who made the index, and which attributes and rules of its own it has: LLVM0700, GDB, GDB2, GDB3 and what USAGE prescribes, [amdgpu:v0.0], are known. A reader that does \
          not know it may use the standard part; gdb ignores the index.";
     ABBREVIATION "names-abbreviation" Error "DWARF 5 §6.1.1.4.7"
         "an abbreviation of a name index is wrong"

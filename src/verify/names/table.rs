@@ -9,6 +9,7 @@ use gimli::{DwForm, DwIdx};
 use super::{Check, Indexed, Parent, rule};
 use crate::debug_info::UnitKind;
 use crate::debug_info::name_index::{NameEntry, NameIndex, hash};
+use crate::frame::Augmentation;
 
 /// Augmentation strings of those who write indices.
 const AUGMENTATIONS: &[&[u8]] = &[b"", b"LLVM0700", b"GDB", b"GDB2", b"GDB3"];
@@ -33,6 +34,17 @@ const REFERENCES: &[DwForm] = &[
     dw::DW_FORM_ref_udata,
 ];
 
+/// Whether an augmentation string is of those. USAGE ("Accelerated Access") prescribes `[amdgpu:v0.0]`.
+fn is_known(augmentation: &[u8]) -> bool {
+    let of_vendors = || match core::str::from_utf8(augmentation).map(Augmentation::parse) {
+        Ok(found @ Augmentation::Vendors(_)) => found.is_known(),
+        Ok(Augmentation::None | Augmentation::EhFrame(_) | Augmentation::Unknown(_)) | Err(_) => {
+            false
+        }
+    };
+    AUGMENTATIONS.contains(&augmentation) || of_vendors()
+}
+
 impl Check<'_, '_> {
     /// Whether the tables of the index can be relied upon.
     pub(super) fn header(&mut self, index: &NameIndex<'_>) -> bool {
@@ -48,7 +60,7 @@ impl Check<'_, '_> {
             self.add(&rule::HEADER, message, at);
             return false;
         }
-        if !AUGMENTATIONS.contains(&index.augmentation) {
+        if !is_known(index.augmentation) {
             let text = String::from_utf8_lossy(index.augmentation);
             let text: String = text.chars().take(64).collect();
             self.add(&rule::AUGMENTATION, format!("`{text}` is not known"), at);

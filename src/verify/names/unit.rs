@@ -7,6 +7,7 @@ use gimli::DwTag;
 use gimli::constants as dw;
 
 use super::{Check, Indexed, Parent, rule};
+use crate::arch::AddressSpace;
 use crate::debug_info::attribute::tag_name;
 use crate::debug_info::name_index::NameIndex;
 use crate::debug_info::{Die, DieValue, UnitId, lossy};
@@ -235,7 +236,8 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// Whether the location of a variable is an address of the program.
+    /// Whether the location of a variable is an address of the program: one of its own, of thread-local storage, or of memory that all
+    /// lanes have (HET A.6.1.1.1). Of private memory compilers put no variable into an index: each lane has its own in each frame.
     fn has_address(&self, die: &Die<'a>) -> bool {
         let Some(attribute) = die.attribute(dw::DW_AT_location) else {
             return false;
@@ -244,13 +246,25 @@ impl<'a> Check<'_, 'a> {
             return false;
         };
         let mut items = operations(expression.bytes, expression.unit.encoding);
+        // The constants that the two operations before give.
+        let (mut address, mut space) = (None, None);
         while let Ok(Some(item)) = items.next() {
-            if matches!(
-                item.operation,
-                Operation::Addr { .. } | Operation::Addrx { .. }
-            ) {
+            let is_address = match item.operation {
+                Operation::Addr { .. } | Operation::Addrx { .. } | Operation::FormTlsAddress => {
+                    true
+                }
+                Operation::FormAspaceAddress => {
+                    use AddressSpace::{PrivateLane, PrivateWave};
+                    let space = space.and_then(AddressSpace::from_number);
+                    address.is_some()
+                        && space.is_some_and(|space| ![PrivateLane, PrivateWave].contains(&space))
+                }
+                _ => false,
+            };
+            if is_address {
                 return true;
             }
+            (address, space) = (space, item.operation.constant());
         }
         false
     }
