@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::eval::{Context, LaneFocus, Reading, ResultKind, Unit};
-use hetdwarf::expr::Encoding;
+use hetdwarf::expr::{Dialect, Encoding};
 use hetdwarf::inspect::{FrameContext, Program, Stop, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
@@ -28,17 +28,18 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    if let Some(batch) = &arguments.batch {
-        return batch::run(batch, &limits(arguments), out);
-    }
-    let expression = match (&arguments.expr, &arguments.hex) {
-        (Some(text), _) => Source::Text(text.clone()),
-        (None, hex) => bytes_source(hex.as_deref().unwrap_or_default())?,
-    };
     let settings = Settings {
         address_size: arguments.address_size,
         limits: limits(arguments),
         tolerant: arguments.tolerant,
+        dialect: dialect(arguments.which.dialect),
+    };
+    if let Some(batch) = &arguments.batch {
+        return batch::run(batch, &settings, out);
+    }
+    let expression = match (&arguments.expr, &arguments.hex) {
+        (Some(text), _) => Source::Text(text.clone()),
+        (None, hex) => bytes_source(hex.as_deref().unwrap_or_default())?,
     };
     let document = if arguments.core.is_empty() {
         of_files(arguments, &expression, &settings, err)?
@@ -121,15 +122,11 @@ fn of_files(
     }
     let arena = Arena::new();
     let context = context(snapshot.as_ref(), settings, &arena);
-    let encoding = Encoding {
-        dialect: dialect(arguments.which.dialect),
-        ..settings.encoding()
-    };
     Ok(evaluate_all(&EvalRequest::new(
         expression,
         &options,
         &context,
-        Unit::unknown(encoding),
+        Unit::unknown(settings.encoding()),
         0,
     ))?)
 }
@@ -194,6 +191,7 @@ struct Settings {
     address_size: u8,
     limits: Limits,
     tolerant: bool,
+    dialect: Dialect,
 }
 
 impl Settings {
@@ -208,6 +206,7 @@ impl Settings {
     fn encoding(&self) -> Encoding {
         Encoding {
             address_size: self.address_size,
+            dialect: self.dialect,
             ..Encoding::AMDGPU
         }
     }

@@ -108,6 +108,10 @@ const SECTIONS: &str = "calls-gfx90a-O2-et-rel-sections.o";
 /// Every code object there is, and the `.dwo` files.
 fn objects() -> Vec<PathBuf> {
     let mut files = corpus();
+    files.extend(
+        ["languages", "bounds", "templates", "rust"]
+            .map(|name| fixture(&format!("shapes/{name}.hsaco"))),
+    );
     files.push(fixture("corpus/llvm22/small.dwo"));
     files.push(fixture("object/split-4.dwo"));
     for case in wave_cases() {

@@ -43,6 +43,7 @@ mod file;
 mod function;
 mod id;
 mod index_table;
+mod language;
 mod layout;
 mod line;
 mod line_header;
@@ -85,6 +86,7 @@ pub use die::Die;
 pub use function::{Declaration, Function, Iterations, Simt};
 pub use id::{DieId, UnitId};
 pub(crate) use index_table::{IndexFault, IndexTable, index_of};
+pub use language::Language;
 pub(crate) use layout::Question;
 pub use line::{LineTable, Row};
 #[cfg(feature = "serde")]
@@ -100,7 +102,7 @@ pub(crate) use type_name::brackets_after_name;
 pub use type_name::type_name;
 #[cfg(feature = "serde")]
 pub(crate) use unit::type_signature;
-pub use unit::{Language, UnitInfo, UnitKind, Units};
+pub use unit::{UnitInfo, UnitKind, Units};
 pub(crate) use unit_length::UnitLength;
 pub use value::DieValue;
 pub(crate) use variable::InScope;

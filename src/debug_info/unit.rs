@@ -18,6 +18,7 @@ use super::die::Die;
 use super::file::File;
 use super::id::{DieId, UnitId};
 use super::index_table::{IndexTables, index_of};
+use super::language::Language;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::{eval, expr};
@@ -38,40 +39,6 @@ pub enum UnitKind {
     Type,
     /// A type in a `.dwo` file.
     SplitType,
-}
-
-/// The source language of a unit.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// `DW_AT_language`, a `DW_LANG_*` code.
-    Code(u64),
-    /// `DW_AT_language_name` of DWARF 6, a `DW_LNAME_*` code.
-    Name(u64),
-}
-
-/// Languages that gimli has no name for. Source: HET A.7.12; the registry of dwarfstd.org.
-const LANGUAGES: &[(Language, &str)] = &[
-    (Language::Code(0x0030), "DW_LANG_HIP"),
-    (Language::Code(0x8100), "DW_LANG_LLVM_HIP"),
-    (Language::Name(0x0003), "DW_LNAME_C"),
-    (Language::Name(0x0004), "DW_LNAME_C_plus_plus"),
-    (Language::Name(0x0015), "DW_LNAME_OpenCL_C"),
-    (Language::Name(0x0029), "DW_LNAME_HIP"),
-];
-
-impl Language {
-    /// The standard's name, `DW_LANG_OpenCL` for example; nothing for a code without a name.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        if let Some((_, name)) = LANGUAGES.iter().find(|(language, _)| *language == self) {
-            return Some(name);
-        }
-        match self {
-            Language::Code(code) => constants::DwLang(u16::try_from(code).ok()?).static_string(),
-            Language::Name(_) => None,
-        }
-    }
 }
 
 /// What the header and the first entry of a unit say.

@@ -86,6 +86,16 @@ fn is_qualifier(tag: DwTag) -> bool {
     QUALIFIERS.iter().any(|(known, _)| *known == tag)
 }
 
+/// The types of numbers whose literals say the type, and how.
+const SUFFIXES: [(&str, &str); 6] = [
+    ("int", ""),
+    ("unsigned int", "U"),
+    ("long", "L"),
+    ("unsigned long", "UL"),
+    ("long long", "LL"),
+    ("unsigned long long", "ULL"),
+];
+
 /// One name in the making. What stands before the place of a variable's name is written on the way into
 /// a type, what stands after it on the way back.
 struct Namer<'n, 'd, 'a> {
@@ -127,11 +137,11 @@ impl<'a> Namer<'_, '_, 'a> {
         self.after(die, inner.as_ref(), false, depth);
     }
 
-    fn scope(&mut self, die: &Die<'a>) {
+    fn scope(&mut self, die: &Die<'a>, depth: u32) {
         let info = self.names.info;
         for parent in self.names.scopes.of(info, die.id()) {
             if let Ok(parent) = info.die(parent) {
-                self.own_name(&parent);
+                self.own_name(&parent, depth);
                 self.push("::");
             }
         }
@@ -194,22 +204,26 @@ impl<'a> Namer<'_, '_, 'a> {
             }
             _ => {
                 if is_scoped(tag) {
-                    self.scope(die);
+                    self.scope(die, depth);
                 }
-                self.own_name(die);
+                self.own_name(die, depth);
                 None
             }
         }
     }
 
     /// The name that an entry has itself, or what it is.
-    fn own_name(&mut self, die: &Die<'a>) {
+    fn own_name(&mut self, die: &Die<'a>, depth: u32) {
         let info = self.names.info;
         self.word = true;
         if let Some(attribute) = die.attribute(dw::DW_AT_name)
             && let Ok(DieValue::String(name)) = info.value(die, attribute)
         {
             self.push(name.raw());
+            // Compilers that leave the arguments of a template out of its name have them as entries.
+            if !name.raw().ends_with('>') && self.template(die, true, depth) {
+                self.push(">");
+            }
         } else if die.tag() == dw::DW_TAG_namespace {
             self.push("(anonymous namespace)");
         } else {
@@ -220,6 +234,74 @@ impl<'a> Namer<'_, '_, 'a> {
             if let Some(kind) = kind {
                 self.push(kind);
                 self.push(" ");
+            }
+        }
+    }
+
+    /// Writes the arguments of a template, without the bracket at the end; whether there is any, or a pack of none.
+    ///
+    /// * `first`: whether none was written before.
+    fn template(&mut self, die: &Die<'a>, mut first: bool, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        let mut is_template = false;
+        for argument in self.children(die) {
+            match argument.tag() {
+                dw::DW_TAG_GNU_template_parameter_pack => {
+                    if !self.template(&argument, first, depth) && first {
+                        self.push("<");
+                    }
+                    first = false;
+                }
+                dw::DW_TAG_template_type_parameter
+                | dw::DW_TAG_template_value_parameter
+                | dw::DW_TAG_GNU_template_template_param => {
+                    self.push(if first { "<" } else { ", " });
+                    first = false;
+                    self.template_argument(&argument, depth);
+                }
+                _ => continue,
+            }
+            is_template = true;
+        }
+        is_template
+    }
+
+    fn template_argument(&mut self, argument: &Die<'a>, depth: u32) {
+        let value = |name| {
+            let attribute = argument.attribute(name)?;
+            self.names.info.value(argument, attribute).ok()
+        };
+        if argument.tag() == dw::DW_TAG_GNU_template_template_param {
+            if let Some(DieValue::String(name)) = value(dw::DW_AT_GNU_template_name) {
+                self.push(name.raw());
+            }
+            return;
+        }
+        let number = value(dw::DW_AT_const_value).and_then(|value| value.number());
+        let ty = self.inner(argument);
+        let (Some(ty), dw::DW_TAG_template_value_parameter) = (&ty, argument.tag()) else {
+            return self.qualified(ty.as_ref(), depth);
+        };
+        let Some(number) = number else { return };
+        let name = match ty.attribute(dw::DW_AT_name) {
+            Some(attribute) => self.names.info.value(ty, attribute).ok(),
+            None => None,
+        };
+        let name = match &name {
+            Some(DieValue::String(name)) => name.raw(),
+            _ => "",
+        };
+        if let Some((_, suffix)) = SUFFIXES.iter().find(|(known, _)| *known == name) {
+            return self.push(&format!("{number}{suffix}"));
+        }
+        match name {
+            "bool" => self.push(if number == 0 { "false" } else { "true" }),
+            _ => {
+                self.push("(");
+                self.qualified(Some(ty), depth);
+                self.push(&format!("){number}"));
             }
         }
     }
@@ -371,9 +453,12 @@ impl<'a> Namer<'_, '_, 'a> {
             if child.tag() != dw::DW_TAG_subrange_type {
                 continue;
             }
+            // As llvm-dwarfdump, which reads no bound in a form with a sign.
             let number = |name| {
                 let attribute = child.attribute(name)?;
-                self.names.info.value(&child, attribute).ok()?.number()
+                let has_sign = attribute.form() == dw::DW_FORM_sdata;
+                let value = self.names.info.value(&child, attribute).ok()?;
+                value.number().filter(|_| !has_sign)
             };
             let start = number(dw::DW_AT_lower_bound).filter(|bound| Some(*bound) != lowest);
             let count = number(dw::DW_AT_count);

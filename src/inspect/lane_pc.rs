@@ -187,6 +187,16 @@ pub struct LaneInCaller {
     pub pc: ProcessAddress,
 }
 
+/// What attributes say of the lanes of a frame.
+pub(crate) struct SaidLanes {
+    /// The lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, or else by EXEC.
+    pub(crate) active: u64,
+    /// Whether the attribute says it.
+    pub(crate) says_active: bool,
+    /// The element of `DW_AT_LLVM_lane_pc` of each lane, active or not; nothing if it is undefined.
+    pub(crate) pcs: Vec<Option<ProcessAddress>>,
+}
+
 impl LanePcs {
     /// Each lane, from lane 0.
     #[must_use]
@@ -276,9 +286,50 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         })
     }
 
-    /// What attributes say of the lanes; nothing if they say nothing of where inactive ones are at the
+    /// Where the lanes are by what attributes say; nothing if they say nothing of where inactive ones are at the
     /// frame's program location.
     fn lane_pcs_said(&self, recovery: Recovery) -> Result<Option<LanePcs>> {
+        let Some(said) = self.said_lanes()? else {
+            return Ok(None);
+        };
+        let active = match recovery {
+            Recovery::WhereMissing if !said.says_active => self.recovered_active(said.active)?,
+            Recovery::WhereMissing | Recovery::Always | Recovery::Never => said.active,
+        };
+        let origin = LaneOrigin::Dwarf;
+        let places = said.pcs.into_iter().map(|pc| match pc {
+            Some(pc) => LanePlace::Waiting { pc, origin },
+            None => LanePlace::Elsewhere,
+        });
+        Ok(Some(LanePcs {
+            pc: self.frame.pc(),
+            is_known: true,
+            places: self.with_active(active, places),
+            recovery,
+        }))
+    }
+
+    /// Returns the active lanes by the machine code: in sections in which the compiler switches others on, EXEC has more than these.
+    ///
+    /// * `otherwise`: those of which the code does not tell.
+    fn recovered_active(&self, otherwise: u64) -> Result<u64> {
+        let level = self.frame.level();
+        let mut active = 0;
+        for lane in self.wave_size().all_lanes() {
+            let is_active = match self.stop.recovered_place(level, lane)? {
+                LanePlace::Active => true,
+                LanePlace::Unknown(_) => otherwise & lane.bit() != 0,
+                LanePlace::Waiting { .. } | LanePlace::Elsewhere | LanePlace::NotDispatched => {
+                    false
+                }
+            };
+            active |= if is_active { lane.bit() } else { 0 };
+        }
+        Ok(active)
+    }
+
+    /// What attributes say of the lanes at the frame's program location; nothing if they say nothing of where inactive ones are.
+    pub(crate) fn said_lanes(&self) -> Result<Option<SaidLanes>> {
         let Some(function) = self.function()? else {
             return Ok(None);
         };
@@ -308,16 +359,10 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }
         let active = self.active_said(Some(&function))?;
         let pcs = read_addresses(&location, lanes, &access)?;
-        let origin = LaneOrigin::Dwarf;
-        let places = pcs.into_iter().map(|pc| match pc {
-            Some(pc) => LanePlace::Waiting { pc, origin },
-            None => LanePlace::Elsewhere,
-        });
-        Ok(Some(LanePcs {
-            pc: self.frame.pc(),
-            is_known: true,
-            places: self.with_active(active, places),
-            recovery,
+        Ok(Some(SaidLanes {
+            active,
+            says_active: function.simt.active_lane.is_some(),
+            pcs,
         }))
     }
 

@@ -61,6 +61,7 @@ mod waiting;
 
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
+pub(crate) use lane_pc::SaidLanes;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use lane_texts::LaneTexts;
 pub(crate) use layout::is_open_array;

@@ -8,7 +8,7 @@ use super::place::{PlaceDocument, places};
 use crate::arch::{Lane, WaveSize};
 use crate::error::{Error, Result};
 use crate::eval::{Context, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit, evaluate};
-use crate::expr::{Encoding, ParseOptions, parse};
+use crate::expr::{Dialect, Encoding, ParseOptions, parse};
 use crate::location::{Access, Bits, Location, read_within};
 use crate::meter::Meter;
 
@@ -241,11 +241,18 @@ pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument, S
         .context
         .wave
         .map_or(WaveSize::Wave64, |wave| wave.wave_size());
-    let unit = Unit {
-        encoding: request.unit.encoding.in_memory(),
-        ..request.unit
-    };
     let parse = |field: &'static str, source: &Source| {
+        // Text may name operations that have no code. Bytes have the codes that they are said to have, and today's may be any.
+        let encoding = match (source, request.unit.encoding.dialect) {
+            (Source::Text(_), _) | (Source::Bytes(_), Dialect::User) => {
+                request.unit.encoding.in_memory()
+            }
+            (Source::Bytes(_), _) => request.unit.encoding,
+        };
+        let unit = Unit {
+            encoding,
+            ..request.unit
+        };
         let bytes = source.bytes(unit.encoding, wave_size, request.unit_offset);
         let bytes = bytes.map_err(|error| SourceError { field, error })?;
         let bytes = request.context.arena.keep(bytes);

@@ -62,8 +62,8 @@ type Key<'a> = (&'a [u8], Use, Option<u64>, u8);
 pub(super) struct Gives {
     /// The number of the address space of the CFA that it computes, where that is known.
     pub(super) space: Option<u64>,
-    /// Whether it is known to compute a CFA that is the start of the memory of its kind `private_wave`.
-    pub(super) is_start: bool,
+    /// Whether it computes a CFA that is known to be another place than the start of a wavefront's scratch.
+    pub(super) is_elsewhere: bool,
     /// The registers whose value on entry it asks for.
     pub(super) uses: SmallVec<[u64; 2]>,
 }
@@ -145,9 +145,10 @@ impl<'a> Expressions<'a> {
         };
         let gives = Gives {
             space: cfa.as_ref().and_then(space_of),
-            is_start: cfa.is_some_and(|place| {
-                place.storage == Storage::Memory(Some(AddressSpace::PrivateWave))
-                    && place.offset == START
+            is_elsewhere: cfa.is_some_and(|place| match place.storage {
+                Storage::Memory(Some(AddressSpace::PrivateWave)) => place.offset != START,
+                Storage::Memory(None) | Storage::Unknown => false,
+                _ => true,
             }),
             uses: meaning::entry_registers(bytes, encoding),
         };
@@ -181,7 +182,7 @@ impl<'a> Expressions<'a> {
     }
 }
 
-/// The start of a memory, the same for all lanes.
+/// Where a memory starts, for all lanes.
 const START: Offset = Offset::Linear {
     base: 0,
     per_lane: 0,

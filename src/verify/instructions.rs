@@ -115,8 +115,8 @@ struct Rules {
     cfa: CfaKind,
     /// The number of the CFA's address space, where it is a register plus an offset.
     cfa_space: Option<u64>,
-    /// Whether the CFA is known to be where the scratch of a wavefront starts.
-    cfa_is_start: bool,
+    /// Whether the CFA is known to be another place than where the scratch of a wavefront starts.
+    cfa_is_elsewhere: bool,
     /// Whether the return address has a rule that is not "undefined".
     has_return_address: bool,
     dependencies: Dependencies,
@@ -351,7 +351,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 let found = self.run_expression(expression, Use::Cfa);
                 self.depend(CFA, found.uses, item, findings);
                 self.rules.cfa_space = found.space;
-                self.rules.cfa_is_start = found.is_start;
+                self.rules.cfa_is_elsewhere = found.is_elsewhere;
             }
             Effect::CfaRegister(register) => {
                 if self.change_cfa(item, findings) {
@@ -468,20 +468,21 @@ impl<'w, 'a> Walk<'w, 'a> {
     /// * `end`: the first address after it.
     fn end_row(&mut self, end: u64, findings: &mut Findings) {
         let Some(fde) = self.fde else { return };
-        let end = end.min(fde.end());
-        if self.location < end {
-            self.check_row(fde, end, findings);
-        }
-        if self.rules.cfa != CfaKind::None || self.said_no_cfa {
-            return;
-        }
-        if let Some(register) = self.shared.registers.needing_cfa() {
-            self.said_no_cfa = true;
+        if self.rules.cfa == CfaKind::None
+            && !self.said_no_cfa
+            && let Some(register) = self.shared.registers.needing_cfa()
+        {
+            // One of the two is enough.
+            (self.said_no_cfa, self.said_of_row) = (true, true);
             let message = format!(
                 "the rule of {} counts from the CFA, which has none",
                 register_name(register)
             );
             findings.add(self.finding(&CFA_MISSING, self.entry_offset(), message));
+        }
+        let end = end.min(fde.end());
+        if self.location < end {
+            self.check_row(fde, end, findings);
         }
     }
 
@@ -491,24 +492,27 @@ impl<'w, 'a> Walk<'w, 'a> {
         if self.said_of_row || says_nothing(fde) {
             return;
         }
-        let start = self.location;
         let (rule, wrong) = match self.rules.cfa {
             CfaKind::None => (&NO_CFA, "there is no rule for the CFA"),
-            _ if !self.is_kernel => return,
-            _ if self.rules.has_return_address => {
-                (&KERNEL_ROW, "the return address is not undefined")
-            }
-            _ if self.rules.cfa_is_start => return,
+            CfaKind::Register | CfaKind::Expression if !self.is_kernel => return,
             CfaKind::Register | CfaKind::Expression => {
-                (&KERNEL_ROW, "the CFA is not private_wave 0")
+                let wrong = if self.rules.has_return_address {
+                    "the return address is not undefined"
+                } else if self.rules.cfa_is_elsewhere {
+                    "the CFA is not private_wave 0"
+                } else {
+                    return;
+                };
+                (&KERNEL_ROW, wrong)
             }
         };
         self.said_of_row = true;
-        let message = format!("at {start:#x}..{end:#x} {wrong}");
-        let help = match (rule.id == NO_CFA.id, self.is_kernel) {
-            (true, false) => "define the CFA before the first instruction",
-            _ => {
-                "the CFA of a kernel is DW_CFA_def_cfa_expression: DW_OP_lit0, DW_OP_lit6, DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address, and its return address DW_CFA_undefined"
+        let message = format!("at {:#x}..{end:#x} {wrong}", self.location);
+        let help = match self.is_kernel {
+            false => "define the CFA before the first instruction",
+            true => {
+                "the rules of a kernel are DW_CFA_def_cfa_expression: DW_OP_lit0, DW_OP_lit6, DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address and \
+                 DW_CFA_undefined: PC_REG"
             }
         };
         findings.add(self.finding(rule, fde.offset, message).help(help));
@@ -554,7 +558,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     ) {
         self.rules.cfa = CfaKind::Register;
         self.rules.cfa_space = Some(space);
-        self.rules.cfa_is_start = false;
+        self.rules.cfa_is_elsewhere = true;
         self.rules.dependencies.clear(CFA);
         if let Some(finding) = meaning::check_cfa(self.facts, register, space) {
             let (rule, message, help) = finding;

@@ -14,7 +14,6 @@ use crate::input::{STANDARD_INPUT, read_wave_file, wave_name};
 use crate::lanes::chosen_lanes;
 use hetdwarf::arch::WaveSize;
 use hetdwarf::eval::{ResultKind, Unit};
-use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::report::{
     EvalDocument, EvalOptions, EvalRequest, Source, evaluate_all, parse_hex_bytes, to_json,
@@ -22,7 +21,7 @@ use hetdwarf::report::{
 use hetdwarf::wave::{Snapshot, Wave};
 
 /// Evaluates a file of requests, one a line.
-pub(super) fn run(path: &Path, limits: &Limits, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub(super) fn run(path: &Path, settings: &Settings, out: &mut dyn Write) -> Result<Exit, Failure> {
     let wrong = |error: std::io::Error| Failure::in_file(wave_name(path), error);
     let named = (path != Path::new(STANDARD_INPUT)).then_some(path);
     let lines = Lines::open(named).map_err(wrong)?;
@@ -35,7 +34,7 @@ pub(super) fn run(path: &Path, limits: &Limits, out: &mut dyn Write) -> Result<E
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let document = answer_line(&line, folder, limits, &mut waves);
+        let document = answer_line(&line, folder, settings, &mut waves);
         failed |=
             document.error.is_some() || document.lanes.iter().any(|lane| lane.error.is_some());
         writeln!(out, "{}", to_json(&document)?)?;
@@ -47,7 +46,7 @@ pub(super) fn run(path: &Path, limits: &Limits, out: &mut dyn Write) -> Result<E
 type Waves = HashMap<PathBuf, Result<Rc<Snapshot>, String>>;
 
 /// The answer to a line; what cannot be run answers with an error.
-fn answer_line(line: &[u8], folder: &Path, limits: &Limits, waves: &mut Waves) -> EvalDocument {
+fn answer_line(line: &[u8], folder: &Path, settings: &Settings, waves: &mut Waves) -> EvalDocument {
     let request: Result<Json, _> = serde_json::from_slice(line);
     let id = request
         .as_ref()
@@ -58,7 +57,7 @@ fn answer_line(line: &[u8], folder: &Path, limits: &Limits, waves: &mut Waves) -
                 .map_or_else(|| id.to_string(), ToOwned::to_owned)
         });
     let answer = match request {
-        Ok(request) => answer_request(&request, folder, limits, waves),
+        Ok(request) => answer_request(&request, folder, settings, waves),
         Err(error) => Err(format!("not a JSON object: {error}")),
     };
     let mut document = match answer {
@@ -72,7 +71,7 @@ fn answer_line(line: &[u8], folder: &Path, limits: &Limits, waves: &mut Waves) -
 fn answer_request(
     request: &Json,
     folder: &Path,
-    limits: &Limits,
+    settings: &Settings,
     waves: &mut Waves,
 ) -> Result<EvalDocument, String> {
     let snapshot = match field(request, "wave") {
@@ -124,7 +123,7 @@ fn answer_request(
             .map(|n| u32::try_from(n).map_err(|_| format!("{name}: too large")))
             .transpose()
     };
-    let mut limits = *limits;
+    let mut limits = settings.limits;
     limits.steps = small("max_steps")?.unwrap_or(limits.steps);
     let settings = Settings {
         address_size: small("address_size")?
@@ -134,6 +133,7 @@ fn answer_request(
         tolerant: field(request, "tolerant")
             .and_then(Json::as_bool)
             .unwrap_or(false),
+        dialect: settings.dialect,
     };
     let arena = Arena::new();
     let context = context(snapshot.as_deref(), &settings, &arena);

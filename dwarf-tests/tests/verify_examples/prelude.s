@@ -21,13 +21,13 @@
 .endm
 
 // A frame description entry; it says that the CFA is s32 in private_wave.
-.macro fde cie=0, start=f, size=0x20, more=0
+.macro fde cie=0, start=f, size=0x20, more=0, cfa=64
     .long .Lend\@ - .Lstart\@ + \more
 .Lstart\@:
     .long \cie
     .quad \start
     .quad \size
-    .byte 0x30, 64, 0, 6
+    .byte 0x30, \cfa, 0, 6
     .balign 8, 0
 .Lend\@:
 .endm

@@ -208,7 +208,16 @@ impl<'m> Machine<'m> {
                 &rule::DECODE
             };
             let text = error.kind().to_string();
-            self.fault_at(rule, Some(code.decoded()), text, None);
+            // What compilers wrote from 2020 to 2022, in codes that today have no meaning.
+            let of_2020 = matches!(
+                error.kind(),
+                ErrorKind::UnknownOperation {
+                    opcode: 0xe1..=0xec,
+                    user: None
+                }
+            );
+            let help = "0xe1 to 0xec are operations of compilers of 2020 to 2022: read them with --dialect one-byte";
+            self.fault_at(rule, Some(code.decoded()), text, of_2020.then_some(help));
         }
         if self.in_cfi() {
             for item in &code.items {

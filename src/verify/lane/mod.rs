@@ -24,7 +24,7 @@ use crate::debug_info::attribute::{EXTENSIONS, Extension};
 use crate::error::{Error, ErrorKind, Resource};
 use crate::eval::LocationAttribute;
 use crate::expr::write_uleb;
-use crate::inspect::{LanePcs, Recovery, Stop, StopOptions};
+use crate::inspect::{SaidLanes, Stop, StopOptions};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{ActiveLanes, Bill, DwordPlace, LaneFlow, OffLane, PlacePlan, Right};
 use crate::location::Arena;
@@ -55,8 +55,12 @@ rules! {
          A debugger shows a call that the lane did not make.";
     ACTIVE "lane-active-wrong" Error "USAGE DW_AT_LLVM_active_lane"
         "the lanes that are said to be active are not those that are"
-        "Without DW_AT_LLVM_active_lane the lanes of EXEC count as active. In a section in which the compiler switches others on, to save whole vector registers for \
-         example, the active lanes are those of the register in which EXEC was saved; then the attribute has to say so.";
+        "In a section in which the compiler switches other lanes on, to save whole vector registers for example, the active lanes are those of the register in \
+         which EXEC was saved. The attribute says others.";
+    NOT_SAID_ACTIVE "lane-active-missing" Note "USAGE DW_AT_LLVM_active_lane"
+        "EXEC has lanes that are not active, and nothing says so"
+        "Without DW_AT_LLVM_active_lane the lanes of EXEC count as active, also in a section in which the compiler switches others on, to save whole vector registers \
+         for example. The newest text has no code for the attribute any more; `hetdwarf annotate --active-lane` writes the old one.";
     NO_MASK "lane-pc-no-mask" Error "USAGE DW_AT_LLVM_lane_pc"
         "the program location of lanes is read from a register that holds no mask there"
         "Whatever way the wave came, the register has a number or an address at this place, or what a callee left there: the mask was there before and the register was used \
@@ -246,25 +250,27 @@ impl FunctionCheck<'_, '_, '_> {
                 Ok(found) => found,
                 Err(error) => return self.unreadable(pc, &error),
             };
-            if !found.is_known() && !kinds.iter().any(|kind| kind.left.is_some()) {
+            let Some(found) = found else {
+                if kinds.iter().any(|kind| kind.left.is_some()) {
+                    self.add(&MISSING, pc, None, "nothing is said".to_owned(), None);
+                }
                 return Ok(());
-            }
-            if !found.is_known() {
-                self.add(&MISSING, pc, None, "nothing is said".to_owned(), None);
-                return Ok(());
-            }
+            };
             let all = u64::MAX >> (64_u32.saturating_sub(self.wave_size.lanes()));
-            if found.active() & all != 0 {
-                let said = match self.function.simt.active_lane {
-                    Some(_) => "what is said to be active has lanes that are off",
-                    None => "EXEC has lanes that are off, and nothing else says which are active",
+            if found.active & all != 0 {
+                let (rule, said) = match self.function.simt.active_lane {
+                    Some(_) => (&ACTIVE, "what is said to be active has lanes that are off"),
+                    None => (
+                        &NOT_SAID_ACTIVE,
+                        "EXEC has lanes that are off, and nothing says which are active",
+                    ),
                 };
-                self.add(&ACTIVE, pc, None, said.to_owned(), None);
+                self.add(rule, pc, None, said.to_owned(), None);
             }
             let pcs = [(low, 0), (high, HALF)];
             let to_code = |pc| LOADED_AT.to_code(pc).0;
             for (lanes, first) in pcs {
-                let said = found.pcs().map(|pc| pc.map(to_code));
+                let said = found.pcs.iter().map(|pc| pc.map(to_code));
                 for (lane, said) in lanes.iter().zip(said.skip(first)) {
                     let way = kinds
                         .get(lane.kind)
@@ -329,7 +335,7 @@ impl FunctionCheck<'_, '_, '_> {
         wave
     }
 
-    fn evaluate(&self, wave: &MadeWave, pc: u64) -> Result<LanePcs, Error> {
+    fn evaluate(&self, wave: &MadeWave, pc: u64) -> Result<Option<SaidLanes>, Error> {
         let arena = Arena::new();
         let meter = self.subject.meter();
         let stop = Stop::within(
@@ -340,7 +346,7 @@ impl FunctionCheck<'_, '_, '_> {
             (&arena, meter),
         );
         match stop.call_frame(0) {
-            Some(frame) => frame.lane_pcs_within(Recovery::Never),
+            Some(frame) => frame.said_lanes(),
             None => Err(Error::malformed("frame", "there is none")),
         }
     }

@@ -8,8 +8,8 @@ use gimli::constants::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_ranges, DW_TAG_subprog
 use super::sound::FrameBaseNumber;
 use super::summary::Summary;
 use super::{UnitCheck, clipped, rule};
-use crate::debug_info::Die;
 use crate::debug_info::attribute::Extension;
+use crate::debug_info::{Die, DieValue};
 use crate::eval::LocationAttribute;
 use crate::verify::expression::{Entry, FrameBase, Storage};
 use crate::verify::finding::Finding;
@@ -76,8 +76,14 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         scope.name = function.name.as_deref().map(clipped);
         scope.ranges = merged(function.ranges);
-        scope.is_dropped = !scope.ranges.is_empty()
-            && (scope.ranges.iter()).all(|range| self.subject.is_dropped(range.start));
+        // Ranges of some of these addresses are none.
+        let start =
+            (die.attribute(DW_AT_low_pc)).and_then(|start| self.info.value(die, start).ok());
+        let mut starts = scope.ranges.iter().map(|range| range.start);
+        scope.is_dropped = match start {
+            Some(DieValue::Address(start)) => self.subject.is_dropped(start),
+            _ => !scope.ranges.is_empty() && starts.all(|start| self.subject.is_dropped(start)),
+        };
         if scope.is_dropped && self.summary.count(&rule::DROPPED) {
             let name = scope.name.as_deref().unwrap_or("?");
             let text = format!("the linker dropped the code of `{name}`");

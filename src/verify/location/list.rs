@@ -97,8 +97,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         section: &'static str,
         at: u64,
     ) -> bool {
-        let scope = self.scopes.last().filter(|scope| !scope.ranges.is_empty());
-        if scope.is_some_and(|scope| scope.is_dropped) {
+        if self.scopes.last().is_some_and(|scope| scope.is_dropped) {
             return false;
         }
         let what = |check: &Self| {

@@ -70,8 +70,8 @@ const SIMT_LANGUAGES: &[Language] = &[
     Language::Code(0x0015), // DW_LANG_OpenCL
     Language::Code(0x0030), // DW_LANG_HIP
     Language::Code(0x8100), // DW_LANG_LLVM_HIP
-    Language::Name(0x0015),
-    Language::Name(0x0029),
+    Language::Name(0x0014), // DW_LNAME_OpenCL_C
+    Language::Name(0x0029), // DW_LNAME_HIP
 ];
 
 /// Checks every unit.

@@ -321,6 +321,22 @@ fn with_frame_base(base: &'static str) -> File {
     file([int(), function().with(DW_AT_frame_base, Exprloc(base))])
 }
 
+/// A function of one byte at an address.
+fn at_address(address: u64) -> File {
+    let function = made(DW_TAG_subprogram, "g").with(DW_AT_low_pc, Address(address));
+    file([int(), function.with(DW_AT_high_pc, Address(address + 1))])
+}
+
+/// An object whose type has so many bytes.
+fn of_size(bytes: u8) -> File {
+    file([
+        base("t", bytes),
+        made(DW_TAG_variable, "x")
+            .with(DW_AT_type, To("t"))
+            .with(DW_AT_location, Exprloc("regx SGPR4")),
+    ])
+}
+
 fn list_of(entries: &[ListEntry]) -> File {
     in_function(List(0)).list(entries)
 }
@@ -344,6 +360,10 @@ const EXAMPLES: &[Example] = &[
                               || list_of(&[(0x1000, 0x1010, "regx SGPR4"), (0x1010, 0x1014, "regx SGPR5")])),
     ("loc-range-outside",     || list_of(&[(0x1070, 0x1084, "regx SGPR4")]),
                               || list_of(&[(0x1070, 0x1080, "regx SGPR4")])),
+    ("loc-dropped-code",      || at_address(u64::MAX - 1),
+                              || at_address(0x1000)),
+    ("loc-type-without-size", || of_size(0),
+                              || of_size(1)),
     ("loc-legacy-llvm",       || in_function(Exprloc("bregx SGPR4+0, lit5, swap, xderef")),
                               || in_function(Exprloc("regx SGPR4"))),
     ("loc-narrow-frame-base", || with_frame_base("regx SGPR33"),

@@ -141,6 +141,17 @@ fn of_coverage() -> Vec<(&'static str, Made, Made)> {
             entries(&[(0, 0x24), (0x20, 0x20)]),
             good(),
         ),
+        // What linkers write in place of an address, and two functions of which the linker made one.
+        (
+            "cfi-dropped-code",
+            entries(&[(0, 0x20), (0x20, 0x20), (u64::MAX, 0x20)]),
+            entries(&[(0, 0x20), (0x20, 0x20), (u64::MAX - 2, 0x20)]),
+        ),
+        (
+            "cfi-dropped-code",
+            entries(&[(0, 0x20), (0x20, 0x20), (0x20, 0x20)]),
+            entries(&[(0, 0x20), (0x20, 0x20), (0x20, 0x1c)]),
+        ),
         ("cfi-function-without-fde", entries(&[(0, 0x20)]), good()),
         (
             "cfi-range-not-function",
@@ -163,6 +174,16 @@ fn remembering(times: usize) -> Made {
         instructions.extend([NEXT, I::RememberState, undefined(S4), I::RestoreState]);
     }
     saying(&instructions)
+}
+
+/// Remembers so many rows, and restores them.
+fn nested(rows: usize) -> Made {
+    let both = [
+        vec![I::RememberState; rows],
+        vec![NEXT],
+        vec![I::RestoreState; rows],
+    ];
+    saying(&[vec![CFA], both.concat()].concat())
 }
 
 /// Of `instructions`.
@@ -193,6 +214,12 @@ fn of_instructions() -> Vec<(&'static str, Made, Made)> {
         // 0x40 bytes are 16 words.
         ("cfi-row-outside-range", last(16), last(15)),
         ("cfi-row-empty", last(0), last(1)),
+        (
+            "cfi-row-without-cfa",
+            saying(&[undefined(PC), NEXT, CFA]),
+            saying(&[CFA, NEXT, undefined(PC)]),
+        ),
+        ("cfi-too-large", nested(65), nested(64)),
         (
             "cfi-row-unchanged",
             saying(&[CFA, NEXT, NEXT, saved(S4, 0)]),
@@ -359,8 +386,9 @@ fn every_rule_finds_what_breaks_it_and_nothing_else() {
         assert!(!found.contains(rule), "{rule}: {:?}", good.findings());
     }
     for rule in frame_rules() {
-        // It needs debugging information: `dwarf-tests/tests/verify_cfi.rs`.
-        let known = rule.id == "cfi-missing" || examples.iter().any(|(id, _, _)| *id == rule.id);
+        // They need debugging information, or a kernel: `dwarf-tests/tests/verify_cfi.rs`.
+        let elsewhere = ["cfi-missing", "cfi-kernel-row"].contains(&rule.id);
+        let known = elsewhere || examples.iter().any(|(id, _, _)| *id == rule.id);
         assert!(known, "{} has no example", rule.id);
     }
 }

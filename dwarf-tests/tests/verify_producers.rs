@@ -1,0 +1,117 @@
+//! What `verify` says of what linkers and producers write: no fault where there is none, and those that are easily missed.
+//! `fixtures/verify/README.md` says where the files are from, and what each has.
+
+use std::num::NonZeroUsize;
+
+use dwarf_tests::fixture;
+use hetdwarf::expr::Dialect;
+use hetdwarf::inspect::Program;
+use hetdwarf::object::CodeObject;
+use hetdwarf::verify::{Finding, Selection, Severity, verify_with};
+
+fn findings(name: &str, dialect: Dialect) -> Vec<Finding> {
+    let data = std::fs::read(fixture(&format!("{name}.hsaco"))).unwrap();
+    let object = CodeObject::parse(&data).unwrap();
+    let program = Program::load(&object).unwrap().with_dialect(dialect);
+    let verdict = verify_with(&program, &Selection::default(), NonZeroUsize::MIN);
+    assert!(verdict.stopped.is_none(), "{name}: {:?}", verdict.stopped);
+    verdict.findings
+}
+
+/// What is found, without the notes that every object of LLVM 22 has.
+fn rules(name: &str) -> Vec<(Severity, &'static str)> {
+    const OF_LLVM_22: [&str; 3] = ["cfi-empty", "loc-legacy-llvm", "loc-narrow-frame-base"];
+    let mut rules: Vec<_> = findings(name, Dialect::User)
+        .iter()
+        .map(|finding| (finding.severity, finding.rule.id))
+        .filter(|(_, rule)| !OF_LLVM_22.contains(rule))
+        .collect();
+    rules.sort_unstable_by_key(|(_, rule)| *rule);
+    rules.dedup();
+    rules
+}
+
+/// lld writes 0 for the address of a function that it dropped (`Writer.cpp`, "tombstone"), in `.debug_loc` 1: nobody can repair that.
+#[test]
+fn what_the_linker_dropped_is_no_fault() {
+    let dropped = [
+        (Severity::Note, "cfi-dropped-code"),
+        (Severity::Note, "loc-dropped-code"),
+    ];
+    assert_eq!(rules("verify/comdat"), dropped);
+    assert_eq!(rules("shapes/folded"), dropped);
+    let of_frames = |name| {
+        let findings = findings(name, Dialect::User);
+        let found = findings
+            .iter()
+            .find(|one| one.rule.id == "cfi-dropped-code");
+        found.unwrap().message.to_string()
+    };
+    // llvm-dwarfdump-22 --debug-frame shows one FDE of four at pc=00000000 in the first, and four of six in the second.
+    assert!(of_frames("verify/comdat").starts_with("1 of 4 "));
+    assert!(of_frames("shapes/folded").starts_with("4 of 6 "));
+}
+
+/// DWARF 5 §5.7.8 asks for the address of the slot of a virtual function; GCC, clang and all others write its number, and every debugger
+/// reads it so.
+#[test]
+fn the_number_of_a_slot_is_no_fault() {
+    assert_eq!(rules("verify/virtual"), []);
+}
+
+/// USAGE "Lookup By Name Section Header" prescribes `[amdgpu:v0.0]`.
+#[test]
+fn the_augmentation_string_of_usage_is_known() {
+    assert_eq!(rules("verify/names-augmentation"), []);
+}
+
+/// 65 rows are on the stack, so that it is not true that nothing was remembered.
+#[test]
+fn a_limit_is_not_taken_for_a_fault() {
+    let found = rules("verify/nested-rows");
+    assert!(
+        found.contains(&(Severity::Note, "cfi-too-large")),
+        "{found:?}"
+    );
+    assert!(
+        found.iter().all(|(_, rule)| *rule != "cfi-restore-state"),
+        "{found:?}"
+    );
+}
+
+/// The fork of Triton writes rules for no address of the kernel, and variables of a type of 0 bytes.
+#[test]
+fn rows_without_a_cfa_are_found() {
+    let warning = |rule| (Severity::Warning, rule);
+    assert_eq!(
+        rules("verify/row-without-cfa"),
+        [warning("cfi-row-without-cfa")]
+    );
+    let of_triton = [
+        warning("cfi-row-without-cfa"),
+        warning("loc-type-without-size"),
+    ];
+    assert_eq!(rules("shapes/triton"), of_triton);
+}
+
+/// USAGE "Call Frame Information": in a kernel the return address is undefined.
+#[test]
+fn a_kernel_with_a_caller_is_found() {
+    let found = rules("verify/kernel-return-address");
+    assert!(
+        found.contains(&(Severity::Warning, "cfi-kernel-row")),
+        "{found:?}"
+    );
+}
+
+/// In today's codes 0xe1 is no operation; in those of 2020 to 2022 it is `DW_OP_LLVM_form_aspace_address`.
+#[test]
+fn the_codes_of_another_time_are_chosen() {
+    let errors = |dialect| {
+        let findings = findings("verify/one-byte", dialect);
+        let errors = findings.iter().filter(|one| one.severity > Severity::Note);
+        errors.map(|one| one.rule.id).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(Dialect::User), ["expr-decode"]);
+    assert_eq!(errors(Dialect::OneByte), [""; 0]);
+}
