@@ -185,7 +185,6 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Converts an address from one space to another, as an address space cast does.
     fn convert_address(&mut self, value: &Value, to: BaseType) -> Result<Value> {
         let (from, into) = (value.base_type.address_space, to.address_space);
-        let address = u64::try_from(value.bits).unwrap_or(u64::MAX);
         let refuse = || {
             let found = "one that is not in it";
             Error::from(ErrorKind::TypeMismatch {
@@ -193,6 +192,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 found,
             })
         };
+        let address = u64::try_from(value.bits).map_err(|_| refuse())?;
         let wave = self.context.wave.ok_or_else(|| Error::from(Need::Wave))?;
         let apertures = wave.apertures().ok_or_else(|| Error::from(Need::Apertures));
         let result = match (from, into) {

@@ -34,12 +34,8 @@ impl<'a> Machine<'_, '_, 'a> {
             )
             | None => return Err(SpecRule::FrameBaseKind.into()),
         };
-        let moved = location.move_by(
-            i128::from(offset).saturating_mul(8),
-            0,
-            self.lanes(),
-            self.context.arena,
-        )?;
+        let moved =
+            location.move_by(i128::from(offset) << 3, 0, self.lanes(), self.context.arena)?;
         self.push(Entry::Location(moved))
     }
 

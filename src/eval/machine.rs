@@ -59,7 +59,7 @@ pub(super) fn execute<'a>(
     context: &Context<'_, 'a>,
     budget: &mut Budget,
 ) -> Result<Outcome<'a>> {
-    let generic_bits = u32::from(expression.unit.encoding.address_size).saturating_mul(8);
+    let generic_bits = u32::from(expression.unit.encoding.address_size) << 3;
     let mut machine = Machine {
         context,
         stack: OperandStack::new(context.limits.stack),
@@ -226,7 +226,8 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     /// How many steps this evaluation may still take.
     pub(super) fn steps_left(&self) -> u32 {
-        self.budget.steps.saturating_add(self.steps)
+        debug_assert!(self.budget.steps.checked_add(self.steps).is_some());
+        self.budget.steps.wrapping_add(self.steps)
     }
 
     /// Says that the expression must be evaluated for one lane after the other.
@@ -360,7 +361,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 BitOffset => self.offset(1),
                 OffsetUconst { byte_offset } => {
                     let bytes = self.as_displacement(byte_offset);
-                    self.offset_constant(bytes.saturating_mul(8))
+                    self.offset_constant(bytes << 3)
                 },
                 PushObjectAddress => self.push_object_address(),
                 CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
@@ -396,7 +397,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 },
 
                 // Composites, HET A.2.5.4.4.6.
-                Piece { byte_size } => self.piece(u128::from(byte_size).saturating_mul(8), 0),
+                Piece { byte_size } => self.piece(u128::from(byte_size) << 3, 0),
                 BitPiece { bit_size, bit_offset } => self.piece(bit_size.into(), bit_offset),
                 PieceEnd => self.piece_end(),
                 Extend { bit_size, count } => self.extend(bit_size, count),

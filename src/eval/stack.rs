@@ -177,7 +177,8 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn implicit(&self, value: u64) -> Location<'a> {
         let storage = Storage::Value {
             bits: value.into(),
-            bit_size: u16::try_from(self.generic_bits).unwrap_or(u16::MAX),
+            // Eight for each of at most 255 bytes.
+            bit_size: self.generic_bits as u16,
         };
         Location::One(Place::new(storage, 0))
     }
@@ -201,8 +202,8 @@ impl<'a> Machine<'_, '_, 'a> {
                 clippy::arithmetic_side_effects,
                 reason = "64 bits times at most 63, and 64 bits more, are far fewer than 128"
             )]
-            let last = i128::from(step.cast_signed()) * i128::from(lanes.saturating_sub(1))
-                + i128::from(base & mask);
+            let last =
+                i128::from(step.cast_signed()) * i128::from(lanes - 1) + i128::from(base & mask);
             if u64::try_from(last).is_ok_and(|last| last <= mask) {
                 lane_step = step
                     .cast_signed()
@@ -286,7 +287,8 @@ impl<'a> Machine<'_, '_, 'a> {
     #[inline(never)]
     pub(super) fn pick(&mut self, index: usize) -> Result<()> {
         let entry = self.stack.below(index);
-        let entry = entry.ok_or_else(|| underflow(index.saturating_add(1), self.stack.len()))?;
+        // The operand is a byte.
+        let entry = entry.ok_or_else(|| underflow(index.wrapping_add(1), self.stack.len()))?;
         self.push(Self::whole(entry)?)
     }
 

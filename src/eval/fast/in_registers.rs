@@ -120,7 +120,8 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
 #[inline(always)]
 fn has_room(context: &Context<'_, '_>) -> bool {
     let limits = &context.limits;
-    context.initial_stack.len().saturating_add(ENTRIES) <= limits.stack as usize
+    // Slices have fewer entries than a number counts, by far.
+    context.initial_stack.len().wrapping_add(ENTRIES) <= limits.stack as usize
         && limits.parts as usize >= MOST
         && limits.depth > 0
 }
@@ -141,7 +142,7 @@ fn alone<'a>(
 fn prepay_all(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
     let fits = |piece: &Piece| fits(piece.register, piece.bit_size);
     // Two for each of a few.
-    let steps = u32::try_from(pieces.len().saturating_mul(2)).unwrap_or(u32::MAX);
+    let steps = (pieces.len() as u32) << 1;
     pieces.iter().all(fits)
         && (context.meter).is_none_or(|meter| u64::from(steps) <= meter.steps_left())
         && budget.charge(steps, context).is_ok()
@@ -204,13 +205,14 @@ fn in_frame<'a>(
 /// Whether a register has so many bits.
 #[inline(always)]
 fn fits(register: Register, bit_size: u16) -> bool {
-    u32::from(bit_size) <= register.size_in_bits().unwrap_or(0)
+    (register.size_in_bits()).is_some_and(|size| u32::from(bit_size) <= size)
 }
 
 /// Says where an error is: in the register (0) or the size (1) of a piece.
 #[cold]
 fn at(expression: &ExpressionBytes<'_>, error: Error, piece: usize, operand: usize) -> Error {
-    let before = piece.saturating_mul(2).saturating_add(operand);
+    // There are a few pieces.
+    let before = (piece << 1).wrapping_add(operand);
     let mut items = operations(expression.bytes, expression.unit.encoding);
     let item = items.nth(before).ok().flatten();
     placed(expression, error, item.map_or(0, |item| item.offset))
