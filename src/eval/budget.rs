@@ -185,8 +185,8 @@ mod tests {
         ("DW_OP_regx 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_LLVM_call_frame_entry_reg 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_call_frame_cfa, DW_OP_drop", 3, 4, ""),
-        ("DW_OP_fbreg +0x1, DW_OP_drop", 3, 5, "DW_OP_call_frame_cfa"),
-        // One that needs a stack: the frame is asked after its first operation has begun.
+        // The frame is asked after the first operation of its base has begun.
+        ("DW_OP_fbreg +0x1, DW_OP_drop", 4, 5, "DW_OP_call_frame_cfa"),
         (
             "DW_OP_fbreg +0x1, DW_OP_drop",
             4,

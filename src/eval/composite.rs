@@ -40,7 +40,7 @@ impl<'a> Machine<'_, '_, 'a> {
     #[inline(always)]
     fn building(&mut self) -> Result<&mut Incomplete<'a>> {
         if !self.stack.top_is_incomplete() {
-            self.stack.push_incomplete()?;
+            self.stack.push(Entry::Incomplete)?;
             self.building = Some(Incomplete::above(self.building.take(), self.context.arena));
         }
         let arena = self.context.arena;

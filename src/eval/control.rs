@@ -25,7 +25,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         // A value that differs from lane to lane is refused here, and each lane then branches for itself.
         let taken = if let Some(value) = self.stack.top_generic() {
             let taken = *value != 0;
-            self.stack.drop_number();
+            self.stack.drop_last();
             taken
         } else {
             self.pop_value()?.is_true()?

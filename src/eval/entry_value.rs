@@ -8,7 +8,7 @@
 
 use super::budget::Budget;
 use super::context::{Context, Frame, Outcome, Reading, ResultKind};
-use super::fast::{REG0, REG31, REGX};
+use super::in_registers::{REG0, REG31, REGX};
 use super::machine::{Machine, run};
 use super::memory::check_size;
 use super::resolver::{CallSite, ExpressionBytes};

@@ -40,11 +40,6 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     fn frame_base(&mut self, frame_base: &LocationAttribute<'a>) -> Result<Location<'a>> {
-        if let LocationAttribute::Expression(expression) = frame_base
-            && let Some(frame_base) = self.simple_frame_base(expression)
-        {
-            return Ok(frame_base);
-        }
         self.refuse_fbreg(frame_base)?;
         let context = Context {
             object: None,

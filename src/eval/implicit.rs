@@ -12,7 +12,10 @@ use crate::location::{ImplicitPointer, Location, Place, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn stack_value(&mut self) -> Result<()> {
-        if self.stack.make_implicit() {
+        if let Some(top) = self.stack.top_mut()
+            && let Entry::Generic(value) = *top
+        {
+            *top = Entry::Implicit(value);
             return Ok(());
         }
         let entry = self.pop()?;

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::budget::Budget;
 use super::context::{Context, Frame, LaneFocus, Outcome, ResultKind};
-use super::fast::{may_name_registers, run_in_registers};
-use super::operand_stack::{Kind, OperandStack, held};
+use super::in_registers::{may_name_registers, run_in_registers};
+use super::operand_stack::{OperandStack, held};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
@@ -448,30 +448,27 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[inline(always)]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is. Each is made where the caller wants it: a location is large.
-        let (top, word) = self.stack.top_inline();
-        match (kind, top) {
-            (ResultKind::Location, Kind::Generic) => {
-                let address = self.truncate(word);
+        match (kind, self.stack.top()) {
+            (ResultKind::Location, Some(&Entry::Generic(value))) => {
+                let address = self.truncate(value);
                 Ok(Outcome::Location(Location::byte(address)))
             }
-            (ResultKind::Any | ResultKind::Location, Kind::Address) => {
-                Ok(Outcome::Location(Location::byte(word)))
+            (ResultKind::Any | ResultKind::Value, Some(&Entry::Generic(value))) => {
+                Ok(Outcome::Value(Value::generic(value, self.generic_bits)))
             }
-            (ResultKind::Any | ResultKind::Location, Kind::Implicit) => {
-                Ok(Outcome::Location(self.implicit(word)))
+            (ResultKind::Any | ResultKind::Location, Some(&Entry::Address(address))) => {
+                Ok(Outcome::Location(Location::byte(address)))
             }
-            (ResultKind::Any | ResultKind::Location, Kind::Incomplete) => {
+            (ResultKind::Any | ResultKind::Location, Some(&Entry::Implicit(value))) => {
+                Ok(Outcome::Location(self.implicit(value)))
+            }
+            (ResultKind::Any | ResultKind::Location, Some(Entry::Incomplete)) => {
                 Ok(Outcome::Location(self.complete()))
             }
-            (ResultKind::Any | ResultKind::Value, Kind::Generic) => {
-                Ok(Outcome::Value(Value::generic(word, self.generic_bits)))
-            }
-            (ResultKind::Any | ResultKind::Location, Kind::Other) => match self.stack.top_other() {
-                Some(Entry::Location(location @ Location::One(_))) => {
-                    Ok(Outcome::Location(*location))
-                }
-                Some(_) | None => self.finish_slow(kind),
-            },
+            (
+                ResultKind::Any | ResultKind::Location,
+                Some(Entry::Location(location @ Location::One(_))),
+            ) => Ok(Outcome::Location(*location)),
             (_, _) => self.finish_slow(kind),
         }
     }
@@ -511,7 +508,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[inline(always)]
     fn push_literal(&mut self, value: u64) -> Result<()> {
         let value = self.truncate(value);
-        self.stack.push_generic(value)
+        self.stack.push(Entry::Generic(value))
     }
 
     /// The low bits that the generic type has.

@@ -13,7 +13,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Pushes the location of an address of the code object.
     pub(super) fn push_address(&mut self, address: u64) -> Result<()> {
         let address = self.loaded(address);
-        self.stack.push_address(address)
+        self.push(Entry::Address(address))
     }
 
     #[inline(never)]
@@ -109,7 +109,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let base = value.wrapping_add(offset.cast_unsigned());
         if space == AddressSpace::None {
             let address = self.truncate(base);
-            return self.stack.push_address(address);
+            return self.push(Entry::Address(address));
         }
         let location = self.memory(space, Linear { base, step: 0 })?;
         self.push(Entry::Location(location))

@@ -51,7 +51,7 @@ pub(super) struct Linear {
 }
 
 impl<'a> Machine<'_, '_, 'a> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
         self.stack.push(entry)
     }
@@ -87,7 +87,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// which is then still there.
     pub(super) fn pop_linear(&mut self) -> Result<Option<Linear>> {
         let entry = self.stack.top().ok_or_else(|| underflow(1, 0))?;
-        let linear = match entry {
+        let linear = match *entry {
             Entry::Generic(base) => Linear { base, step: 0 },
             Entry::Address(address) => Linear {
                 base: self.truncate(address),
@@ -279,7 +279,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn dup(&mut self) -> Result<()> {
         if let Some(value) = self.stack.top_generic() {
             let value = *value;
-            return self.stack.push_generic(value);
+            return self.push(Entry::Generic(value));
         }
         self.pick(0)
     }
@@ -299,8 +299,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn swap(&mut self) -> Result<()> {
         if let Some((below, top)) = self.stack.two_generics() {
-            let new = core::mem::replace(below, top);
-            self.stack.set_generic(new);
+            core::mem::swap(below, top);
             return Ok(());
         }
         self.need(2)?;

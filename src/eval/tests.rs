@@ -1,17 +1,13 @@
 //! What no compiler makes: values that are too large, and deep stacks.
 
-use super::operand_stack::OperandStack;
-use super::stack::Entry;
 use super::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, LaneFocus,
     LocationAttribute, LocationEntry, Outcome, Procedure, Reading, Resolver, ResultKind,
     Subprogram, Unit, Value, evaluate,
 };
-use crate::arch::Register;
 use crate::error::{ErrorKind, Result};
 use crate::expr::{self, ParseOptions, parse};
 use crate::location::{Arena, Location, Place, Storage};
-use proptest::prelude::*;
 
 /// Evaluates with these entries on the stack at the start.
 fn with_stack<'a>(
@@ -262,82 +258,6 @@ fn an_address_of_more_than_64_bits_is_in_no_space() {
         matches!(error.kind(), ErrorKind::TypeMismatch { .. }),
         "{error}"
     );
-}
-
-proptest! {
-    /// Numbers and other entries are kept in different places; a plain vector has them all in one.
-    #[test]
-    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..16, 0..200)) {
-        let mut stack = OperandStack::new(40);
-        let mut model = Vec::new();
-        for (step, number) in steps.into_iter().zip(1u64..) {
-            let entry = match step {
-                0..3 => Some(Entry::Generic(number)),
-                3 => Some(Entry::Address(number)),
-                4 => Some(Entry::Implicit(number)),
-                5 => Some(Entry::Location(Location::byte(number))),
-                11 => Some(Entry::Register(Register(number as u16))),
-                6 => Some(Entry::Linear { base: number, step: 1 }),
-                13 => Some(Entry::Incomplete),
-                _ => None,
-            };
-            match (entry, step) {
-                (Some(entry), _) => {
-                    let is_full = model.len() == 40;
-                    prop_assert_eq!(stack.push(entry).is_err(), is_full);
-                    if !is_full {
-                        model.push(shown(&entry));
-                    }
-                }
-                (None, 7 | 8) => {
-                    prop_assert_eq!(stack.pop().as_ref().map(shown), model.pop());
-                }
-                (None, 9) => if let Some(top) = stack.top_generic() {
-                    *top = number;
-                    model.pop();
-                    model.push(shown(&Entry::Generic(number)));
-                },
-                (None, 10) => if stack.make_implicit() {
-                    let generic = model.pop().unwrap();
-                    model.push(generic.replace("Generic", "Implicit"));
-                },
-                (None, 14) => if let Some(register) = stack.take_register() {
-                    prop_assert_eq!(model.pop(), Some(shown(&Entry::Register(register))));
-                },
-                (None, 15) => {
-                    let is_shallow = model.len() < 4;
-                    let two = model.last_chunk().map(|[below, top]: &[String; 2]| [below.clone(), top.clone()]);
-                    let two = two.filter(|two| two.iter().all(|entry| entry.starts_with("Generic")));
-                    if let Some((below, top)) = stack.two_generics() {
-                        let found = [shown(&Entry::Generic(*below)), shown(&Entry::Generic(top))];
-                        prop_assert_eq!(Some(found), two);
-                        *below = number;
-                        stack.drop_number();
-                        model.truncate(model.len() - 2);
-                        model.push(shown(&Entry::Generic(number)));
-                    } else if is_shallow {
-                        prop_assert_eq!(None, two);
-                    }
-                },
-                (None, _) => if let Some(Entry::Address(_)) = stack.top_number() {
-                    stack.set_generic(number);
-                    model.pop();
-                    model.push(shown(&Entry::Generic(number)));
-                },
-            }
-            prop_assert_eq!(stack.len(), model.len());
-            prop_assert_eq!(stack.top_is_incomplete(), model.last().is_some_and(|top| top == "Incomplete"));
-            prop_assert_eq!(stack.top().as_ref().map(shown), model.last().cloned());
-            for index in 0..=model.len() {
-                let expected = model.iter().rev().nth(index).cloned();
-                prop_assert_eq!(stack.below(index).as_ref().map(shown), expected);
-            }
-        }
-    }
-}
-
-fn shown(entry: &Entry<'_>) -> String {
-    format!("{entry:?}")
 }
 
 /// Short ways are left for what is unusual.
