@@ -3,8 +3,9 @@
 //! A vector register is read once, and so is a row of interleaved scratch; storage that is the same for
 //! all lanes is read once and copied. What fits neither is read lane by lane.
 
+use super::bits::{Bits, copy_bits, zeros};
 use super::memory::lane_of;
-use super::read::{Access, Bits, VISITS, copy_bits, read_within, zeros};
+use super::read::{Access, VISITS, read_within};
 use super::{Composite, LaneSelect, Location, Mask, Place, Storage};
 use crate::arch::{AddressSpace, Lane, Register, WaveSize, scratch};
 use crate::error::Result;

@@ -31,6 +31,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod arena;
+mod bits;
 mod composite;
 mod incomplete;
 mod lanes;
@@ -41,6 +42,7 @@ mod read;
 mod write;
 
 pub use arena::Arena;
+pub use bits::Bits;
 pub(crate) use composite::Bounds;
 pub use composite::{Composite, Parts};
 pub(crate) use incomplete::Incomplete;
@@ -49,7 +51,7 @@ pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
 pub(crate) use memory::access_error;
 pub use part::Part;
-pub use read::{Access, Bits, read};
+pub use read::{Access, read};
 pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
 pub use write::write;
 

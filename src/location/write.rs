@@ -1,7 +1,8 @@
 //! Writing through a location.
 
+use super::bits::{copy_bits, zeros};
 use super::memory::{Run, access_error, for_each_run, lane_of};
-use super::read::{copy_bits, low, out_of_bounds, register_bits, zeros};
+use super::read::{low, out_of_bounds, register_bits};
 use super::{Location, Place, Storage};
 use crate::arch::{Lane, Register};
 use crate::error::{ErrorKind, Need, Resource, Result};
