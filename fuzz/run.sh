@@ -50,9 +50,15 @@ for target in "${targets[@]}"; do
     "$built/$target" "fuzz/corpus/$target" \
         -artifact_prefix="fuzz/artifacts/$target/" -max_total_time="$seconds" -max_len="$(max_len "$target")" \
         -len_control="$(len_control "$target")" \
-        -timeout=5 -rss_limit_mb=512 -print_final_stats=1 -verbosity=1 >"$log" 2>&1 || failed+=("$target")
+        -timeout=5 -rss_limit_mb=512 -print_final_stats=1 -verbosity=1 >"$log" 2>&1
+    status=$?
     summary=$(grep -aE '^#[0-9]+.*(DONE|INITED|pulse|NEW|REDUCE)' "$log" | tail -1 | tr '\t' ' ')
     echo "$target: $summary"
+    if [ $status != 0 ]; then
+        failed+=("$target")
+        # Where only the output is kept, it has to show what was found, and the input.
+        grep -aE -A 2 'panicked at|ERROR|ALARM|SUMMARY|Base64' "$log" | head -40
+    fi
 done
 if [ ${#failed[@]} -gt 0 ]; then
     echo "found something: ${failed[*]}; see fuzz/artifacts" >&2

@@ -249,18 +249,61 @@ pub fn debug_info(entries: &[Entry]) -> (Vec<u8>, Vec<u8>) {
     (abbreviations, info)
 }
 
-/// A linked code object for gfx90a with machine code at 0x1000, and a symbol and an entry for each function of it.
+/// Where the code of linked code objects is.
+const BASE: u64 = 0x1000;
+
+/// A linked code object for gfx90a with machine code at 0x1000, a symbol for each function of it, and other sections.
 ///
-/// * `functions`: ranges of the code in bytes, which may overlap.
+/// * `functions`: names, and ranges of the code in bytes, which may overlap.
 ///
 /// # Panics
 /// If there is too much.
 #[must_use]
-pub fn linked_code(code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
+pub fn linked(
+    code: &[u8],
+    functions: &[(String, Range<usize>)],
+    others: &[(&str, &[u8])],
+) -> Vec<u8> {
     const SYMTAB: u32 = 2;
     const STRTAB: u32 = 3;
     const DYN: u16 = 3;
-    const BASE: u64 = 0x1000;
+    let (mut symbols, mut names) = (vec![0; 24], vec![0]);
+    for (name, range) in functions {
+        symbols.extend(u32::try_from(names.len()).unwrap().to_le_bytes());
+        // A global function in the first section.
+        symbols.extend([0x12, 0, 1, 0]);
+        let words = [BASE + range.start as u64, range.len() as u64];
+        symbols.extend(words.map(u64::to_le_bytes).concat());
+        names.extend(name.as_bytes());
+        names.push(0);
+    }
+    let mut sections = vec![Section::new(".text", 1, code).flags(6).at(BASE)];
+    sections.extend(
+        others
+            .iter()
+            .map(|(name, bytes)| Section::new(name, 1, bytes)),
+    );
+    let strings = u32::try_from(sections.len() + 2).unwrap();
+    sections.push(Section::new(".symtab", SYMTAB, &symbols).linked(strings, 1));
+    sections.push(Section::new(".strtab", STRTAB, &names));
+    let mut file = object_file(DYN, &sections);
+    // A program header: the code, which is after the file's header, is loaded where its section is.
+    let at = file.len() as u64;
+    file.extend([1, 0, 0, 0, 5, 0, 0, 0]);
+    let size = code.len() as u64;
+    let words = [64, BASE, BASE, size, size, 4];
+    file.extend(words.map(u64::to_le_bytes).concat());
+    file[32..40].copy_from_slice(&at.to_le_bytes());
+    file[54..58].copy_from_slice(&[56, 0, 1, 0]);
+    file
+}
+
+/// Like [`linked`], with an entry for each function: `f`, `f1`, `f2`, ….
+///
+/// # Panics
+/// As [`linked`].
+#[must_use]
+pub fn linked_code(code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
     const NAME: u64 = 0x03;
     const LOW_PC: u64 = 0x11;
     const HIGH_PC: u64 = 0x12;
@@ -277,7 +320,7 @@ pub fn linked_code(code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
         attributes: place(&(0..code.len())),
         depth: 0,
     }];
-    let (mut symbols, mut names) = (vec![0; 24], vec![0]);
+    let mut named = Vec::new();
     for (number, range) in functions.iter().enumerate() {
         let name = match number {
             0 => "f".to_owned(),
@@ -290,30 +333,9 @@ pub fn linked_code(code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
             attributes,
             depth: 1,
         });
-        symbols.extend(u32::try_from(names.len()).unwrap().to_le_bytes());
-        // A global function in the first section.
-        symbols.extend([0x12, 0, 1, 0]);
-        let words = [BASE + range.start as u64, range.len() as u64];
-        symbols.extend(words.map(u64::to_le_bytes).concat());
-        names.extend(name.as_bytes());
-        names.push(0);
+        named.push((name, range.clone()));
     }
     let (abbreviations, info) = debug_info(&entries);
-    let sections = [
-        Section::new(".text", 1, code).flags(6).at(BASE),
-        Section::new(".debug_info", 1, &info),
-        Section::new(".debug_abbrev", 1, &abbreviations),
-        Section::new(".symtab", SYMTAB, &symbols).linked(5, 1),
-        Section::new(".strtab", STRTAB, &names),
-    ];
-    let mut file = object_file(DYN, &sections);
-    // A program header: the code, which is after the file's header, is loaded where its section is.
-    let at = file.len() as u64;
-    file.extend([1, 0, 0, 0, 5, 0, 0, 0]);
-    let size = code.len() as u64;
-    let words = [64, BASE, BASE, size, size, 4];
-    file.extend(words.map(u64::to_le_bytes).concat());
-    file[32..40].copy_from_slice(&at.to_le_bytes());
-    file[54..58].copy_from_slice(&[56, 0, 1, 0]);
-    file
+    let sections = [(".debug_info", &*info), (".debug_abbrev", &*abbreviations)];
+    linked(code, &named, &sections)
 }

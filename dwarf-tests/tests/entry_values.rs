@@ -107,11 +107,16 @@ fn leaf(name: &str, location: &[u8]) -> Vec<Entry> {
 
 /// An object with these entries after the first two.
 fn object_of(functions: Vec<Entry>, saved: bool) -> Vec<u8> {
+    // Not LLVM: registers are read by the letter.
+    object_by("GNU C17 12.2.0", functions, saved)
+}
+
+/// The same by a producer.
+fn object_by(producer: &str, functions: Vec<Entry>, saved: bool) -> Vec<u8> {
     let unit = vec![
         (DW_AT_low_pc, A::address(OUTER)),
         (DW_AT_high_pc, A::number(0x80)),
-        // Not LLVM: registers are read by the letter.
-        (DW_AT_producer, A::name("GNU C17 12.2.0")),
+        (DW_AT_producer, A::name(producer)),
     ];
     let long = vec![
         (DW_AT_name, A::name("long")),
@@ -252,6 +257,27 @@ fn it_is_evaluated_in_the_frame_and_function_of_the_caller() {
         entries.push(part);
     }
     assert_eq!(tolerant(entries, false), (ValueState::Ok, "99".to_owned()));
+}
+
+/// The same by LLVM without the extensions, where DW_OP_fbreg means lane-private memory of the frame: what the caller's frame base is
+/// there is not known. A register is.
+#[test]
+fn in_a_legacy_unit_the_callers_frame_base_is_not_known() {
+    let found = |call_value: &[u8]| {
+        let site = site(RETURN, leaf_after(2), call_value);
+        let functions = [vec![outer()], site, leaf("leaf", &ON_ENTRY)].concat();
+        let file = object_by("clang version 19.1.0", functions, false);
+        value(&file, Reading::Tolerant)
+    };
+    // Of a `long` s4 has the lower 32 bits.
+    assert_eq!(found(&S34_PLUS_1).0, ValueState::Partial);
+    for call_value in [&[0x91, 8, 0x06][..], &[0x91, 8]] {
+        let (state, _) = found(call_value);
+        assert!(
+            matches!(&state, ValueState::Unsupported { what } if what.contains("DW_OP_fbreg")),
+            "{state:?}"
+        );
+    }
 }
 
 /// s4 has 32 bits: of const8u 0x1_0000_0005 it holds 5.

@@ -3,7 +3,10 @@
 use dwarf_tests::simulator::object_file::{Addresses, Function, starts, write_with_frames};
 use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};
 use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, ReturnAddress, Start, Target};
-use hetdwarf::inspect::{LaneInCaller, Program, Stop, StopOptions};
+use hetdwarf::inspect::{
+    LaneInCaller, LanePlace, Program, Recovery, Stop, StopOptions, UnknownLane,
+};
+use hetdwarf::lane_flow::Reason;
 use hetdwarf::lane_pc::{self, Label, MaskPlace, Region};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
@@ -39,7 +42,8 @@ fn function(mask: u16) -> lane_pc::Program {
 /// `outer` calls `leaf` from within its `if`.
 ///
 /// * `with_exec`: whether the call frame information of `leaf` says where EXEC on entry is.
-fn object(with_exec: bool) -> Vec<u8> {
+/// * `return_address`: the first of the two registers that it says the return address is in.
+fn object(with_exec: bool, return_address: u16) -> Vec<u8> {
     let programs = [function(10), function(20)];
     let [outer, leaf] =
         [("outer", &programs[0]), ("leaf", &programs[1])].map(|(name, program)| Function {
@@ -59,7 +63,7 @@ fn object(with_exec: bool) -> Vec<u8> {
     let mut called = frame(at[1]);
     called.cfa_from_stack_pointer(s(32)).unwrap();
     called
-        .return_address_in(ReturnAddress::Pair(s(30)))
+        .return_address_in(ReturnAddress::Pair(s(return_address)))
         .unwrap();
     if with_exec {
         called
@@ -74,12 +78,23 @@ fn object(with_exec: bool) -> Vec<u8> {
     write_with_frames(&[outer, leaf], 5, Addresses::Numbers, &section)
 }
 
+/// Returns a wave in the `then` of `leaf`, called by the instruction at 16 in `outer`; `more` are registers with their values.
+fn wave(leaf: u64, outer: u64, more: &[(u16, u64)]) -> Snapshot {
+    let mut wave = Snapshot::new("gfx1030", WaveSize::Wave32, leaf + 16);
+    let registers = [(20, CALL), (30, outer + 20), (31, 0), (32, 0x100)];
+    for (number, value) in registers.iter().chain(more) {
+        wave.set_register(s(*number), *value).unwrap();
+    }
+    wave.set_register(Register::EXEC_32, LEAF).unwrap();
+    wave
+}
+
 /// Asks a wave in the `then` of `leaf` where the lanes are that are not in it.
 fn ask(
     with_exec: bool,
     answer: impl FnOnce(u64, Vec<Option<u64>>, Vec<Option<LaneInCaller>>, LanePcDocument),
 ) {
-    let file = object(with_exec);
+    let file = object(with_exec, 30);
     let object = CodeObject::parse(&file).unwrap();
     let program = Program::load(&object).unwrap();
     let symbols = object.symbols().unwrap();
@@ -91,19 +106,7 @@ fn ask(
             .address
     };
     let (outer, leaf) = (at("outer"), at("leaf"));
-    let mut wave = Snapshot::new("gfx1030", WaveSize::Wave32, leaf + 16);
-    // The call is the instruction at 16 in `outer`.
-    let registers = [
-        (10, ENTERED),
-        (20, CALL),
-        (30, outer + 20),
-        (31, 0),
-        (32, 0x100),
-    ];
-    for (number, value) in registers {
-        wave.set_register(s(number), value).unwrap();
-    }
-    wave.set_register(Register::EXEC_32, LEAF).unwrap();
+    let wave = wave(leaf, outer, &[(10, ENTERED)]);
     let arena = Arena::new();
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
     let frame = stop.call_frame(0).unwrap();
@@ -158,4 +161,73 @@ fn without_exec_of_the_caller_nothing_is_guessed() {
     ask(false, |_, _, callers, _| {
         assert!(callers.iter().all(Option::is_none))
     });
+}
+
+/// Code of gfx1030 for `outer`, which calls twice, and for `leaf`, by the offset in the function; the rest is `s_nop`.
+const OUTER: [(usize, u32); 5] = [
+    (8, 0xbea2_3c6a),  // s_and_saveexec_b32 s34, vcc_lo
+    (16, 0xbe9e_2110), // s_swappc_b64 s[30:31], s[16:17]
+    (24, 0xbe9e_2110), // s_swappc_b64 s[30:31], s[16:17]
+    (48, 0x887e_227e), // s_or_b32 exec_lo, exec_lo, s34
+    (60, 0xbf81_0000), // s_endpgm
+];
+const CALLED: [(usize, u32); 3] = [
+    (8, 0xbe94_3c6a),  // s_and_saveexec_b32 s20, vcc_lo
+    (48, 0x887e_147e), // s_or_b32 exec_lo, exec_lo, s20
+    (60, 0xbe80_201e), // s_setpc_b64 s[30:31]
+];
+
+/// Asks the machine code where the lanes of the caller are, where the call frame information of the callee says that the return
+/// address is in two registers. The code returns to the first call; the second call is in `s[40:41]`.
+fn ask_code(return_address: u16) -> (u64, Vec<LanePlace>) {
+    let mut file = object(true, return_address);
+    let (text, [outer, leaf]) = {
+        let object = CodeObject::parse(&file).unwrap();
+        let text = object.sections().iter().find(|one| one.name == ".text");
+        let at = |name: &str| {
+            let symbols = object.symbols().unwrap();
+            let symbol = symbols.iter().find(|symbol| symbol.name == name);
+            symbol.unwrap().address
+        };
+        let text = text.unwrap();
+        assert_eq!(text.address, 0);
+        (text.offset, ["outer", "leaf"].map(at))
+    };
+    for (start, code) in [(outer, &OUTER[..]), (leaf, &CALLED)] {
+        for (offset, dword) in code {
+            let at = usize::try_from(text + start).unwrap() + offset;
+            assert_eq!(file[at..at + 4], 0xbf80_0000_u32.to_le_bytes());
+            file[at..at + 4].copy_from_slice(&dword.to_le_bytes());
+        }
+    }
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let wave = wave(leaf, outer, &[(34, ENTERED), (40, outer + 28), (41, 0)]);
+    let arena = Arena::new();
+    let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
+    let caller = stop.call_frame(1).unwrap();
+    let expected = if return_address == 30 { 20 } else { 28 };
+    assert_eq!(caller.call_frame().code_address(), outer + expected);
+    let found = caller.lane_pcs_by(Recovery::Always).unwrap();
+    (outer, found.places)
+}
+
+/// Who is right cannot be told, and the lanes of one call are not those of another.
+#[test]
+fn lanes_of_a_caller_are_unknown_if_the_code_finds_another() {
+    let (outer, places) = ask_code(30);
+    for (lane, place) in places.iter().enumerate() {
+        match 1_u64 << lane {
+            lane if lane & CALL != 0 => assert_eq!(*place, LanePlace::Active),
+            lane if lane & ENTERED != 0 => {
+                let LanePlace::Waiting { pc, .. } = place else {
+                    panic!("{place:?}");
+                };
+                assert!((outer + 48..outer + 60).contains(&pc.0), "{pc:?}");
+            }
+            _ => {}
+        }
+    }
+    let unknown = LanePlace::Unknown(UnknownLane::Code(Reason::Caller));
+    assert_eq!(ask_code(40).1, [unknown; 32]);
 }

@@ -6,6 +6,10 @@ mod code;
 mod hostile;
 #[path = "machine/objects.rs"]
 mod objects;
+#[path = "machine/steps.rs"]
+mod steps;
+#[path = "machine/stores.rs"]
+mod stores;
 #[path = "machine/tables.rs"]
 mod tables;
 #[path = "machine/truth.rs"]
@@ -110,6 +114,15 @@ fn what_is_found_is_what_was_wrong_when_it_ran() {
             What::Masked => assert_eq!(found, share.all),
             _ => assert_eq!(share.always, share.all, "{what:?}"),
         }
+        // EXEC in loops in which all lanes stay together and at branches that all take, the return address in lanes 0 and 1 of a
+        // register reloaded for inactive lanes, where those were active: conditions that the runs did not meet.
+        let not_met = match what {
+            What::Exec => 281,
+            What::ReturnAddress => 36,
+            What::Masked => 2,
+            _ => 0,
+        };
+        assert!(share.not_seen <= not_met, "{what:?}: {share:?}");
     }
     assert_eq!(shares.len(), 9, "each of the kinds was wrong somewhere");
 }
@@ -155,7 +168,7 @@ fn stale_lanes_of_the_corpus_are_found() {
 /// Every function that has rows is followed, and what is found is found again.
 #[test]
 fn the_corpus_is_followed() {
-    let mut found_rules: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, Condition), usize> = BTreeMap::new();
     let mut skipped: BTreeMap<Option<SkipReason>, usize> = BTreeMap::new();
     let mut time = Duration::ZERO;
     for path in corpus() {
@@ -167,7 +180,7 @@ fn the_corpus_is_followed() {
             time += function.time;
             *skipped.entry(function.report.skip_reason).or_default() += 1;
             for one in &function.report.contradictions {
-                *found_rules.entry(one.rule.id).or_default() += 1;
+                *found.entry((one.rule.id, one.condition)).or_default() += 1;
                 // LLVM 22 writes no rules, and where nothing is said nothing is wrong.
                 assert_ne!(folder, "llvm22");
                 assert!(!one.ranges.is_empty() && !one.to_string().is_empty());
@@ -177,11 +190,12 @@ fn the_corpus_is_followed() {
             }
         }
     }
-    println!("{found_rules:#?}\n{skipped:?}\n{time:?}");
-    let found = |reason| skipped.get(&reason).copied().unwrap_or(0);
-    assert!(found(None) > 700);
+    println!("{skipped:?}\n{time:?}");
+    let skipped_for = |reason| skipped.get(&reason).copied().unwrap_or(0);
+    assert!(skipped_for(None) > 700);
     assert_eq!(skipped.len(), 2, "nothing but NoCaller: {skipped:?}");
-    assert!(found(Some(SkipReason::NoCaller)) > 100);
+    assert!(skipped_for(Some(SkipReason::NoCaller)) > 100);
+    assert_eq!(found, BTreeMap::from(FOUND_IN_CORPUS));
     // `machine/code.rs` has these.
     let never = [
         "cfi-cfa-scale",
@@ -191,7 +205,28 @@ fn the_corpus_is_followed() {
     // `verify_lanes.rs` has those about lanes.
     let rules = Rule::named(MACHINE_CODE).unwrap();
     for rule in rules.iter().filter(|rule| rule.id.starts_with("cfi-")) {
-        let found = found_rules.contains_key(rule.id);
-        assert_eq!(found, !never.contains(&rule.id), "{}", rule.id);
+        let is_found = found.keys().any(|(id, _)| *id == rule.id);
+        assert_eq!(is_found, !never.contains(&rule.id), "{}", rule.id);
     }
 }
+
+/// The number of findings in the corpus, by rule and condition. A number that grows is a false alarm until somebody has read the code:
+/// these objects were not run, and a run that does not meet the condition would not show the fault.
+///
+/// EXEC without a rule is wrong if lanes are inactive where all lanes were switched on, if lanes were switched off where a mask was
+/// combined with it, and always where the inactive lanes have taken the place of the active ones (`s_xor_saveexec -1`).
+const FOUND_IN_CORPUS: [((&str, Condition), usize); 13] = [
+    (("cfi-cfa-after-epilogue", Condition::Always), 5),
+    (("cfi-cfa-realigned", Condition::StackMisaligned), 2),
+    (("cfi-cfa-wrong", Condition::Always), 499),
+    (("cfi-clobbered-not-undefined", Condition::Always), 112),
+    (("cfi-exec-without-rule", Condition::Always), 75),
+    (("cfi-exec-without-rule", Condition::LanesInactive), 237),
+    (("cfi-exec-without-rule", Condition::LanesSwitchedOff), 277),
+    (("cfi-inactive-lanes-only", Condition::Always), 90),
+    (("cfi-scalar-without-rule", Condition::Always), 63),
+    (("cfi-stack-pointer-without-rule", Condition::Always), 166),
+    (("cfi-stale-lane", Condition::Always), 665),
+    (("cfi-stale-lane", Condition::LanesInactive), 93),
+    (("cfi-vector-without-rule", Condition::Always), 242),
+];

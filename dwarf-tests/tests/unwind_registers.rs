@@ -1,10 +1,10 @@
-//! The CFA: what of a register is read for it, and circles. The section is made by hand.
+//! The CFA: what of a register is read for it, and circles; rules of registers, and whether they rest on EXEC. The section is made by hand.
 
-use hetdwarf::arch::{AddressSpace, LoadAddress, WaveSize};
+use hetdwarf::arch::{AddressSpace, LoadAddress, Register, WaveSize};
 use hetdwarf::error::{ErrorKind, SpecRule};
 use hetdwarf::eval::{Frame, Reading};
 use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
-use hetdwarf::location::Arena;
+use hetdwarf::location::{Arena, Location};
 use hetdwarf::wave::{Memory, Snapshot};
 
 /// An entry of `.debug_frame`: its length, then the rest, filled up with `DW_CFA_nop` to 8 bytes.
@@ -41,8 +41,32 @@ fn section() -> Vec<u8> {
         function(0x4000, &[0x0f, 1, 0x9c, 0x07, 16]),
         // The CFA is where SGPR40 was on entry, call_frame_entry_reg, which is at the CFA.
         function(0x5000, &[0x0f, 3, 0xe9, 0x07, 72, 0x05, 72, 0, 0x07, 16]),
+        // Two that call the function at 0x8000: their CFA is 0x5000, SGPR41 is saved there, and the second keeps EXEC (register 17).
+        function(0x6000, &callee(&[])),
+        function(0x7000, &callee(&[0x08, 17])),
+        // SGPR40 is where SGPR41 is, by an expression that reads EXEC first: regx 17, deref_size 8, drop, regx 73. SGPR42 is there without
+        // that, SGPR43 is EXEC's low half: regx 17. SGPR44 is said to be in PC_64, SGPR45 in SGPR41.
+        function(
+            0x8000,
+            &[
+                &[0x0f, 3, 0x0a, 0x00, 0x50, 0x07, 16][..],
+                &[0x10, 72, 7, 0x90, 17, 0x94, 8, 0x13, 0x90, 73],
+                &[0x10, 74, 2, 0x90, 73],
+                &[0x10, 75, 2, 0x90, 17],
+                &[0x09, 76, 16, 0x09, 77, 73],
+            ]
+            .concat(),
+        ),
     ]
     .concat()
+}
+
+/// The instructions of a function that 0x8000 called, and more: the CFA is 0x5000, the return address 0x8010, SGPR41 (73) at the CFA.
+fn callee(more: &[u8]) -> Vec<u8> {
+    let start = [
+        0x0f, 3, 0x0a, 0x00, 0x50, 0x05, 73, 0, 0x16, 16, 3, 0x0a, 0x10, 0x80,
+    ];
+    [&start[..], more].concat()
 }
 
 /// What the CFA is of the outermost frame after `pc`: an address of the default space, or an error.
@@ -104,5 +128,55 @@ fn a_cfa_that_is_computed_from_itself_is_an_error() {
             let circle = Err(ErrorKind::IllFormed(SpecRule::RegisterCycle));
             assert_eq!(outermost_cfa(pc, reading), circle, "{pc:#x}");
         }
+    }
+}
+
+/// Whether where the caller of the function at `pc` had a scalar register rests on EXEC having no rule; or the error.
+fn rests_on_exec(pc: u64, register: u16, reading: Reading) -> Result<bool, ErrorKind> {
+    let section = section();
+    let index = FrameIndex::new(FrameSection::debug_frame(&section));
+    let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, pc);
+    wave.set_register(exec(), 1).unwrap();
+    let arena = Arena::new();
+    let mut start = Unwind::new(&wave, &index, LoadAddress(0), &arena);
+    start.reading = reading;
+    let stack = unwind(start, pc);
+    assert_eq!(stack.frames().len(), 2);
+    let caller = stack.frame(1).unwrap();
+    let register = Register::sgpr(register).unwrap();
+    let (location, rests) = (caller.recovered(register)).map_err(|error| error.kind().clone())?;
+    // EXEC or, of all others, the place at the CFA of the callee where SGPR41 is.
+    match location.byte_address() {
+        Some(place) => assert_eq!(place, (AddressSpace::None, 0x5000)),
+        None => assert_eq!(location, Location::register(exec())),
+    }
+    Ok(rests)
+}
+
+fn exec() -> Register {
+    let exec = Register::exec(WaveSize::Wave64);
+    assert_eq!(exec.number(), 17);
+    exec
+}
+
+/// LLVM gives EXEC no rule, so that what depends on the caller's rests on an assumption (`spec-notes/frames.md`), also where a
+/// register is asked for afterwards that does not; with a rule nothing is assumed.
+#[test]
+fn what_depends_on_the_callers_exec_says_so() {
+    for reading in [Reading::Tolerant, Reading::Strict] {
+        for (register, depends) in [(40, true), (42, false), (43, true), (45, false)] {
+            let found = rests_on_exec(0x6000, register, reading);
+            assert_eq!(found, Ok(depends), "s{register}");
+            assert_eq!(rests_on_exec(0x7000, register, reading), Ok(false));
+        }
+    }
+}
+
+/// HET A.6.4.1: what a rule gives has the size of the register. PC_64 has 64 bits, a scalar register 32.
+#[test]
+fn a_register_is_in_none_of_another_size() {
+    for reading in [Reading::Tolerant, Reading::Strict] {
+        let found = rests_on_exec(0x6000, 44, reading);
+        assert_eq!(found, Err(ErrorKind::IllFormed(SpecRule::RuleSize)));
     }
 }

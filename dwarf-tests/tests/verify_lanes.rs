@@ -381,3 +381,57 @@ fn what_is_changed_is_found() {
         .collect();
     assert_eq!(rules_seen, rules);
 }
+
+/// An entry of a location list says a place for each of several kinds of lanes, by their masks. Each of them is held against the code.
+#[test]
+fn every_place_of_an_entry_is_checked() {
+    let mut tried = 0;
+    // The last one has waves of 64 lanes: what is said of its upper half stands by itself.
+    for name in [
+        "ifelse-gfx1100-O2",
+        "nested-gfx1100-O2",
+        "sw-gfx1100-O2",
+        "nested-gfx942-O1-plain",
+    ] {
+        let file = annotated(&fixture(&format!("lanes/{name}/{name}.hsaco")));
+        for entry in lists(&file, false).iter().flatten() {
+            let places = places(&file, entry);
+            for at in places.iter().filter(|_| places.len() > 1) {
+                // Before every function.
+                let mut file = file.clone();
+                file[at + 1..at + 3].copy_from_slice(&[4, 0]);
+                let found = findings(&file);
+                let is_found = found.iter().any(|one| {
+                    let message = one.message.to_string();
+                    one.rule.id == "lane-pc-wrong-place"
+                        && (message.contains(" 0x4;") || message.contains(" 0x4 "))
+                });
+                assert!(is_found, "{name} {at:#x}\n{}", text(&found));
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
+}
+
+/// Lane 1 is said to be active, and no other, where EXEC tells. In a wave in which two lanes or more are off that is wrong,
+/// though it is right of the first of them.
+#[test]
+fn active_lanes_of_any_number_are_checked() {
+    let name = "divcalls-gfx1100-O0";
+    let mut file = annotated(&fixture(&format!("lanes/{name}/{name}.hsaco")));
+    let mut changed = 0;
+    for entry in lists(&file, true).iter().flatten() {
+        let expression = &mut file[entry.expression.clone()];
+        // DW_OP_reg1, DW_OP_deref_size 4, DW_OP_stack_value: EXEC.
+        if expression == [0x51, 0x94, 4, 0x9f] {
+            // DW_OP_lit2, DW_OP_nop, DW_OP_nop, DW_OP_stack_value.
+            expression.copy_from_slice(&[0x32, 0x96, 0x96, 0x9f]);
+            changed += 1;
+        }
+    }
+    assert!(changed > 10, "{changed}");
+    let found = findings(&file);
+    let is_active = |one: &&Finding| one.rule.id == "lane-active-wrong";
+    assert!(found.iter().any(|one| is_active(&one)), "{}", text(&found));
+}

@@ -3,7 +3,7 @@
 use fallible_iterator::FallibleIterator;
 
 use super::unit::{Found, Patch, Refused, SectionReference, UnitChange, refused};
-use crate::expr::{Encoding, Operation, encode_operation, operations, write_uleb};
+use crate::expr::{Encoding, Operation, operations, write_uleb};
 
 /// How deep expressions may be in one another.
 const NESTED: u8 = 4;
@@ -77,6 +77,7 @@ fn rewrite_nested(
         )]
         match item.operation {
             Operation::CallRef { entry }
+            | Operation::GnuVariableValue { entry }
             | Operation::ImplicitPointer { entry, .. }
             | Operation::AspaceImplicitPointer { entry, .. } => {
                 change.references.push(SectionReference {
@@ -97,83 +98,134 @@ fn rewrite_nested(
                 rewrite_nested(&inner, encoding, moved, depth, change)?;
             }
             operation => {
-                let Some(operation) = moved_within(operation, moved)? else {
+                let length = item.end.saturating_sub(item.offset);
+                let bytes = found.bytes.get(item.offset..item.end);
+                let Some(reference) = unit_reference(operation, bytes.unwrap_or_default()) else {
                     continue;
                 };
-                let mut bytes = Vec::new();
-                encode_operation(&operation, encoding, &mut bytes).map_err(refused)?;
-                if bytes.len() != item.end.saturating_sub(item.offset) {
-                    let reason = "a reference in an expression would need other bytes than it has";
-                    return Err(NotRewritten::Refused(reason.to_owned()));
+                let target = usize::try_from(reference.entry).map_err(refused)?;
+                let new = moved(target);
+                if new == target {
+                    continue;
                 }
-                // The code that it had: GNU's spellings have others.
-                if let (Some(first), Some(old)) = (bytes.first_mut(), found.bytes.get(item.offset))
-                {
-                    *first = *old;
-                }
-                let section = found.section;
-                change.patches.push(Patch { section, at, bytes });
+                let size = length
+                    .saturating_sub(reference.before)
+                    .saturating_sub(reference.after);
+                let bytes = match reference.is_leb128 {
+                    true => leb128_of(new, size),
+                    false => fixed(new, size),
+                };
+                let bytes = bytes.ok_or_else(too_small)?;
+                change.patches.push(Patch {
+                    section: found.section,
+                    at: at.saturating_add(reference.before),
+                    bytes,
+                });
             }
         }
     }
     Ok(())
 }
 
-/// An operation that refers to an entry of the unit, with where that is then; nothing if that is the same.
-fn moved_within<'o>(
-    operation: Operation<'o>,
-    moved: &impl Fn(usize) -> usize,
-) -> Result<Option<Operation<'o>>, Refused> {
-    let new = |target: u64| -> Result<u64, Refused> {
-        Ok(moved(usize::try_from(target).map_err(refused)?) as u64)
+fn too_small() -> Refused {
+    "a reference in an expression would need more bytes than it has".to_owned()
+}
+
+/// An operand that refers to an entry of the unit.
+struct UnitOperand {
+    entry: u64,
+    is_leb128: bool,
+    /// The number of bytes of the operation before the operand.
+    before: usize,
+    /// The number of bytes of the operation after the operand.
+    after: usize,
+}
+
+/// Returns the operand of an operation that refers to an entry of the unit, if it has one.
+///
+/// * `bytes`: the encoded operation.
+fn unit_reference(operation: Operation<'_>, bytes: &[u8]) -> Option<UnitOperand> {
+    let last = |entry: u64| UnitOperand {
+        entry,
+        is_leb128: false,
+        before: 1,
+        after: 0,
+    };
+    let base_type = |entry: u64, before: usize, after: usize| UnitOperand {
+        entry,
+        is_leb128: true,
+        before,
+        after,
     };
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "other operations refer to no entry of the unit"
     )]
-    let changed = match operation {
-        Operation::Call2 { entry } => Operation::Call2 {
-            entry: u16::try_from(new(entry.into())?).map_err(refused)?,
-        },
-        Operation::Call4 { entry } => Operation::Call4 {
-            entry: u32::try_from(new(entry.into())?).map_err(refused)?,
-        },
-        Operation::GnuParameterRef { entry } => Operation::GnuParameterRef {
-            entry: u32::try_from(new(entry.into())?).map_err(refused)?,
-        },
-        Operation::ConstType { base_type, bytes } => Operation::ConstType {
-            base_type: new(base_type)?,
+    Some(match operation {
+        Operation::Call2 { entry } => last(entry.into()),
+        Operation::Call4 { entry } | Operation::GnuParameterRef { entry } => last(entry.into()),
+        // The base type is followed by the size of the constant, one byte, and the constant.
+        Operation::ConstType {
+            base_type: ty,
             bytes,
-        },
-        Operation::RegvalType {
-            register,
-            base_type,
-        } => Operation::RegvalType {
-            register,
-            base_type: new(base_type)?,
-        },
-        Operation::DerefType {
-            byte_size,
-            base_type,
-        } => Operation::DerefType {
-            byte_size,
-            base_type: new(base_type)?,
-        },
-        Operation::XderefType {
-            byte_size,
-            base_type,
-        } => Operation::XderefType {
-            byte_size,
-            base_type: new(base_type)?,
-        },
+        } => base_type(ty, 1, bytes.len().saturating_add(1)),
+        Operation::RegvalType { base_type: ty, .. } => {
+            let register = bytes.iter().skip(1).take_while(|byte| **byte >= 0x80);
+            base_type(ty, register.count().saturating_add(2), 0)
+        }
+        Operation::DerefType { base_type: ty, .. }
+        | Operation::XderefType { base_type: ty, .. } => base_type(ty, 2, 0),
         // 0 is the generic type.
-        Operation::Convert { base_type } if base_type != 0 => Operation::Convert {
-            base_type: new(base_type)?,
-        },
-        Operation::Reinterpret { base_type } if base_type != 0 => Operation::Reinterpret {
-            base_type: new(base_type)?,
-        },
-        _ => return Ok(None),
-    };
-    Ok((changed != operation).then_some(changed))
+        Operation::Convert { base_type: ty } | Operation::Reinterpret { base_type: ty }
+            if ty != 0 =>
+        {
+            base_type(ty, 1, 0)
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::annotate::unit::PatchedSection;
+    use crate::expr::Dialect;
+
+    /// The operation has no code in the current encoding, so only a file of 2020 can hold it: 0xe9, a section offset and a signed
+    /// number.
+    #[test]
+    fn a_pointer_into_an_address_space_refers_into_the_section() {
+        // DW_OP_lit1 before it.
+        let bytes = [0x31, 0xe9, 0x44, 0x33, 0x22, 0x11, 0x00];
+        let found = Found {
+            within: None,
+            bytes: &bytes,
+            section: PatchedSection::Info,
+            at: 0x100,
+        };
+        let encoding = Encoding {
+            dialect: Dialect::OneByte,
+            ..Encoding::AMDGPU
+        };
+        let mut change = UnitChange::default();
+        let rewritten = rewrite(&found, encoding, &|at| at, &mut change);
+        assert!(rewritten.is_ok() && change.patches.is_empty());
+        let [reference] = change.references.as_slice() else {
+            panic!("{:?}", change.references);
+        };
+        assert_eq!(reference.section, PatchedSection::Info);
+        let place = (reference.at, reference.size, reference.target);
+        assert_eq!(place, (0x102, 4, 0x1122_3344));
+    }
+
+    /// DWARF 5 §7.6: seven bits in a byte, the lowest first.
+    #[test]
+    fn numbers_keep_their_length() {
+        assert_eq!(leb128_of(0x81, 2).unwrap(), [0x81, 0x01]);
+        assert_eq!(leb128_of(5, 1).unwrap(), [5]);
+        assert_eq!(leb128_of(5, 4).unwrap(), [0x85, 0x80, 0x80, 0]);
+        assert_eq!(leb128_of(0x80, 1), None);
+        assert_eq!(fixed(0x1234, 2).unwrap(), [0x34, 0x12]);
+        assert_eq!((fixed(0x1234, 1), fixed(1, 9)), (None, None));
+    }
 }

@@ -16,7 +16,7 @@ use super::references::{NotRewritten, fixed, leb128_of, rewrite};
 use super::shift::{Edit, Shift};
 use crate::arch::WaveSize;
 use crate::debug_info::Bytes;
-use crate::debug_info::attribute::Extension;
+use crate::debug_info::attribute::{Extension, extension};
 use crate::debug_info::raw_list::{LocationFormat, RawLocations};
 use crate::error::Error;
 use crate::expr::{Dialect, Encoding, write_uleb};
@@ -268,7 +268,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 if specification.form() == dw::DW_FORM_indirect {
                     return Err("an attribute has DW_FORM_indirect".to_owned());
                 }
-                self.attribute(before, size, specification.form(), &attribute)?;
+                self.attribute(before, size, abbreviation.tag(), &attribute)?;
             }
             if let Some(addition) = self.additions.get(&at) {
                 let end = entries.next_offset().0;
@@ -282,10 +282,11 @@ impl<'a> Walk<'_, '_, 'a> {
         &mut self,
         at: usize,
         size: usize,
-        form: gimli::DwForm,
+        tag: gimli::DwTag,
         attribute: &gimli::Attribute<Bytes<'a>>,
     ) -> Result<(), Refused> {
         let at = self.start.saturating_add(at);
+        let is_extension = extension(tag, attribute).is_some();
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "other values refer to no entry"
@@ -297,7 +298,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 self.unit_references.push(UnitReference {
                     at,
                     size,
-                    is_leb128: form == dw::DW_FORM_ref_udata,
+                    is_leb128: attribute.form() == dw::DW_FORM_ref_udata,
                     target: target.0,
                 });
             }
@@ -312,13 +313,29 @@ impl<'a> Walk<'_, '_, 'a> {
                 });
             }
             AttributeValue::Exprloc(expression) => self.expression_at(expression.0, at, size)?,
-            // Before DWARF 4 expressions had these forms; nothing else that has them refers to entries.
-            AttributeValue::Block(bytes) if self.unit.encoding().version < 4 => {
+            AttributeValue::Block(bytes) if is_extension || self.is_expression(attribute) => {
                 self.expression_at(bytes, at, size)?;
             }
             _ => {}
         }
-        self.list(attribute)
+        let value = attribute.value();
+        self.list(match (is_extension, &value) {
+            (true, AttributeValue::SecOffset(offset)) => {
+                AttributeValue::LocationListsRef(gimli::LocationListsOffset(*offset))
+            }
+            (_, _) => value,
+        })
+    }
+
+    /// Returns true if an attribute of form block holds an expression. Before DWARF 4 all expressions had these forms; since then readers
+    /// accept them for attributes whose block can be nothing else.
+    fn is_expression(&self, attribute: &gimli::Attribute<Bytes<'a>>) -> bool {
+        let is_data = matches!(
+            attribute.name(),
+            dw::DW_AT_const_value | dw::DW_AT_discr_list
+        );
+        let is_new = self.unit.encoding().version >= 4;
+        !is_data && (!is_new || matches!(attribute.value(), AttributeValue::Exprloc(_)))
     }
 
     fn expression_at(&mut self, bytes: Bytes<'a>, at: usize, size: usize) -> Result<(), Refused> {
@@ -339,12 +356,9 @@ impl<'a> Walk<'_, '_, 'a> {
         Ok(())
     }
 
-    /// The expressions of a location list.
-    fn list(&mut self, attribute: &gimli::Attribute<Bytes<'a>>) -> Result<(), Refused> {
-        let found = self
-            .source
-            .dwarf
-            .attr_locations_offset(self.unit, attribute.value());
+    /// The expressions of a location list, if the value of an attribute is one.
+    fn list(&mut self, value: AttributeValue<Bytes<'a>>) -> Result<(), Refused> {
+        let found = self.source.dwarf.attr_locations_offset(self.unit, value);
         let Some(offset) = found.map_err(refused)? else {
             return Ok(());
         };

@@ -302,6 +302,19 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         }
     }
 
+    /// Returns what the expression of a value means, where only one answer will do. Locations are what can be read in several ways: it is
+    /// read as the one that holds the value, without the operation that says so.
+    fn one_value(&self, value: ExpressionBytes<'p>) -> Result<ExpressionBytes<'p>> {
+        let bytes = [value.bytes, &[STACK_VALUE]].concat();
+        let bytes = self.asked.arena.keep(bytes);
+        let meant = self.one(ExpressionBytes { bytes, ..value })?;
+        let bytes = meant.bytes.strip_suffix(&[STACK_VALUE]);
+        let bytes = bytes.ok_or(ErrorKind::Unsupported(
+            "a DW_AT_call_value of a legacy unit that gives a location",
+        ))?;
+        Ok(ExpressionBytes { bytes, ..meant })
+    }
+
     /// The location that is meant by an attribute, where only one answer will do.
     pub(super) fn attribute(
         &self,
@@ -457,7 +470,7 @@ impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
             }
         }
         Ok(CallSite::Value {
-            value: self.one(value)?,
+            value: self.one_value(value)?,
             subprogram,
         })
     }
@@ -522,6 +535,9 @@ impl<'p, 'a> UnitReader<'p, 'a> {
         Ok(())
     }
 }
+
+/// The code of `DW_OP_stack_value`.
+const STACK_VALUE: u8 = first_code(Opcode::StackValue);
 
 /// The code of `DW_OP_deref`.
 const DEREF: u8 = first_code(Opcode::Deref);

@@ -30,14 +30,14 @@ s_mov_b32 s33, s0                  // BEA10000           64 s33 is back
 s_setpc_b64 s[30:31]               // BE80481E           68
 ";
 
-const CFA_S32: &str = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
-const CFA_S33: &str = "DW_OP_regx SGPR33, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
-const PC_S30: &str = "DW_OP_regx SGPR30, DW_OP_piece 4, DW_OP_regx SGPR31, DW_OP_piece 4";
+pub const CFA_S32: &str = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
+pub const CFA_S33: &str = "DW_OP_regx SGPR33, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
+pub const PC_S30: &str = "DW_OP_regx SGPR30, DW_OP_piece 4, DW_OP_regx SGPR31, DW_OP_piece 4";
 const PC_V41: &str =
     "DW_OP_regx 1577, DW_OP_bit_piece 32 0, DW_OP_regx 1577, DW_OP_bit_piece 32 32";
 
-type Short = (&'static str, Subject, Condition, Vec<(u64, u64)>);
-type Rows = Vec<(u64, Vec<Change>)>;
+pub type Short = (&'static str, Subject, Condition, Vec<(u64, u64)>);
+pub type Rows = Vec<(u64, Vec<Change>)>;
 
 /// The right table of `FRAME`.
 fn frame_rows() -> Rows {
@@ -73,7 +73,7 @@ fn frame_rows() -> Rows {
 }
 
 /// Without the changes at an offset for which `drop` says so.
-fn without(rows: &Rows, at: u64, drop: impl Fn(&Change) -> bool) -> Rows {
+pub fn without(rows: &Rows, at: u64, drop: impl Fn(&Change) -> bool) -> Rows {
     let mut rows = rows.clone();
     let before: usize = rows.iter().map(|(_, changes)| changes.len()).sum();
     for (start, changes) in &mut rows {
@@ -85,19 +85,19 @@ fn without(rows: &Rows, at: u64, drop: impl Fn(&Change) -> bool) -> Rows {
 }
 
 /// With a change at an offset.
-fn with(rows: &Rows, at: u64, change: Change) -> Rows {
+pub fn with(rows: &Rows, at: u64, change: Change) -> Rows {
     let mut rows = rows.clone();
     rows.push((at, vec![change]));
     rows.sort_by_key(|(start, _)| *start);
     rows
 }
 
-fn register(of: u16) -> Subject {
+pub fn register(of: u16) -> Subject {
     Subject::Register(Register(of))
 }
 
 /// What was found, without what it says: rule, subject, condition, and the offsets in the function.
-fn short(report: &Report) -> Vec<Short> {
+pub fn short(report: &Report) -> Vec<Short> {
     assert_eq!(report.skip_reason, None);
     let each = report.contradictions.iter();
     each.map(|one| {

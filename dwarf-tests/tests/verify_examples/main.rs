@@ -223,6 +223,9 @@ impl Drop for Folder {
 /// Rules without an example: nothing smaller than a file of megabytes breaks them.
 const WITHOUT: &[&str] = &["cfi-too-large", "names-too-large"];
 
+/// Rules whose example is wrong under a condition, which is one degree less bad than the rule.
+const CONDITIONAL: &[&str] = &["cfi-cfa-realigned"];
+
 /// The function whose code `Setting::Lanes` tells, and one after it.
 const OF_LANES: &str = "v_cmp_lt_u32 vcc, v0, v1
 s_and_saveexec_b64 s[4:5], vcc
@@ -289,6 +292,14 @@ fn every_rule_has_an_example_that_is_true() {
                 .iter()
                 .filter(|one| one.severity > Severity::Note || one.rule == rule);
             let ids: BTreeSet<_> = counts.map(|one| one.rule.id).collect();
+            let is_as_bad = |one: &Finding| one.rule != rule || one.severity == rule.severity;
+            if !CONDITIONAL.contains(&rule.id) && !found.iter().all(is_as_bad) {
+                let severities: Vec<_> = found.iter().map(|one| one.severity).collect();
+                return (
+                    BTreeSet::from(["severity"]),
+                    vec![format!("{severities:?}")],
+                );
+            }
             let message = |one: &Finding| format!("{}: {}", one.rule.id, one.message);
             (ids, found.iter().map(message).collect::<Vec<_>>())
         };

@@ -188,6 +188,60 @@ fn what_llvm_writes_is_rewritten_to_what_it_means() {
     }
 }
 
+/// What is shifted right by 8 has 24 bits, so that widening it without a sign changes nothing, and two of them compare alike as signed and
+/// as unsigned integers; shifted by 0 it can have all 32.
+#[test]
+fn a_shift_right_leaves_zeros_above() {
+    let widened = |count| {
+        let text = format!("bregx VGPR3+0, {count}, shr, convert 0x2, convert 0x4, stack_value");
+        let (found, doubts) = readings(&text, 64, &frame());
+        assert_eq!(doubts, [], "{text}");
+        found
+    };
+    let start = concat!(v!("3"), ", deref_size 0x4, ");
+    assert_eq!(widened("lit8"), [format!("{start}lit8, shr, stack_value")]);
+    let compared = |first, second| {
+        let text = format!(
+            "bregx VGPR3+0, {first}, shr, bregx VGPR4+0, {second}, shr, lt, convert 0x6, convert 0x5, stack_value"
+        );
+        let (found, doubts) = readings(&text, 8, &frame());
+        assert_eq!(doubts, [], "{text}");
+        found.len()
+    };
+    assert_eq!(compared("lit1", "lit1"), 1);
+    assert_eq!(compared("lit31", "lit31"), 1);
+    assert_eq!(compared("lit1", "lit0"), 2);
+    assert_eq!(compared("lit0", "lit31"), 2);
+}
+
+/// An address and a number are an address, whichever comes first; a number minus an address is none.
+#[test]
+fn a_constant_minus_an_address_is_no_address() {
+    let slot = "regx SGPR33, deref_size 0x4, lit16, plus";
+    for (text, is_address) in [
+        ("fbreg +16, lit4, plus", true),
+        ("lit4, fbreg +16, plus", true),
+        ("fbreg +16, lit4, minus", true),
+        ("lit4, fbreg +16, minus", false),
+    ] {
+        let (found, doubts) = readings(text, 32, &frame());
+        let is_found = found.iter().all(|reading| {
+            reading.contains(slot) && reading.ends_with("lit5, form_aspace_address")
+        });
+        assert_eq!(
+            is_found && doubts.is_empty(),
+            is_address,
+            "{text}: {found:?} {doubts:?}"
+        );
+        let expected: &[_] = if is_address {
+            &[]
+        } else {
+            &[Ambiguity::AddressInRegister]
+        };
+        assert_eq!(doubts, expected, "{text}");
+    }
+}
+
 /// Where scratch is reached by buffer instructions, frame registers count the bytes of all lanes.
 #[test]
 fn a_scaled_frame_register_is_divided_by_the_wave_size() {

@@ -122,6 +122,158 @@ fn repeated_elements_have_the_bits_of_the_first() {
     assert!(read(&location, 501, &ACCESS).is_err());
 }
 
+/// A wave of which nothing is available but its scratch, where each byte is the low byte of its address.
+struct Scratch;
+
+impl Wave for Scratch {
+    fn wave_size(&self) -> crate::arch::WaveSize {
+        crate::arch::WaveSize::Wave64
+    }
+
+    fn read_register(
+        &self,
+        _: Register,
+        _: Range<u32>,
+        out: &mut [u8],
+    ) -> Result<(), crate::wave::AccessError> {
+        // What a debugger wrote before it found that it has no value.
+        out.fill(0xff);
+        Err(crate::wave::AccessError::Unavailable)
+    }
+
+    fn read_memory(
+        &self,
+        memory: crate::wave::Memory,
+        address: u64,
+        out: &mut [u8],
+    ) -> Result<(), crate::wave::AccessError> {
+        if memory != crate::wave::Memory::PrivateWave {
+            return Err(crate::wave::AccessError::Unavailable);
+        }
+        for (out, address) in out.iter_mut().zip(address..) {
+            *out = address.to_le_bytes()[0];
+        }
+        Ok(())
+    }
+}
+
+const SCRATCH: Access<'static> = Access {
+    wave: &Scratch,
+    ..ACCESS
+};
+
+#[test]
+fn what_is_not_available_is_zero() {
+    let register = Register::sgpr(4).unwrap();
+    let bits = read(&Location::register(register), 32, &SCRATCH).unwrap();
+    assert_eq!(bits.bytes, [0; 4]);
+    assert!(bits.unavailable.covers(0..32) && bits.undefined.is_empty());
+}
+
+/// USAGE "Address Space Identifier": dword 2 of lane 3 is after two rows of 64 dwords and three dwords, at 0x20c.
+#[test]
+fn memory_of_a_lane_is_that_lanes_whoever_reads() {
+    let place = |lane| {
+        let space = crate::arch::AddressSpace::PrivateLane;
+        Location::One(Place::new(Storage::Memory { space, lane }, 8 * 8))
+    };
+    let one = place(crate::location::LaneSelect::One(Lane(3)));
+    let each = place(crate::location::LaneSelect::Each);
+    for reader in [None, Some(Lane(3)), Some(Lane(5))] {
+        let access = Access {
+            lane: reader,
+            ..SCRATCH
+        };
+        let bytes = |location| read(location, 32, &access).map(|bits| bits.bytes);
+        assert_eq!(bytes(&one).unwrap(), [0x0c, 0x0d, 0x0e, 0x0f]);
+        let own = reader.map(|lane| lane.0 * 4);
+        let own = own.map(|first| vec![first, first + 1, first + 2, first + 3]);
+        assert_eq!(bytes(&each).ok(), own);
+    }
+}
+
+/// A constant after which nothing is left, and a register of which nothing is available.
+fn several(constant: &'static [u8]) -> Location<'static> {
+    let register = Storage::Register(Register::sgpr(4).unwrap());
+    let places = [Storage::Undefined, register, Storage::Constant(constant)];
+    let places = places.map(|storage| Place::new(storage, 0));
+    Location::Many(arena().places.alloc_extend(places))
+}
+
+/// An arena that lives on: tests end soon.
+fn arena() -> &'static Arena<'static> {
+    Box::leak(Box::new(Arena::new()))
+}
+
+/// A byte 0x5a, and 16 bits that are in several places: the first of them that has all is read, and where none has all the first is.
+#[test]
+fn a_part_may_be_in_several_places() {
+    let arena = arena();
+    let first = Location::One(Place::new(Storage::Constant(&[0x5a]), 0));
+    let composite = |part: &Location<'static>| {
+        let both = Incomplete::above(None, arena);
+        both.append(&first, 8, BOUNDS, arena).unwrap();
+        both.append(part, 16, BOUNDS, arena).unwrap();
+        let (both, _) = both.complete();
+        Location::One(Place::new(Storage::Composite(both), 0))
+    };
+    let whole = composite(&several(&[0x34, 0x12]));
+    assert_eq!(
+        read(&whole, 24, &SCRATCH).unwrap().bytes,
+        [0x5a, 0x34, 0x12]
+    );
+    // 0x12345a >> 5 is 0x91a2.
+    let moved = whole.offset_by_bits(5, arena).unwrap();
+    let bits = read(&moved, 16, &SCRATCH).unwrap();
+    assert!(bits.is_complete());
+    assert_eq!(bits.bytes, [0xa2, 0x91]);
+    // Without the constant the first counts, which is undefined.
+    let Location::Many([undefined, register, _]) = several(&[]) else {
+        panic!("several places");
+    };
+    for (places, is_undefined) in [
+        ([undefined, register], true),
+        ([register, undefined], false),
+    ] {
+        let places = places.map(|place| *place);
+        let part = Location::Many(arena.places.alloc_extend(places));
+        let bits = read(&composite(&part), 24, &SCRATCH).unwrap();
+        assert_eq!(bits.bytes, [0x5a, 0, 0]);
+        let (missing, other) = match is_undefined {
+            true => (&bits.undefined, &bits.unavailable),
+            false => (&bits.unavailable, &bits.undefined),
+        };
+        assert_eq!(
+            (missing.ranges(), other.is_empty()),
+            (core::slice::from_ref(&(8..24)), true)
+        );
+    }
+}
+
+/// Elements of 4 bits from one of two locations that are several places each: element N is N times 4 bits further on in whichever it
+/// is taken from. Of 0x7654 and 0xfedc with the mask 0b0110 these are 4, d, e and 7.
+#[test]
+fn elements_may_be_in_several_places() {
+    let arena = arena();
+    let several = |constant| {
+        let Location::Many([_, register, constant]) = several(constant) else {
+            panic!("several places");
+        };
+        Location::Many(arena.places.alloc_extend([*register, *constant]))
+    };
+    let (zero, one) = (several(&[0x54, 0x76]), several(&[0xdc, 0xfe]));
+    let all = Composite::select(zero, one, (0b0110, 64), 4, 4, BOUNDS, arena).unwrap();
+    let all = Location::One(Place::new(
+        Storage::Composite(arena.composites.alloc(all)),
+        0,
+    ));
+    let bits = read(&all, 16, &SCRATCH).unwrap();
+    assert!(bits.is_complete());
+    assert_eq!(bits.bytes, [0xd4, 0x7e]);
+    let element = all.offset_by_bits(8, arena).unwrap();
+    assert_eq!(read(&element, 4, &SCRATCH).unwrap().bytes, [0x0e]);
+}
+
 #[test]
 fn what_is_repeated_costs_no_more_for_more() {
     let arena = Arena::new();
