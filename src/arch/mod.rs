@@ -81,6 +81,14 @@ impl WaveSize {
         }
     }
 
+    /// The lane with the largest number.
+    pub(crate) const fn last_lane(self) -> Lane {
+        match self {
+            WaveSize::Wave32 => Lane(31),
+            WaveSize::Wave64 => Lane(63),
+        }
+    }
+
     /// Every lane, from 0.
     pub fn all_lanes(self) -> impl Iterator<Item = Lane> {
         (0u8..).take(self.lanes() as usize).map(Lane)

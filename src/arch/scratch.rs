@@ -57,7 +57,7 @@ pub const fn lane_address(wave_address: u64, wave_size: WaveSize) -> Option<(Lan
 #[must_use]
 pub const fn dwords_for_all_lanes(lane_address: u32, wave_size: WaveSize) -> Option<u64> {
     if (lane_address as u64).is_multiple_of(DWORD) {
-        Some((lane_address as u64).saturating_mul(wave_size.lanes() as u64))
+        Some(lane_address as u64 * wave_size.lanes() as u64)
     } else {
         None
     }

@@ -14,10 +14,10 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn binary(&mut self, operation: Binary) -> Result<()> {
         if self.generic_bits == 64
             && let Some((a, b)) = self.stack.two_generics()
-            && let Some(result) = operation.of_addresses(*a, b)
+            && let Some(result) = operation.of_addresses(*a, *b)
         {
             *a = result;
-            self.stack.drop_number();
+            self.stack.drop_last();
             return Ok(());
         }
         self.binary_slow(operation)
@@ -57,7 +57,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let (Some(a), Some(b)) = (self.stack.below(1), self.stack.top()) else {
             return Ok(None);
         };
-        let (Some(a), Some(b)) = (linear(a), linear(b)) else {
+        let (Some(a), Some(b)) = (linear(a), linear(*b)) else {
             return Ok(None);
         };
         if (a.step, b.step) == (0, 0) || self.generic_bits != 64 {
@@ -82,18 +82,15 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn plus_constant(&mut self, constant: u64) -> Result<()> {
-        if self.generic_bits == 64 {
-            if let Some(value) = self.stack.top_generic() {
-                *value = value.wrapping_add(constant);
-                return Ok(());
-            }
-            // Such as `DW_OP_breg*` gives.
-            if let Some(Entry::Address(address)) = self.stack.top_number() {
-                self.stack.set_generic(address.wrapping_add(constant));
-                return Ok(());
-            }
+        // An address is what `DW_OP_breg*` gives.
+        if self.generic_bits == 64
+            && let Some(top) = self.stack.top_mut()
+            && let Entry::Generic(value) | Entry::Address(value) = *top
+        {
+            *top = Entry::Generic(value.wrapping_add(constant));
+            return Ok(());
         }
-        if let Some(Entry::Linear { base, step }) = self.stack.top() {
+        if let Some(&Entry::Linear { base, step }) = self.stack.top() {
             self.stack.drop_last();
             let base = base.wrapping_add(constant);
             return self.push(Entry::Linear { base, step });
@@ -109,11 +106,11 @@ impl<'a> Machine<'_, '_, 'a> {
         if self.generic_bits == 64
             && let Some((value, count)) = self.stack.two_generics()
         {
-            *value = shift.of_address(*value, count);
-            self.stack.drop_number();
+            *value = shift.of_address(*value, *count);
+            self.stack.drop_last();
             return Ok(());
         }
-        if let (Some(Entry::Linear { base, step }), Some(Entry::Generic(count))) =
+        if let (Some(Entry::Linear { base, step }), Some(&Entry::Generic(count))) =
             (self.stack.below(1), self.stack.top())
             && shift == Shift::Left
             && count < 64
@@ -138,8 +135,8 @@ impl<'a> Machine<'_, '_, 'a> {
         if self.generic_bits == 64
             && let Some((a, b)) = self.stack.two_generics()
         {
-            *a = relation.of_addresses(*a, b).into();
-            self.stack.drop_number();
+            *a = relation.of_addresses(*a, *b).into();
+            self.stack.drop_last();
             return Ok(());
         }
         let (a, b) = self.pop_operands()?;
@@ -185,7 +182,6 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Converts an address from one space to another, as an address space cast does.
     fn convert_address(&mut self, value: &Value, to: BaseType) -> Result<Value> {
         let (from, into) = (value.base_type.address_space, to.address_space);
-        let address = u64::try_from(value.bits).unwrap_or(u64::MAX);
         let refuse = || {
             let found = "one that is not in it";
             Error::from(ErrorKind::TypeMismatch {
@@ -193,6 +189,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 found,
             })
         };
+        let address = u64::try_from(value.bits).map_err(|_| refuse())?;
         let wave = self.context.wave.ok_or_else(|| Error::from(Need::Wave))?;
         let apertures = wave.apertures().ok_or_else(|| Error::from(Need::Apertures));
         let result = match (from, into) {

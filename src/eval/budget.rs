@@ -25,6 +25,7 @@ impl Budget {
     pub(super) fn new(context: &Context<'_, '_>) -> Budget {
         Budget {
             steps: context.limits.steps,
+            // Who began the evaluation around this one may have larger limits.
             depth: (context.limits.depth).saturating_sub(context.nesting.map_or(0, Cell::get)),
             used_lane: false,
             needs_lane: false,
@@ -66,14 +67,19 @@ impl Budget {
             Some(meter) => meter.take_steps(most),
             None => most,
         };
-        self.steps = self.steps.saturating_sub(taken);
+        debug_assert!(taken <= self.steps, "{taken} of {}", self.steps);
+        self.steps = self.steps.wrapping_sub(taken);
         taken
     }
 
     /// Gives back steps that were taken and not used.
     #[inline(always)]
     pub(super) fn refund(&mut self, count: u32, context: &Context<'_, '_>) {
-        self.steps = self.steps.saturating_add(count);
+        debug_assert!(
+            self.steps.checked_add(count).is_some(),
+            "{count} were not taken"
+        );
+        self.steps = self.steps.wrapping_add(count);
         if let Some(meter) = context.meter {
             meter.refund_steps(count.into());
         }
@@ -85,6 +91,7 @@ impl Budget {
 pub(super) fn steps_for_places(location: &Location<'_>) -> Option<u32> {
     match location {
         Location::One(_) => None,
+        // No evaluation has more steps than a number of 32 bits counts.
         Location::Many(places) => Some(u32::try_from(places.len()).unwrap_or(u32::MAX)),
     }
 }
@@ -178,8 +185,8 @@ mod tests {
         ("DW_OP_regx 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_LLVM_call_frame_entry_reg 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_call_frame_cfa, DW_OP_drop", 3, 4, ""),
-        ("DW_OP_fbreg +0x1, DW_OP_drop", 3, 5, "DW_OP_call_frame_cfa"),
-        // One that needs a stack: the frame is asked after its first operation has begun.
+        // The frame is asked after the first operation of its base has begun.
+        ("DW_OP_fbreg +0x1, DW_OP_drop", 4, 5, "DW_OP_call_frame_cfa"),
         (
             "DW_OP_fbreg +0x1, DW_OP_drop",
             4,

@@ -40,7 +40,7 @@ impl<'a> Machine<'_, '_, 'a> {
     #[inline(always)]
     fn building(&mut self) -> Result<&mut Incomplete<'a>> {
         if !self.stack.top_is_incomplete() {
-            self.stack.push_incomplete()?;
+            self.stack.push(Entry::Incomplete)?;
             self.building = Some(Incomplete::above(self.building.take(), self.context.arena));
         }
         let arena = self.context.arena;
@@ -111,6 +111,7 @@ impl<'a> Machine<'_, '_, 'a> {
         if zero.single().is_none() || one.single().is_none() {
             // Each element gets places of its own.
             let places = zero.places().len().max(one.places().len());
+            // No evaluation has more steps than a number of 32 bits counts.
             let places = u32::try_from(places).unwrap_or(u32::MAX);
             let elements = u32::try_from(count).unwrap_or(u32::MAX);
             self.charge(places.saturating_mul(elements))?;
@@ -121,12 +122,17 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(at_start(composite)))
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "what is left of the base is more than what the part ends at"
+    )]
     pub(super) fn overlay(&mut self, scale: i128) -> Result<()> {
         self.need(4)?;
         let size = self.pop_value()?.to_signed()?;
         let offset = self.pop_value()?.to_signed()?;
         let over = self.pop_location()?;
         let base = self.pop_location()?;
+        // The largest number is beyond the end of every base.
         let bits = |value: i128| {
             u128::try_from(value.saturating_mul(scale)).map_err(|_| SpecRule::OverlayRange)
         };
@@ -151,9 +157,9 @@ impl<'a> Machine<'_, '_, 'a> {
         }
         composite.append(&over, size, bounds, arena)?;
         if base_size > end {
-            let displacement = i128::try_from(end).unwrap_or(i128::MAX);
-            let rest = base.move_by(displacement, 0, self.lanes(), arena)?;
-            composite.append(&rest, base_size.saturating_sub(end), bounds, arena)?;
+            // No composite has more bits than the largest memory.
+            let rest = base.move_by(end.cast_signed(), 0, self.lanes(), arena)?;
+            composite.append(&rest, base_size - end, bounds, arena)?;
         }
         let (composite, _) = composite.complete();
         self.push(Entry::Location(at_start(composite)))

@@ -25,7 +25,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         // A value that differs from lane to lane is refused here, and each lane then branches for itself.
         let taken = if let Some(value) = self.stack.top_generic() {
             let taken = *value != 0;
-            self.stack.drop_number();
+            self.stack.drop_last();
             taken
         } else {
             self.pop_value()?.is_true()?
@@ -64,6 +64,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 Some(item) => at = item.end,
                 None => break,
             }
+            // No evaluation has more steps than it counts.
             count = count.saturating_add(1);
         }
         // Finding the start of an operation is work like executing those before it.
@@ -125,14 +126,16 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     /// Comes back from the level below.
     pub(super) fn leave(&mut self) {
-        self.budget.depth = self.budget.depth.saturating_add(1);
+        debug_assert!(self.budget.depth < self.context.limits.depth);
+        self.budget.depth = self.budget.depth.wrapping_add(1);
         self.say_depth();
     }
 
     /// Tells those that begin an evaluation within this one how deep they are.
     fn say_depth(&self) {
         if let Some(nesting) = self.context.nesting {
-            nesting.set((self.context.limits.depth).saturating_sub(self.budget.depth));
+            debug_assert!(self.budget.depth <= self.context.limits.depth);
+            nesting.set((self.context.limits.depth).wrapping_sub(self.budget.depth));
         }
     }
 

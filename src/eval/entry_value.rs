@@ -8,12 +8,12 @@
 
 use super::budget::Budget;
 use super::context::{Context, Frame, Outcome, Reading, ResultKind};
-use super::fast::{REG0, REG31, REGX};
+use super::in_registers::{REG0, REG31, REGX};
 use super::machine::{Machine, run};
 use super::memory::check_size;
 use super::resolver::{CallSite, ExpressionBytes};
 use super::stack::Entry;
-use super::value::{BaseType, BaseTypeEncoding, Value};
+use super::value::{BaseType, BaseTypeEncoding, Value, mask};
 use crate::arch::Register;
 use crate::error::{Error, ErrorKind, Need, Result, SpecRule};
 use crate::expr::Cursor;
@@ -121,12 +121,8 @@ pub(crate) fn single_register(expression: &ExpressionBytes<'_>) -> Option<Regist
 fn cut(value: Value, register: Register) -> Value {
     match register.size_in_bits() {
         Some(size) if size < value.base_type.bit_size => {
-            let above = 128u32.saturating_sub(size);
-            let low = u128::MAX.checked_shr(above).unwrap_or(0);
-            Value {
-                bits: value.bits & low,
-                ..value
-            }
+            let bits = value.bits & mask(size);
+            Value { bits, ..value }
         }
         Some(_) | None => value,
     }

@@ -34,21 +34,12 @@ impl<'a> Machine<'_, '_, 'a> {
             )
             | None => return Err(SpecRule::FrameBaseKind.into()),
         };
-        let moved = location.move_by(
-            i128::from(offset).saturating_mul(8),
-            0,
-            self.lanes(),
-            self.context.arena,
-        )?;
+        let moved =
+            location.move_by(i128::from(offset) << 3, 0, self.lanes(), self.context.arena)?;
         self.push(Entry::Location(moved))
     }
 
     fn frame_base(&mut self, frame_base: &LocationAttribute<'a>) -> Result<Location<'a>> {
-        if let LocationAttribute::Expression(expression) = frame_base
-            && let Some(frame_base) = self.simple_frame_base(expression)
-        {
-            return Ok(frame_base);
-        }
         self.refuse_fbreg(frame_base)?;
         let context = Context {
             object: None,

@@ -12,7 +12,10 @@ use crate::location::{ImplicitPointer, Location, Place, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn stack_value(&mut self) -> Result<()> {
-        if self.stack.make_implicit() {
+        if let Some(top) = self.stack.top_mut()
+            && let Entry::Generic(value) = *top
+        {
+            *top = Entry::Implicit(value);
             return Ok(());
         }
         let entry = self.pop()?;
@@ -21,10 +24,11 @@ impl<'a> Machine<'_, '_, 'a> {
             Storage::ImplicitPointer(pointer)
         } else {
             let value = self.value_of(entry)?;
-            let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
+            // At most 128 bits, unless the caller put more on the stack.
+            value.base_type.check_fits()?;
             Storage::Value {
                 bits: value.bits,
-                bit_size,
+                bit_size: value.base_type.bit_size as u16,
             }
         };
         self.push(Entry::Location(Location::One(Place::new(storage, 0))))
@@ -38,13 +42,13 @@ impl<'a> Machine<'_, '_, 'a> {
         space: AddressSpace,
     ) -> Result<()> {
         let unit = self.unit();
-        let bit_size =
-            u16::try_from(space.address_size_in_bits(unit.encoding.address_size)).unwrap_or(64);
+        // Eight for each of at most 255 bytes.
+        let bit_size = space.address_size_in_bits(unit.encoding.address_size);
         let pointer = ImplicitPointer {
             entry,
             byte_offset,
             space,
-            bit_size,
+            bit_size: bit_size as u16,
             unit: unit.id,
         };
         let pointer = self.context.arena.pointers.alloc(pointer);
@@ -105,6 +109,7 @@ impl<'a> Machine<'_, '_, 'a> {
             } else {
                 other = true;
             }
+            // More than a number of 32 bits counts is more than all.
             done = done.saturating_add(u32::try_from(left).unwrap_or(u32::MAX).max(1));
         }
         match found {
@@ -135,7 +140,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Procedure::Nothing => return Err(SpecRule::ImplicitPointerTarget.into()),
         };
         location.move_by(
-            i128::from(pointer.byte_offset).saturating_mul(8),
+            i128::from(pointer.byte_offset) << 3,
             0,
             self.lanes(),
             self.context.arena,

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::budget::Budget;
 use super::context::{Context, Frame, LaneFocus, Outcome, ResultKind};
-use super::fast::{may_name_registers, run_in_registers};
-use super::operand_stack::{Kind, OperandStack, held};
+use super::in_registers::{may_name_registers, run_in_registers};
+use super::operand_stack::{OperandStack, held};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
@@ -59,7 +59,7 @@ pub(super) fn execute<'a>(
     context: &Context<'_, 'a>,
     budget: &mut Budget,
 ) -> Result<Outcome<'a>> {
-    let generic_bits = u32::from(expression.unit.encoding.address_size).saturating_mul(8);
+    let generic_bits = u32::from(expression.unit.encoding.address_size) << 3;
     let mut machine = Machine {
         context,
         stack: OperandStack::new(context.limits.stack),
@@ -226,7 +226,8 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     /// How many steps this evaluation may still take.
     pub(super) fn steps_left(&self) -> u32 {
-        self.budget.steps.saturating_add(self.steps)
+        debug_assert!(self.budget.steps.checked_add(self.steps).is_some());
+        self.budget.steps.wrapping_add(self.steps)
     }
 
     /// Says that the expression must be evaluated for one lane after the other.
@@ -360,7 +361,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 BitOffset => self.offset(1),
                 OffsetUconst { byte_offset } => {
                     let bytes = self.as_displacement(byte_offset);
-                    self.offset_constant(bytes.saturating_mul(8))
+                    self.offset_constant(bytes << 3)
                 },
                 PushObjectAddress => self.push_object_address(),
                 CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
@@ -396,7 +397,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 },
 
                 // Composites, HET A.2.5.4.4.6.
-                Piece { byte_size } => self.piece(u128::from(byte_size).saturating_mul(8), 0),
+                Piece { byte_size } => self.piece(u128::from(byte_size) << 3, 0),
                 BitPiece { bit_size, bit_offset } => self.piece(bit_size.into(), bit_offset),
                 PieceEnd => self.piece_end(),
                 Extend { bit_size, count } => self.extend(bit_size, count),
@@ -447,30 +448,27 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[inline(always)]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is. Each is made where the caller wants it: a location is large.
-        let (top, word) = self.stack.top_inline();
-        match (kind, top) {
-            (ResultKind::Location, Kind::Generic) => {
-                let address = self.truncate(word);
+        match (kind, self.stack.top()) {
+            (ResultKind::Location, Some(&Entry::Generic(value))) => {
+                let address = self.truncate(value);
                 Ok(Outcome::Location(Location::byte(address)))
             }
-            (ResultKind::Any | ResultKind::Location, Kind::Address) => {
-                Ok(Outcome::Location(Location::byte(word)))
+            (ResultKind::Any | ResultKind::Value, Some(&Entry::Generic(value))) => {
+                Ok(Outcome::Value(Value::generic(value, self.generic_bits)))
             }
-            (ResultKind::Any | ResultKind::Location, Kind::Implicit) => {
-                Ok(Outcome::Location(self.implicit(word)))
+            (ResultKind::Any | ResultKind::Location, Some(&Entry::Address(address))) => {
+                Ok(Outcome::Location(Location::byte(address)))
             }
-            (ResultKind::Any | ResultKind::Location, Kind::Incomplete) => {
+            (ResultKind::Any | ResultKind::Location, Some(&Entry::Implicit(value))) => {
+                Ok(Outcome::Location(self.implicit(value)))
+            }
+            (ResultKind::Any | ResultKind::Location, Some(Entry::Incomplete)) => {
                 Ok(Outcome::Location(self.complete()))
             }
-            (ResultKind::Any | ResultKind::Value, Kind::Generic) => {
-                Ok(Outcome::Value(Value::generic(word, self.generic_bits)))
-            }
-            (ResultKind::Any | ResultKind::Location, Kind::Other) => match self.stack.top_other() {
-                Some(Entry::Location(location @ Location::One(_))) => {
-                    Ok(Outcome::Location(*location))
-                }
-                Some(_) | None => self.finish_slow(kind),
-            },
+            (
+                ResultKind::Any | ResultKind::Location,
+                Some(Entry::Location(location @ Location::One(_))),
+            ) => Ok(Outcome::Location(*location)),
             (_, _) => self.finish_slow(kind),
         }
     }
@@ -510,7 +508,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[inline(always)]
     fn push_literal(&mut self, value: u64) -> Result<()> {
         let value = self.truncate(value);
-        self.stack.push_generic(value)
+        self.stack.push(Entry::Generic(value))
     }
 
     /// The low bits that the generic type has.

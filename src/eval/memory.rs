@@ -13,7 +13,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Pushes the location of an address of the code object.
     pub(super) fn push_address(&mut self, address: u64) -> Result<()> {
         let address = self.loaded(address);
-        self.stack.push_address(address)
+        self.push(Entry::Address(address))
     }
 
     #[inline(never)]
@@ -76,8 +76,12 @@ impl<'a> Machine<'_, '_, 'a> {
             .into());
         }
         let tls = self.context.tls.ok_or_else(|| Error::from(Need::Tls))?;
+        let offset = u64::try_from(offset.bits).map_err(|_| ErrorKind::TypeMismatch {
+            expected: "an offset of at most 64 bits",
+            found: "a larger number",
+        })?;
         self.flush();
-        let location = tls(u64::try_from(offset.bits).unwrap_or(u64::MAX))?;
+        let location = tls(offset)?;
         self.push(Entry::Location(location))
     }
 
@@ -101,11 +105,11 @@ impl<'a> Machine<'_, '_, 'a> {
         };
         let location = self.register_location(register)?;
         check_size(size, bits)?;
-        let value = u64::try_from(self.read(&location, bits)?).unwrap_or(u64::MAX);
+        let value = self.read_address(&location, bits)?;
         let base = value.wrapping_add(offset.cast_unsigned());
         if space == AddressSpace::None {
             let address = self.truncate(base);
-            return self.stack.push_address(address);
+            return self.push(Entry::Address(address));
         }
         let location = self.memory(space, Linear { base, step: 0 })?;
         self.push(Entry::Location(location))
@@ -125,8 +129,14 @@ impl<'a> Machine<'_, '_, 'a> {
             (Reading::Tolerant, Some(left)) => left,
             (Reading::Tolerant, None) | (Reading::Strict, _) => bits,
         };
+        self.read_address(location, bits)
+    }
+
+    /// Reads an address, which has at most 64 bits.
+    #[inline(always)]
+    fn read_address(&mut self, location: &Location<'a>, bits: u32) -> Result<u64> {
         let value = self.read(location, bits)?;
-        Ok(u64::try_from(value).unwrap_or(u64::MAX))
+        u64::try_from(value).map_err(|_| wide_address())
     }
 
     /// Reads bits that are the same for all lanes.
@@ -150,7 +160,8 @@ impl<'a> Machine<'_, '_, 'a> {
         if meter.refused().is_some() {
             return Err(limits.reached(Limit::Steps));
         }
-        self.charge(u32::try_from(meter.steps()).unwrap_or(u32::MAX))?;
+        // It had no more than are left of this evaluation.
+        self.charge(meter.steps() as u32)?;
         value
     }
 
@@ -159,7 +170,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn deref_size(&mut self, byte_size: u8) -> Result<()> {
-        let bits = u32::from(byte_size).saturating_mul(8);
+        let bits = u32::from(byte_size) << 3;
         if bits >= self.generic_bits {
             return self.deref();
         }
@@ -167,8 +178,8 @@ impl<'a> Machine<'_, '_, 'a> {
         if let Some(pointer) = self.implicit_pointer_at(&location, bits)? {
             return self.push(Entry::Pointer(pointer));
         }
-        let value = self.read(&location, bits)?;
-        self.push(Entry::Generic(u64::try_from(value).unwrap_or(u64::MAX)))
+        let value = self.read_address(&location, bits)?;
+        self.push(Entry::Generic(value))
     }
 
     #[inline(never)]
@@ -202,8 +213,10 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn offset(&mut self, scale: i64) -> Result<()> {
         self.need(2)?;
         let (base, step) = self.pop_displacement()?;
+        // A number of 128 bits can be larger than any storage; so is the largest.
         let bits = base.saturating_mul(scale.into());
-        self.move_top(bits, step.saturating_mul(scale))
+        // It has at most 48 bits, and a byte has eight.
+        self.move_top(bits, step.wrapping_mul(scale))
     }
 
     pub(super) fn offset_constant(&mut self, bits: i128) -> Result<()> {
@@ -248,6 +261,7 @@ fn register_bits(register: u64) -> Option<u32> {
 /// tell: after the place in memory where it was saved there are other things.
 #[inline]
 pub(super) fn check_size(size: Option<u32>, bits: u32) -> Result<()> {
+    // A reserved register has no bits.
     let size = size.unwrap_or(0);
     if bits > size {
         return Err(past_register(size, bits));
@@ -256,8 +270,14 @@ pub(super) fn check_size(size: Option<u32>, bits: u32) -> Result<()> {
 }
 
 #[cold]
+fn wide_address() -> Error {
+    ErrorKind::Unsupported("addresses of more than 64 bits").into()
+}
+
+#[cold]
 fn past_register(size: u32, bits: u32) -> Error {
-    let bit_offset = i128::from(bits).saturating_sub(1);
+    // The last of them, of which there is one.
+    let bit_offset = i128::from(bits).wrapping_sub(1);
     let size_in_bits = size.into();
     ErrorKind::OutOfBounds {
         bit_offset,

@@ -3,7 +3,7 @@
 //! It knows no debugging information entries: what an expression refers to is asked of a [`Resolver`],
 //! what a call frame knows of a [`Frame`], and the contents of storage of a [`Wave`](crate::wave::Wave).
 //! Each family of operations has a file of its own: `stack`, `control`, `arithmetic`, `memory`,
-//! `entry_value`, `frame_base`, `register`, `implicit`, `composite`. `fast` has short ways for what is common.
+//! `entry_value`, `frame_base`, `register`, `implicit`, `composite`. `in_registers` is a short way for what is common.
 //!
 //! An `int` in `v2`: each lane has its own dword ([USAGE](crate) "Operations", `DW_OP_LLVM_push_lane`), and one evaluation finds all of them.
 //!
@@ -46,9 +46,9 @@ mod composite;
 mod context;
 mod control;
 mod entry_value;
-mod fast;
 mod frame_base;
 mod implicit;
+mod in_registers;
 mod legacy;
 mod location_list;
 mod machine;

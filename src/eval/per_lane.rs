@@ -120,7 +120,7 @@ pub(super) fn locate_within<'a>(
                 let expression = resolver.as_meant(expression)?;
                 let outcome = run(&expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
-                // Charged by place: lists of lists can multiply their number.
+                // Charged by place: lists of lists can multiply their number, but not beyond all steps there are.
                 let places = u32::try_from(location.places().len()).unwrap_or(u32::MAX);
                 budget.charge(places, &context)?;
                 locations.push(location);

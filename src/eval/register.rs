@@ -13,14 +13,14 @@ impl<'a> Machine<'_, '_, 'a> {
         let register = register(number)?;
         match self.context.frame {
             Some(_) => self.push_frame_register(register),
-            None => self.stack.push_register(register),
+            None => self.push(Entry::Register(register)),
         }
     }
 
     fn push_frame_register(&mut self, register: Register) -> Result<()> {
         let location = location(register, self.frame())?;
         match location.whole_register() {
-            Some(register) => self.stack.push_register(register),
+            Some(register) => self.push(Entry::Register(register)),
             None => self.push(Entry::Location(location)),
         }
     }

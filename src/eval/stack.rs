@@ -51,7 +51,7 @@ pub(super) struct Linear {
 }
 
 impl<'a> Machine<'_, '_, 'a> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
         self.stack.push(entry)
     }
@@ -87,7 +87,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// which is then still there.
     pub(super) fn pop_linear(&mut self) -> Result<Option<Linear>> {
         let entry = self.stack.top().ok_or_else(|| underflow(1, 0))?;
-        let linear = match entry {
+        let linear = match *entry {
             Entry::Generic(base) => Linear { base, step: 0 },
             Entry::Address(address) => Linear {
                 base: self.truncate(address),
@@ -177,7 +177,8 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn implicit(&self, value: u64) -> Location<'a> {
         let storage = Storage::Value {
             bits: value.into(),
-            bit_size: u16::try_from(self.generic_bits).unwrap_or(u16::MAX),
+            // Eight for each of at most 255 bytes.
+            bit_size: self.generic_bits as u16,
         };
         Location::One(Place::new(storage, 0))
     }
@@ -201,8 +202,8 @@ impl<'a> Machine<'_, '_, 'a> {
                 clippy::arithmetic_side_effects,
                 reason = "64 bits times at most 63, and 64 bits more, are far fewer than 128"
             )]
-            let last = i128::from(step.cast_signed()) * i128::from(lanes.saturating_sub(1))
-                + i128::from(base & mask);
+            let last =
+                i128::from(step.cast_signed()) * i128::from(lanes - 1) + i128::from(base & mask);
             if u64::try_from(last).is_ok_and(|last| last <= mask) {
                 lane_step = step
                     .cast_signed()
@@ -278,7 +279,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn dup(&mut self) -> Result<()> {
         if let Some(value) = self.stack.top_generic() {
             let value = *value;
-            return self.stack.push_generic(value);
+            return self.push(Entry::Generic(value));
         }
         self.pick(0)
     }
@@ -286,7 +287,8 @@ impl<'a> Machine<'_, '_, 'a> {
     #[inline(never)]
     pub(super) fn pick(&mut self, index: usize) -> Result<()> {
         let entry = self.stack.below(index);
-        let entry = entry.ok_or_else(|| underflow(index.saturating_add(1), self.stack.len()))?;
+        // The operand is a byte.
+        let entry = entry.ok_or_else(|| underflow(index.wrapping_add(1), self.stack.len()))?;
         self.push(Self::whole(entry)?)
     }
 
@@ -297,8 +299,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn swap(&mut self) -> Result<()> {
         if let Some((below, top)) = self.stack.two_generics() {
-            let new = core::mem::replace(below, top);
-            self.stack.set_generic(new);
+            core::mem::swap(below, top);
             return Ok(());
         }
         self.need(2)?;

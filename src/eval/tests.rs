@@ -1,17 +1,13 @@
 //! What no compiler makes: values that are too large, and deep stacks.
 
-use super::operand_stack::OperandStack;
-use super::stack::Entry;
 use super::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, LaneFocus,
     LocationAttribute, LocationEntry, Outcome, Procedure, Reading, Resolver, ResultKind,
     Subprogram, Unit, Value, evaluate,
 };
-use crate::arch::Register;
 use crate::error::{ErrorKind, Result};
 use crate::expr::{self, ParseOptions, parse};
 use crate::location::{Arena, Location, Place, Storage};
-use proptest::prelude::*;
 
 /// Evaluates with these entries on the stack at the start.
 fn with_stack<'a>(
@@ -123,16 +119,16 @@ fn no_mask_has_more_elements_than_a_value_has_bits() {
     }
 }
 
-/// Debugging information in which every type is an integer of 256 bits.
-struct Wide;
+/// Debugging information in which every type is the same.
+struct Types(BaseType);
 
-impl<'a> Resolver<'a> for Wide {
+impl<'a> Resolver<'a> for Types {
     fn procedure(&self, _: Unit, _: DieReference) -> Result<Procedure<'a>> {
         Ok(Procedure::Nothing)
     }
 
     fn base_type(&self, _: Unit, _: u64) -> Result<BaseType> {
-        Ok(BaseType::scalar(BaseTypeEncoding::Signed, 256))
+        Ok(self.0)
     }
 
     fn address(&self, _: Unit, index: u64) -> Result<u64> {
@@ -154,7 +150,7 @@ impl<'a> Resolver<'a> for Wide {
 fn no_value_is_made_that_is_larger_than_the_stack_keeps() {
     let arena = Arena::new();
     let context = Context {
-        resolver: Some(&Wide),
+        resolver: Some(&Types(BaseType::scalar(BaseTypeEncoding::Signed, 256))),
         ..Context::new(&arena)
     };
     for text in [
@@ -172,80 +168,96 @@ fn no_value_is_made_that_is_larger_than_the_stack_keeps() {
     }
 }
 
-proptest! {
-    /// Numbers and other entries are kept in different places; a plain vector has them all in one.
-    #[test]
-    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..16, 0..200)) {
-        let mut stack = OperandStack::new(40);
-        let mut model = Vec::new();
-        for (step, number) in steps.into_iter().zip(1u64..) {
-            let entry = match step {
-                0..3 => Some(Entry::Generic(number)),
-                3 => Some(Entry::Address(number)),
-                4 => Some(Entry::Implicit(number)),
-                5 => Some(Entry::Location(Location::byte(number))),
-                11 => Some(Entry::Register(Register(number as u16))),
-                6 => Some(Entry::Linear { base: number, step: 1 }),
-                13 => Some(Entry::Incomplete),
-                _ => None,
-            };
-            match (entry, step) {
-                (Some(entry), _) => {
-                    let is_full = model.len() == 40;
-                    prop_assert_eq!(stack.push(entry).is_err(), is_full);
-                    if !is_full {
-                        model.push(shown(&entry));
-                    }
-                }
-                (None, 7 | 8) => {
-                    prop_assert_eq!(stack.pop().as_ref().map(shown), model.pop());
-                }
-                (None, 9) => if let Some(top) = stack.top_generic() {
-                    *top = number;
-                    model.pop();
-                    model.push(shown(&Entry::Generic(number)));
-                },
-                (None, 10) => if stack.make_implicit() {
-                    let generic = model.pop().unwrap();
-                    model.push(generic.replace("Generic", "Implicit"));
-                },
-                (None, 14) => if let Some(register) = stack.take_register() {
-                    prop_assert_eq!(model.pop(), Some(shown(&Entry::Register(register))));
-                },
-                (None, 15) => {
-                    let is_shallow = model.len() < 4;
-                    let two = model.last_chunk().map(|[below, top]: &[String; 2]| [below.clone(), top.clone()]);
-                    let two = two.filter(|two| two.iter().all(|entry| entry.starts_with("Generic")));
-                    if let Some((below, top)) = stack.two_generics() {
-                        let found = [shown(&Entry::Generic(*below)), shown(&Entry::Generic(top))];
-                        prop_assert_eq!(Some(found), two);
-                        *below = number;
-                        stack.drop_number();
-                        model.truncate(model.len() - 2);
-                        model.push(shown(&Entry::Generic(number)));
-                    } else if is_shallow {
-                        prop_assert_eq!(None, two);
-                    }
-                },
-                (None, _) => if let Some(Entry::Address(_)) = stack.top_number() {
-                    stack.set_generic(number);
-                    model.pop();
-                    model.push(shown(&Entry::Generic(number)));
-                },
-            }
-            prop_assert_eq!(stack.len(), model.len());
-            prop_assert_eq!(stack.top_is_incomplete(), model.last().is_some_and(|top| top == "Incomplete"));
-            prop_assert_eq!(stack.top().as_ref().map(shown), model.last().cloned());
-            for index in 0..=model.len() {
-                let expected = model.iter().rev().nth(index).cloned();
-                prop_assert_eq!(stack.below(index).as_ref().map(shown), expected);
-            }
-        }
-    }
+/// Values that callers put on the stack can be larger than what is asked for; none becomes the largest number instead.
+#[test]
+fn what_has_too_many_bits_is_refused() {
+    let arena = Arena::new();
+    let value = |encoding, bit_size, bits| {
+        Outcome::Value(Value {
+            base_type: BaseType::scalar(encoding, bit_size),
+            bits,
+        })
+    };
+    // A storage of a value has 128 bits.
+    let wide = value(BaseTypeEncoding::Unsigned, 0x1_0020, 1);
+    let error = with_stack("DW_OP_stack_value", &[wide], &arena).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
+
+    let tls = |offset: u64| Ok(Location::byte(offset));
+    let wave = crate::wave::Snapshot::new("gfx90a", crate::arch::WaveSize::Wave64, 0u64);
+    let run = |bytes: &'static [u8], address_size, entry| {
+        let encoding = expr::Encoding {
+            address_size,
+            ..expr::Encoding::AMDGPU
+        };
+        let context = Context {
+            tls: Some(&tls),
+            wave: Some(&wave),
+            initial_stack: &[entry],
+            ..Context::new(&arena)
+        };
+        let expression = ExpressionBytes::alone(bytes, Unit::unknown(encoding));
+        evaluate(&expression, ResultKind::Any, &context)
+    };
+    // DW_OP_form_tls_address
+    let offset = |bits| value(BaseTypeEncoding::Unsigned, 128, bits);
+    let found = run(&[0x9b], 8, offset(0x10)).unwrap();
+    assert_eq!(found, Outcome::Location(Location::byte(0x10)));
+    let error = run(&[0x9b], 8, offset(1 << 64)).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::TypeMismatch { .. }),
+        "{error}"
+    );
+    // DW_OP_deref_size 12, where an address has sixteen bytes: the 96 bits are a one and 2^64.
+    let at = |bits| {
+        let storage = Storage::Value {
+            bits,
+            bit_size: 128,
+        };
+        Outcome::Location(Location::One(Place::new(storage, 0)))
+    };
+    let Outcome::Value(found) = run(&[0x94, 12], 16, at(1 | 1 << 96)).unwrap() else {
+        unreachable!()
+    };
+    assert_eq!(found.bits, 1);
+    let error = run(&[0x94, 12], 16, at(1 | 1 << 64)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
 }
 
-fn shown(entry: &Entry<'_>) -> String {
-    format!("{entry:?}")
+/// From the generic space to another one: no address has more than 64 bits, and the largest is not meant instead.
+#[test]
+fn an_address_of_more_than_64_bits_is_in_no_space() {
+    let arena = Arena::new();
+    let wave = crate::wave::Snapshot::new("gfx90a", crate::arch::WaveSize::Wave64, 0u64);
+    let context = Context {
+        resolver: Some(&Types(BaseType::scalar(BaseTypeEncoding::Address, 64))),
+        wave: Some(&wave),
+        ..Context::new(&arena)
+    };
+    let run = |bits| {
+        let base_type = BaseType {
+            address_space: crate::arch::AddressSpace::Generic,
+            ..BaseType::scalar(BaseTypeEncoding::Address, 128)
+        };
+        let entry = Outcome::Value(Value { base_type, bits });
+        let context = Context {
+            initial_stack: &[entry],
+            ..context
+        };
+        // DW_OP_convert 0x10
+        let expression =
+            ExpressionBytes::alone(&[0xa8, 0x10], Unit::unknown(expr::Encoding::AMDGPU));
+        evaluate(&expression, ResultKind::Any, &context)
+    };
+    let Outcome::Value(found) = run(0x1234).unwrap() else {
+        unreachable!()
+    };
+    assert_eq!(found.bits, 0x1234);
+    let error = run(1 << 64).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::TypeMismatch { .. }),
+        "{error}"
+    );
 }
 
 /// Short ways are left for what is unusual.

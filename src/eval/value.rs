@@ -292,6 +292,7 @@ impl Value {
         if self.base_type.is_signed() || self.base_type.encoding == BaseTypeEncoding::Generic {
             return Ok(sign_extend(self.bits, self.base_type.bit_size));
         }
+        // An unsigned number of 128 bits: those from 2^127 on are farther than any storage is long, as the largest is.
         Ok(i128::try_from(self.bits).unwrap_or(i128::MAX))
     }
 
@@ -533,9 +534,7 @@ impl Value {
     /// The bytes in target order, as many as the type has.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let length = usize::try_from(self.base_type.byte_size())
-            .unwrap_or(16)
-            .min(16);
+        let length = self.base_type.byte_size() as usize;
         self.bits.to_le_bytes().into_iter().take(length).collect()
     }
 }

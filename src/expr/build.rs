@@ -162,8 +162,9 @@ impl Builder {
 
     /// A label that is not placed yet.
     pub fn label(&mut self) -> Label {
+        let label = Label(self.labels.len());
         self.labels.push(None);
-        Label(self.labels.len().saturating_sub(1))
+        label
     }
 
     /// Places a label here.
@@ -195,8 +196,7 @@ impl Builder {
     }
 
     fn remember(&mut self, label: Label) -> &mut Builder {
-        self.branches
-            .push((self.bytes.len().saturating_sub(2), label));
+        self.branches.push((self.bytes.len(), label));
         self
     }
 
@@ -205,22 +205,23 @@ impl Builder {
     /// # Errors
     /// [`SpecRule::BranchTarget`] if a label was not placed or is out of a branch's reach.
     pub fn finish(mut self) -> Result<Vec<u8>> {
-        for (at, label) in &self.branches {
+        for (end, label) in &self.branches {
             let target = self
                 .labels
                 .get(label.0)
                 .copied()
                 .flatten()
                 .and_then(|target| i64::try_from(target).ok());
-            let end = i64::try_from(at.saturating_add(2)).ok();
             let distance = target
-                .zip(end)
+                .zip(i64::try_from(*end).ok())
                 .and_then(|(target, end)| i16::try_from(target.checked_sub(end)?).ok());
-            let field = self.bytes.get_mut(*at..at.saturating_add(2));
+            // The distance is the last of a branch.
+            let field = self.bytes.get_mut(..*end);
+            let field = field.and_then(|bytes| bytes.last_chunk_mut());
             let (Some(distance), Some(field)) = (distance, field) else {
                 return Err(SpecRule::BranchTarget.into());
             };
-            field.copy_from_slice(&distance.to_le_bytes());
+            *field = distance.to_le_bytes();
         }
         Ok(self.bytes)
     }
@@ -232,8 +233,8 @@ impl Builder {
         };
         let (needed, pushes) = match (operation, operation.opcode().row().effect) {
             (Operation::Pick { index }, _) => {
-                let needed = usize::from(*index).saturating_add(1);
-                (needed, needed.saturating_add(1))
+                let above = usize::from(*index);
+                (above.wrapping_add(1), above.wrapping_add(2))
             }
             (_, StackEffect::Fixed { pops, pushes }) => (pops.into(), pushes.into()),
             (_, StackEffect::Varies) => return Ok(None),

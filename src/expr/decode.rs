@@ -49,11 +49,10 @@ impl Item<'_> {
     pub fn branch_target(&self) -> Option<i64> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "only two operations branch")]
         match self.operation {
-            Operation::Bra { distance } | Operation::Skip { distance } => Some(
-                i64::try_from(self.end)
-                    .unwrap_or(i64::MAX)
-                    .saturating_add(distance.into()),
-            ),
+            Operation::Bra { distance } | Operation::Skip { distance } => {
+                // No slice ends where 16 bits more would not be counted.
+                i64::try_from(self.end).ok()?.checked_add(distance.into())
+            }
             _ => None,
         }
     }

@@ -19,12 +19,16 @@ pub fn encode_operation(
 ) -> Result<()> {
     let row = operation.opcode().row();
     let operands = operation.operands();
+    // One that is alone is the first of its family.
     let member = super::decode::member(operation).unwrap_or(0);
     if member >= row.family {
         return Err(does_not_fit(row.name));
     }
     match code(operation, encoding.dialect) {
-        Some((Some(byte), _)) => out.push(byte.saturating_add(member)),
+        Some((Some(byte), _)) => {
+            let byte = byte.checked_add(member);
+            out.push(byte.ok_or_else(|| does_not_fit(row.name))?);
+        }
         Some((None, user)) => {
             out.push(USER);
             write_uleb(user.into(), out);

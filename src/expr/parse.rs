@@ -136,13 +136,14 @@ fn parse_nested(text: &str, options: &ParseOptions, depth: u32) -> Result<Expres
 
 /// Splits at the commas that stand outside of parentheses and quotes.
 fn split_at_commas(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0i32;
+    // Not even a text of nothing but parentheses has so many.
+    let mut depth = 0i64;
     let mut quoted = false;
     text.split(move |c| {
         match c {
             '"' => quoted = !quoted,
-            '(' if !quoted => depth = depth.saturating_add(1),
-            ')' if !quoted => depth = depth.saturating_sub(1),
+            '(' if !quoted => depth = depth.wrapping_add(1),
+            ')' if !quoted => depth = depth.wrapping_sub(1),
             _ => {}
         }
         c == ',' && depth == 0 && !quoted
@@ -393,8 +394,7 @@ impl<'t> Words<'t> {
             return syntax("an expression in parentheses", text);
         };
         self.rest = "";
-        parse_nested(inner, self.options, self.depth.saturating_add(1))?
-            .encode(self.options.encoding)
+        parse_nested(inner, self.options, self.depth.wrapping_add(1))?.encode(self.options.encoding)
     }
 
     /// `0x2a`, counted from the unit's header, or `(0x0000002a) "int"`, counted from the section's start.

@@ -143,7 +143,7 @@ impl<'n> Printer<'n> {
                 (OperandKind::Expression, OperandValue::Bytes(bytes)) => {
                     out.push('(');
                     if depth < DEPTH {
-                        self.write(bytes, out, depth.saturating_add(1))?;
+                        self.write(bytes, out, depth.wrapping_add(1))?;
                     } else {
                         out.push_str("...");
                     }

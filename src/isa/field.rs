@@ -5,7 +5,7 @@
 
 use super::Target;
 use super::register::{MachineRegister, Operand, Span};
-use super::table::{Bits, Encoding, Features, Row, Text};
+use super::table::{Bits, Encoding, Features, Row};
 
 /// The most dwords an instruction has: an image instruction of gfx10 with three dwords of addresses.
 pub(super) const MAX_DWORDS: usize = 5;
@@ -22,8 +22,6 @@ pub(super) struct Raw<'a> {
     /// How many dwords follow those: literals, controls, further addresses.
     pub(super) extra_dwords: u8,
     pub(super) row: &'static Row,
-    /// Its name and operands.
-    pub(super) text: Text,
 }
 
 /// The bits of a field; zero for what is not there.

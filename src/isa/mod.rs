@@ -47,7 +47,7 @@ use fallible_iterator::FallibleIterator;
 use crate::arch::{Family, Processor, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use field::{MAX_DWORDS, Raw, bits, low_half};
-use table::{Encoding, Layout, Op, Pair, Row, Shape, Tables, Text, flag};
+use table::{Encoding, Layout, Op, Pair, Row, Tables, Text, flag};
 
 #[derive(Debug)]
 struct Target {
@@ -128,12 +128,7 @@ impl PartialEq<&str> for Mnemonic {
 }
 
 /// Dual instructions and exports have opcodes that need no table.
-static NO_ROW: Row = Row {
-    opcode: 0,
-    shape: Shape::None,
-    flags: 0,
-    op: Op::Other,
-};
+static NO_ROW: Row = Row::NONE;
 
 impl Decoder {
     /// A decoder for code of this processor.
@@ -228,8 +223,8 @@ impl Decoder {
         }
         let encoding = layout.encoding;
         let opcode = opcode(layout.opcode, &dwords);
-        let (row, text) = if matches!(encoding, Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp) {
-            (&NO_ROW, Text::NONE)
+        let row = if matches!(encoding, Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp) {
+            &NO_ROW
         } else {
             (self.target.tables.row(encoding, opcode))
                 .ok_or_else(|| self.unknown(first, address))?
@@ -242,7 +237,6 @@ impl Decoder {
             base_dwords: layout.dwords,
             extra_dwords: 0,
             row,
-            text,
         };
         raw.extra_dwords =
             length::extra_dwords(&raw).ok_or_else(|| self.unknown(first, address))?;
@@ -255,8 +249,8 @@ impl Decoder {
 
     fn mnemonic(raw: &Raw<'_>) -> Option<Mnemonic> {
         let prefix = memory::prefix(raw)?;
-        let text = raw.text;
-        (text != Text::NONE && !raw.row.has(flag::UNNAMED)).then_some(Mnemonic { prefix, text })
+        let text = raw.row.text;
+        (text != Row::NONE.text && !raw.row.has(flag::UNNAMED)).then_some(Mnemonic { prefix, text })
     }
 
     /// The instructions of `code`, which starts at `address`.

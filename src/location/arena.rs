@@ -124,7 +124,8 @@ impl<T> Pool<T> {
 impl<T: Copy> Pool<T> {
     /// Keeps what `values` has and as many more again, at least `least` in all; those are alike until they are changed.
     pub(crate) fn alloc_larger(&self, values: &[T], filler: T, least: usize) -> &mut [T] {
-        let count = values.len().saturating_mul(2).max(least);
+        // Nothing in memory has more than half of the bytes that a number counts.
+        let count = values.len().wrapping_mul(2).max(least);
         let values = values.iter().copied().chain(core::iter::repeat(filler));
         self.alloc_extend(values.take(count))
     }

@@ -3,6 +3,8 @@
 //! Vectors whose elements follow a rule (`DW_OP_LLVM_extend`, `DW_OP_LLVM_select_bit_piece`) are kept as
 //! the rule, so that they cost the same for any number of elements. Source: HET A.2.5.4.4.6.
 
+use core::num::NonZero;
+
 use super::part::{Part, Piece, RegisterPart};
 use super::{Arena, Location};
 use crate::arch::Register;
@@ -27,14 +29,14 @@ pub(super) enum Kind<'a> {
     /// The same location for every element.
     Repeat {
         location: &'a Location<'a>,
-        element: u64,
+        element: NonZero<u64>,
     },
     /// Element N at N times the element's size in one of two locations.
     Select {
         zero: &'a Location<'a>,
         one: &'a Location<'a>,
         mask: &'a u128,
-        element: u64,
+        element: NonZero<u64>,
     },
 }
 
@@ -60,7 +62,7 @@ impl<'a> Composite<'a> {
             Kind::Parts(parts) => parts.len() as u128,
             Kind::Registers(parts) => parts.len() as u128,
             Kind::Repeat { element, .. } | Kind::Select { element, .. } => {
-                self.bit_size.checked_div(element.into()).unwrap_or(0)
+                self.bit_size / NonZero::<u128>::from(element)
             }
         }
     }
@@ -91,14 +93,14 @@ impl<'a> Composite<'a> {
                 Some(parts.get(after.checked_sub(1)?)?.widen())
             }
             Kind::Repeat { element, .. } | Kind::Select { element, .. } => {
-                self.element(bit.checked_div(element.into())?)
+                self.element(bit / NonZero::<u128>::from(element))
             }
         }
     }
 
     /// The first of `count` bits from bit `start` on: as many of them as one part has. Nothing past the end.
     pub(super) fn piece(&self, start: u128, count: u64) -> Option<Piece<'a>> {
-        let part = self.part_at(start)?;
+        let part = self.part_at(start).filter(|part| part.bit_size > 0)?;
         let within = start.checked_sub(part.start)?;
         let left = part.bit_size.checked_sub(within)?.min(count.into());
         Some(Piece {
@@ -117,13 +119,14 @@ impl<'a> Composite<'a> {
                 Some(part.widen())
             }
             Kind::Repeat { location, element } => {
+                let bit_size = element.get().into();
                 let start = index
-                    .checked_mul(element.into())
+                    .checked_mul(bit_size)
                     .filter(|start| *start < self.bit_size)?;
                 Some(Part {
                     location: *location,
                     start,
-                    bit_size: element.into(),
+                    bit_size,
                 })
             }
             Kind::Select {
@@ -132,8 +135,9 @@ impl<'a> Composite<'a> {
                 mask,
                 element,
             } => {
+                let bit_size = element.get().into();
                 let start = index
-                    .checked_mul(element.into())
+                    .checked_mul(bit_size)
                     .filter(|start| *start < self.bit_size)?;
                 let chosen = if mask.checked_shr(u32::try_from(index).ok()?)? & 1 == 1 {
                     one
@@ -152,7 +156,7 @@ impl<'a> Composite<'a> {
                 Some(Part {
                     location,
                     start,
-                    bit_size: element.into(),
+                    bit_size,
                 })
             }
         }
@@ -173,6 +177,10 @@ impl<'a> Composite<'a> {
     }
 
     /// The first bits of registers, one after the other; no register may have fewer.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "as many registers as fit into memory have fewer bits than a number of 64 bits counts"
+    )]
     pub(crate) fn of_registers(
         pieces: impl Iterator<Item = (Register, u16)>,
         arena: &'a Arena<'a>,
@@ -182,7 +190,7 @@ impl<'a> Composite<'a> {
             .register_parts
             .alloc_extend(pieces.map(|(register, bit_size)| {
                 let part = RegisterPart::whole(register, bit_size, end);
-                end = end.saturating_add(bit_size.into());
+                end += u64::from(bit_size);
                 part
             }));
         Composite {
@@ -200,6 +208,8 @@ impl<'a> Composite<'a> {
         bit_size: u128,
         arena: &'a Arena<'a>,
     ) -> Composite<'a> {
+        debug_assert!(known <= bit_size, "{known} of {bit_size}");
+        // One that is nested so deep has passed no limit.
         let depth = depth_of(&location).saturating_add(1);
         let parts = arena.parts.alloc_extend([
             Part {
@@ -232,11 +242,11 @@ impl<'a> Composite<'a> {
         bounds: Bounds,
         arena: &'a Arena<'a>,
     ) -> Result<Composite<'a>> {
-        if element == 0 || count == 0 {
+        let (Some(element), true) = (NonZero::new(element), count > 0) else {
             return Err(SpecRule::ZeroElement.into());
-        }
-        let bit_size = u128::from(element).saturating_mul(count.into());
-        check_part(&location, element.into())?;
+        };
+        let bit_size = product(element.get(), count);
+        check_part(&location, element.get().into())?;
         let (depth, all_lanes) = nesting([&location], bounds)?;
         check_size(bit_size, bounds)?;
         Ok(Composite {
@@ -265,9 +275,9 @@ impl<'a> Composite<'a> {
         bounds: Bounds,
         arena: &'a Arena<'a>,
     ) -> Result<Composite<'a>> {
-        if element == 0 || count == 0 {
+        let (Some(element), true) = (NonZero::new(element), count > 0) else {
             return Err(SpecRule::ZeroElement.into());
-        }
+        };
         let (mask, mask_bits) = mask;
         if u64::from(mask_bits) < count {
             return Err(SpecRule::MaskSize.into());
@@ -277,7 +287,7 @@ impl<'a> Composite<'a> {
                 ErrorKind::Unsupported("a value of more than 16 bytes on the stack").into(),
             );
         }
-        let bit_size = u128::from(element).saturating_mul(count.into());
+        let bit_size = product(element.get(), count);
         check_size(bit_size, bounds)?;
         let (depth, all_lanes) = nesting([&zero, &one], bounds)?;
         // Offsets grow with the element, so that the last one taken from a location decides.
@@ -287,13 +297,9 @@ impl<'a> Composite<'a> {
             !(u128::MAX << count)
         };
         for (location, taken) in [(&zero, !mask & used), (&one, mask & used)] {
-            if taken != 0 {
-                let last = u128::from(127u32.saturating_sub(taken.leading_zeros()));
-                check_element(
-                    location,
-                    last.saturating_mul(element.into()),
-                    element.into(),
-                )?;
+            if let Some(last) = taken.checked_ilog2() {
+                let offset = product(element.get(), last.into());
+                check_element(location, offset, element.get().into())?;
             }
         }
         if let (Some(_), Some(_)) = (zero.single(), one.single()) {
@@ -313,15 +319,15 @@ impl<'a> Composite<'a> {
         let none = Part {
             location: Location::UNDEFINED,
             start: 0,
-            bit_size: element.into(),
+            bit_size: element.get().into(),
         };
-        let count = usize::try_from(count).unwrap_or(0);
-        let parts = arena.parts.alloc_extend(core::iter::repeat_n(none, count));
+        let parts = core::iter::repeat_n(none, count as usize);
+        let parts = arena.parts.alloc_extend(parts);
         for (index, part) in (0u64..).zip(&mut *parts) {
             let chosen = if mask >> index & 1 == 1 { &one } else { &zero };
-            part.start = u128::from(index).saturating_mul(element.into());
-            part.location =
-                chosen.offset_by_bits(i128::try_from(part.start).unwrap_or(i128::MAX), arena)?;
+            part.start = product(element.get(), index);
+            // An element of 64 bits and fewer than 128 of them.
+            part.location = chosen.offset_by_bits(part.start.cast_signed(), arena)?;
         }
         Ok(Composite {
             kind: Kind::Parts(parts),
@@ -330,6 +336,12 @@ impl<'a> Composite<'a> {
             all_lanes,
         })
     }
+}
+
+/// The size of so many elements.
+fn product(element: u64, count: u64) -> u128 {
+    // Two numbers of 64 bits.
+    u128::from(element).wrapping_mul(count.into())
 }
 
 pub(super) fn depth_of(location: &Location<'_>) -> u16 {
@@ -346,25 +358,22 @@ pub(super) fn depth_of(location: &Location<'_>) -> u16 {
     }
 }
 
-fn nesting<'l, 'a: 'l, const N: usize>(
-    parts: [&'l Location<'a>; N],
-    bounds: Bounds,
-) -> Result<(u16, bool)> {
-    let depth = parts
-        .iter()
-        .map(|part| depth_of(part))
-        .max()
-        .unwrap_or(0)
-        .saturating_add(1);
-    check_depth(depth, bounds)?;
+fn nesting<const N: usize>(parts: [&Location<'_>; N], bounds: Bounds) -> Result<(u16, bool)> {
+    let mut depth = 0;
+    for part in parts {
+        depth = depth.max(depth_around(part, bounds)?);
+    }
     Ok((depth, parts.iter().any(|part| part.stands_for_all_lanes())))
 }
 
-pub(super) fn check_depth(depth: u16, bounds: Bounds) -> Result<()> {
-    if depth > bounds.depth {
-        return Err(reached(Limit::Depth, bounds.depth.into()));
-    }
-    Ok(())
+/// How deep a composite is nested that has a part there.
+///
+/// # Errors
+/// [`Limit::Depth`].
+pub(super) fn depth_around(part: &Location<'_>, bounds: Bounds) -> Result<u16> {
+    let depth = depth_of(part).checked_add(1);
+    let depth = depth.filter(|depth| *depth <= bounds.depth);
+    depth.ok_or_else(|| reached(Limit::Depth, bounds.depth.into()))
 }
 
 pub(super) fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {
@@ -388,6 +397,7 @@ fn check_element(location: &Location<'_>, offset: u128, bit_size: u128) -> Resul
     for place in location.places() {
         let left = place.bits_left();
         if left <= offset {
+            // It is outside, however far; the number is only shown.
             let bit_offset = place.bit_offset.saturating_add(offset);
             let bit_offset = i128::try_from(bit_offset).unwrap_or(i128::MAX);
             return Err(ErrorKind::OutOfBounds {
@@ -396,7 +406,7 @@ fn check_element(location: &Location<'_>, offset: u128, bit_size: u128) -> Resul
             }
             .into());
         }
-        if left.saturating_sub(offset) < bit_size {
+        if left.checked_sub(offset).is_none_or(|left| left < bit_size) {
             return Err(SpecRule::PartSize.into());
         }
     }
@@ -415,7 +425,7 @@ impl<'a> Iterator for Parts<'a> {
 
     fn next(&mut self) -> Option<Part<'a>> {
         let part = self.composite.element(self.next)?;
-        self.next = self.next.saturating_add(1);
+        self.next = self.next.wrapping_add(1);
         Some(part)
     }
 }

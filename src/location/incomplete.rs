@@ -1,7 +1,7 @@
 //! Composites to which parts are added. Source: HET A.2.5.4.4.6, `DW_OP_piece` and `DW_OP_bit_piece`.
 
 use super::arena::Pool;
-use super::composite::{Bounds, Composite, Kind, check_depth, check_part, check_size, depth_of};
+use super::composite::{Bounds, Composite, Kind, check_part, check_size, depth_around};
 use super::part::{Part, RegisterPart};
 use super::{Arena, Location};
 use crate::arch::Register;
@@ -57,6 +57,10 @@ impl<'a> Incomplete<'a> {
     ///
     /// # Errors
     /// As HET A.2.5.4.4.6 says, or a limit.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "`end_after` finds that there may be one more part"
+    )]
     pub(crate) fn append(
         &mut self,
         location: &Location<'a>,
@@ -66,8 +70,7 @@ impl<'a> Incomplete<'a> {
     ) -> Result<()> {
         check_part(location, bit_size)?;
         let end = self.end_after(bit_size, bounds)?;
-        let depth = depth_of(location).saturating_add(1);
-        check_depth(depth, bounds)?;
+        let depth = depth_around(location, bounds)?;
         let start = self.composite.bit_size;
         let part = || Part {
             location: *location,
@@ -78,13 +81,13 @@ impl<'a> Incomplete<'a> {
             Room::Registers(room) => match RegisterPart::new(location, bit_size, start) {
                 Some(part) => put(room, self.count, part, &arena.register_parts),
                 None => {
-                    let parts = room.get(..self.count as usize).unwrap_or_default();
+                    let parts = first(room, self.count);
                     self.room = Room::Any(with_any(parts, part(), arena));
                 }
             },
             Room::Any(room) => put(room, self.count, part(), &arena.parts),
         }
-        self.count = self.count.saturating_add(1);
+        self.count += 1;
         self.composite.bit_size = end;
         self.composite.depth = self.composite.depth.max(depth);
         self.composite.all_lanes |= location.stands_for_all_lanes();
@@ -94,6 +97,10 @@ impl<'a> Incomplete<'a> {
     /// Appends the first bits of a register, as nearly every part is one, if that needs no more room. Whether it was done:
     /// if not, [`append`](Incomplete::append) does it, or says why not.
     #[inline(always)]
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the number of parts is below a bound, and the size so far a number of 64 bits"
+    )]
     pub(crate) fn append_register(
         &mut self,
         register: Register,
@@ -107,13 +114,14 @@ impl<'a> Incomplete<'a> {
                 u16::try_from(bit_size),
                 u64::try_from(self.composite.bit_size),
             )
-            && u32::from(bits) <= register.size_in_bits().unwrap_or(0)
+            && let Some(size) = register.size_in_bits()
+            && u32::from(bits) <= size
             && self.count < bounds.parts
             && bounds.depth > 0
         {
             *slot = RegisterPart::whole(register, bits, start);
-            self.count = self.count.saturating_add(1);
-            self.composite.bit_size = self.composite.bit_size.saturating_add(bit_size);
+            self.count += 1;
+            self.composite.bit_size += bit_size;
             return true;
         }
         false
@@ -122,6 +130,7 @@ impl<'a> Incomplete<'a> {
     /// Where a part of so many bits ends.
     #[inline]
     fn end_after(&self, bit_size: u128, bounds: Bounds) -> Result<u128> {
+        // A part of undefined storage can have any size; the largest number is more than the bounds allow.
         let end = self.composite.bit_size.saturating_add(bit_size);
         check_size(end, bounds)?;
         if self.count >= bounds.parts {
@@ -132,13 +141,18 @@ impl<'a> Incomplete<'a> {
 
     /// Completes the composite, and gives the one below it back.
     pub(crate) fn complete(&'a mut self) -> (&'a Composite<'a>, Option<&'a mut Incomplete<'a>>) {
-        let count = self.count as usize;
         self.composite.kind = match &self.room {
-            Room::Registers(room) => Kind::Registers(room.get(..count).unwrap_or_default()),
-            Room::Any(room) => Kind::Parts(room.get(..count).unwrap_or_default()),
+            Room::Registers(room) => Kind::Registers(first(room, self.count)),
+            Room::Any(room) => Kind::Parts(first(room, self.count)),
         };
         (&self.composite, self.below.take())
     }
+}
+
+/// The first `count` items of the room.
+fn first<T>(room: &[T], count: u32) -> &[T] {
+    debug_assert!(count as usize <= room.len(), "{count} of {}", room.len());
+    room.get(..count as usize).unwrap_or(room)
 }
 
 /// Puts item number `at` where there is room, or to where there is more.
@@ -211,6 +225,33 @@ mod tests {
             prop::collection::vec((in_register(), bit_size()), 0..50),
             prop::collection::vec((anywhere(), bit_size()), 0..50),
         ]
+    }
+
+    /// The largest number of levels is a limit too: what is one deeper is refused, and not counted as that deep.
+    #[test]
+    fn the_deepest_composite_is_no_part() {
+        let arena = Arena::new();
+        let bounds = Bounds {
+            depth: u16::MAX,
+            ..BOUNDS
+        };
+        let at_depth = |depth| {
+            let composite = Composite {
+                kind: Kind::Registers(&[]),
+                bit_size: 8,
+                depth,
+                all_lanes: false,
+            };
+            let storage = Storage::Composite(arena.composites.alloc(composite));
+            Location::One(Place::new(storage, 0))
+        };
+        let incomplete = Incomplete::above(None, &arena);
+        let fits = incomplete.append(&at_depth(u16::MAX - 1), 0, bounds, &arena);
+        fits.unwrap();
+        let error = incomplete.append(&at_depth(u16::MAX), 0, bounds, &arena);
+        assert_eq!(error.unwrap_err().kind().name(), "limit");
+        let repeated = Composite::repeat(at_depth(u16::MAX), 1, 1, bounds, &arena);
+        assert_eq!(repeated.unwrap_err().kind().name(), "limit");
     }
 
     proptest! {

@@ -3,8 +3,9 @@
 //! A vector register is read once, and so is a row of interleaved scratch; storage that is the same for
 //! all lanes is read once and copied. What fits neither is read lane by lane.
 
+use super::bits::{Bits, copy_bits, zeros};
 use super::memory::lane_of;
-use super::read::{Access, Bits, VISITS, copy_bits, read_within, zeros};
+use super::read::{Access, VISITS, read_within};
 use super::{Composite, LaneSelect, Location, Mask, Place, Storage};
 use crate::arch::{AddressSpace, Lane, Register, WaveSize, scratch};
 use crate::error::Result;
@@ -44,12 +45,9 @@ impl LaneBits {
     pub fn bytes(&self, lane: Lane) -> &[u8] {
         let start = self
             .index(lane)
-            .map(|at| at.saturating_mul(self.bytes_per_lane));
+            .map(|at| at.wrapping_mul(self.bytes_per_lane));
         start
-            .and_then(|start| {
-                self.bytes
-                    .get(start..start.saturating_add(self.bytes_per_lane))
-            })
+            .and_then(|start| self.bytes.get(start..)?.get(..self.bytes_per_lane))
             .unwrap_or_default()
     }
 
@@ -142,11 +140,12 @@ pub(crate) fn read_lanes_within(
         let bits = read_within(location, bit_size, &access, meter)?;
         return Ok(LaneBits::same(bits, count));
     }
-    let bytes_per_lane = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
-    let size = (bytes_per_lane as u64).saturating_mul(count as u64);
+    let bytes_per_lane = bit_size.div_ceil(8);
+    // There is no room for more than a number counts, and `zeros` says so.
+    let bytes = zeros(bytes_per_lane.saturating_mul(count as u64))?;
     let mut result = LaneBits {
-        bytes: zeros(size)?,
-        bytes_per_lane,
+        bytes,
+        bytes_per_lane: bytes_per_lane as usize,
         bit_size,
         lanes: count,
         same: false,
@@ -192,14 +191,11 @@ impl LaneBits {
     }
 
     fn store(&mut self, bits: &Bits, lane: Lane, lanes: usize) {
-        let start = usize::from(lane.0).saturating_mul(self.bytes_per_lane);
-        if let Some(out) = self
-            .bytes
-            .get_mut(start..start.saturating_add(self.bytes_per_lane))
-        {
-            for (to, from) in out.iter_mut().zip(&bits.bytes) {
-                *to = *from;
-            }
+        debug_assert_eq!(bits.bytes.len(), self.bytes_per_lane);
+        let start = usize::from(lane.0).wrapping_mul(self.bytes_per_lane);
+        let out = self.bytes.get_mut(start..).unwrap_or_default();
+        for (to, from) in out.iter_mut().zip(&bits.bytes) {
+            *to = *from;
         }
         if !bits.is_complete()
             && let Some(masks) = self.masks_mut(lane, lanes)
@@ -222,8 +218,8 @@ impl LaneBits {
         }
         let mut bit = from;
         for out in self.bytes.chunks_exact_mut(self.bytes_per_lane) {
-            copy_bits(row, bit.into(), out, to, count);
-            bit = bit.saturating_add(step);
+            copy_bits(row, bit, out, to, count);
+            bit = bit.wrapping_add(step);
         }
     }
 }
@@ -368,5 +364,5 @@ impl Rows<'_> {
 }
 
 fn row_bytes(lanes: WaveSize) -> usize {
-    (lanes.lanes() as usize).saturating_mul(4)
+    (lanes.lanes() as usize).wrapping_mul(4)
 }

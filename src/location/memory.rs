@@ -19,6 +19,26 @@ pub(super) struct Run {
     pub(super) length: usize,
 }
 
+impl Run {
+    /// Its bytes, of those that were asked for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfBounds`] if they are not among those, so that none is passed over in silence.
+    pub(super) fn bytes<'b>(&self, all: &'b mut [u8]) -> Result<&'b mut [u8]> {
+        let size_in_bits = (all.len() as u128).wrapping_mul(8);
+        let end = self.start.checked_add(self.length);
+        let bytes = end.and_then(|end| all.get_mut(self.start..end));
+        bytes.ok_or_else(|| {
+            let bit_offset = (self.start as i128).wrapping_mul(8);
+            let kind = ErrorKind::OutOfBounds {
+                bit_offset,
+                size_in_bits,
+            };
+            kind.into()
+        })
+    }
+}
+
 /// The lane whose memory a place is, when `reader` looks at it.
 pub(super) fn lane_of(select: LaneSelect, reader: Option<Lane>) -> Option<Lane> {
     match select {
@@ -28,10 +48,14 @@ pub(super) fn lane_of(select: LaneSelect, reader: Option<Lane>) -> Option<Lane> 
     }
 }
 
-/// Calls `visit` for each run of the `length` bytes at `address`, in order.
+/// Calls `visit` for each run of the `length` bytes at `address`, in order; they lie in the memory.
 ///
 /// # Errors
 /// Those of `visit`, and [`Need::Lane`] if the memory is a lane's and no lane is known.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the bytes lie in the memory, and what is added is less than their length"
+)]
 pub(super) fn for_each_run(
     wave: &dyn Wave,
     space: AddressSpace,
@@ -63,7 +87,8 @@ pub(super) fn for_each_run(
                 visit(Run {
                     memory: Memory::PrivateWave,
                     address: run.wave_address,
-                    start: usize::try_from(run.offset).unwrap_or(usize::MAX),
+                    // Less than `length`.
+                    start: run.offset as usize,
                     length: run.length.into(),
                 })?;
             }
@@ -72,19 +97,19 @@ pub(super) fn for_each_run(
         AddressSpace::Generic => {
             let mut start = 0usize;
             while start < length {
-                let here = address.saturating_add(start as u64);
-                let rest = length.saturating_sub(start);
+                let here = address + start as u64;
+                let rest = length - start;
                 let (space, segment_address) = Apertures::resolve(wave.apertures(), here);
                 // Apertures start and end at multiples of 2^32: what is before the next one is all in one.
-                let in_segment = (1u64 << 32).saturating_sub(here & 0xffff_ffff);
+                let in_segment = (1u64 << 32) - (here & 0xffff_ffff);
                 let part = usize::try_from(in_segment).unwrap_or(usize::MAX).min(rest);
                 for_each_run(wave, space, lane, segment_address, part, &mut |run| {
                     visit(Run {
-                        start: run.start.saturating_add(start),
+                        start: run.start + start,
                         ..run
                     })
                 })?;
-                start = start.saturating_add(part);
+                start += part;
             }
             Ok(())
         }
@@ -145,6 +170,23 @@ mod tests {
     use std::io;
 
     use super::*;
+
+    /// The last byte, and one after it: what is not among the bytes that were asked for is not read as if it were.
+    #[test]
+    fn a_run_has_its_bytes_or_is_an_error() {
+        let run = |start, length| Run {
+            memory: Memory::Global,
+            address: 0x40,
+            start,
+            length,
+        };
+        let mut all = [1, 2, 3, 4];
+        assert_eq!(run(2, 2).bytes(&mut all).unwrap(), [3, 4]);
+        for run in [run(2, 3), run(5, 0), run(usize::MAX, 1)] {
+            let error = run.bytes(&mut all).unwrap_err();
+            assert_eq!(error.kind().name(), "out-of-bounds", "{run:?}");
+        }
+    }
 
     #[test]
     fn the_debuggers_own_error_is_the_source() {

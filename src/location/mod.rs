@@ -31,6 +31,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod arena;
+mod bits;
 mod composite;
 mod incomplete;
 mod lanes;
@@ -41,6 +42,7 @@ mod read;
 mod write;
 
 pub use arena::Arena;
+pub use bits::Bits;
 pub(crate) use composite::Bounds;
 pub use composite::{Composite, Parts};
 pub(crate) use incomplete::Incomplete;
@@ -49,7 +51,7 @@ pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
 pub(crate) use memory::access_error;
 pub use part::Part;
-pub use read::{Access, Bits, read};
+pub use read::{Access, read};
 pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
 pub use write::write;
 
@@ -260,6 +262,7 @@ impl<'a> Location<'a> {
             Location::One(place) => place.bits_left(),
             Location::Many(places) => {
                 let left = places.iter().map(Place::bits_left);
+                // What is nowhere has no bits.
                 left.min().unwrap_or(0)
             }
         }
@@ -331,9 +334,10 @@ impl<'a> Place<'a> {
         match self.storage {
             Storage::Undefined => u128::MAX,
             Storage::Memory { space, .. } => space.size_in_bits(8),
+            // A reserved register has no bits.
             Storage::Register(register) => register.size_in_bits().unwrap_or(0).into(),
             Storage::Value { bit_size, .. } => bit_size.into(),
-            Storage::Constant(bytes) => (bytes.len() as u128).saturating_mul(8),
+            Storage::Constant(bytes) => (bytes.len() as u128) << 3,
             Storage::ImplicitPointer(pointer) => pointer.bit_size.into(),
             Storage::Composite(composite) => composite.bit_size(),
         }
@@ -352,6 +356,7 @@ impl<'a> Place<'a> {
         } else {
             Some(self.bit_offset)
         };
+        // A place that starts after the end, in some lane at least, has none left.
         self.storage_bits()
             .saturating_sub(last.unwrap_or(u128::MAX))
     }
@@ -359,11 +364,11 @@ impl<'a> Place<'a> {
     /// The last lane for which a place that stands for all of them exists.
     fn last_lane(&self) -> Lane {
         if let Storage::Register(register) = self.storage
-            && register.wave_size() == Some(WaveSize::Wave32)
+            && let Some(size) = register.wave_size()
         {
-            Lane(31)
+            size.last_lane()
         } else {
-            Lane(63)
+            WaveSize::Wave64.last_lane()
         }
     }
 
@@ -374,6 +379,7 @@ impl<'a> Place<'a> {
         }
         let size_in_bits = self.storage_bits();
         let out_of_bounds = |offset: Option<i128>| ErrorKind::OutOfBounds {
+            // An offset that no number holds is outside, too; the number is only shown.
             bit_offset: offset.unwrap_or(i128::MAX),
             size_in_bits,
         };
@@ -384,7 +390,7 @@ impl<'a> Place<'a> {
         let first = i128::try_from(self.bit_offset)
             .ok()
             .and_then(|offset| offset.checked_add(bits));
-        let last_lane = lanes.map_or(0, |size| size.lanes().saturating_sub(1));
+        let last_lane = lanes.map_or(0, |size| size.last_lane().0);
         let last = first.and_then(|first| {
             first.checked_add(i128::from(lane_step).checked_mul(last_lane.into())?)
         });

@@ -2,8 +2,7 @@
 
 use core::ops::Range;
 
-use smallvec::{SmallVec, smallvec};
-
+use super::bits::{Bits, buffer, copy_bits};
 use super::memory::{fetch_available, for_each_run, lane_of};
 use super::{Composite, Location, Mask, Place, Storage};
 use crate::arch::{Lane, Register};
@@ -34,74 +33,6 @@ impl core::fmt::Debug for Access<'_> {
             .field("lane", &self.lane)
             .finish_non_exhaustive()
     }
-}
-
-/// Bits that were read. Those that could not be are zero, and in one of the masks.
-#[non_exhaustive]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bits {
-    /// The bits, the first in the lowest bit of the first byte; unused bits of the last byte are zero.
-    pub bytes: Vec<u8>,
-    /// How many bits.
-    pub bit_size: u64,
-    /// The bits that have no value (optimised away).
-    pub undefined: Mask,
-    /// The bits that have a value which the debugger does not know.
-    pub unavailable: Mask,
-}
-
-impl Bits {
-    /// Whether every bit has a value that is known.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.undefined.is_empty() && self.unavailable.is_empty()
-    }
-
-    /// A part of them, with what is missing of it. What lies beyond was not read, and is not available.
-    pub(crate) fn part(&self, start: u64, bit_size: u64) -> Bits {
-        let mut bytes = vec![0; usize::try_from(bit_size.div_ceil(8)).unwrap_or(0)];
-        copy_bits(&self.bytes, start.into(), &mut bytes, 0, bit_size);
-        let range = start..start.saturating_add(bit_size);
-        let moved = |mask: &Mask| -> Mask {
-            let ranges = mask.within(range.clone());
-            ranges
-                .map(|range| range.start.saturating_sub(start)..range.end.saturating_sub(start))
-                .collect()
-        };
-        let mut unavailable = moved(&self.unavailable);
-        let known = self.bit_size.saturating_sub(start);
-        if known < bit_size {
-            unavailable.insert(known..bit_size);
-        }
-        Bits {
-            undefined: moved(&self.undefined),
-            unavailable,
-            bytes,
-            bit_size,
-        }
-    }
-
-    fn zero(bit_size: u64) -> Result<Bits> {
-        Ok(Bits {
-            bytes: zeros(bit_size.div_ceil(8))?,
-            bit_size,
-            undefined: Mask::new(),
-            unavailable: Mask::new(),
-        })
-    }
-}
-
-/// So many zero bytes.
-///
-/// # Errors
-/// [`Limit::Bits`] if there is no room for so many: the limits may be larger than the memory.
-pub(super) fn zeros(count: u64) -> Result<Vec<u8>> {
-    let full = || reached(Limit::Bits, count.saturating_mul(8));
-    let length = usize::try_from(count).map_err(|_| full())?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(length).map_err(|_| full())?;
-    bytes.resize(length, 0);
-    Ok(bytes)
 }
 
 /// Reads `bit_size` bits from where `location` starts.
@@ -185,8 +116,7 @@ pub(crate) fn read_value_within(
         return Err(too_many_bits(access.max_bits));
     }
     let mut value = [0; 16];
-    let length = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
-    let Some(bytes) = value.get_mut(..length) else {
+    let Some(bytes) = value.get_mut(..bit_size.div_ceil(8) as usize) else {
         return Err(too_many_bits(128));
     };
     let mut reader = Reader {
@@ -230,7 +160,8 @@ pub(crate) fn read_plain(place: &Place<'_>, bit_size: u32, wave: &dyn Wave) -> O
             ..
         } => {
             let address = u64::try_from(place.bit_offset / 8).ok()?;
-            address.checked_add(u64::from(bit_size / 8).saturating_sub(1))?;
+            // None is asked for after the last address; one byte more would be.
+            address.checked_add(u64::from(bit_size / 8).checked_sub(1)?)?;
             wave.read_memory(crate::wave::Memory::Global, address, out)
                 .ok()?;
         }
@@ -251,6 +182,7 @@ fn unavailable(location: &Location<'_>) -> ErrorKind {
         .first()
         .copied()
         .unwrap_or(Place::UNDEFINED);
+    // No address is larger; the number is only shown.
     let address = || u64::try_from(place.bit_offset / 8).unwrap_or(u64::MAX);
     match place.storage {
         Storage::Memory { space, .. } => ErrorKind::Unavailable(Resource::Memory(space, address())),
@@ -267,8 +199,13 @@ fn unavailable(location: &Location<'_>) -> ErrorKind {
 }
 
 #[cold]
-pub(super) fn out_of_bounds(place: &Place<'_>, bit_size: u128) -> Error {
-    let last = place.bit_offset.saturating_add(bit_size).saturating_sub(1);
+pub(super) fn out_of_bounds(place: &Place<'_>, offset: u128, count: u64) -> Error {
+    // What does not fit may begin anywhere and have any size; the number is only shown.
+    let end = place
+        .bit_offset
+        .saturating_add(offset)
+        .saturating_add(count.into());
+    let last = end.saturating_sub(1);
     let bit_offset = i128::try_from(last).unwrap_or(i128::MAX);
     ErrorKind::OutOfBounds {
         bit_offset,
@@ -306,6 +243,10 @@ struct Reader<'r, 'w, 'b> {
     meter: &'r Meter,
 }
 
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "bits of the result are asked for, and of a storage those that `place` found in it"
+)]
 impl Reader<'_, '_, '_> {
     /// Reads `count` bits, `offset` bits into `location`, to bit `to` of the result.
     fn location(
@@ -330,9 +271,8 @@ impl Reader<'_, '_, '_> {
         to: u64,
     ) -> Result<()> {
         let mut first = None;
-        let length = usize::try_from(count.div_ceil(8)).unwrap_or(0);
         for place in places {
-            let mut bytes: SmallVec<[u8; 16]> = smallvec![0; length];
+            let mut bytes = buffer(count)?;
             let mut reader = Reader {
                 access: self.access,
                 found: Found::new(&mut bytes),
@@ -355,6 +295,8 @@ impl Reader<'_, '_, '_> {
             }
         }
         let Some((bytes, undefined, unavailable)) = first.transpose()? else {
+            // Nothing has the bits of what is nowhere.
+            self.found.undefined.insert(to..to + count);
             return Ok(());
         };
         copy_bits(&bytes, 0, self.found.bytes, to, count);
@@ -363,7 +305,7 @@ impl Reader<'_, '_, '_> {
             (&unavailable, &mut self.found.unavailable),
         ] {
             for range in from.ranges() {
-                into.insert(range.start.saturating_add(to)..range.end.saturating_add(to));
+                into.insert(range.start + to..range.end + to);
             }
         }
         Ok(())
@@ -373,8 +315,14 @@ impl Reader<'_, '_, '_> {
         if count == 0 {
             return Ok(());
         }
+        debug_assert!(
+            to.checked_add(count)
+                .is_some_and(|end| end.div_ceil(8) <= self.found.bytes.len() as u64),
+            "{count} bits at bit {to} of {} bytes",
+            self.found.bytes.len()
+        );
         // Each of several places gets a buffer of its own, which takes its time too.
-        self.meter.work((count / 512).saturating_add(1))?;
+        self.meter.work(count / 512 + 1)?;
         let in_lane = match (place.lane_step, self.access.lane) {
             (0, _) => Some(place.bit_offset),
             (_, Some(lane)) => place.bit_offset_in(lane),
@@ -386,39 +334,34 @@ impl Reader<'_, '_, '_> {
             .zip(end)
             .filter(|(_, end)| *end <= place.storage_bits());
         let Some((start, _)) = range else {
+            // In this lane it may begin before the storage: then what it says of all lanes is shown.
             let bit_offset = in_lane.unwrap_or(place.bit_offset);
             let place = Place {
                 bit_offset,
                 ..*place
             };
-            return Err(out_of_bounds(&place, offset.saturating_add(count.into())));
+            return Err(out_of_bounds(&place, offset, count));
         };
         match place.storage {
             Storage::Undefined | Storage::ImplicitPointer(_) => {
-                self.found.undefined.insert(to..to.saturating_add(count))
+                self.found.undefined.insert(to..to + count)
             }
             Storage::Value { bits, .. } => {
-                copy_bits(&bits.to_le_bytes(), start, self.found.bytes, to, count)
+                copy_bits(&bits.to_le_bytes(), low(start), self.found.bytes, to, count)
             }
-            Storage::Constant(bytes) => copy_bits(bytes, start, self.found.bytes, to, count),
+            Storage::Constant(bytes) => copy_bits(bytes, low(start), self.found.bytes, to, count),
             Storage::Register(register) => self.register(register, start, count, to)?,
             Storage::Memory { space, lane } => {
                 let lane = lane_of(lane, self.access.lane);
                 let wave = self.access.wave;
                 self.bytes(start, count, to, &mut |first, out, missing| {
                     for_each_run(wave, space, lane, first, out.len(), &mut |run| {
-                        let end = run.start.saturating_add(run.length);
-                        let Some(out) = out.get_mut(run.start..end) else {
-                            return Ok(());
-                        };
+                        let out = run.bytes(out)?;
                         let mut fetch = |at: usize, out: &mut [u8]| {
                             wave.read_memory(run.memory, run.address.wrapping_add(at as u64), out)
                         };
                         fetch_available(&mut fetch, out, &mut |range| {
-                            missing(
-                                range.start.saturating_add(run.start)
-                                    ..range.end.saturating_add(run.start),
-                            );
+                            missing(range.start + run.start..range.end + run.start);
                         })
                     })
                 })?;
@@ -438,19 +381,19 @@ impl Reader<'_, '_, '_> {
     ) -> Result<()> {
         let mut done = 0u64;
         while done < count {
-            let at = start.saturating_add(done.into());
-            let left = count.saturating_sub(done);
+            let at = start + u128::from(done);
+            let left = count - done;
             let Some(piece) = composite.piece(at, left) else {
                 let place = Place::new(Storage::Composite(composite), start);
-                return Err(out_of_bounds(&place, count.into()));
+                return Err(out_of_bounds(&place, 0, count));
             };
-            let to = to.saturating_add(done);
+            let to = to + done;
             self.location(&piece.location, piece.within, piece.count, to)?;
             if composite.is_repeated() && piece.within == 0 {
                 // All the others are like this one.
                 return self.repeat(to, piece.count, left);
             }
-            done = done.saturating_add(piece.count);
+            done += piece.count;
         }
         Ok(())
     }
@@ -459,19 +402,15 @@ impl Reader<'_, '_, '_> {
     fn repeat(&mut self, to: u64, period: u64, count: u64) -> Result<()> {
         let mut done = period;
         while done < count {
-            let length = done.min(count.saturating_sub(done));
-            let byte = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
-            let end = byte(to.saturating_add(length)).saturating_add(1);
-            let source = byte(to)..end.min(self.found.bytes.len());
-            let source = self.found.bytes.get(source).unwrap_or_default();
-            let source = SmallVec::<[u8; 64]>::from_slice(source);
-            let target = to.saturating_add(done);
-            copy_bits(&source, (to % 8).into(), self.found.bytes, target, length);
-            done = done.saturating_add(length);
+            let length = done.min(count - done);
+            let mut copied = buffer(length)?;
+            copy_bits(self.found.bytes, to, &mut copied, 0, length);
+            copy_bits(&copied, 0, self.found.bytes, to + done, length);
+            done += length;
         }
         for mask in [&mut self.found.undefined, &mut self.found.unavailable] {
-            let all = to..to.saturating_add(count);
-            let first = to..to.saturating_add(period);
+            let all = to..to + count;
+            let first = to..to + period;
             if mask.covers(first.clone()) {
                 mask.insert(all);
                 continue;
@@ -484,10 +423,11 @@ impl Reader<'_, '_, '_> {
             while distance < count {
                 for range in &ranges {
                     self.meter.work(1)?;
-                    let start = range.start.saturating_add(distance).min(all.end);
-                    mask.insert(start..range.end.saturating_add(distance).min(all.end));
+                    // The last element may be cut.
+                    let start = range.start + distance;
+                    mask.insert(start..(range.end + distance).min(all.end));
                 }
-                distance = distance.saturating_add(period);
+                distance += period;
             }
         }
         Ok(())
@@ -497,11 +437,8 @@ impl Reader<'_, '_, '_> {
         let wave = self.access.wave;
         self.bytes(start, count, to, &mut |first, out, missing| {
             let mut fetch = |at: usize, out: &mut [u8]| {
-                let bit = |byte: usize| {
-                    u32::try_from(first.saturating_add(byte as u64).saturating_mul(8))
-                        .unwrap_or(u32::MAX)
-                };
-                wave.read_register(register, bit(at)..bit(at.saturating_add(out.len())), out)
+                let bits = register_bits(first + at as u64, out.len());
+                wave.read_register(register, bits, out)
             };
             fetch_available(&mut fetch, out, missing)
         })
@@ -520,64 +457,36 @@ impl Reader<'_, '_, '_> {
         to: u64,
         fetch: &mut dyn FnMut(u64, &mut [u8], &mut dyn FnMut(Range<usize>)) -> Result<()>,
     ) -> Result<()> {
-        let first = u64::try_from(start / 8).unwrap_or(u64::MAX);
-        let skip = u64::from((start % 8) as u8);
-        let length = usize::try_from(skip.saturating_add(count).div_ceil(8)).unwrap_or(0);
-        let mut buffer: SmallVec<[u8; 64]> = smallvec![0; length];
+        let (first, skip) = (low(start / 8), low(start % 8));
+        let mut buffer = buffer(skip + count)?;
         let unavailable = &mut self.found.unavailable;
         fetch(first, &mut buffer, &mut |missing| {
             // Bytes of the storage, as bits of the result.
             let bit = |byte: usize| {
-                (byte as u64)
-                    .saturating_mul(8)
-                    .saturating_sub(skip)
-                    .min(count)
-                    .saturating_add(to)
+                // Of the first and the last byte some bits may not be asked for.
+                (byte as u64 * 8).saturating_sub(skip).min(count) + to
             };
             unavailable.insert(bit(missing.start)..bit(missing.end));
         })?;
-        copy_bits(&buffer, skip.into(), self.found.bytes, to, count);
+        copy_bits(&buffer, skip, self.found.bytes, to, count);
         // Bits of a byte that is not available are zero even if the debugger left something there.
         Ok(())
     }
 }
 
-/// Copies `count` bits from bit `from_bit` of `from` to bit `to_bit` of `to`. Bits outside of either are
-/// left out.
-pub(crate) fn copy_bits(from: &[u8], from_bit: u128, to: &mut [u8], to_bit: u64, count: u64) {
-    let Ok(from_bit) = u64::try_from(from_bit) else {
-        return;
+/// A number of bits or bytes of a storage: no storage has more than 2^64 bytes, and those that lie in memory of ours far fewer.
+pub(super) fn low(number: u128) -> u64 {
+    debug_assert!(u64::try_from(number).is_ok(), "{number:#x}");
+    number as u64
+}
+
+/// The bits of `length` bytes of a register, from byte `first` on; the largest register has 256.
+pub(super) fn register_bits(first: u64, length: usize) -> Range<u32> {
+    let bit = |byte: u64| {
+        debug_assert!(byte <= 256, "byte {byte}");
+        (byte as u32).wrapping_mul(8)
     };
-    if from_bit.is_multiple_of(8) && to_bit.is_multiple_of(8) && count.is_multiple_of(8) {
-        let byte = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
-        let source = from.get(byte(from_bit)..).unwrap_or_default();
-        let target = to.get_mut(byte(to_bit)..).unwrap_or_default();
-        for (to, from) in target.iter_mut().zip(source).take(byte(count)) {
-            *to = *from;
-        }
-        return;
-    }
-    // At most as many bits at once as are left of a byte of the target.
-    let mut done = 0;
-    while done < count {
-        let (source, target) = (from_bit.saturating_add(done), to_bit.saturating_add(done));
-        let index = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
-        let shift = target % 8;
-        let length = 8u64.saturating_sub(shift).min(count.saturating_sub(done));
-        let (first, second) = (index(source), index(source).saturating_add(1));
-        let (Some(low), Some(to)) = (from.get(first), to.get_mut(index(target))) else {
-            return;
-        };
-        let high = from.get(second).copied();
-        let available = if high.is_some() { 16 } else { 8u64 };
-        // Bits after the end of the source leave those of the target as they are.
-        let length = length.min(available.saturating_sub(source % 8));
-        let pair = u16::from_le_bytes([*low, high.unwrap_or(0)]) >> (source % 8);
-        let mask = 0xffu8 >> 8u64.saturating_sub(length);
-        let [bits, _] = pair.to_le_bytes();
-        *to = *to & !(mask << shift) | (bits & mask) << shift;
-        done = done.saturating_add(length);
-    }
+    bit(first)..bit(first.wrapping_add(length as u64))
 }
 
 #[cfg(test)]

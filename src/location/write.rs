@@ -1,14 +1,13 @@
 //! Writing through a location.
 
-use core::ops::Range;
-
+use super::bits::{copy_bits, zeros};
 use super::memory::{Run, access_error, for_each_run, lane_of};
-use super::read::{copy_bits, out_of_bounds};
+use super::read::{low, out_of_bounds, register_bits};
 use super::{Location, Place, Storage};
 use crate::arch::{Lane, Register};
-use crate::error::{ErrorKind, Need, Result};
+use crate::error::{ErrorKind, Need, Resource, Result};
 use crate::limits::too_many;
-use crate::wave::Wave;
+use crate::wave::{Memory, Wave};
 
 /// Writes the first `bit_size` bits of `bytes` to every place of `location`.
 ///
@@ -30,7 +29,7 @@ pub fn write(
     lane: Option<Lane>,
     wave: &mut dyn Wave,
 ) -> Result<()> {
-    if (bytes.len() as u64).saturating_mul(8) < bit_size {
+    if (bytes.len() as u64) < bit_size.div_ceil(8) {
         let expected = format!("{bit_size} bits");
         return Err(ErrorKind::Syntax {
             expected,
@@ -63,7 +62,10 @@ struct Leaf {
     target: Target,
     /// Bits of the first byte that stay.
     skip: u64,
+    /// How many bits, at least one.
     count: u64,
+    /// How many bytes they touch.
+    length: usize,
     /// The first of the bits that are written.
     from: u64,
 }
@@ -74,6 +76,10 @@ struct Plan<'w> {
     leaves: Vec<Leaf>,
 }
 
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "bits of the object are written, and of a storage those that `place` found in it"
+)]
 impl Plan<'_> {
     fn location(
         &mut self,
@@ -104,7 +110,7 @@ impl Plan<'_> {
             .zip(end)
             .filter(|(_, end)| *end <= place.storage_bits())
         else {
-            return Err(out_of_bounds(place, offset.saturating_add(count.into())));
+            return Err(out_of_bounds(place, offset, count));
         };
         match place.storage {
             Storage::Undefined => Err(ErrorKind::UndefinedRead.into()),
@@ -135,20 +141,19 @@ impl Plan<'_> {
             Storage::Composite(composite) => {
                 let mut done = 0u64;
                 while done < count {
-                    let at = start.saturating_add(done.into());
-                    let Some(piece) = composite.piece(at, count.saturating_sub(done)) else {
-                        return Err(out_of_bounds(place, count.into()));
+                    let at = start + u128::from(done);
+                    let Some(piece) = composite.piece(at, count - done) else {
+                        return Err(out_of_bounds(place, offset, count));
                     };
-                    let from = from.saturating_add(done);
-                    self.location(&piece.location, piece.within, piece.count, from)?;
-                    done = done.saturating_add(piece.count);
+                    self.location(&piece.location, piece.within, piece.count, from + done)?;
+                    done += piece.count;
                 }
                 Ok(())
             }
         }
     }
 
-    /// Adds bits from bit `start` of a storage on; `target` gets the first byte and how many there are.
+    /// Adds bits from bit `start` of a storage on, if there are any; `target` gets the first byte and how many there are.
     fn leaf(
         &mut self,
         start: u128,
@@ -156,43 +161,49 @@ impl Plan<'_> {
         from: u64,
         target: impl FnOnce(u64, usize) -> Result<Target>,
     ) -> Result<()> {
-        let first = u64::try_from(start / 8).unwrap_or(u64::MAX);
-        let skip = u64::from((start % 8) as u8);
-        let length = usize::try_from(skip.saturating_add(count).div_ceil(8)).unwrap_or(0);
+        if count == 0 {
+            return Ok(());
+        }
+        let (first, skip) = (low(start / 8), low(start % 8));
+        // One more than there are bytes of the object, at most.
+        let length = (skip + count).div_ceil(8) as usize;
         let target = target(first, length)?;
         self.leaves.push(Leaf {
             target,
             skip,
             count,
+            length,
             from,
         });
         Ok(())
     }
 }
 
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "what is counted are the bytes of the buffer, of which there is at least one"
+)]
 impl Leaf {
     fn write(&self, bytes: &[u8], wave: &mut dyn Wave) -> Result<()> {
-        let end = self.skip.saturating_add(self.count);
-        let length = usize::try_from(end.div_ceil(8)).unwrap_or(0);
-        let mut buffer = vec![0; length];
+        let end = self.skip + self.count;
+        let mut buffer = zeros(self.length as u64)?;
         // A byte of which only some bits change must be read first; the others need not be known.
         if self.skip != 0 {
             self.read_byte(0, &mut buffer, wave)?;
         }
-        let last = length.saturating_sub(1);
+        let last = self.length - 1;
         if !end.is_multiple_of(8) && (last != 0 || self.skip == 0) {
             self.read_byte(last, &mut buffer, wave)?;
         }
-        copy_bits(bytes, self.from.into(), &mut buffer, self.skip, self.count);
+        copy_bits(bytes, self.from, &mut buffer, self.skip, self.count);
         match &self.target {
             Target::Register(register, first) => {
-                let bits = register_bits(*first, length);
+                let bits = register_bits(*first, self.length);
                 wave.write_register(*register, bits, &buffer)
                     .map_err(access_error)
             }
             Target::Memory(runs) => runs.iter().try_for_each(|run| {
-                let end = run.start.saturating_add(run.length);
-                let part = buffer.get(run.start..end).unwrap_or_default();
+                let part = run.bytes(&mut buffer)?;
                 wave.write_memory(run.memory, run.address, part)
                     .map_err(access_error)
             }),
@@ -201,32 +212,69 @@ impl Leaf {
 
     /// Reads byte `at` of those that are written.
     fn read_byte(&self, at: usize, buffer: &mut [u8], wave: &dyn Wave) -> Result<()> {
-        let Some(out) = buffer.get_mut(at..).and_then(|rest| rest.get_mut(..1)) else {
-            return Ok(());
+        let byte = Run {
+            memory: Memory::Global,
+            address: 0,
+            start: at,
+            length: 1,
         };
         let result = match &self.target {
             Target::Register(register, first) => {
-                let bits = register_bits(first.saturating_add(at as u64), 1);
-                wave.read_register(*register, bits, out)
+                let bits = register_bits(first + at as u64, 1);
+                wave.read_register(*register, bits, byte.bytes(buffer)?)
             }
             Target::Memory(runs) => {
-                let within = |run: &&Run| {
-                    at.checked_sub(run.start)
-                        .is_some_and(|within| within < run.length)
-                };
-                let Some(run) = runs.iter().find(within) else {
-                    return Ok(());
-                };
-                let within = at.saturating_sub(run.start) as u64;
-                wave.read_memory(run.memory, run.address.wrapping_add(within), out)
+                let has = |run: &&Run| (run.start..run.start + run.length).contains(&at);
+                let run = runs.iter().find(has);
+                let run = run.ok_or(ErrorKind::Unavailable(Resource::Part))?;
+                let address = run.address.wrapping_add((at - run.start) as u64);
+                wave.read_memory(run.memory, address, byte.bytes(buffer)?)
             }
         };
         result.map_err(access_error)
     }
 }
 
-/// The bits of `length` bytes of a register.
-fn register_bits(first: u64, length: usize) -> Range<u32> {
-    let bit = |byte: u64| u32::try_from(byte.saturating_mul(8)).unwrap_or(u32::MAX);
-    bit(first)..bit(first.saturating_add(length as u64))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::WaveSize;
+    use crate::wave::AccessError;
+
+    /// A wave that has nothing, and takes nothing.
+    struct Nothing;
+
+    impl Wave for Nothing {
+        fn wave_size(&self) -> WaveSize {
+            WaveSize::Wave64
+        }
+
+        fn read_register(
+            &self,
+            _: Register,
+            _: core::ops::Range<u32>,
+            _: &mut [u8],
+        ) -> Result<(), AccessError> {
+            Err(AccessError::Unavailable)
+        }
+
+        fn read_memory(&self, _: Memory, _: u64, _: &mut [u8]) -> Result<(), AccessError> {
+            Err(AccessError::Unavailable)
+        }
+    }
+
+    /// An object of no size in the middle of a byte changes nothing, and the other bits of the byte need not be known.
+    #[test]
+    fn no_bits_are_written_without_asking_the_wave() {
+        let register = Storage::Register(Register::sgpr(4).unwrap());
+        let memory = Storage::Memory {
+            space: crate::arch::AddressSpace::None,
+            lane: crate::location::LaneSelect::None,
+        };
+        for storage in [register, memory] {
+            let location = Location::One(Place::new(storage, 4));
+            write(&location, &[], 0, None, &mut Nothing).unwrap();
+            assert!(write(&location, &[1], 1, None, &mut Nothing).is_err());
+        }
+    }
 }

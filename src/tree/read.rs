@@ -127,7 +127,7 @@ impl<'p> Tree<'_, 'p, '_> {
                 if let (Some(start), Some(end)) = (start, end)
                     && end <= bits.bit_size
                 {
-                    return Ok(bits.part(start, bit_size));
+                    return Ok(bits.part(start, bit_size)?);
                 }
                 let Ok((space, start)) = start_in_memory(location.as_ref(), node.lane) else {
                     return Err(NoValue::OutsideOfObject);

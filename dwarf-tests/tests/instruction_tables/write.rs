@@ -1,4 +1,4 @@
-//! The rows of a family's tables, and the files that they make.
+//! The rows of all generations, and the file that they make.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,10 +8,9 @@ use super::probe::{self, Field, Llvm, Probe};
 use super::shape::{self, Parsed};
 use super::table::layout::{Encoding, Layout};
 
-/// A file of tables: a processor for each, of which the first ones share the table that all of them have.
-pub struct File {
-    pub path: &'static str,
-    pub what: &'static str,
+/// Processors with the same layouts of encodings: a column for those that share one, and one for each of the others.
+pub struct Generation {
+    pub name: &'static str,
     pub layouts: &'static [Layout],
     /// Whether VOP3 can have a literal; LLVM fails on those of gfx9.
     pub has_vop3_literal: bool,
@@ -20,19 +19,77 @@ pub struct File {
 
 pub struct Processor {
     pub name: &'static str,
-    /// The name of its own table, for what differs from those before it.
-    pub table: Option<&'static str>,
+    /// Whether it has a column of its own, in which stands what the shared one has and it has not otherwise.
+    pub has_column: bool,
     pub wave_size: u32,
 }
 
-/// Opcodes of one encoding, by the encoding's place in the layouts.
-pub type Rows = BTreeMap<(usize, u32), String>;
+/// Opcodes of each encoding, with what is known of the instruction.
+pub type Rows = BTreeMap<(Encoding, u32), String>;
 
-impl File {
-    /// The text of the file.
-    pub fn text(&self, llvm: &Llvm) -> String {
-        let mut base = Rows::new();
-        let mut own = Vec::new();
+/// The file of the rows.
+pub fn file(generations: &[Generation], llvm: &Llvm) -> String {
+    let all: Vec<_> = generations
+        .iter()
+        .flat_map(|generation| generation.columns(llvm))
+        .collect();
+    // The opcodes of an instruction in each column: often one, or none.
+    let mut instructions: BTreeMap<(Encoding, &str), Vec<Vec<u32>>> = BTreeMap::new();
+    for (column, (_, rows)) in all.iter().enumerate() {
+        for ((encoding, opcode), row) in rows {
+            let opcodes = instructions
+                .entry((*encoding, row))
+                .or_insert_with(|| vec![Vec::new(); all.len()]);
+            opcodes[column].push(*opcode);
+        }
+    }
+    let mut lines = Vec::new();
+    for ((encoding, row), opcodes) in instructions {
+        let most = opcodes.iter().map(Vec::len).max().unwrap();
+        for number in 0..most {
+            let cells: Vec<Option<u32>> = opcodes
+                .iter()
+                .map(|some| some.get(number).copied())
+                .collect();
+            let first = cells.iter().position(Option::is_some).unwrap();
+            lines.push((encoding, first, cells[first], row, cells));
+        }
+    }
+    lines.sort_unstable();
+    let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+    let mut text = format!(
+        "//! The instructions of all generations, with the opcode in each. The columns are those of {}.\n\
+         //!\n//! What they mean is said where the macro `instructions` is. Made by the test `instruction_tables` of LLVM 22's \
+         disassembler and\n//! the list beside it; not to be edited.\n\n\
+         use super::{{\n    ____, EXEC, Encoding, Entry, INDIRECT, LITERAL, LITERAL64, M0, Op, SCC, Shape, UNNAMED,\n    instructions,\n}};\n\
+         use crate::isa::effect::{{Condition, ExecOp, ScalarOp}};\n\n\
+         #[rustfmt::skip]\ninstructions! {{\n",
+        names.join(", ")
+    );
+    for lines in lines.chunk_by(|one, other| one.0 == other.0) {
+        writeln!(text, "    {:?} {{", lines[0].0).unwrap();
+        let largest = lines.iter().flat_map(|line| &line.4).flatten().max();
+        let width = if *largest.unwrap() > 0xff { 5 } else { 4 };
+        for (.., row, cells) in lines {
+            let cells: Vec<_> = cells
+                .iter()
+                .map(|cell| match cell {
+                    Some(opcode) => format!("{opcode:#0width$x}"),
+                    None => format!("{:width$}", "____"),
+                })
+                .collect();
+            writeln!(text, "        [{}] {row};", cells.join(" ")).unwrap();
+        }
+        text.push_str("    }\n");
+    }
+    text.push_str("}\n");
+    text
+}
+
+impl Generation {
+    /// The name of each column, and what stands in it: that of the shared one, and of the processors that have their own.
+    fn columns(&self, llvm: &Llvm) -> Vec<(&'static str, Rows)> {
+        let mut shared = Rows::new();
         let all: Vec<Rows> = self
             .processors
             .iter()
@@ -40,122 +97,43 @@ impl File {
             .collect();
         for rows in &all {
             for (key, row) in rows {
-                base.entry(*key).or_insert_with(|| row.clone());
+                shared.entry(*key).or_insert_with(|| row.clone());
             }
         }
-        for (processor, rows) in self.processors.iter().zip(&all) {
-            let differs = |(key, row): (&(usize, u32), &String)| {
-                (base.get(key) != Some(row)).then(|| (*key, row.clone()))
-            };
-            let rows: Rows = rows.iter().filter_map(differs).collect();
-            if let Some(table) = processor.table {
-                own.push((processor.name, table, rows));
+        let mut own = Vec::new();
+        for (processor, rows) in self.processors.iter().zip(all) {
+            if processor.has_column {
+                own.push((processor.name, rows));
                 continue;
             }
-            // The processors of one table that have different names for an opcode: it has none.
+            // The processors of one column that have different names for an opcode: it has none.
             for (key, row) in rows {
+                let other = &shared[&key];
+                if *other == row {
+                    continue;
+                }
                 let (_, what) = row.rsplit_once('"').unwrap();
                 assert!(
                     !what.contains(',') && !what.contains('='),
                     "{row} has flags"
                 );
                 let unnamed = format!("\"?\"{what}, UNNAMED");
-                let (_, of_base) = base[&key].rsplit_once('"').unwrap();
+                let (_, of_other) = other.rsplit_once('"').unwrap();
                 assert!(
-                    of_base.starts_with(what),
-                    "{} needs a table of its own",
+                    of_other.starts_with(what),
+                    "{} needs a column of its own",
                     processor.name
                 );
-                base.insert(key, unnamed);
+                shared.insert(key, unnamed);
             }
         }
-        let mut body = String::new();
-        self.list(&mut body, "The opcodes.", "OPCODES", "", &base);
-        for (processor, table, rows) in &own {
-            let what = format!("Where {processor} differs.");
-            self.list(&mut body, &what, table, &format!("{table}_"), rows);
-        }
-        let mut text = format!(
-            "//! The opcodes of {}\n//!\n//! What the columns mean is said where the macro `rows` is. Made by the test \
-             `instruction_tables` of LLVM 22's disassembler and\n//! the list beside it; not to be edited.\n\n",
-            self.what
-        );
-        let used = |name: &&&str| {
-            let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-            body.split(word).any(|one| one == **name)
-        };
-        let names = [
-            "EXEC",
-            "Encoding",
-            "INDIRECT",
-            "LITERAL",
-            "LITERAL64",
-            "M0",
-            "Op",
-            "Row",
-            "Rows",
-            "SCC",
-            "Shape",
-            "Table",
-            "UNNAMED",
-        ];
-        let always = ["Encoding", "Op", "Row", "Rows", "Shape", "Table"];
-        let names: Vec<_> = names
-            .iter()
-            .filter(|name| always.contains(*name) || used(name))
-            .collect();
-        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        writeln!(
-            text,
-            "#[rustfmt::skip]\nuse super::{{{}, rows}};",
-            names.join(", ")
-        )
-        .unwrap();
-        writeln!(
-            text,
-            "use crate::isa::effect::{{Condition, ExecOp, ScalarOp}};\n"
-        )
-        .unwrap();
-        text.push_str(body.trim_end());
-        text.push('\n');
-        text
-    }
-
-    fn list(&self, text: &mut String, what: &str, table: &str, prefix: &str, rows: &Rows) {
-        let name = |encoding: Encoding| format!("{prefix}{encoding:?}").to_uppercase();
-        writeln!(
-            text,
-            "/// {what}\n#[rustfmt::skip]\npub(super) const {table}: &[Table] = &["
-        )
-        .unwrap();
-        let some = |place: usize| rows.range((place, 0)..(place + 1, 0));
-        for (place, layout) in self.layouts.iter().enumerate() {
-            if some(place).next().is_some() {
-                writeln!(
-                    text,
-                    "    (Encoding::{:?}, {}),",
-                    layout.encoding,
-                    name(layout.encoding)
-                )
-                .unwrap();
-            }
-        }
-        writeln!(text, "];\n").unwrap();
-        for (place, layout) in self.layouts.iter().enumerate() {
-            if some(place).next().is_none() {
-                continue;
-            }
-            writeln!(
-                text,
-                "#[rustfmt::skip]\nconst {}: Rows = rows! {{",
-                name(layout.encoding)
-            )
-            .unwrap();
-            for ((_, opcode), row) in some(place) {
-                writeln!(text, "    {opcode:#04x} {row};").unwrap();
-            }
-            writeln!(text, "}};\n").unwrap();
-        }
+        let own = own.into_iter().map(|(name, rows)| {
+            let mut column = shared.clone();
+            column.extend(rows);
+            (name, column)
+        });
+        let own: Vec<_> = own.collect();
+        [(self.name, shared)].into_iter().chain(own).collect()
     }
 
     /// What LLVM says of every opcode on a processor.
@@ -209,15 +187,13 @@ impl File {
                 .get(&(*place, *opcode))
                 .cloned()
                 .unwrap_or_default();
-            rows.insert((*place, *opcode), row(layout, one, other, &kinds));
+            let row = row(layout, one, other, &kinds);
+            let before = rows.insert((layout.encoding, *opcode), row);
+            assert!(before.is_none(), "{:?} has two layouts", layout.encoding);
         }
         for (name, encoding, opcode, text, shape) in facts::UNASKED {
-            let place = self
-                .layouts
-                .iter()
-                .position(|layout| layout.encoding == *encoding);
-            if let Some(place) = place.filter(|_| *name == processor.name) {
-                rows.insert((place, *opcode), format!("\"{text} ?\": {shape}"));
+            if *name == processor.name {
+                rows.insert((*encoding, *opcode), format!("\"{text} ?\": {shape}"));
             }
         }
         rows

@@ -80,7 +80,7 @@ fn text(raw: &Raw<'_>, fields: &super::Layout) -> Option<String> {
     if raw.encoding == Encoding::Vopd {
         printer.dual()?;
     } else {
-        let (name, operands) = raw.text.parts();
+        let (name, operands) = raw.row.text.parts();
         if name.is_empty() {
             return None;
         }

@@ -5,7 +5,7 @@
 
 /// The encodings, as AMD names them; formats of later generations that took an earlier one's place go by
 /// their own name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::isa) enum Encoding {
     Sop1,
     Sop2,

@@ -1,50 +1,50 @@
 //! The tables of encodings and opcodes: what the instructions of each generation write, and which of them
 //! have an [`Effect`](super::Effect).
 //!
-//! Reading bits is left to `field`, meaning to `scalar`, `vector` and `memory`, printing to `print`. The files named after
-//! processors are made by `dwarf-tests/tests/instruction_tables.rs`, which asks LLVM 22's disassembler for every opcode of
-//! every encoding; what that does not say stands in a list beside it (`facts.rs`): which instructions change `scc`, `exec`
+//! Reading bits is left to `field`, meaning to `scalar`, `vector` and `memory`, printing to `print`. `rows.rs` is made by
+//! `dwarf-tests/tests/instruction_tables.rs`, which asks LLVM 22's disassembler for every opcode of every encoding of each
+//! generation; what that does not say stands in a list beside it (`facts.rs`): which instructions change `scc`, `exec`
 //! and `m0` besides what they name, and which have an effect.
 
 mod features;
-mod gfx10;
-mod gfx11;
-mod gfx12;
-mod gfx125x;
-mod gfx9;
+mod index;
 mod layout;
+mod rows;
 #[cfg(test)]
 mod tests;
 
 use crate::arch::Family;
 
 use super::effect::{Condition, ExecOp, ScalarOp};
+use index::Spans;
+
+pub(super) use index::Text;
 
 pub(super) use features::{Features, ScalarLoad, ScratchAddress, WaitCounts};
 pub(super) use layout::{Bits, Encoding, Layout};
 
-/// What is known of an opcode.
+/// What is known of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    pub(super) opcode: u16,
     pub(super) shape: Shape,
     pub(super) flags: u8,
     pub(super) op: Op,
+    /// Its name and operands.
+    pub(super) text: Text,
 }
 
 impl Row {
+    /// That of instructions whose opcodes need no table.
+    pub(super) const NONE: Row = Row {
+        shape: Shape::None,
+        flags: 0,
+        op: Op::Other,
+        text: Text(u32::MAX),
+    };
+
     pub(super) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
-}
-
-/// The opcodes of one encoding, ascending, and their texts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rows {
-    rows: &'static [Row],
-    /// A line for each row: the name as LLVM prints it, and its operands, see [`rows`]. One text instead of one for each
-    /// row, as rows without a pointer are a third of the size, and only printing needs it.
-    texts: &'static str,
 }
 
 /// It writes `scc`.
@@ -60,7 +60,7 @@ const LITERAL: u8 = 16;
 /// Two dwords follow always.
 const LITERAL64: u8 = 32;
 
-/// Its name is not the same on all processors of the table.
+/// Its name is not the same on all processors of the column.
 const UNNAMED: u8 = 64;
 
 /// The flags of a row, for those who ask.
@@ -156,32 +156,67 @@ pub(super) enum Op {
     Access(u8),
 }
 
-/// Rows, one a line: opcode, text, shape, what else is changed; and for those with an effect, which.
+/// A row as it is written, from which `index` makes what is looked up.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    encoding: Encoding,
+    /// The opcode in each [`Column`].
+    opcodes: [u16; Column::COUNT],
+    /// How long its line of [`rows::TEXTS`] is, without the end.
+    text_length: usize,
+    shape: Shape,
+    flags: u8,
+    op: Op,
+}
+
+/// The opcode of an instruction that a generation does not have.
+const ____: u16 = u16::MAX;
+
+/// Rows, one a line: the opcodes in the order of [`Column`], text, shape, what else is changed; and for those with an effect,
+/// which. An instruction that a generation encodes with several opcodes has a row for each.
 ///
 /// The text is the name as LLVM prints it (of FLAT without the part up to the first `_`; `?` if the
-/// processors of the table have different ones), and for each operand the letter of its field (`d` destination, `a` `b` `c`
+/// processors of the column have different ones), and for each operand the letter of its field (`d` destination, `a` `b` `c`
 /// sources, `m` mask, `p` address, `s` `t` data, `e` `r` `o` scalar addresses), the register file if it is not that of the
 /// encoding, how many registers it is (`w`: one bit for each lane), `h` if it is half of one, and what its constants are if
 /// not those of 32 bits: `i` 16-bit integers, `x` 16-bit and `d` 64-bit floating-point numbers. `?` is an operand of
 /// another kind, `k` a decimal and `kx` a hexadecimal immediate, `packed` says that halves of sources are chosen.
-macro_rules! rows {
-    ($($opcode:literal $text:literal: $shape:ident $(($n:literal))? $(, $($flag:ident)|+)?
-       $(=> $op:ident $(($($argument:tt)+))?)?;)*) => {
-        Rows {
-            rows: &[$(Row {
-                opcode: $opcode,
-                shape: Shape::$shape $(($n))?,
-                flags: 0 $($(| $flag)+)?,
-                op: { let op = Op::Other; $(let _ = op; let op = Op::$op $(($($argument)+))?;)? op },
-            },)*],
-            texts: concat!($($text, "\n"),*),
-        }
+macro_rules! instructions {
+    ($($encoding:ident {$(
+        [$($opcode:tt)*] $text:literal: $shape:ident $(($n:literal))? $(, $($flag:ident)|+)?
+        $(=> $op:ident $(($($argument:tt)+))?)?;
+    )*})*) => {
+        pub(super) const ENTRIES: &[Entry] = &[$($(Entry {
+            encoding: Encoding::$encoding,
+            opcodes: [$($opcode),*],
+            text_length: $text.len(),
+            shape: Shape::$shape $(($n))?,
+            flags: 0 $($(| $flag)+)?,
+            op: { let op = Op::Other; $(let _ = op; let op = Op::$op $(($($argument)+))?;)? op },
+        },)*)*];
+        /// A line for each row. One text instead of one for each row, as rows without a pointer are smaller and need not be
+        /// relocated when a program starts.
+        pub(super) static TEXTS: &str = concat!($($($text, "\n",)*)*);
     };
 }
-use rows;
+use instructions;
 
-/// The table of one encoding.
-pub(super) type Table = (Encoding, Rows);
+/// The generations, in the order in which rows have their opcodes.
+#[derive(Clone, Copy, Debug)]
+enum Column {
+    Gfx9,
+    Gfx90a,
+    Gfx942,
+    Gfx950,
+    Gfx10,
+    Gfx11,
+    Gfx12,
+    Gfx125x,
+}
+
+impl Column {
+    const COUNT: usize = Column::Gfx125x as usize + 1;
+}
 
 /// Everything that is decoded by table.
 #[derive(Debug)]
@@ -192,8 +227,8 @@ pub(super) struct Tables {
     pub(super) features: &'static Features,
     /// For each value of the highest byte of the first dword, the first of them that can fit.
     pub(super) starts: [u8; 256],
-    /// The opcodes of each encoding, by its number: the first table that has one.
-    pub(super) opcodes: [[Opcodes; 2]; Encoding::COUNT],
+    /// Where the opcodes of each encoding are looked up.
+    opcodes: Spans,
     /// Instructions of two parts.
     pub(super) pairs: &'static [Pair],
 }
@@ -248,9 +283,8 @@ impl Tables {
     }
 
     /// The row of an opcode.
-    pub(super) fn row(&self, encoding: Encoding, opcode: u16) -> Option<(&'static Row, Text)> {
-        let tables = self.opcodes.get(encoding as usize)?;
-        tables.iter().find_map(|table| table.row(opcode))
+    pub(super) fn row(&self, encoding: Encoding, opcode: u16) -> Option<&'static Row> {
+        index::row(self.opcodes.get(encoding as usize)?, opcode)
     }
 
     /// The instruction of two parts that begins with an opcode.
@@ -260,115 +294,12 @@ impl Tables {
     }
 }
 
-/// Where the text of a row is. It is looked for when it is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Text {
-    texts: &'static str,
-    line: u16,
-}
-
-impl Text {
-    /// That of what has no row.
-    pub(super) const NONE: Text = Text { texts: "", line: 0 };
-
-    /// The name, and the operands.
-    pub(super) fn parts(self) -> (&'static str, &'static str) {
-        let line = self.texts.lines().nth(self.line.into()).unwrap_or("");
-        line.split_once(' ').unwrap_or((line, ""))
-    }
-}
-
-/// The opcodes of an encoding, to be looked up.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Opcodes {
-    rows: Rows,
-    /// For each sixteen opcodes, how many rows are before them, and a bit for each that has a row.
-    groups: [(u16, u16); 64],
-}
-
-impl Opcodes {
-    const NONE: Opcodes = Opcodes {
-        rows: Rows {
-            rows: &[],
-            texts: "",
-        },
-        groups: [(0, 0); 64],
-    };
-
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "evaluated by the compiler, which refuses what overflows"
-    )]
-    const fn new(rows: Rows) -> Opcodes {
-        let mut groups = [(0, 0); 64];
-        let mut slots: &mut [(u16, u16)] = &mut groups;
-        let mut left = rows.rows;
-        let (mut group, mut passed) = (0, 0);
-        while let [slot, others @ ..] = slots {
-            slot.0 = passed;
-            while let [row, rest @ ..] = left
-                && row.opcode / 16 == group
-            {
-                slot.1 |= 1 << (row.opcode % 16);
-                left = rest;
-                passed += 1;
-            }
-            slots = others;
-            group += 1;
-        }
-        Opcodes { rows, groups }
-    }
-
-    fn row(&self, opcode: u16) -> Option<(&'static Row, Text)> {
-        let (before, present) = *self.groups.get(usize::from(opcode / 16))?;
-        let bit = 1u16 << (opcode % 16);
-        if present & bit == 0 {
-            return None;
-        }
-        let smaller = (present & bit.wrapping_sub(1)).count_ones();
-        let line = before.checked_add(u16::try_from(smaller).ok()?)?;
-        let row = self.rows.rows.get(usize::from(line))?;
-        let texts = self.rows.texts;
-        Some((row, Text { texts, line }))
-    }
-}
-
-/// The tables of each encoding, out of lists of which the first goes before the second.
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "evaluated by the compiler, which refuses what overflows"
-)]
-const fn by_encoding(lists: &[&'static [Table]]) -> [[Opcodes; 2]; Encoding::COUNT] {
-    let mut all = [[Opcodes::NONE; 2]; Encoding::COUNT];
-    let mut slots: &mut [[Opcodes; 2]] = &mut all;
-    let mut encoding = 0;
-    while let [[first, second], rest @ ..] = slots {
-        let mut lists = lists;
-        while let [list, others @ ..] = lists {
-            let mut left: &[Table] = list;
-            while let [(of, rows), more @ ..] = left {
-                if *of as usize == encoding && first.rows.rows.is_empty() {
-                    *first = Opcodes::new(*rows);
-                } else if *of as usize == encoding {
-                    assert!(second.rows.rows.is_empty(), "there is room for two");
-                    *second = Opcodes::new(*rows);
-                }
-                left = more;
-            }
-            lists = others;
-        }
-        slots = rest;
-        encoding += 1;
-    }
-    all
-}
-
 /// gfx900 to gfx909, gfx90c.
 pub(super) static GFX9: Tables = Tables {
     layouts: layout::GFX9,
     features: &features::GFX9,
     starts: layout::starts(layout::GFX9),
-    opcodes: by_encoding(&[gfx9::OPCODES]),
+    opcodes: index::spans(Column::Gfx9),
     pairs: &[],
 };
 /// gfx90a.
@@ -376,7 +307,7 @@ pub(super) static GFX90A: Tables = Tables {
     layouts: layout::GFX9,
     features: &features::GFX90A,
     starts: layout::starts(layout::GFX9),
-    opcodes: by_encoding(&[gfx9::GFX90A, gfx9::OPCODES]),
+    opcodes: index::spans(Column::Gfx90a),
     pairs: &[],
 };
 /// gfx942 and gfx950.
@@ -384,7 +315,7 @@ pub(super) static GFX94X: Tables = Tables {
     layouts: layout::GFX9,
     features: &features::GFX942,
     starts: layout::starts(layout::GFX9),
-    opcodes: by_encoding(&[gfx9::GFX942, gfx9::OPCODES]),
+    opcodes: index::spans(Column::Gfx942),
     pairs: &[],
 };
 /// gfx950.
@@ -392,7 +323,7 @@ pub(super) static GFX950: Tables = Tables {
     layouts: layout::GFX9,
     features: &features::GFX942,
     starts: layout::starts(layout::GFX9),
-    opcodes: by_encoding(&[gfx9::GFX950, gfx9::OPCODES]),
+    opcodes: index::spans(Column::Gfx950),
     pairs: &[Pair {
         encoding: Encoding::Vop3,
         first: 0x3ac,
@@ -405,7 +336,7 @@ pub(super) static GFX10: Tables = Tables {
     layouts: layout::GFX10,
     features: &features::GFX10,
     starts: layout::starts(layout::GFX10),
-    opcodes: by_encoding(&[gfx10::OPCODES]),
+    opcodes: index::spans(Column::Gfx10),
     pairs: &[],
 };
 /// gfx11.
@@ -413,7 +344,7 @@ pub(super) static GFX11: Tables = Tables {
     layouts: layout::GFX11,
     features: &features::GFX11,
     starts: layout::starts(layout::GFX11),
-    opcodes: by_encoding(&[gfx11::OPCODES]),
+    opcodes: index::spans(Column::Gfx11),
     pairs: &[],
 };
 /// gfx1200 and gfx1201.
@@ -421,7 +352,7 @@ pub(super) static GFX12: Tables = Tables {
     layouts: layout::GFX12,
     features: &features::GFX12,
     starts: layout::starts(layout::GFX12),
-    opcodes: by_encoding(&[gfx12::OPCODES]),
+    opcodes: index::spans(Column::Gfx12),
     pairs: &[],
 };
 /// gfx1250 and gfx1251.
@@ -429,7 +360,7 @@ pub(super) static GFX125X: Tables = Tables {
     layouts: layout::GFX125X,
     features: &features::GFX12_5,
     starts: layout::starts(layout::GFX125X),
-    opcodes: by_encoding(&[gfx125x::OPCODES]),
+    opcodes: index::spans(Column::Gfx125x),
     pairs: &[
         Pair {
             encoding: Encoding::Vop3p,

@@ -3,99 +3,97 @@
 use super::*;
 use crate::isa::Writes;
 
-/// The tables of all families, those that share them once for each.
-fn all() -> impl Iterator<Item = &'static Tables> {
-    let families = Family::ALL.iter().copied();
-    families.filter_map(Tables::of_family)
+/// The generations, each with its tables.
+fn columns() -> [(Column, &'static Tables); Column::COUNT] {
+    [
+        (Column::Gfx9, &GFX9),
+        (Column::Gfx90a, &GFX90A),
+        (Column::Gfx942, &GFX94X),
+        (Column::Gfx950, &GFX950),
+        (Column::Gfx10, &GFX10),
+        (Column::Gfx11, &GFX11),
+        (Column::Gfx12, &GFX12),
+        (Column::Gfx125x, &GFX125X),
+    ]
 }
 
-/// The number of an encoding, and a table of it.
-fn every_table(tables: &Tables) -> impl Iterator<Item = (usize, &'static [Row])> {
-    let lists = tables.opcodes.iter().enumerate();
-    lists
-        .flat_map(|(encoding, lists)| lists.map(|table| (encoding, table.rows.rows)))
-        .filter(|(_, rows)| !rows.is_empty())
-}
-
+/// An opcode is given once in each generation, which the compiler asserts; and it fits its field.
 #[test]
-fn rows_are_ascending_and_opcodes_fit_their_field() {
-    for tables in all() {
-        for (encoding, rows) in every_table(tables) {
-            let mut layouts = tables.layouts.iter();
-            let layout = layouts.find(|l| l.encoding as usize == encoding);
-            let width: u32 = layout.unwrap().opcode.iter().map(|b| u32::from(b.2)).sum();
-            let mut next = 0;
-            for row in rows {
-                assert!(row.opcode >= next, "encoding {encoding} {row:?}");
-                next = row.opcode + 1;
+fn opcodes_fit_their_field() {
+    for (column, tables) in columns() {
+        for entry in rows::ENTRIES {
+            let opcode = entry.opcodes[column as usize];
+            if opcode == ____ {
+                continue;
             }
-            assert!(u32::from(next) <= 1 << width, "encoding {encoding}");
+            let mut layouts = tables.layouts.iter();
+            let layout = layouts.find(|layout| layout.encoding == entry.encoding);
+            let width: u32 = layout.unwrap().opcode.iter().map(|b| u32::from(b.2)).sum();
+            assert!(u32::from(opcode) < 1 << width, "{column:?} {entry:?}");
         }
     }
 }
 
-/// And nothing else is found: the search by groups against a plain one.
+/// And nothing else is found: the search by places against a plain one.
 #[test]
 fn every_row_is_found_with_its_text() {
-    for tables in all() {
-        for lists in &tables.opcodes {
-            for table in lists {
-                let mut lines = table.rows.texts.lines();
-                for opcode in 0..1024 {
-                    let expected = table.rows.rows.iter().find(|row| row.opcode == opcode);
-                    let found = table.row(opcode);
+    let lines: Vec<&str> = rows::TEXTS.lines().collect();
+    assert_eq!(lines.len(), rows::ENTRIES.len());
+    for (column, tables) in columns() {
+        for encoding in rows::ENTRIES.chunk_by(|one, other| one.encoding == other.encoding) {
+            let encoding = encoding[0].encoding;
+            for opcode in (0..1024).chain([____]) {
+                let expected = rows::ENTRIES.iter().position(|entry| {
+                    entry.encoding == encoding
+                        && opcode != ____
+                        && entry.opcodes[column as usize] == opcode
+                });
+                let found = tables.row(encoding, opcode);
+                assert_eq!(found.is_some(), expected.is_some());
+                if let Some((found, place)) = found.zip(expected) {
+                    let (name, operands) = found.text.parts();
+                    assert_eq!(format!("{name} {operands}").trim_end(), lines[place]);
+                    assert!(!name.is_empty());
+                    let entry = &rows::ENTRIES[place];
                     assert_eq!(
-                        found.map(|found| found.0.opcode),
-                        expected.map(|row| row.opcode)
+                        (found.shape, found.flags, found.op),
+                        (entry.shape, entry.flags, entry.op)
                     );
-                    if let Some((_, text)) = found {
-                        let line = lines.next().unwrap();
-                        let (name, operands) = text.parts();
-                        assert_eq!(format!("{name} {operands}").trim_end(), line);
-                        assert!(!name.is_empty());
-                    }
                 }
-                assert_eq!(lines.next(), None);
             }
         }
     }
+    assert_eq!(Row::NONE.text.parts(), ("", ""));
 }
 
 #[test]
 fn no_row_writes_more_than_there_is_room_for() {
-    for tables in all() {
-        for (encoding, rows) in every_table(tables) {
-            for row in rows {
-                let by_shape = match row.shape {
-                    Shape::None | Shape::Store(_) => 0,
-                    Shape::Scalar(_)
-                    | Shape::ScalarAtomic(_)
-                    | Shape::Vector(_)
-                    | Shape::VectorByWave(_)
-                    | Shape::Half
-                    | Shape::Acc(_)
-                    | Shape::Matrix(_)
-                    | Shape::Mask
-                    | Shape::Load(_)
-                    | Shape::LoadByWave(_)
-                    | Shape::Atomic(_)
-                    | Shape::ImageLoad
-                    | Shape::Gather
-                    | Shape::ImageAtomic(_) => 1,
-                    Shape::VectorAndMask(_)
-                    | Shape::MaskAndExec
-                    | Shape::Swap(_)
-                    | Shape::SwapHalves
-                    | Shape::BvhStack(_) => 2,
-                    Shape::BvhDual => 3,
-                };
-                let flags = [flag::SCC, flag::EXEC, flag::M0];
-                let by_flag = flags.iter().filter(|flag| row.has(**flag)).count();
-                assert!(
-                    by_shape + by_flag <= Writes::MOST,
-                    "encoding {encoding} {row:?}"
-                );
-            }
-        }
+    for row in &index::ROWS {
+        let by_shape = match row.shape {
+            Shape::None | Shape::Store(_) => 0,
+            Shape::Scalar(_)
+            | Shape::ScalarAtomic(_)
+            | Shape::Vector(_)
+            | Shape::VectorByWave(_)
+            | Shape::Half
+            | Shape::Acc(_)
+            | Shape::Matrix(_)
+            | Shape::Mask
+            | Shape::Load(_)
+            | Shape::LoadByWave(_)
+            | Shape::Atomic(_)
+            | Shape::ImageLoad
+            | Shape::Gather
+            | Shape::ImageAtomic(_) => 1,
+            Shape::VectorAndMask(_)
+            | Shape::MaskAndExec
+            | Shape::Swap(_)
+            | Shape::SwapHalves
+            | Shape::BvhStack(_) => 2,
+            Shape::BvhDual => 3,
+        };
+        let flags = [flag::SCC, flag::EXEC, flag::M0];
+        let by_flag = flags.iter().filter(|flag| row.has(**flag)).count();
+        assert!(by_shape + by_flag <= Writes::MOST, "{row:?}");
     }
 }

@@ -68,18 +68,37 @@ fn a_part_misses_what_the_whole_misses_there() {
         undefined: [6..10, 31..32].into_iter().collect(),
         unavailable: core::iter::once(16..24).collect(),
     };
-    let part = bits.part(4, 14);
+    let part = bits.part(4, 14).unwrap();
     // 0xfc35a >> 4 is 0xfc35; 14 bits of it are 0x3c35.
     assert_eq!(part.bytes, [0x35, 0x3c]);
     assert_eq!(part.undefined.ranges(), [2..6]);
     assert_eq!(part.unavailable.ranges(), [12..14]);
     // Of the 16 bits from bit 24 on, 8 are there.
-    let end = bits.part(24, 16);
+    let end = bits.part(24, 16).unwrap();
     assert_eq!(
         (end.bytes.as_slice(), end.unavailable.ranges()),
         (&[0x81, 0][..], &[8..16][..])
     );
-    assert!(bits.part(u64::MAX, 64).unavailable.covers(0..64));
+    let beyond = bits.part(u64::MAX, 64).unwrap();
+    assert!(beyond.unavailable.covers(0..64));
+    assert_eq!(beyond.bytes, [0; 8]);
+}
+
+/// No memory has room for 2^61 bytes, which is an error and no abort.
+#[test]
+fn a_part_of_any_size_is_asked_for() {
+    let error = Bits::zero(8).unwrap().part(0, u64::MAX).unwrap_err();
+    assert_eq!(error.kind().name(), "limit");
+}
+
+/// Nothing has no value, which zeros would be.
+#[test]
+fn what_is_nowhere_is_undefined() {
+    let nowhere = Location::Many(&[]);
+    let bits = read(&nowhere, 12, &ACCESS).unwrap();
+    assert!(bits.undefined.covers(0..12) && bits.unavailable.is_empty());
+    let error = read_value(&nowhere, 12, &ACCESS).unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::UndefinedRead);
 }
 
 #[test]
@@ -284,7 +303,7 @@ fn bits_are_copied_from_anywhere_to_anywhere() {
         .flat_map(|(start, to)| (0..=20).map(move |count| (start, to, count)))
     {
         let mut out = [0x33; 5];
-        copy_bits(&from, start.into(), &mut out, to, count);
+        copy_bits(&from, start, &mut out, to, count);
         for at in 0..40 {
             let copied = at >= to && at < to + count && start + (at - to) < 32;
             let expected = if copied {

@@ -40,7 +40,8 @@ pub(super) fn check(memory: Memory, address: u64, len: usize) -> Result<()> {
 
 /// The address after the last of `len` bytes.
 fn end(address: u64, len: usize) -> u128 {
-    u128::from(address).saturating_add(len as u128)
+    // Two numbers of 64 bits.
+    u128::from(address).wrapping_add(len as u128)
 }
 
 /// Bytes that follow each other, at least one.

@@ -1,22 +1,20 @@
-//! What more than half of all expressions of real code say: that something is in a register, or in a few of them, one
-//! after the other.
+//! Evaluates expressions that need no machine: one register, a few of them one after the other, or the CFA.
 //!
-//! These are not executed by the machine, which takes longer to be set up than they take. What comes out, what is wrong
-//! and how many steps it costs is the same. Where a limit is near, the machine does it.
-//!
-//! It saves 28 % of the instructions of the mix of GPU code (865 → 619), 29 % of gcc's (603 → 430), 30 % of clang's (610 → 428) and 20 % of C++'s (694 → 554).
+//! More than half of all expressions of real code, and nearly all frame bases, are such. To set up the machine takes
+//! longer than they take. Result, errors and steps are those of the machine, which also does it where a limit is near.
+//! `BENCHMARKS.md` has the figures ("Fast paths").
 
 use arrayvec::ArrayVec;
 use fallible_iterator::FallibleIterator;
 
+use super::budget::Budget;
+use super::composite::{at_start, bounds};
+use super::context::{Context, Outcome, ResultKind};
+use super::machine::{execute, placed};
+use super::register;
+use super::resolver::ExpressionBytes;
 use crate::arch::Register;
 use crate::error::{Error, Result};
-use crate::eval::budget::Budget;
-use crate::eval::composite::{at_start, bounds};
-use crate::eval::context::{Context, Outcome, ResultKind};
-use crate::eval::machine::{execute, placed};
-use crate::eval::register;
-use crate::eval::resolver::ExpressionBytes;
 use crate::expr::{Cursor, Opcode, first_code, operations};
 use crate::location::{Composite, Incomplete, Location};
 
@@ -26,17 +24,20 @@ const MOST: usize = 4;
 const ENTRIES: usize = 2;
 
 // The codes are the same in every dialect.
-pub(in crate::eval) const REG0: u8 = first_code(Opcode::Reg);
-pub(in crate::eval) const REG31: u8 = REG0 + 31;
-pub(in crate::eval) const REGX: u8 = first_code(Opcode::Regx);
+pub(super) const REG0: u8 = first_code(Opcode::Reg);
+pub(super) const REG31: u8 = REG0 + 31;
+pub(super) const REGX: u8 = first_code(Opcode::Regx);
 const PIECE: u8 = first_code(Opcode::Piece);
+const CALL_FRAME_CFA: u8 = first_code(Opcode::CallFrameCfa);
 
-/// An expression that only names registers.
+/// An expression that needs no machine.
 enum Named {
     /// `DW_OP_reg` or `DW_OP_regx`.
     Alone(Register),
     /// `DW_OP_reg` or `DW_OP_regx` and then `DW_OP_piece`, once or several times.
     InPieces,
+    /// `DW_OP_call_frame_cfa`.
+    Cfa,
 }
 
 type Pieces = ArrayVec<Piece, MOST>;
@@ -48,20 +49,20 @@ struct Piece {
     bit_size: u16,
 }
 
-/// Whether an expression may be one of these, at a glance: it begins with a register, and that is all, or it ends with a piece.
+/// Returns true if an expression may be one of these: it begins with a register or the CFA, and that is all, or it ends with a piece.
 #[inline(always)]
-pub(in crate::eval) fn may_name_registers(expression: &ExpressionBytes<'_>) -> bool {
+pub(super) fn may_name_registers(expression: &ExpressionBytes<'_>) -> bool {
     /// How many bytes a register takes, at most.
     const ALONE: usize = 3;
     let bytes = expression.bytes;
     // No register has so many bytes that the size of a piece would need two.
     let ends_with_piece = || bytes.iter().nth_back(1) == Some(&PIECE);
-    matches!(bytes.first(), Some(REG0..=REG31 | &REGX))
+    matches!(bytes.first(), Some(REG0..=REG31 | &REGX | &CALL_FRAME_CFA))
         && (bytes.len() <= ALONE || ends_with_piece())
 }
 
 /// Evaluates an expression that may be one of these.
-pub(in crate::eval) fn run_in_registers<'a>(
+pub(super) fn run_in_registers<'a>(
     expression: &ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
@@ -71,13 +72,10 @@ pub(in crate::eval) fn run_in_registers<'a>(
     let named = recognise(expression, &mut pieces);
     match (named.filter(|_| has_room(context)), context.frame) {
         (Some(Named::Alone(register)), _) => {
-            let location = alone(register, context, budget);
-            let location = location.map_err(|error| at(expression, error, 0, 0))?;
-            if kind == ResultKind::Location {
-                budget.charge_places(&location, context)?;
-            }
-            Ok(Outcome::Location(location))
+            let find = || register::location(register, context.frame);
+            alone(find, expression, kind, context, budget)
         }
+        (Some(Named::Cfa), Some(frame)) => alone(|| frame.cfa(), expression, kind, context, budget),
         (Some(Named::InPieces), Some(_)) => {
             let composite = in_frame(pieces, expression, context, budget)?;
             Ok(Outcome::Location(at_start(composite)))
@@ -101,6 +99,7 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
         let number = match code {
             REG0..=REG31 => code.wrapping_sub(REG0).into(),
             REGX => cursor.uleb().ok()?,
+            CALL_FRAME_CFA if pieces.is_empty() && cursor.is_empty() => return Some(Named::Cfa),
             _ => return None,
         };
         let register = Register::from_number(number)?;
@@ -120,20 +119,27 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
 #[inline(always)]
 fn has_room(context: &Context<'_, '_>) -> bool {
     let limits = &context.limits;
-    context.initial_stack.len().saturating_add(ENTRIES) <= limits.stack as usize
+    // Slices have fewer entries than a number counts, by far.
+    context.initial_stack.len().wrapping_add(ENTRIES) <= limits.stack as usize
         && limits.parts as usize >= MOST
         && limits.depth > 0
 }
 
-/// Where a register is that is named alone.
+/// Evaluates an expression of one operation, which finds a location.
 #[inline(always)]
 fn alone<'a>(
-    register: Register,
+    find: impl FnOnce() -> Result<Location<'a>>,
+    expression: &ExpressionBytes<'a>,
+    kind: ResultKind,
     context: &Context<'_, 'a>,
     budget: &mut Budget,
-) -> Result<Location<'a>> {
-    budget.charge(1, context)?;
-    register::location(register, context.frame)
+) -> Result<Outcome<'a>> {
+    let location = budget.charge(1, context).and_then(|()| find());
+    let location = location.map_err(|error| at(expression, error, 0, 0))?;
+    if kind == ResultKind::Location {
+        budget.charge_places(&location, context)?;
+    }
+    Ok(Outcome::Location(location))
 }
 
 /// Takes the steps of all pieces, if nothing can go wrong: they fit, and there are so many steps. Whether it is so.
@@ -141,7 +147,7 @@ fn alone<'a>(
 fn prepay_all(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
     let fits = |piece: &Piece| fits(piece.register, piece.bit_size);
     // Two for each of a few.
-    let steps = u32::try_from(pieces.len().saturating_mul(2)).unwrap_or(u32::MAX);
+    let steps = (pieces.len() as u32) << 1;
     pieces.iter().all(fits)
         && (context.meter).is_none_or(|meter| u64::from(steps) <= meter.steps_left())
         && budget.charge(steps, context).is_ok()
@@ -204,13 +210,14 @@ fn in_frame<'a>(
 /// Whether a register has so many bits.
 #[inline(always)]
 fn fits(register: Register, bit_size: u16) -> bool {
-    u32::from(bit_size) <= register.size_in_bits().unwrap_or(0)
+    (register.size_in_bits()).is_some_and(|size| u32::from(bit_size) <= size)
 }
 
 /// Says where an error is: in the register (0) or the size (1) of a piece.
 #[cold]
 fn at(expression: &ExpressionBytes<'_>, error: Error, piece: usize, operand: usize) -> Error {
-    let before = piece.saturating_mul(2).saturating_add(operand);
+    // There are a few pieces.
+    let before = (piece << 1).wrapping_add(operand);
     let mut items = operations(expression.bytes, expression.unit.encoding);
     let item = items.nth(before).ok().flatten();
     placed(expression, error, item.map_or(0, |item| item.offset))
@@ -218,7 +225,6 @@ fn at(expression: &ExpressionBytes<'_>, error: Error, piece: usize, operand: usi
 
 #[cfg(test)]
 mod tests {
-
     use proptest::prelude::*;
 
     use super::*;
@@ -230,7 +236,7 @@ mod tests {
     use crate::meter::Meter;
 
     /// Registers that are kept, moved, saved in memory, lost, in two places, or that nobody knows. To find one costs a step.
-    struct Caller<'d>(&'d Meter);
+    struct Caller<'d>(&'d Meter, Result<Location<'static>>);
 
     const PLACES: [Place<'static>; 2] = [Place::byte(8), Place::byte(16)];
 
@@ -258,7 +264,8 @@ mod tests {
         }
 
         fn cfa(&self) -> Result<Location<'a>> {
-            Err(ErrorKind::UndefinedRead.into())
+            self.0.work(1)?;
+            self.1.clone()
         }
 
         fn with_caller(
@@ -281,6 +288,7 @@ mod tests {
         let named = prop_oneof![
             1 => (REG0..=REG31).prop_map(|code| vec![code]),
             6 => number.prop_map(move |number| [vec![REGX], uleb(number)].concat()),
+            1 => Just(vec![CALL_FRAME_CFA]),
         ];
         let size = prop_oneof![6 => 0u64..5, 2 => 0u64..300, 1 => any::<u64>()];
         let piece = size.prop_map(move |size| [vec![PIECE], uleb(size)].concat());
@@ -323,6 +331,11 @@ mod tests {
             bytes in expression(),
             limits in limits(),
             in_frame: bool,
+            cfa in prop::sample::select(vec![
+                Ok(Location::byte(0x1000)),
+                Ok(Location::Many(&PLACES)),
+                Err(ErrorKind::UndefinedRead.into()),
+            ]),
             has_stack: bool,
             dialect in prop::sample::select(vec![Dialect::User, Dialect::OneByte, Dialect::Draft]),
             kind in prop::sample::select(vec![ResultKind::Any, ResultKind::Location]),
@@ -337,7 +350,7 @@ mod tests {
             };
             let evaluate = |with: fn(&ExpressionBytes<'_>) -> bool| {
                 let meter = Meter::new(&limits, 0);
-                let caller = Caller(&meter);
+                let caller = Caller(&meter, cfa.clone());
                 let context = Context {
                     frame: in_frame.then_some(&caller as _),
                     initial_stack: if has_stack { &below } else { &[] },
