@@ -51,13 +51,14 @@ impl Drop for Folder {
     }
 }
 
-/// Annotates a file; gives the document.
+/// Annotates a file with all that can be said; gives the document.
 fn annotate(input: &Path, output: &Path) -> Value {
     let ran = hetdwarf([
         "annotate".as_ref(),
         input.as_os_str(),
         "-o".as_ref(),
         output.as_os_str(),
+        "--active-lane".as_ref(),
         "--format".as_ref(),
         "json".as_ref(),
     ]);

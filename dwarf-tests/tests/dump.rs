@@ -79,6 +79,10 @@ const EXCEPTIONS: &[Exception] = &[
         explains: |theirs, ours| theirs.contains("\"restrict \"") && ours.ends_with("restrict\")"),
     },
     Exception {
+        reason: "an argument of a template whose type is Rust's usize is named u64",
+        explains: |theirs, ours| theirs == ours.replace("<usize", "<u64"),
+    },
+    Exception {
         reason: "of an array of pointers to functions, what stands after the brackets is left out",
         explains: |theirs, ours| {
             theirs.contains("(*[")
