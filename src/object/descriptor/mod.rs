@@ -1,15 +1,17 @@
 //! Kernel descriptors: 64 bytes for each kernel that tell the hardware how to start it.
 //!
 //! [`Field`] has every field of the document's tables, one row each, with its bits on each family;
-//! the methods of [`KernelDescriptor`] derive what a debugger asks for. What a launch makes of the
-//! values (initial registers, scratch set-up) is not here.
+//! the methods of [`KernelDescriptor`] derive what a debugger asks for, [`KernelDescriptor::initial_registers`] what each
+//! register holds when the kernel starts.
 //!
 //! Source: [USAGE](crate) "Kernel Descriptor"; where its tables disagree with its assembler directives, the
 //! comment at the row says so.
 
 mod field;
+mod initial_state;
 
 pub use field::{Field, Placement, Word};
+pub use initial_state::{InitialRegisters, InitialValue, RegisterFile};
 
 use super::bytes::u64_at;
 use crate::arch::{AccumulationFile, Family, WaveSize};

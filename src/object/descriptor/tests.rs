@@ -244,3 +244,115 @@ fn local_memory_is_counted_in_the_blocks_of_the_family() {
         );
     }
 }
+
+/// The initial state as text, one item each.
+fn initial(kernel: &KernelDescriptor) -> Vec<String> {
+    let all = kernel.initial_registers();
+    all.iter().map(ToString::to_string).collect()
+}
+
+/// System registers follow the user registers that are counted, also if fewer are asked for: gfx1100 loads garbage after
+/// less than 16 registers, so LLVM makes them 16 in all.
+#[test]
+fn system_registers_follow_the_counted_user_registers() {
+    use Field::*;
+    let fields = [
+        (EnableSgprDispatchPtr, 1),
+        (EnableSgprKernargSegmentPtr, 1),
+        (UserSgprCount, 14),
+        (EnableSgprWorkgroupIdX, 1),
+        (EnableSgprWorkgroupIdZ, 1),
+        (EnableVgprWorkitemId, 1),
+    ];
+    assert_eq!(
+        initial(&descriptor(Family::Gfx11, 0, &fields)),
+        [
+            "s[0:1] = dispatch pointer",
+            "s[2:3] = kernarg segment pointer",
+            "s14 = work-group id x",
+            "s15 = work-group id z",
+            "v0, bits 0-9 = work-item id x",
+            "v0, bits 10-19 = work-item id y",
+        ]
+    );
+    assert_eq!(
+        initial(&descriptor(Family::Gfx12, 0, &fields))[2..4],
+        [
+            "ttmp9 = work-group id x",
+            "ttmp7, bits 16-31 = work-group id z"
+        ]
+    );
+}
+
+#[test]
+fn registers_that_are_not_loaded_are_left_out() {
+    use Field::*;
+    // 4 + 2 + 2 + 2 + 2 + 2 are 14; the size of scratch is the 15th register, and of 3 dwords one is loaded.
+    let fields = [
+        (EnableSgprPrivateSegmentBuffer, 1),
+        (EnableSgprDispatchPtr, 1),
+        (EnableSgprQueuePtr, 1),
+        (EnableSgprKernargSegmentPtr, 1),
+        (EnableSgprDispatchId, 1),
+        (EnableSgprFlatScratchInit, 1),
+        (EnableSgprPrivateSegmentSize, 1),
+        (KernargPreloadSpecLength, 3),
+        (KernargPreloadSpecOffset, 2),
+        (UserSgprCount, 18),
+        (EnableSgprWorkgroupIdX, 1),
+    ];
+    let kernel = descriptor(Family::Gfx90a, 0, &fields);
+    assert_eq!(
+        initial(&kernel)[5..],
+        [
+            "s[12:13] = flat scratch init",
+            "s14 = private segment size",
+            "s15 = preloaded kernargs, from offset 8",
+            "s16 = work-group id x",
+            "v0, bits 0-9 = work-item id x",
+        ]
+    );
+    // The register count decides: here the queue pointer would be in s3 and s4, of which s4 is none of the user registers.
+    let fields = [
+        (EnableSgprDispatchPtr, 1),
+        (EnableSgprQueuePtr, 1),
+        (UserSgprCount, 3),
+        (EnableSgprWorkgroupIdY, 1),
+    ];
+    assert_eq!(
+        initial(&descriptor(Family::Gfx942, 0, &fields))[..2],
+        ["s[0:1] = dispatch pointer", "s3 = work-group id y"]
+    );
+}
+
+#[test]
+fn work_items_have_registers_of_their_own_or_share_one() {
+    let of = |family, mode| {
+        let kernel = descriptor(family, 0, &[(Field::EnableVgprWorkitemId, mode)]);
+        let all = kernel.initial_registers().into_iter();
+        all.map(|one| (one.registers(), one.bits))
+            .collect::<Vec<_>>()
+    };
+    let own = |number: u8| (format!("v{number}"), None);
+    let shared = |first: u8| ("v0".to_owned(), Some(first..first + 10));
+    for family in FAMILIES {
+        let is_shared =
+            family.accumulation() == AccumulationFile::Unified || family >= Family::Gfx11;
+        let expected = match is_shared {
+            true => [shared(0), shared(10), shared(20)],
+            false => [own(0), own(1), own(2)],
+        };
+        for mode in 0..3 {
+            assert_eq!(of(family, mode), expected[..=mode as usize], "{family:?}");
+        }
+        // Undefined.
+        assert_eq!(of(family, 3), []);
+    }
+}
+
+#[test]
+fn nothing_is_known_of_registers_without_a_family() {
+    let mut kernel = descriptor(Family::Gfx11, 0, &[(Field::EnableSgprDispatchPtr, 1)]);
+    kernel.family = None;
+    assert_eq!(kernel.initial_registers(), []);
+}
