@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
-use dwarf_tests::{lane_cases, llvm_tool, number, wave_cases};
+use dwarf_tests::{fixture, hetdwarf, lane_cases, llvm_tool, number, wave_cases};
 use hetdwarf::arch::{Family, Processor};
 use hetdwarf::isa::{Decoder, Effect, MachineRegister, Writes};
 use hetdwarf::object::CodeObject;
@@ -470,4 +470,63 @@ fn is_right(item: &InitialRegisters, wave: &Value) -> Option<bool> {
         }
         _ => None,
     }
+}
+
+/// `vars` names what registers still hold where a kernel has stopped. By the disassembly of `k`, `v_mov_b32 v0, -1` at 0x1918
+/// is the first instruction that writes v0, and `s_getpc_b64 s[0:1]` at 0x1940 the first that writes s0; nothing writes s15.
+#[test]
+fn stops_say_what_registers_still_hold() {
+    let object = fixture("waves/calls-O2/calls-O2.hsaco");
+    let folder = folder("initial-registers-stops");
+    let path = folder.join("w.json");
+    let text = std::fs::read_to_string(fixture("waves/calls-O2/w16.json")).unwrap();
+    let vars = |pc: u64, options: &[&str]| {
+        let moved = text.replacen(
+            "0x7f400000195c",
+            &format!("{:#x}", 0x7f40_0000_0000 + pc),
+            1,
+        );
+        assert!(pc == 0x195c || moved != text);
+        std::fs::write(&path, moved).unwrap();
+        let mut arguments = vec!["vars".into(), object.as_os_str().to_owned()];
+        arguments.extend(["--wave".into(), path.as_os_str().to_owned()]);
+        arguments.extend(options.iter().map(Into::into));
+        hetdwarf(arguments).out
+    };
+    let entry = |pc| {
+        let document: Value = serde_json::from_str(&vars(pc, &["--format", "json"])).unwrap();
+        let frame = document["frames"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()
+            .clone();
+        let all = frame.get("entry").and_then(Value::as_array).cloned();
+        let all = all.unwrap_or_default();
+        let registers = all
+            .iter()
+            .map(|one| one["registers"].as_str().unwrap().to_owned());
+        registers.collect::<Vec<_>>()
+    };
+    let all = ["s[0:1]", "s15", "v0"];
+    assert_eq!(entry(0x1900), all);
+    assert_eq!(entry(0x1918), all);
+    assert_eq!(entry(0x191c), all[..2]);
+    assert_eq!(entry(0x1940), all[..2]);
+    assert_eq!(entry(0x1944), all[1..2]);
+    let text = vars(0x1918, &[]);
+    let line = "as when the kernel started: s[0:1] = kernarg segment pointer; s15 = work-group id x; v0, bits 0-9 = work-item id x\n";
+    assert!(text.contains(line), "{text}");
+    // In a function that the kernel calls, registers are the function's.
+    let wave = fixture("waves/calls-O2/w00.json");
+    let arguments =
+        ["vars", "--format", "json", "--frame", "all", "--wave"].map(std::ffi::OsStr::new);
+    let arguments = arguments
+        .into_iter()
+        .chain([wave.as_os_str(), object.as_os_str()]);
+    let document: Value = serde_json::from_str(&hetdwarf(arguments).out).unwrap();
+    for frame in document["frames"].as_array().unwrap() {
+        assert_eq!(frame.get("entry"), None);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
