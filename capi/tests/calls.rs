@@ -798,7 +798,7 @@ fn a_kernel_says_what_it_is_given() {
     let object = open_object(&object);
     // SAFETY: structs with their sizes, and a handle that is open.
     unsafe {
-        let mut argument: hetdwarf_argument = core::mem::zeroed();
+        let mut argument: hetdwarf_argument = zeroed();
         argument.size = size_of::<hetdwarf_argument>();
         ok(hetdwarf_object_kernel_argument(object, 0, 2, &mut argument));
         assert_eq!((argument.offset, argument.byte_size), (16, 4));
@@ -814,14 +814,14 @@ fn a_kernel_says_what_it_is_given() {
             HETDWARF_NOT_FOUND
         );
 
-        let mut limits: hetdwarf_kernel_limits = core::mem::zeroed();
+        let mut limits: hetdwarf_kernel_limits = zeroed();
         limits.size = size_of::<hetdwarf_kernel_limits>();
         ok(hetdwarf_object_kernel_limits(object, 0, &mut limits));
         assert_eq!(limits.max_workgroup_size, 256);
         assert_eq!(limits.required_workgroup_size, [0; 3]);
         assert_eq!(limits.max_workgroups, [u64::MAX; 3]);
 
-        let mut registers: hetdwarf_initial_registers = core::mem::zeroed();
+        let mut registers: hetdwarf_initial_registers = zeroed();
         registers.size = size_of::<hetdwarf_initial_registers>();
         let mut all = Vec::new();
         for index in 0.. {
@@ -844,7 +844,7 @@ fn a_kernel_says_what_it_is_given() {
         assert!(all.contains(&item("s[4:5]", "kernarg-segment-pointer", 0, 64)));
         assert!(all.contains(&item("v0", "work-item-id-z", 20, 10)));
 
-        let mut field: hetdwarf_descriptor_field = core::mem::zeroed();
+        let mut field: hetdwarf_descriptor_field = zeroed();
         field.size = size_of::<hetdwarf_descriptor_field>();
         let mut fields = std::collections::BTreeMap::new();
         for index in 0.. {

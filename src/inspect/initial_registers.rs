@@ -20,10 +20,14 @@ impl StopFrame<'_, '_, '_> {
             return Ok(Vec::new());
         }
         let program = self.stop.program();
-        let kernel = self
-            .function()?
-            .and_then(|function| program.kernel_of(&function));
-        let Some(descriptor) = kernel.and_then(|kernel| kernel.descriptor.as_ref()) else {
+        let Some(function) = self.function()? else {
+            return Ok(Vec::new());
+        };
+        // A function of OpenCL has the name of the kernel that calls it.
+        let is_entry = |address| function.ranges.iter().any(|range| range.contains(&address));
+        let kernel = program.kernel_of(&function);
+        let descriptor = kernel.and_then(|kernel| kernel.descriptor.as_ref());
+        let Some(descriptor) = descriptor.filter(|one| is_entry(one.entry())) else {
             return Ok(Vec::new());
         };
         let mut all = descriptor.initial_registers();
@@ -37,13 +41,12 @@ impl StopFrame<'_, '_, '_> {
             &registers,
             self.stop.meter(),
         )?;
-        let mut written = written.into_iter();
+        let mut next = 0_usize;
         all.retain(|one| {
-            let count = machine_registers(one).count();
-            written
-                .by_ref()
-                .take(count)
-                .fold(true, |kept, is_written| kept && !is_written)
+            let first = next;
+            next = first.saturating_add(machine_registers(one).count());
+            let written = written.get(first..next);
+            written.is_some_and(|written| written.iter().all(|is_written| !is_written))
         });
         Ok(all)
     }

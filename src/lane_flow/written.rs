@@ -55,16 +55,13 @@ impl LaneFlow<'_> {
         if matches!(register, MachineRegister::Ttmp(_)) {
             return false;
         }
-        match instruction.effect {
-            Effect::Call { .. } => {
-                let callee = code.callee(index);
-                let writes = callee.and_then(|callee| self.callees.writes(callee));
-                writes.is_none_or(|writes| writes.contains(register))
-            }
-            // Which registers the next instructions write depends on M0.
-            Effect::GprIndex => true,
-            _ => false,
+        if let Effect::Call { .. } = instruction.effect {
+            let callee = code.callee(index);
+            let writes = callee.and_then(|callee| self.callees.writes(callee));
+            return writes.is_none_or(|writes| writes.contains(register));
         }
+        // Which registers the next instructions write depends on M0.
+        instruction.effect == Effect::GprIndex
     }
 }
 

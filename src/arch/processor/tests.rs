@@ -299,9 +299,12 @@ fn stack_pointers_count_bytes_of_the_wave_or_of_a_lane() {
     assert_eq!(ScratchAddressing::Buffer.lane_address(0x200, Wave32), 16);
 }
 
+/// A subarchitecture and its processor.
+type Named = (&'static str, &'static str);
+
 /// The table "AMDGPU Subarchitectures" of LLVM 24: the major subarchitectures with their generic processors, and what each
 /// covers.
-const SUBARCHITECTURES: &[(&str, Option<&str>, &[(&str, &str)])] = &[
+const SUBARCHITECTURES: &[(&str, Option<&str>, &[Named])] = &[
     (
         "amdgpu6",
         None,

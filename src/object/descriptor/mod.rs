@@ -180,8 +180,8 @@ impl KernelDescriptor {
     /// How many bytes of local memory one block of `GRANULATED_LDS_SIZE` stands for; nothing without a family.
     #[must_use]
     pub fn local_memory_granule(&self) -> Option<u32> {
-        let dwords = match self.family? {
-            Family::Gfx6 => 64,
+        Some(match self.family? {
+            Family::Gfx6 => 64 * 4,
             Family::Gfx7
             | Family::Gfx8
             | Family::Gfx9
@@ -192,13 +192,12 @@ impl KernelDescriptor {
             | Family::Gfx10_3
             | Family::Gfx11
             | Family::Gfx11_7
-            | Family::Gfx12 => 128,
-            Family::Gfx950 => 320,
-            Family::Gfx12_5 => 512,
-            Family::Gfx13 => 256,
+            | Family::Gfx12 => 128 * 4,
+            Family::Gfx950 => 320 * 4,
+            Family::Gfx12_5 => 512 * 4,
+            Family::Gfx13 => 256 * 4,
             Family::R600 => return None,
-        };
-        Some(4 * dwords)
+        })
     }
 }
 

@@ -228,14 +228,15 @@ fn gfx13_has_the_fields_of_gfx12() {
 /// The last rows of USAGE's `GRANULATED_LDS_SIZE`, in dwords; those of GFX13 in LLVM 24.
 #[test]
 fn local_memory_is_counted_in_the_blocks_of_the_family() {
+    let others = [
+        (Family::Gfx6, 64),
+        (Family::Gfx950, 320),
+        (Family::Gfx12_5, 512),
+        (Family::Gfx13, 256),
+    ];
     for family in FAMILIES {
-        let dwords = match family {
-            Family::Gfx6 => 64,
-            Family::Gfx950 => 320,
-            Family::Gfx12_5 => 512,
-            Family::Gfx13 => 256,
-            _ => 128,
-        };
+        let other = others.iter().find(|(one, _)| *one == family);
+        let dwords = other.map_or(128, |(_, dwords)| *dwords);
         let kernel = descriptor(family, 0, &[]);
         assert_eq!(
             kernel.local_memory_granule(),
