@@ -551,6 +551,79 @@ typedef struct hetdwarf_bits {
   uint64_t reserved[4];
 } hetdwarf_bits;
 
+/// What a dispatch of a kernel has to keep to. Numbers that are not known are `UINT64_MAX`.
+typedef struct hetdwarf_kernel_limits {
+  /// `sizeof(hetdwarf_kernel_limits)`, set by the caller.
+  size_t size;
+  /// The largest work-group, in work-items.
+  uint64_t max_workgroup_size;
+  /// The size that a work-group has to have in x, y and z, in work-items; three times 0 if any size will do.
+  uint64_t required_workgroup_size[3];
+  /// The most work-groups in x, y and z.
+  uint64_t max_workgroups[3];
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_kernel_limits;
+
+/// An argument of a kernel. Strings belong to the object; NULL if there is none. Numbers that are not known are
+/// `UINT64_MAX`.
+typedef struct hetdwarf_argument {
+  /// `sizeof(hetdwarf_argument)`, set by the caller.
+  size_t size;
+  /// The name in the source; of a hidden argument its kind.
+  const char *name;
+  /// The name of the type in the source.
+  const char *type_name;
+  /// How it is set up: `by_value`, `global_buffer` or `hidden_block_count_x` for example.
+  const char *value_kind;
+  /// The address space of what it points to.
+  const char *address_space;
+  /// Where it is in the memory for arguments, in bytes.
+  uint64_t offset;
+  /// Its size, in bytes.
+  uint64_t byte_size;
+  /// 1 if it is set up by the runtime and not by the program, or else 0.
+  uint64_t is_hidden;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_argument;
+
+/// Registers that hold one item when a kernel starts. Strings belong to the object.
+typedef struct hetdwarf_initial_registers {
+  /// `sizeof(hetdwarf_initial_registers)`, set by the caller.
+  size_t size;
+  /// The registers as the assembler writes them: `s[8:9]`, `v0`, `ttmp9`.
+  const char *registers;
+  /// What they hold, as `hetdwarf info` names it: `kernarg-segment-pointer`.
+  const char *holds;
+  /// The number of the first register.
+  uint32_t first;
+  /// How many registers there are, each of 32 bits.
+  uint32_t count;
+  /// The first bit of the item in the first register.
+  uint32_t first_bit;
+  /// The item's number of bits.
+  uint32_t bit_count;
+  /// Of preloaded arguments, where they are in the memory for arguments, in bytes; or else `UINT64_MAX`.
+  uint64_t kernarg_offset;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_initial_registers;
+
+/// A field of a kernel descriptor. Strings belong to the object.
+typedef struct hetdwarf_descriptor_field {
+  /// `sizeof(hetdwarf_descriptor_field)`, set by the caller.
+  size_t size;
+  /// Its name in the documentation of LLVM: `GRANULATED_WORKITEM_VGPR_COUNT`.
+  const char *name;
+  /// What it says.
+  const char *description;
+  /// Its value, not scaled.
+  uint64_t value;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_descriptor_field;
+
 /// Code: from `start` up to `end`, in bytes from the start of the function.
 typedef struct hetdwarf_range {
   /// The first byte.
@@ -1196,6 +1269,52 @@ hetdwarf_status hetdwarf_stop_register(const struct hetdwarf_stop *stop,
 /// Errors: `HETDWARF_BUSY` from within a callback that the handle has called: it is not freed; `HETDWARF_INVALID_HANDLE`
 /// for a pointer that is to something else. No other thread may use the handle at the same time.
 hetdwarf_status hetdwarf_free(void *handle);
+
+/// The limits of a kernel's dispatches.
+///
+/// * `kernel`: its index, below `kernel_count`.
+/// * `limits`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_object_kernel_limits(const struct hetdwarf_object *object,
+                                              size_t kernel,
+                                              struct hetdwarf_kernel_limits *limits);
+
+/// An argument of a kernel.
+///
+/// * `kernel`: its index, below `kernel_count`.
+/// * `index`: that of the argument, from 0, in the order of the metadata. Hidden arguments are among them.
+/// * `argument`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`, also after the last argument.
+hetdwarf_status hetdwarf_object_kernel_argument(const struct hetdwarf_object *object,
+                                                size_t kernel,
+                                                size_t index,
+                                                struct hetdwarf_argument *argument);
+
+/// What registers hold when a kernel starts.
+///
+/// * `kernel`: its index, below `kernel_count`.
+/// * `index`: that of the item, from 0, in the order of the registers.
+/// * `registers`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`, also after the last item. There is none for a processor whose descriptors are not known.
+hetdwarf_status hetdwarf_object_kernel_initial_registers(const struct hetdwarf_object *object,
+                                                         size_t kernel,
+                                                         size_t index,
+                                                         struct hetdwarf_initial_registers *registers);
+
+/// A field of a kernel's descriptor.
+///
+/// * `kernel`: its index, below `kernel_count`.
+/// * `index`: that of the field, from 0. The processor decides which fields there are.
+/// * `field`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`, also after the last field and if the object has no descriptor of the kernel.
+hetdwarf_status hetdwarf_object_kernel_field(const struct hetdwarf_object *object,
+                                             size_t kernel,
+                                             size_t index,
+                                             struct hetdwarf_descriptor_field *field);
 
 /// Makes a writer of lane PCs.
 ///

@@ -16,8 +16,8 @@ use crate::text::{Texts, given, given_if};
 /// What is behind a handle of an object.
 pub(crate) struct Object {
     pub(crate) loaded: Arc<LoadedProgram>,
-    info: ObjectInfo,
-    texts: Texts,
+    pub(crate) info: ObjectInfo,
+    pub(crate) texts: Texts,
 }
 
 /// A code object with its debugging information. Free it with `hetdwarf_free`.

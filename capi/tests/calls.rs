@@ -572,6 +572,10 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_object_get_info(h.cast(), null_mut());
         hetdwarf_object_info_json(h.cast(), null_mut());
         hetdwarf_object_kernel(h.cast(), 0, null_mut());
+        hetdwarf_object_kernel_argument(h.cast(), 0, 0, null_mut());
+        hetdwarf_object_kernel_field(h.cast(), 0, 0, null_mut());
+        hetdwarf_object_kernel_initial_registers(h.cast(), 0, 0, null_mut());
+        hetdwarf_object_kernel_limits(h.cast(), 0, null_mut());
         hetdwarf_object_line_at(h.cast(), 0, null_mut());
         hetdwarf_object_open(null(), 1, null(), null_mut());
         hetdwarf_object_open_file(null(), null(), null_mut());
@@ -784,5 +788,75 @@ fn eight_threads_use_handles_of_their_own_and_one_together() {
     });
     free(stop);
     free(snapshot);
+    free(object);
+}
+
+/// Against `llvm-readelf -n` and the order of registers in USAGE.
+#[test]
+fn a_kernel_says_what_it_is_given() {
+    let (object, _) = case("calls");
+    let object = open_object(&object);
+    // SAFETY: structs with their sizes, and a handle that is open.
+    unsafe {
+        let mut argument: hetdwarf_argument = zeroed();
+        argument.size = size_of::<hetdwarf_argument>();
+        ok(hetdwarf_object_kernel_argument(object, 0, 2, &mut argument));
+        assert_eq!((argument.offset, argument.byte_size), (16, 4));
+        assert_eq!(text(argument.type_name), "int");
+        assert_eq!(text(argument.value_kind), "by_value");
+        assert!(argument.name.is_null());
+        assert_eq!(argument.is_hidden, 0);
+        ok(hetdwarf_object_kernel_argument(object, 0, 3, &mut argument));
+        assert_eq!(text(argument.name), "hidden_block_count_x");
+        assert_eq!(argument.is_hidden, 1);
+        assert_eq!(
+            hetdwarf_object_kernel_argument(object, 0, 999, &mut argument),
+            HETDWARF_NOT_FOUND
+        );
+
+        let mut limits: hetdwarf_kernel_limits = zeroed();
+        limits.size = size_of::<hetdwarf_kernel_limits>();
+        ok(hetdwarf_object_kernel_limits(object, 0, &mut limits));
+        assert_eq!(limits.max_workgroup_size, 256);
+        assert_eq!(limits.required_workgroup_size, [0; 3]);
+        assert_eq!(limits.max_workgroups, [u64::MAX; 3]);
+
+        let mut registers: hetdwarf_initial_registers = zeroed();
+        registers.size = size_of::<hetdwarf_initial_registers>();
+        let mut all = Vec::new();
+        for index in 0.. {
+            let status = hetdwarf_object_kernel_initial_registers(object, 0, index, &mut registers);
+            if status == HETDWARF_NOT_FOUND {
+                break;
+            }
+            ok(status);
+            all.push((
+                text(registers.registers),
+                text(registers.holds),
+                registers.first_bit,
+                registers.bit_count,
+            ));
+        }
+        let item = |registers: &str, holds: &str, first, count| {
+            (registers.to_owned(), holds.to_owned(), first, count)
+        };
+        assert_eq!(all[0], item("s[0:1]", "dispatch-pointer", 0, 64));
+        assert!(all.contains(&item("s[4:5]", "kernarg-segment-pointer", 0, 64)));
+        assert!(all.contains(&item("v0", "work-item-id-z", 20, 10)));
+
+        let mut field: hetdwarf_descriptor_field = zeroed();
+        field.size = size_of::<hetdwarf_descriptor_field>();
+        let mut fields = std::collections::BTreeMap::new();
+        for index in 0.. {
+            let status = hetdwarf_object_kernel_field(object, 0, index, &mut field);
+            if status == HETDWARF_NOT_FOUND {
+                break;
+            }
+            ok(status);
+            fields.insert(text(field.name), field.value);
+        }
+        assert_eq!(fields["ENABLE_WAVEFRONT_SIZE32"], 1);
+        assert_eq!(fields["ENABLE_SGPR_KERNARG_SEGMENT_PTR"], 1);
+    }
     free(object);
 }

@@ -1,5 +1,7 @@
 //! `hetdwarf info`.
 
+mod kernel;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -38,7 +40,13 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
     if let Some(selector) = selector {
         let chosen = select(&objects, &selector).map_err(place)?;
         let object = CodeObject::parse_with(&chosen.data, &limits).map_err(place)?;
-        document.object = Some(ObjectDocument::new(&object, chosen.index).map_err(place)?);
+        let mut object = ObjectDocument::new(&object, chosen.index).map_err(place)?;
+        if !arguments.descriptor {
+            for kernel in &mut object.info.kernels {
+                kernel.descriptor = None;
+            }
+        }
+        document.object = Some(object);
     }
     match (arguments.format, &document.object) {
         (Format::Json, _) => write_json_pretty(&document, &mut *out)?,
@@ -126,6 +134,9 @@ fn print_kernels(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Fai
         out,
         "registers: used/allocated; LDS, scratch (of a lane) and kernarg: bytes; spills: SGPRs+VGPRs"
     )?;
+    for kernel in &info.kernels {
+        kernel::print(kernel, out)?;
+    }
     Ok(())
 }
 

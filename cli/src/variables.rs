@@ -48,6 +48,10 @@ impl<'d> Printer<'d> {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         self.print_place(content, out)?;
+        if !content.entry.is_empty() {
+            let items: Vec<String> = content.entry.iter().map(ToString::to_string).collect();
+            writeln!(out, "as when the kernel started: {}", items.join("; "))?;
+        }
         for place in &content.waiting_lanes {
             self.print_place(place, out)?;
         }

@@ -97,15 +97,12 @@ const WITHOUT_A_DIRECTIVE: &[(Field, &[Family])] = &[
     (Field::EnableExceptionAddressWatch, ALL),
     (Field::EnableExceptionMemory, ALL),
     (Field::GranulatedLdsSize, ALL),
-    (Field::TrapOnStart, &[Family::Gfx11]),
-    (Field::TrapOnEnd, &[Family::Gfx11]),
+    (Field::TrapOnStart, &[Family::Gfx11, Family::Gfx11_7]),
+    (Field::TrapOnEnd, &[Family::Gfx11, Family::Gfx11_7]),
     (Field::GlgEn, FROM_GFX12),
     (Field::TcpSplit, &[Family::Gfx12_5]),
     (Field::EnableDidtThrottle, &[Family::Gfx12_5]),
-    (
-        Field::ImageOp,
-        &[Family::Gfx11, Family::Gfx12, Family::Gfx12_5],
-    ),
+    (Field::ImageOp, ALL.split_at(10).1),
 ];
 
 const ALL: &[Family] = &[
@@ -120,12 +117,17 @@ const ALL: &[Family] = &[
     Family::Gfx10_1,
     Family::Gfx10_3,
     Family::Gfx11,
+    Family::Gfx11_7,
     Family::Gfx12,
     Family::Gfx12_5,
+    Family::Gfx13,
 ];
 const UP_TO_GFX9: &[Family] = ALL.split_at(8).0;
-const UP_TO_GFX11: &[Family] = ALL.split_at(11).0;
-const FROM_GFX12: &[Family] = ALL.split_at(11).1;
+const UP_TO_GFX11: &[Family] = ALL.split_at(12).0;
+const FROM_GFX12: &[Family] = ALL.split_at(12).1;
+
+/// Families of which LLVM 22 knows no processor.
+const NEWER_THAN_LLVM_22: &[Family] = &[Family::Gfx11_7, Family::Gfx13];
 
 /// Fields that follow from others: where the code is, how many registers a user's data take, and the number of vector
 /// registers in blocks whose size depends on that of the wave.
@@ -211,6 +213,7 @@ fn every_directive_sets_the_field_that_is_read() {
     let folder = std::env::temp_dir().join(format!("descriptors-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let families = Family::ALL.iter().filter_map(|&family| described(family));
+    let families = families.filter(|family| !NEWER_THAN_LLVM_22.contains(family));
     let (mut compared, mut problems) = (0, Vec::new());
     for family in families {
         let processor = processor(&mc, &folder, family);

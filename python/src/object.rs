@@ -15,6 +15,7 @@ use hetdwarf::verify::{Profile, Selection, verify_with};
 use hetdwarf_owned::LoadedProgram;
 
 use crate::error::{Error, Failure};
+use crate::json;
 use crate::stop::{Stop, StopData};
 use crate::text::shown;
 use crate::wave::WaveSource;
@@ -147,6 +148,10 @@ impl Object {
             self.data.ask(|program| {
                 let info = hetdwarf::object::ObjectInfo::of(program.object())?;
                 let kernels = program.object().kernels()?;
+                // As in the document of `hetdwarf info`.
+                let value = |made: serde_json::Result<serde_json::Value>| {
+                    made.map_err(|error| Failure::Other(error.to_string()))
+                };
                 let of = |kernel: &hetdwarf::object::Kernel| {
                     let known = info
                         .kernels
@@ -156,7 +161,7 @@ impl Object {
                         .descriptor
                         .iter()
                         .flat_map(hetdwarf::object::KernelDescriptor::fields);
-                    Kernel {
+                    Ok(Kernel {
                         name: kernel.name.clone(),
                         entry: kernel.entry(),
                         wave_size: kernel.wave_size().map(|size| size.lanes().into()),
@@ -168,12 +173,21 @@ impl Object {
                         }),
                         lds: known.and_then(|known| known.group_segment_size),
                         scratch: known.and_then(|known| known.private_segment_size),
+                        max_workgroup_size: known.and_then(|known| known.max_workgroup_size),
+                        required_workgroup_size: known
+                            .and_then(|known| known.required_workgroup_size),
+                        arguments: value(serde_json::to_value(
+                            known.and_then(|known| known.arguments.as_ref()),
+                        ))?,
+                        initial_registers: value(serde_json::to_value(
+                            known.map(|known| &known.initial_registers),
+                        ))?,
                         descriptor: descriptor
                             .map(|(field, value)| (field.name().to_owned(), value))
                             .collect(),
-                    }
+                    })
                 };
-                Ok(kernels.iter().map(of).collect())
+                kernels.iter().map(of).collect::<Result<_, Failure>>()
             })
         });
         Ok(found?)
@@ -322,11 +336,31 @@ pub struct Kernel {
     /// Scratch of a lane, in bytes.
     #[pyo3(get)]
     scratch: Option<u64>,
+    /// The largest work-group, in work-items.
+    #[pyo3(get)]
+    max_workgroup_size: Option<u64>,
+    /// The size that a work-group has to have in x, y and z; None if any size will do.
+    #[pyo3(get)]
+    required_workgroup_size: Option<[u64; 3]>,
+    arguments: serde_json::Value,
+    initial_registers: serde_json::Value,
     descriptor: Vec<(String, u64)>,
 }
 
 #[pymethods]
 impl Kernel {
+    /// The arguments, hidden ones included, as `hetdwarf info --format json` has them; None without metadata about them.
+    #[getter]
+    fn arguments(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        json::to_python(py, &self.arguments)
+    }
+
+    /// What each register holds when the kernel starts, as `entry` of `hetdwarf info --format json`.
+    #[getter]
+    fn initial_registers(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        json::to_python(py, &self.initial_registers)
+    }
+
     /// The fields of the kernel descriptor by name, not scaled.
     #[getter]
     fn descriptor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

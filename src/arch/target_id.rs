@@ -7,7 +7,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Architecture, Processor, TargetFeature};
+use super::{Processor, TargetFeature};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The version of the ABI of code objects, which says how the flags of the ELF header are laid out.
@@ -287,7 +287,8 @@ impl fmt::Display for TargetId {
 }
 
 /// Reads a target id, canonical or not: `gfx90a:xnack-`, `tahiti`, features in any order; after a target
-/// triple (`amdgcn-amd-amdhsa--gfx90a:xnack+`) too. The form of code object versions 2 and 3
+/// triple (`amdgcn-amd-amdhsa--gfx90a:xnack+`) too. The subarchitecture of a triple names the processor where nothing else
+/// does (`amdgpu9.42-amd-amdhsa--`, also `amdgpu9.42` alone). The form of code object versions 2 and 3
 /// (`gfx906+xnack`) is read where there is a `+` after the processor: features not named are then off.
 /// `unknown-0x27` is read as it is printed.
 ///
@@ -360,23 +361,40 @@ fn set(
     Ok(())
 }
 
-/// The processor that `text` names, alone or after a triple of its architecture. The names of generic
-/// processors contain dashes too, so the split is found by the name.
+/// The processor that `text` names, alone or after a triple of its architecture; without one, that of the triple's
+/// subarchitecture. The names of generic processors contain dashes too, so the split is found by the name.
 fn processor_after_triple(text: &str) -> Option<&'static Processor> {
     if let Some(processor) = Processor::by_name(text) {
         return Some(processor);
     }
-    text.match_indices('-').find_map(|(at, _)| {
+    let named = text.match_indices('-').find_map(|(at, _)| {
         let (triple, name) = text.split_at_checked(at)?;
-        let processor = Processor::by_name(name.strip_prefix('-')?)?;
-        let architecture = processor.architecture();
-        // LLVM 24 writes `amdgpu` and the family's number (`amdgpu9.42`) for `amdgcn`.
-        let fits = |part: &str| {
-            part == architecture.name()
-                || architecture == Architecture::Amdgcn && part.starts_with("amdgpu")
-        };
-        triple.split('-').any(fits).then_some(processor)
-    })
+        Some((triple, Processor::by_name(name.strip_prefix('-')?)?))
+    });
+    match named {
+        Some((triple, processor)) => {
+            let mut parts = triple.split('-');
+            (parts.any(|part| processor.has_architecture(part))).then_some(processor)
+        }
+        None => processor_of_triple(text),
+    }
+}
+
+/// The processor by the subarchitecture of a triple, after which no target id stands: `amdgpu9.42`, `amdgpu9.42-amd-amdhsa`
+/// and, as bundles have it, `hipv4-amdgpu9.42-amd-amdhsa--`.
+fn processor_of_triple(text: &str) -> Option<&'static Processor> {
+    let mut parts = text.split('-');
+    // In a bundle the kind of offloading is first.
+    let processor = parts
+        .by_ref()
+        .take(2)
+        .find_map(Processor::by_subarchitecture)?;
+    let [_vendor, system, environment, target, more] = [(); 5].map(|()| parts.next());
+    // A processor in the place of the environment would be one that is not known.
+    let is_processor = environment.is_some_and(|part| part.starts_with("gfx"));
+    let is_alone = !text.contains('-');
+    let is_triple = system.is_some() && target.is_none_or(str::is_empty) && more.is_none();
+    (is_alone || is_triple && !is_processor).then_some(processor)
 }
 
 /// The number at the end of `unknown-0x27`, if it is no processor's.
@@ -394,195 +412,4 @@ fn syntax(expected: &str, found: &str) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::CodeObjectVersion::{V2, V3, V4, V5, V6};
-    use super::*;
-
-    fn parse(text: &str) -> TargetId {
-        text.parse().unwrap()
-    }
-
-    /// `EI_OSABI` and `EI_ABIVERSION` as USAGE tabulates them.
-    #[test]
-    fn the_header_says_the_version() {
-        for (abi_version, version) in (0..).zip([V2, V3, V4, V5, V6]) {
-            assert_eq!(CodeObjectVersion::from_elf(64, abi_version), Some(version));
-        }
-        for os_abi in [0, 65, 66] {
-            assert_eq!(CodeObjectVersion::from_elf(os_abi, 0), Some(V3));
-            assert_eq!(CodeObjectVersion::from_elf(os_abi, 1), None);
-        }
-        assert_eq!(CodeObjectVersion::from_elf(64, 5), None);
-        assert_eq!(CodeObjectVersion::from_elf(3, 0), None);
-    }
-
-    /// `e_flags` and `amdhsa.target` of objects that clang 22 compiled with `-mcpu=` this target id and
-    /// `-mcode-object-version=` 4, 5 and 6. Only version 6 has the generic ones.
-    #[test]
-    fn flags_of_version_4_and_later_read_as_the_compiler_wrote_them() {
-        let compiled = [
-            ("gfx90a", 0x53f),
-            ("gfx90a:xnack+", 0x73f),
-            ("gfx90a:xnack-", 0x63f),
-            ("gfx90a:sramecc-:xnack+", 0xb3f),
-            ("gfx90a:sramecc+", 0xd3f),
-            ("gfx906:xnack-", 0x62f),
-            ("gfx900:xnack-", 0x22c),
-            ("gfx1010:xnack+", 0x333),
-            ("gfx801:xnack+", 0x328),
-            ("gfx1100", 0x41),
-            ("gfx1030", 0x36),
-        ];
-        for (text, flags) in compiled {
-            for version in [V4, V5, V6] {
-                let target = TargetId::from_flags(version, flags).unwrap();
-                assert_eq!(target.to_string(), text);
-                assert_eq!(target, parse(text));
-            }
-        }
-        for (text, flags) in [
-            ("gfx9-4-generic:xnack-", 0x0100_065f),
-            ("gfx9-generic:xnack+", 0x0100_0351),
-            ("gfx11-generic", 0x0100_0054),
-        ] {
-            let target = TargetId::from_flags(V6, flags).unwrap();
-            assert_eq!(target.to_string(), text);
-            assert_eq!(target.generic_version(), 1);
-            let older = TargetId::from_flags(V5, flags).unwrap();
-            assert_eq!(older, parse(text), "no generic version before version 6");
-        }
-    }
-
-    /// `e_flags` of objects for PAL, assembled by `llvm-mc` 22 with and without `-mattr=-xnack`.
-    #[test]
-    fn flags_of_version_3_have_one_bit_a_feature() {
-        let assembled = [
-            (0x12c, "gfx900:xnack+"),
-            (0x2c, "gfx900:xnack-"),
-            (0x32f, "gfx906:sramecc+:xnack+"),
-            (0x22f, "gfx906:sramecc+:xnack-"),
-            (0x41, "gfx1100"),
-        ];
-        for (flags, text) in assembled {
-            for version in [V2, V3] {
-                let target = TargetId::from_flags(version, flags).unwrap();
-                assert_eq!(target.to_string(), text);
-            }
-        }
-    }
-
-    #[test]
-    fn flags_of_version_2_have_a_bit_for_xnack_and_no_processor() {
-        for flags in 0..=3 {
-            let error = TargetId::from_flags(V2, flags).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{flags}");
-        }
-        let gfx900 = Processor::by_name("gfx900").unwrap();
-        let text = |flags| TargetId::from_flags_v2(gfx900, flags).to_string();
-        assert_eq!(text(0), "gfx900:xnack-");
-        assert_eq!(text(1), "gfx900:xnack+");
-        // Bit 1 is for the trap handler.
-        assert_eq!(text(2), "gfx900:xnack-");
-        let gfx803 = Processor::by_name("gfx803").unwrap();
-        assert_eq!(TargetId::from_flags_v2(gfx803, 0).to_string(), "gfx803");
-    }
-
-    #[test]
-    fn flags_without_a_known_processor_give_its_number() {
-        for (mach, text) in [
-            (0, "unknown-0x00"),
-            (0x27, "unknown-0x27"),
-            (0xff, "unknown-0xff"),
-        ] {
-            for version in [V3, V4, V5, V6] {
-                let target = TargetId::from_flags(version, mach).unwrap();
-                assert_eq!(target.to_string(), text);
-                assert!(!target.processor().is_known());
-                assert!(target.runs_on(&target) && target.runs_on(&parse(text)));
-            }
-            let features = TargetId::from_flags(V5, mach | 0xe00).unwrap();
-            assert_eq!(features.to_string(), format!("{text}:sramecc+:xnack-"));
-        }
-        let other = TargetId::from_flags(V5, 0x11).unwrap();
-        assert!(!other.runs_on(&TargetId::from_flags(V5, 0x27).unwrap()));
-        for reserved in [0x11, 0x1f, 0x27, 0x60, 0xff] {
-            let error = TargetId::from_flags(V2, reserved).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Malformed { .. }));
-        }
-        assert!("unknown-0x3f".parse::<TargetId>().is_err(), "it is gfx90a");
-        assert_eq!(
-            TargetId::from_flags(V3, 0x0f).unwrap().to_string(),
-            "cayman"
-        );
-    }
-
-    #[test]
-    fn text_is_read_in_every_form() {
-        let cases = [
-            ("gfx90a:xnack-:sramecc+", "gfx90a:sramecc+:xnack-"),
-            ("tahiti", "gfx600"),
-            ("amdgcn-amd-amdhsa--gfx90a:xnack+", "gfx90a:xnack+"),
-            ("amdgcn-amd-amdhsa-gfx1100", "gfx1100"),
-            ("amdgcn-amd-amdhsa-unknown-gfx1100", "gfx1100"),
-            ("amdgcn-amd-amdhsa--gfx9-4-generic", "gfx9-4-generic"),
-            ("amdgpu12.5-amd-amdhsa-unknown-gfx1250", "gfx1250"),
-            ("amdgcn-amd-amdhsa--unknown-0x27", "unknown-0x27"),
-            (
-                "hipv4-amdgcn-amd-amdhsa--gfx906:sramecc-",
-                "gfx906:sramecc-",
-            ),
-            ("r600----cayman", "cayman"),
-            (
-                "amdgcn-amd-amdhsa--gfx906+sram-ecc",
-                "gfx906:sramecc+:xnack-",
-            ),
-            ("gfx906+xnack+sramecc", "gfx906:sramecc+:xnack+"),
-        ];
-        for (text, canonical) in cases {
-            assert_eq!(parse(text).to_string(), canonical, "{text}");
-            assert_eq!(parse(canonical), parse(text));
-        }
-    }
-
-    #[test]
-    fn bad_text_is_an_error() {
-        let bad = [
-            "",
-            "gfx",
-            "gfx90A",
-            "gfx1030:xnack+",
-            "gfx1250:xnack+",
-            "gfx90a:",
-            "gfx90a:xnack",
-            "gfx90a:+",
-            "gfx90a:xnack+:xnack+",
-            "gfx90a:xnack+:xnack-",
-            "gfx90a:tgsplit+",
-            "gfx90a+",
-            "gfx90a+xnack+xnack",
-            "gfx90a+xnack:sramecc+",
-            "x86_64-amd-amdhsa--gfx90a",
-            "r600--gfx90a",
-            "amdgcn-amd-amdhsa--",
-            "amdgcn-amd-amdhsa--gfx90a-",
-        ];
-        for text in bad {
-            let error = text.parse::<TargetId>().unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Syntax { .. }), "{text}");
-        }
-    }
-
-    /// USAGE "Generic Processor Versioning" and the descriptions of `sramecc` and `xnack`.
-    #[test]
-    fn code_runs_where_processor_and_features_fit() {
-        let runs = |code: &str, device: &str| parse(code).runs_on(&parse(device));
-        assert!(runs("gfx90a", "gfx90a:sramecc+:xnack-"));
-        assert!(runs("gfx90a:xnack-", "gfx90a:sramecc+:xnack-"));
-        assert!(!runs("gfx90a:xnack+", "gfx90a:sramecc+:xnack-"));
-        assert!(!runs("gfx90a:xnack-", "gfx90a:xnack+"));
-        assert!(runs("gfx11-generic", "gfx1151"));
-        assert!(!runs("gfx11-generic", "gfx1200"));
-        assert!(!runs("gfx1151", "gfx11-generic"));
-        assert!(!runs("gfx90a", "gfx942"));
-    }
-}
+mod tests;

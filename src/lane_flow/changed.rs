@@ -161,12 +161,16 @@ impl Predecessors {
     }
 }
 
-fn is_in(set: &[bool], index: usize) -> bool {
+pub(super) fn is_in(set: &[bool], index: usize) -> bool {
     set.get(index).copied().unwrap_or(false)
 }
 
 /// The instructions that are reached from one, itself included; `next` adds those after one.
-fn reached(from: usize, count: usize, next: impl Fn(usize, &mut Vec<usize>)) -> Vec<bool> {
+pub(super) fn reached(
+    from: usize,
+    count: usize,
+    next: impl Fn(usize, &mut Vec<usize>),
+) -> Vec<bool> {
     let mut found = vec![false; count];
     let mut open = vec![from];
     while let Some(at) = open.pop() {

@@ -110,6 +110,7 @@ mod uniform;
 mod value;
 mod vector;
 mod walk;
+mod written;
 
 use core::fmt;
 

@@ -1,11 +1,10 @@
 //! What there is to say of a code object at a glance, as plain data.
 //!
-//! Sources: USAGE "Header", "Kernel Descriptor", "Code Object Metadata".
+//! Source: USAGE "Header".
 
 use super::compression::Method;
-use super::descriptor::KernelDescriptor;
-use super::kernel::{self, Kernel};
-use super::metadata::KernelMetadata;
+use super::kernel;
+use super::kernel_info::KernelInfo;
 use super::symbol::{SymbolKind, SymbolSection};
 use super::{CodeObject, Section};
 use crate::error::Result;
@@ -36,47 +35,6 @@ pub struct ObjectInfo {
     pub metadata_error: Option<String>,
 }
 
-/// A kernel's resources. What is *allocated* is what the descriptor says, rounded up as the hardware
-/// allocates; what is *used* is what the metadata say.
-#[non_exhaustive]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct KernelInfo {
-    /// The name as the linker sees it.
-    pub name: Untrusted<'static>,
-    /// The address of the first instruction.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "hexadecimal"))]
-    pub entry: Option<u64>,
-    /// Lanes of a wavefront.
-    pub wave_size: Option<u32>,
-    /// Scalar registers of a wavefront, allocated.
-    pub sgprs_allocated: Option<u32>,
-    /// Scalar registers of a wavefront, used.
-    pub sgprs_used: Option<u64>,
-    /// Vector registers of a lane, allocated; with the accumulation registers where both share one file.
-    pub vgprs_allocated: Option<u32>,
-    /// Vector registers of a lane, used; counted in the same way.
-    pub vgprs_used: Option<u64>,
-    /// Accumulation registers of a lane, allocated; nothing on targets without any.
-    pub agprs_allocated: Option<u32>,
-    /// Accumulation registers of a lane, used.
-    pub agprs_used: Option<u64>,
-    /// Local memory of a work-group, in bytes.
-    pub group_segment_size: Option<u64>,
-    /// Scratch of a lane, in bytes, without a dynamic stack.
-    pub private_segment_size: Option<u64>,
-    /// Whether the size of the stack is not known before the kernel runs.
-    pub dynamic_stack: Option<bool>,
-    /// The memory for arguments, in bytes.
-    pub kernarg_size: Option<u64>,
-    /// Stores from scalar registers to spill slots.
-    pub sgpr_spills: Option<u64>,
-    /// Stores from vector registers to spill slots.
-    pub vgpr_spills: Option<u64>,
-    /// The largest work-group, in work-items.
-    pub max_workgroup_size: Option<u64>,
-}
-
 /// A debug section.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +54,7 @@ impl ObjectInfo {
     /// Collects it.
     ///
     /// # Errors
-    /// If the symbol table is malformed; malformed metadata are not an error.
+    /// If the symbol table is malformed; malformed metadata are not an error. If a limit is reached.
     pub fn of(object: &CodeObject<'_>) -> Result<ObjectInfo> {
         let (metadata, metadata_error) = match object.metadata() {
             Ok(metadata) => (metadata, None),
@@ -114,7 +72,7 @@ impl ObjectInfo {
             flags: object.flags(),
             relocatable: object.is_relocatable(),
             functions,
-            kernels: kernels.iter().map(KernelInfo::of).collect(),
+            kernels: KernelInfo::of_all(&kernels, object.meter())?,
             debug_sections: object
                 .sections()
                 .iter()
@@ -126,50 +84,6 @@ impl ObjectInfo {
     }
 }
 
-impl KernelInfo {
-    fn of(kernel: &Kernel) -> KernelInfo {
-        let mut info = KernelInfo {
-            name: kernel.name.clone().into(),
-            entry: kernel.entry(),
-            wave_size: kernel.wave_size().map(crate::arch::WaveSize::lanes),
-            ..KernelInfo::default()
-        };
-        if let Some(metadata) = &kernel.metadata {
-            info.add_metadata(metadata);
-        }
-        if let Some(descriptor) = &kernel.descriptor {
-            info.add_descriptor(descriptor);
-        }
-        info
-    }
-
-    fn add_metadata(&mut self, metadata: &KernelMetadata) {
-        self.sgprs_used = metadata.sgpr_count;
-        self.vgprs_used = metadata.vgpr_count;
-        self.agprs_used = metadata.agpr_count;
-        self.group_segment_size = metadata.group_segment_fixed_size;
-        self.private_segment_size = metadata.private_segment_fixed_size;
-        self.dynamic_stack = metadata.uses_dynamic_stack;
-        self.kernarg_size = metadata.kernarg_segment_size;
-        self.sgpr_spills = metadata.sgpr_spill_count;
-        self.vgpr_spills = metadata.vgpr_spill_count;
-        self.max_workgroup_size = metadata.max_flat_workgroup_size;
-    }
-
-    /// The descriptor is what the hardware sees, so its sizes replace those of the metadata.
-    fn add_descriptor(&mut self, descriptor: &KernelDescriptor) {
-        self.sgprs_allocated = descriptor.scalar_registers();
-        self.vgprs_allocated = descriptor.vector_registers();
-        self.agprs_allocated = descriptor.accumulation_registers();
-        self.group_segment_size = Some(descriptor.group_segment_fixed_size().into());
-        self.private_segment_size = Some(descriptor.private_segment_fixed_size().into());
-        // 0 means that the descriptor does not say.
-        if descriptor.kernarg_size() != 0 || self.kernarg_size.is_none() {
-            self.kernarg_size = Some(descriptor.kernarg_size().into());
-        }
-    }
-}
-
 impl DebugSectionInfo {
     fn of(section: &Section<'_>) -> DebugSectionInfo {
         DebugSectionInfo {
@@ -178,21 +92,5 @@ impl DebugSectionInfo {
             stored_size: section.stored_size,
             compression: section.compression,
         }
-    }
-}
-
-/// Addresses are text in JSON: they can pass 2^53.
-#[cfg(feature = "serde")]
-#[expect(
-    clippy::ref_option,
-    reason = "the signature that serde's attribute calls"
-)]
-fn hexadecimal<S: serde::Serializer>(
-    address: &Option<u64>,
-    serializer: S,
-) -> core::result::Result<S::Ok, S::Error> {
-    match address {
-        Some(address) => serializer.serialize_some(&format!("{address:#x}")),
-        None => serializer.serialize_none(),
     }
 }

@@ -38,10 +38,13 @@ pub(super) fn of_header(data: &[u8]) -> Option<TargetId> {
 }
 
 /// The target ID at the end of a bundle entry ID: kind, triple of four parts (three in old ones), target
-/// ID, with dashes between.
-pub(super) fn at_end_of_id(id: &str) -> &str {
+/// ID, with dashes between. Where it is empty, the processor that the triple names.
+pub(super) fn at_end_of_id(id: &str) -> String {
     let parts = || id.splitn(6, '-');
-    parts().nth(5).or_else(|| parts().nth(4)).unwrap_or("")
+    match parts().nth(5).or_else(|| parts().nth(4)).unwrap_or("") {
+        "" => (id.parse::<TargetId>()).map_or(String::new(), |target| target.to_string()),
+        target => target.to_owned(),
+    }
 }
 
 /// How closely a code object's target has to fit one that a person named.

@@ -17,6 +17,7 @@ use crate::display::{Mark, Options};
 use crate::error::Result;
 use crate::eval::LocationAttribute;
 use crate::inspect::{LocationReading, Stop, StopFrame, ValueState, ValueStateKind, VariableValue};
+use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::is_none;
@@ -123,6 +124,9 @@ pub struct FrameVariables {
     /// What else there is to know of all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
+    /// Of a kernel, the registers that still hold what they held when it started ([`StopFrame::initial_registers`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entry: Vec<InitialRegisters>,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
     /// Of lanes that were chosen and wait elsewhere in the call frame: the frames there with their variables, by program location.
@@ -347,6 +351,7 @@ impl FrameVariables {
             reason: None,
             message: None,
             note: None,
+            entry: Vec::new(),
             variables,
             waiting_lanes: Vec::new(),
         }

@@ -96,9 +96,11 @@ pub(crate) enum Command {
     /// Make snapshots of waves out of what ROCm's debug agent printed
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArguments),
-    /// Print what a code object is: target, kernels and their resources, debugging information
+    /// Print what a code object is: target, kernels with their resources, arguments and initial registers, debugging
+    /// information
     #[command(
         after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a\n  \
+        hetdwarf info kernel.hsaco --descriptor\n  \
         hetdwarf info --core merged.core --code-object 0"
     )]
     Info(InfoArguments),

@@ -71,6 +71,9 @@ pub(crate) struct InfoArguments {
     /// Of several code objects in the file, the one with this number, from 0
     #[arg(long, value_name = "N")]
     pub(crate) index: Option<usize>,
+    /// Print every field of each kernel descriptor
+    #[arg(long)]
+    pub(crate) descriptor: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
     /// How to print

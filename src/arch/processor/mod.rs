@@ -156,6 +156,58 @@ impl Processor {
             .find(|row| row.name == name || row.other_names.contains(&name))
     }
 
+    /// The processor that the first part of a target triple names: `amdgpu9.0a` is `gfx90a`, `amdgpu9.4` is
+    /// `gfx9-4-generic`. Nothing if it names none, as `amdgpu` and `amdgpu8`, whose family has no generic processor.
+    ///
+    /// Source: USAGE of LLVM 24, "Target Triples", "Subarchitecture Compatibility".
+    #[must_use]
+    pub fn by_subarchitecture(text: &str) -> Option<&'static Processor> {
+        let subarchitecture = text.strip_prefix("amdgpu")?;
+        let (major, minor) = match subarchitecture.split_once('.') {
+            Some((_, "")) => return None,
+            Some(parts) => parts,
+            None => (subarchitecture, ""),
+        };
+        let is_number = |text: &str| text.bytes().all(|letter| letter.is_ascii_hexdigit());
+        if !is_number(major) || !is_number(minor) {
+            return None;
+        }
+        let name = match minor.len() {
+            0 => format!("gfx{major}-generic"),
+            1 => format!("gfx{major}-{minor}-generic"),
+            _ => format!("gfx{major}{minor}"),
+        };
+        Processor::by_name(&name)
+    }
+
+    /// Returns true if the first part of a target triple can stand before this processor: its architecture, its
+    /// subarchitecture, or the major one of its family.
+    #[must_use]
+    pub(super) fn has_architecture(&self, text: &str) -> bool {
+        if text == self.architecture().name() {
+            return true;
+        }
+        let Some(subarchitecture) = text.strip_prefix("amdgpu") else {
+            return false;
+        };
+        if self.architecture() != Architecture::Amdgcn {
+            return false;
+        }
+        match Processor::by_subarchitecture(text) {
+            Some(named) => {
+                // `gfx1250-strict` is a variant of `gfx1250`.
+                let rest = self.name.strip_prefix(named.name);
+                named.runs_on(self) || rest.is_some_and(|rest| rest.starts_with('-'))
+            }
+            // None, or the major one of a family without a generic processor; gfx810 has its own.
+            None => {
+                let major = self.version().filter(|[_, minor, _]| *minor == 0);
+                subarchitecture.is_empty()
+                    || major.is_some_and(|[major, ..]| major.to_string() == subarchitecture)
+            }
+        }
+    }
+
     /// The processor with this `EF_AMDGPU_MACH` value: the lowest byte of `e_flags`.
     #[must_use]
     pub const fn by_mach(mach: u8) -> Option<&'static Processor> {
@@ -239,8 +291,8 @@ impl Processor {
 
     /// The features a target id for this processor can name.
     ///
-    /// For `gfx1250` and `gfx1251` this follows USAGE and clang, which know of none, although LLVM 22
-    /// sets both (and LLVM 24 `sramecc`) to *any* in `e_flags`.
+    /// For `gfx1250` and `gfx1251` this follows LLVM 24, which has `sramecc`. The documents of LLVM 22 have none, although
+    /// it sets both features to *any* in `e_flags`.
     #[must_use]
     pub const fn features(&self) -> &'static [TargetFeature] {
         self.features

@@ -6,8 +6,9 @@
 //!
 //! Processors that LLVM 22 does not have: gfx940 and gfx941 were in LLVM 15 to 19, with the properties of gfx942;
 //! gfx1154, gfx117x, gfx1250-strict, gfx1310 and three generic ones are in LLVM 24 and ROCm's compiler, whose ELF flags
-//! give the numbers. All else of them is taken from their families; of gfx13, of which nothing more is published, it
-//! is that of the gfx12 family, with as many registers as any processor has and both wave sizes.
+//! give the numbers. All else of them is taken from their families. Of gfx13 it is that of the gfx12 family, and both wave
+//! sizes: LLVM 24 says that code can name 256 vector registers, though a lane has up to 1,024. That gfx125x has `sramecc` is
+//! of LLVM 24 too.
 
 use super::TargetFeature::{Sramecc, Xnack};
 use super::{Architecture, FlatScratch, Processor};
@@ -96,7 +97,7 @@ families! {
     Gfx11_7 "gfx1170 to gfx1172.":           Amdgcn, Some(11), [Wave32, Wave64], 106,  256, None,     Architected, false;
     Gfx12   "gfx1200 and gfx1201: RDNA 4.":  Amdgcn, Some(12), [Wave32, Wave64], 106,  256, None,     Architected, false;
     Gfx12_5 "gfx1250 and gfx1251.":          Amdgcn, Some(12), [Wave32],         106, 1024, None,     Architected, true;
-    Gfx13   "gfx1310.":                      Amdgcn, Some(13), [Wave32, Wave64], 106, 1024, None,     Architected, false;
+    Gfx13   "gfx1310.":                      Amdgcn, Some(13), [Wave32, Wave64], 106,  256, None,     Architected, false;
 }
 
 /// All that any processor has.
@@ -184,7 +185,7 @@ processors! {
     "gfx1101"         0x46 Gfx11    []               [] [];
     "gfx1102"         0x47 Gfx11    []               [] [];
     "gfx1200"         0x48 Gfx12    []               [] [];
-    "gfx1250"         0x49 Gfx12_5  []               [] [];
+    "gfx1250"         0x49 Gfx12_5  [Sramecc]        [] [];
     "gfx1151"         0x4a Gfx11    []               [] [];
     "gfx941"          0x4b Gfx942   [Sramecc, Xnack] [] [];
     "gfx942"          0x4c Gfx942   [Sramecc, Xnack] [] [];
@@ -201,15 +202,15 @@ processors! {
     "gfx1154"         0x57 Gfx11    []               [] [];
     "gfx1153"         0x58 Gfx11    []               [] [];
     "gfx12-generic"   0x59 Gfx12    []               [] ["gfx1200", "gfx1201"];
-    "gfx1251"         0x5a Gfx12_5  []               [] [];
-    "gfx12-5-generic" 0x5b Gfx12_5  []               [] ["gfx1250", "gfx1251"];
+    "gfx1251"         0x5a Gfx12_5  [Sramecc]        [] [];
+    "gfx12-5-generic" 0x5b Gfx12_5  [Sramecc]        [] ["gfx1250", "gfx1251"];
     "gfx1172"         0x5c Gfx11_7  []               [] [];
     "gfx1170"         0x5d Gfx11_7  []               [] [];
     "gfx1171"         0x5e Gfx11_7  []               [] [];
     "gfx9-4-generic"  0x5f Gfx942   [Sramecc, Xnack] [] ["gfx942", "gfx950"];
     "gfx11-7-generic" 0x62 Gfx11_7  []               [] ["gfx1170", "gfx1171", "gfx1172"];
     "gfx13-generic"   0x63 Gfx13    []               [] ["gfx1310"];
-    "gfx1250-strict"  0xeb Gfx12_5  []               [] [];
+    "gfx1250-strict"  0xeb Gfx12_5  [Sramecc]        [] [];
 }
 
 /// See [`Processor::UNKNOWN`].

@@ -136,6 +136,7 @@ fn supported_features_are_those_that_llvm_leaves_open() {
         let target = TargetId::from_flags(CodeObjectVersion::V6, line.flags).unwrap();
         for &feature in TargetFeature::ALL {
             let open = target.setting(feature) == FeatureSetting::Any;
+            // Of gfx125x LLVM 22 leaves both open, and LLVM 24 has one of them.
             let expected = processor.supports(feature) || line.name.starts_with("gfx125");
             assert_eq!(open, expected, "{}", line.name);
         }
@@ -296,4 +297,124 @@ fn stack_pointers_count_bytes_of_the_wave_or_of_a_lane() {
     assert_eq!(lane_address("gfx90a", 0x400), 16);
     assert_eq!(lane_address("gfx942", 16), 16);
     assert_eq!(ScratchAddressing::Buffer.lane_address(0x200, Wave32), 16);
+}
+
+/// A subarchitecture and its processor.
+type Named = (&'static str, &'static str);
+
+/// The table "AMDGPU Subarchitectures" of LLVM 24: the major subarchitectures with their generic processors, and what each
+/// covers.
+const SUBARCHITECTURES: &[(&str, Option<&str>, &[Named])] = &[
+    (
+        "amdgpu6",
+        None,
+        &[("amdgpu6.00", "gfx600"), ("amdgpu6.02", "gfx602")],
+    ),
+    (
+        "amdgpu7",
+        None,
+        &[("amdgpu7.00", "gfx700"), ("amdgpu7.05", "gfx705")],
+    ),
+    (
+        "amdgpu8",
+        None,
+        &[("amdgpu8.01", "gfx801"), ("amdgpu8.05", "gfx805")],
+    ),
+    (
+        "amdgpu9",
+        Some("gfx9-generic"),
+        &[
+            ("amdgpu9.00", "gfx900"),
+            ("amdgpu9.06", "gfx906"),
+            ("amdgpu9.0c", "gfx90c"),
+        ],
+    ),
+    (
+        "amdgpu9.4",
+        Some("gfx9-4-generic"),
+        &[("amdgpu9.42", "gfx942"), ("amdgpu9.50", "gfx950")],
+    ),
+    (
+        "amdgpu10.1",
+        Some("gfx10-1-generic"),
+        &[("amdgpu10.10", "gfx1010"), ("amdgpu10.13", "gfx1013")],
+    ),
+    (
+        "amdgpu10.3",
+        Some("gfx10-3-generic"),
+        &[("amdgpu10.30", "gfx1030"), ("amdgpu10.36", "gfx1036")],
+    ),
+    (
+        "amdgpu11",
+        Some("gfx11-generic"),
+        &[("amdgpu11.00", "gfx1100"), ("amdgpu11.54", "gfx1154")],
+    ),
+    (
+        "amdgpu11.7",
+        Some("gfx11-7-generic"),
+        &[("amdgpu11.70", "gfx1170"), ("amdgpu11.72", "gfx1172")],
+    ),
+    (
+        "amdgpu12",
+        Some("gfx12-generic"),
+        &[("amdgpu12.00", "gfx1200"), ("amdgpu12.01", "gfx1201")],
+    ),
+    (
+        "amdgpu12.5",
+        Some("gfx12-5-generic"),
+        &[("amdgpu12.50", "gfx1250"), ("amdgpu12.51", "gfx1251")],
+    ),
+    (
+        "amdgpu13",
+        Some("gfx13-generic"),
+        &[("amdgpu13.10", "gfx1310")],
+    ),
+];
+
+#[test]
+fn subarchitectures_name_the_processors_of_the_table() {
+    let by = |text| Processor::by_subarchitecture(text).map(Processor::name);
+    for &(major, generic, minors) in SUBARCHITECTURES {
+        assert_eq!(by(major), generic, "{major}");
+        for &(minor, name) in minors {
+            assert_eq!(by(minor), Some(name));
+            let processor = Processor::by_name(name).unwrap();
+            assert!(processor.has_architecture(minor));
+            assert!(processor.has_architecture("amdgpu") && processor.has_architecture("amdgcn"));
+            // Distinct minor ones are never compatible, and a major one only with what it covers.
+            for &(other, _, others) in SUBARCHITECTURES {
+                assert_eq!(
+                    processor.has_architecture(other),
+                    other == major,
+                    "{other} {name}"
+                );
+                for &(one, other) in others {
+                    assert_eq!(processor.has_architecture(one), other == name);
+                }
+            }
+        }
+    }
+    // Those with a major subarchitecture of their own.
+    assert_eq!(by("amdgpu9.08"), Some("gfx908"));
+    assert_eq!(by("amdgpu9.0a"), Some("gfx90a"));
+    assert_eq!(by("amdgpu8.10"), Some("gfx810"));
+    for (name, own, other) in [
+        ("gfx90a", "amdgpu9.0a", "amdgpu9"),
+        ("gfx810", "amdgpu8.10", "amdgpu8"),
+    ] {
+        let processor = Processor::by_name(name).unwrap();
+        assert!(processor.has_architecture(own) && !processor.has_architecture(other));
+    }
+    for text in [
+        "amdgpu",
+        "amdgpu9.",
+        "amdgpu9.4x",
+        "amdgpu9-4",
+        "amdgpu.",
+        "amdgcn9",
+        "9.42",
+        "amdgpu+9",
+    ] {
+        assert_eq!(by(text), None, "{text}");
+    }
 }

@@ -335,6 +335,8 @@ fn processors_have_the_registers_of_their_kind() {
         ("gfx1030", [1, 1, 106, 1, 1, 256, 0, 1, 1, 256, 0]),
         ("gfx1100", [1, 1, 106, 1, 1, 256, 0, 1, 1, 256, 0]),
         ("gfx1250", [1, 1, 106, 1, 1, 1024, 0, 0, 0, 0, 0]),
+        // LLVM 24: code can name 256 of the 1,024 vector registers of a lane.
+        ("gfx1310", [1, 1, 106, 1, 1, 256, 0, 1, 1, 256, 0]),
         ("cayman", [0; 11]),
     ] {
         assert_eq!(count(name), expected, "{name}");

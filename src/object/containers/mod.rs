@@ -460,7 +460,7 @@ impl<'data> Finder<'data> {
         self.meter.hold_all::<EmbeddedCodeObject<'_>>(1)?;
         let target = match target::of_header(object) {
             Some(target) => target.to_string(),
-            None => target::at_end_of_id(&id).to_owned(),
+            None => target::at_end_of_id(&id),
         };
         self.found.push(EmbeddedCodeObject {
             index: self.found.len(),

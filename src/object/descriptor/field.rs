@@ -136,6 +136,8 @@ impl Field {
     }
 }
 
+// GFX11.7 has the layout of GFX11 and GFX13 that of GFX12, but for what the tables of LLVM 24 say: see
+// `spec-notes/objects.md`.
 fields! {
     GroupSegmentFixedSize            "GROUP_SEGMENT_FIXED_SIZE"            [Descriptor 31:0 Gfx6..]    "local memory of a work-group, in bytes";
     PrivateSegmentFixedSize          "PRIVATE_SEGMENT_FIXED_SIZE"          [Descriptor 63:32 Gfx6..]   "scratch of a work-item, in bytes";
@@ -152,8 +154,8 @@ fields! {
     EnableWavefrontSize32            "ENABLE_WAVEFRONT_SIZE32"             [Descriptor 458:458 Gfx10_1..] "wavefronts of 32 lanes instead of 64";
     UsesDynamicStack                 "USES_DYNAMIC_STACK"                  [Descriptor 459:459 Gfx6..] "the size of the stack is not known before the kernel runs (V5 and above)";
     // The table says GFX90A and GFX942; the assembler of LLVM 22 also takes the directives for gfx125x.
-    KernargPreloadSpecLength         "KERNARG_PRELOAD_SPEC_LENGTH"         [Descriptor 470:464 Gfx90a..Gfx950, Descriptor 470:464 Gfx12_5..] "dwords of the arguments that are loaded into user registers";
-    KernargPreloadSpecOffset         "KERNARG_PRELOAD_SPEC_OFFSET"         [Descriptor 479:471 Gfx90a..Gfx950, Descriptor 479:471 Gfx12_5..] "the first of those dwords";
+    KernargPreloadSpecLength         "KERNARG_PRELOAD_SPEC_LENGTH"         [Descriptor 470:464 Gfx90a..Gfx950, Descriptor 470:464 Gfx12_5..Gfx12_5] "dwords of the arguments that are loaded into user registers";
+    KernargPreloadSpecOffset         "KERNARG_PRELOAD_SPEC_OFFSET"         [Descriptor 479:471 Gfx90a..Gfx950, Descriptor 479:471 Gfx12_5..Gfx12_5] "the first of those dwords";
 
     GranulatedWorkitemVgprCount      "GRANULATED_WORKITEM_VGPR_COUNT"      [Rsrc1 5:0 Gfx6..]     "blocks of vector registers of a work-item, less one";
     GranulatedWavefrontSgprCount     "GRANULATED_WAVEFRONT_SGPR_COUNT"     [Rsrc1 9:6 Gfx6..Gfx950]     "blocks of scalar registers of a wavefront, less one";
@@ -163,7 +165,8 @@ fields! {
     FloatDenormMode32                "FLOAT_DENORM_MODE_32"                [Rsrc1 17:16 Gfx6..]   "denormal 32-bit floats: 0 flushed, 1 results flushed, 2 sources flushed, 3 kept";
     FloatDenormMode1664              "FLOAT_DENORM_MODE_16_64"             [Rsrc1 19:18 Gfx6..]   "denormal 16-bit and 64-bit floats";
     Priv                             "PRIV"                                [Rsrc1 20:20 Gfx6..]   "start in trap handler mode; filled in by the command processor";
-    // The table says GFX9-GFX11; the directives `.amdhsa_dx10_clamp` and `.amdhsa_ieee_mode` say GFX6-GFX11.
+    // The table says GFX9-GFX11 (except GFX11.7, in LLVM 24); the directives `.amdhsa_dx10_clamp` and `.amdhsa_ieee_mode` say
+    // GFX6-GFX11.
     EnableDx10Clamp                  "ENABLE_DX10_CLAMP"                   [Rsrc1 21:21 Gfx6..Gfx11]    "clamp NaN to zero";
     WgRrEn                           "WG_RR_EN"                            [Rsrc1 21:21 Gfx12..] "schedule wavefronts in turn";
     DebugMode                        "DEBUG_MODE"                          [Rsrc1 22:22 Gfx6..]   "start in single-step mode; filled in by the command processor";
@@ -172,16 +175,16 @@ fields! {
     Bulky                            "BULKY"                               [Rsrc1 24:24 Gfx6..]   "one work-group for each compute unit; filled in by the command processor";
     CdbgUser                         "CDBG_USER"                           [Rsrc1 25:25 Gfx6..]   "a flag for debugging code; filled in by the command processor";
     Fp16Ovfl                         "FP16_OVFL"                           [Rsrc1 26:26 Gfx9..]   "16-bit overflow gives the largest number instead of infinity";
-    FlatScratchIsNv                  "FLAT_SCRATCH_IS_NV"                  [Rsrc1 27:27 Gfx12_5..] "scratch is non-volatile for flat accesses";
+    FlatScratchIsNv                  "FLAT_SCRATCH_IS_NV"                  [Rsrc1 27:27 Gfx12_5..Gfx12_5] "scratch is non-volatile for flat accesses";
     // The table says GFX10-GFX12; LLVM 22 has no such directive for gfx125x, and its disassembler shows none.
-    WgpMode                          "WGP_MODE"                            [Rsrc1 29:29 Gfx10_1..Gfx12]  "work-groups run on a whole work-group processor";
+    WgpMode                          "WGP_MODE"                            [Rsrc1 29:29 Gfx10_1..Gfx12, Rsrc1 29:29 Gfx13..] "work-groups run on a whole work-group processor";
     MemOrdered                       "MEM_ORDERED"                         [Rsrc1 30:30 Gfx10_1..]  "loads complete in order";
     FwdProgress                      "FWD_PROGRESS"                        [Rsrc1 31:31 Gfx10_1..]  "every wavefront makes progress";
 
     EnablePrivateSegment             "ENABLE_PRIVATE_SEGMENT"              [Rsrc2 0:0 Gfx6..]     "scratch is set up";
-    UserSgprCount                    "USER_SGPR_COUNT"                     [Rsrc2 5:1 Gfx6..Gfx12, Rsrc2 6:1 Gfx12_5..] "scalar registers with user data";
-    EnableTrapHandler                "ENABLE_TRAP_HANDLER"                 [Rsrc2 6:6 Gfx6..Gfx11]      "there is a trap handler; filled in by the command processor";
-    EnableDynamicVgpr                "ENABLE_DYNAMIC_VGPR"                 [Rsrc2 6:6 Gfx12..Gfx12, Rsrc3 17:17 Gfx12_5..] "wavefronts can ask for more vector registers";
+    UserSgprCount                    "USER_SGPR_COUNT"                     [Rsrc2 5:1 Gfx6..Gfx12, Rsrc2 6:1 Gfx12_5..Gfx12_5, Rsrc2 5:1 Gfx13..] "scalar registers with user data";
+    EnableTrapHandler                "ENABLE_TRAP_HANDLER"                 [Rsrc2 6:6 Gfx6..Gfx11_7]    "there is a trap handler; filled in by the command processor";
+    EnableDynamicVgpr                "ENABLE_DYNAMIC_VGPR"                 [Rsrc2 6:6 Gfx12..Gfx12, Rsrc3 17:17 Gfx12_5..Gfx12_5, Rsrc2 6:6 Gfx13..] "wavefronts can ask for more vector registers";
     EnableSgprWorkgroupIdX           "ENABLE_SGPR_WORKGROUP_ID_X"          [Rsrc2 7:7 Gfx6..]     "system register for the work-group's x";
     EnableSgprWorkgroupIdY           "ENABLE_SGPR_WORKGROUP_ID_Y"          [Rsrc2 8:8 Gfx6..]     "system register for the work-group's y";
     EnableSgprWorkgroupIdZ           "ENABLE_SGPR_WORKGROUP_ID_Z"          [Rsrc2 9:9 Gfx6..]     "system register for the work-group's z";
@@ -200,13 +203,13 @@ fields! {
 
     AccumOffset                      "ACCUM_OFFSET"                        [Rsrc3 5:0 Gfx90a..Gfx950]   "the first accumulation register, in blocks of 4, less one";
     TgSplit                          "TG_SPLIT"                            [Rsrc3 16:16 Gfx90a..Gfx950] "wavefronts of a work-group may run on different compute units";
-    SharedVgprCount                  "SHARED_VGPR_COUNT"                   [Rsrc3 3:0 Gfx10_1..Gfx11]     "shared vector registers in blocks of 8, in wavefronts of 64 lanes";
-    InstPrefSize                     "INST_PREF_SIZE"                      [Rsrc3 9:4 Gfx11..Gfx11, Rsrc3 11:4 Gfx12..] "instruction bytes to prefetch, in blocks of 128";
-    TrapOnStart                      "TRAP_ON_START"                       [Rsrc3 10:10 Gfx11..Gfx11]   "trap before the first instruction; filled in by the command processor";
-    TrapOnEnd                        "TRAP_ON_END"                         [Rsrc3 11:11 Gfx11..Gfx11]   "trap after the last instruction; filled in by the command processor";
+    SharedVgprCount                  "SHARED_VGPR_COUNT"                   [Rsrc3 3:0 Gfx10_1..Gfx11_7]   "shared vector registers in blocks of 8, in wavefronts of 64 lanes";
+    InstPrefSize                     "INST_PREF_SIZE"                      [Rsrc3 9:4 Gfx11..Gfx11_7, Rsrc3 11:4 Gfx12..] "instruction bytes to prefetch, in blocks of 128";
+    TrapOnStart                      "TRAP_ON_START"                       [Rsrc3 10:10 Gfx11..Gfx11_7]   "trap before the first instruction; filled in by the command processor";
+    TrapOnEnd                        "TRAP_ON_END"                         [Rsrc3 11:11 Gfx11..Gfx11_7]   "trap after the last instruction; filled in by the command processor";
     GlgEn                            "GLG_EN"                              [Rsrc3 13:13 Gfx12..] "group launch guarantee";
-    NamedBarCnt                      "NAMED_BAR_CNT"                       [Rsrc3 16:14 Gfx12_5..] "named barriers of a work-group, in blocks of 4";
-    TcpSplit                         "TCP_SPLIT"                           [Rsrc3 20:18 Gfx12_5..] "how the cache is split between local memory and data: 0 no preference";
-    EnableDidtThrottle               "ENABLE_DIDT_THROTTLE"                [Rsrc3 21:21 Gfx12_5..] "throttle to smooth the supply current";
+    NamedBarCnt                      "NAMED_BAR_CNT"                       [Rsrc3 16:14 Gfx12_5..Gfx12_5] "named barriers of a work-group, in blocks of 4";
+    TcpSplit                         "TCP_SPLIT"                           [Rsrc3 20:18 Gfx12_5..Gfx12_5] "how the cache is split between local memory and data: 0 no preference";
+    EnableDidtThrottle               "ENABLE_DIDT_THROTTLE"                [Rsrc3 21:21 Gfx12_5..Gfx12_5] "throttle to smooth the supply current";
     ImageOp                          "IMAGE_OP"                            [Rsrc3 31:31 Gfx11..]  "the kernel has image instructions, in a graphics pipeline";
 }

@@ -1,15 +1,17 @@
 //! Kernel descriptors: 64 bytes for each kernel that tell the hardware how to start it.
 //!
 //! [`Field`] has every field of the document's tables, one row each, with its bits on each family;
-//! the methods of [`KernelDescriptor`] derive what a debugger asks for. What a launch makes of the
-//! values (initial registers, scratch set-up) is not here.
+//! the methods of [`KernelDescriptor`] derive what a debugger asks for, [`KernelDescriptor::initial_registers`] what each
+//! register holds when the kernel starts.
 //!
 //! Source: [USAGE](crate) "Kernel Descriptor"; where its tables disagree with its assembler directives, the
 //! comment at the row says so.
 
 mod field;
+mod initial_state;
 
 pub use field::{Field, Placement, Word};
+pub use initial_state::{InitialRegisters, InitialValue, RegisterFile};
 
 use super::bytes::u64_at;
 use crate::arch::{AccumulationFile, Family, WaveSize};
@@ -22,7 +24,7 @@ pub struct KernelDescriptor {
     pub address: u64,
     /// The 64 bytes.
     pub bytes: [u8; KernelDescriptor::SIZE],
-    /// The family whose tables say what the bits mean; nothing for a processor of which the document describes none
+    /// The family whose tables say what the bits mean; nothing for a processor whose descriptors are not known
     /// ([`described`]).
     pub family: Option<Family>,
 }
@@ -164,15 +166,42 @@ impl KernelDescriptor {
                 (blocks / 2).checked_add(1)?.checked_mul(16)
             }
             // Not counted: every wavefront has all of them.
-            Family::Gfx10_1 | Family::Gfx10_3 | Family::Gfx11 | Family::Gfx12 | Family::Gfx12_5 => {
-                Some(128)
-            }
-            Family::R600 | Family::Gfx11_7 | Family::Gfx13 => None,
+            Family::Gfx10_1
+            | Family::Gfx10_3
+            | Family::Gfx11
+            | Family::Gfx11_7
+            | Family::Gfx12
+            | Family::Gfx12_5
+            | Family::Gfx13 => Some(128),
+            Family::R600 => None,
         }
+    }
+
+    /// How many bytes of local memory one block of `GRANULATED_LDS_SIZE` stands for; nothing without a family.
+    #[must_use]
+    pub fn local_memory_granule(&self) -> Option<u32> {
+        Some(match self.family? {
+            Family::Gfx6 => 64 * 4,
+            Family::Gfx7
+            | Family::Gfx8
+            | Family::Gfx9
+            | Family::Gfx908
+            | Family::Gfx90a
+            | Family::Gfx942
+            | Family::Gfx10_1
+            | Family::Gfx10_3
+            | Family::Gfx11
+            | Family::Gfx11_7
+            | Family::Gfx12 => 128 * 4,
+            Family::Gfx950 => 320 * 4,
+            Family::Gfx12_5 => 512 * 4,
+            Family::Gfx13 => 256 * 4,
+            Family::R600 => return None,
+        })
     }
 }
 
-/// The family, if its kernel descriptors are described by the document.
+/// The family, if it has kernel descriptors.
 #[must_use]
 pub const fn described(family: Family) -> Option<Family> {
     match family {
@@ -187,10 +216,12 @@ pub const fn described(family: Family) -> Option<Family> {
         | Family::Gfx10_1
         | Family::Gfx10_3
         | Family::Gfx11
+        | Family::Gfx11_7
         | Family::Gfx12
-        | Family::Gfx12_5 => Some(family),
-        // R600 has none; the others are newer than the document.
-        Family::R600 | Family::Gfx11_7 | Family::Gfx13 => None,
+        | Family::Gfx12_5
+        | Family::Gfx13 => Some(family),
+        // There are no kernel descriptors.
+        Family::R600 => None,
     }
 }
 
@@ -199,10 +230,16 @@ const fn vgpr_granule(family: Family, wave_size: WaveSize) -> Option<u32> {
     Some(match (family, wave_size) {
         (Family::Gfx6 | Family::Gfx7 | Family::Gfx8 | Family::Gfx9 | Family::Gfx908, _) => 4,
         (Family::Gfx90a | Family::Gfx942 | Family::Gfx950, _) => 8,
-        (Family::Gfx10_1 | Family::Gfx10_3 | Family::Gfx11 | Family::Gfx12, WaveSize::Wave64) => 4,
-        (Family::Gfx10_1 | Family::Gfx10_3 | Family::Gfx11 | Family::Gfx12, WaveSize::Wave32) => 8,
-        (Family::Gfx12_5, _) => 16,
-        (Family::R600 | Family::Gfx11_7 | Family::Gfx13, _) => return None,
+        (
+            Family::Gfx10_1 | Family::Gfx10_3 | Family::Gfx11 | Family::Gfx11_7 | Family::Gfx12,
+            wave_size,
+        ) => match wave_size {
+            WaveSize::Wave64 => 4,
+            WaveSize::Wave32 => 8,
+        },
+        (Family::Gfx12_5, _) | (Family::Gfx13, WaveSize::Wave32) => 16,
+        // Nothing is published about waves of 64 lanes on GFX13.
+        (Family::Gfx13, WaveSize::Wave64) | (Family::R600, _) => return None,
     })
 }
 

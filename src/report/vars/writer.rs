@@ -139,8 +139,14 @@ impl<'w> Writer<'w> {
                 ..FrameVariables::new(place, variables)
             })
             .collect();
+        // What a register holds is no answer to a question about some variables.
+        let entry = match filter {
+            None => self.completeness.accept(frame.initial_registers())?,
+            Some(_) => None,
+        };
         if let Some(last) = frames.last_mut() {
             (last.reason, last.message) = empty.unzip();
+            last.entry = entry.unwrap_or_default();
         }
         Ok(frames)
     }

@@ -1,0 +1,66 @@
+//! Registers that hold at a stop what they held when the kernel started.
+
+use super::stop::StopFrame;
+use crate::error::Result;
+use crate::isa::MachineRegister;
+use crate::object::descriptor::{InitialRegisters, RegisterFile};
+
+impl StopFrame<'_, '_, '_> {
+    /// Returns the registers that still hold what they held when the kernel started: no instruction that the wave may have
+    /// executed since writes them.
+    ///
+    /// Empty for a function that is no kernel or whose machine code cannot be followed, for an inlined call, for a frame whose
+    /// call frame is not the innermost, and for a frame as waiting lanes see it.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed, or a limit is reached.
+    pub fn initial_registers(&self) -> Result<Vec<InitialRegisters>> {
+        let is_inlined = !self.is_whole() && self.index() != self.call_index();
+        if self.frame.level() != 0 || self.is_of_waiting_lanes() || is_inlined {
+            return Ok(Vec::new());
+        }
+        let program = self.stop.program();
+        let Some(function) = self.function()? else {
+            return Ok(Vec::new());
+        };
+        // A function of OpenCL has the name of the kernel that calls it.
+        let is_entry = |address| function.ranges.iter().any(|range| range.contains(&address));
+        let kernel = program.kernel_of(&function);
+        let descriptor = kernel.and_then(|kernel| kernel.descriptor.as_ref());
+        let Some(descriptor) = descriptor.filter(|one| is_entry(one.entry())) else {
+            return Ok(Vec::new());
+        };
+        let mut all = descriptor.initial_registers();
+        let pc = self.frame.code_address();
+        // What is before the second entry loads arguments where the hardware has not, into the same registers.
+        let second = descriptor.preload_entry().filter(|entry| pc >= *entry);
+        let entry = second.unwrap_or(descriptor.entry());
+        let registers: Vec<MachineRegister> = all.iter().flat_map(machine_registers).collect();
+        let written = program.lane_flow(self.wave_size()).may_have_written(
+            [entry, pc],
+            &registers,
+            self.stop.meter(),
+        )?;
+        let mut next = 0_usize;
+        all.retain(|one| {
+            let first = next;
+            next = first.saturating_add(machine_registers(one).count());
+            let written = written.get(first..next);
+            written.is_some_and(|written| written.iter().all(|is_written| !is_written))
+        });
+        Ok(all)
+    }
+}
+
+/// The registers that hold an item.
+fn machine_registers(one: &InitialRegisters) -> impl Iterator<Item = MachineRegister> {
+    let file = one.file;
+    let numbers = one.first..one.first.saturating_add(one.count);
+    numbers.filter_map(move |number| {
+        Some(match file {
+            RegisterFile::Scalar => MachineRegister::Sgpr(number.try_into().ok()?),
+            RegisterFile::TrapTemporary => MachineRegister::Ttmp(number.try_into().ok()?),
+            RegisterFile::Vector => MachineRegister::Vgpr(number),
+        })
+    })
+}

@@ -1,0 +1,100 @@
+//! Which registers the wave may have written on its way from one instruction of a function to another.
+//!
+//! Other than in `changed`, all lanes count: a vector register is written if any lane of it is.
+
+use std::sync::Arc;
+
+use super::changed::{Predecessors, is_in, reached};
+use super::code::{Code, Edge};
+use super::stop::LaneFlow;
+use crate::error::Result;
+use crate::isa::{Effect, MachineRegister};
+use crate::meter::Meter;
+
+impl LaneFlow<'_> {
+    /// Returns for each register if the wave may have written it since it was at `from`, where it is at `to`: two addresses of
+    /// one function in the code object, at which instructions are that have not been executed yet.
+    ///
+    /// All of them may be written if the function cannot be followed.
+    ///
+    /// # Errors
+    /// If it costs more than it may.
+    pub(crate) fn may_have_written(
+        &self,
+        [from, to]: [u64; 2],
+        registers: &[MachineRegister],
+        meter: &Meter,
+    ) -> Result<Vec<bool>> {
+        let bill = self.bill(meter);
+        let found = [self.find(from, false, &bill)?, self.find(to, false, &bill)?];
+        let [Ok(from), Ok(to)] = found else {
+            return Ok(vec![true; registers.len()]);
+        };
+        if !Arc::ptr_eq(&from.flow, &to.flow) {
+            return Ok(vec![true; registers.len()]);
+        }
+        bill.pay(from.flow.cost_of_changes())?;
+        let code = from.flow.code();
+        let between = Between::new(code, from.index, to.index);
+        let may_write = |register: &MachineRegister| {
+            between.is_unknown
+                || (between.instructions.iter()).any(|index| self.writes(code, *index, *register))
+        };
+        Ok(registers.iter().map(may_write).collect())
+    }
+
+    /// Returns true if an instruction may write a register; a call, if what it calls may.
+    fn writes(&self, code: &Code, index: usize, register: MachineRegister) -> bool {
+        let Some(instruction) = code.instructions.get(index) else {
+            return true;
+        };
+        if instruction.writes.is_indirect() || instruction.writes.contains(register) {
+            return true;
+        }
+        // Code that is no trap handler cannot write trap temporaries.
+        if matches!(register, MachineRegister::Ttmp(_)) {
+            return false;
+        }
+        if let Effect::Call { .. } = instruction.effect {
+            let callee = code.callee(index);
+            let writes = callee.and_then(|callee| self.callees.writes(callee));
+            return writes.is_none_or(|writes| writes.contains(register));
+        }
+        // Which registers the next instructions write depends on M0.
+        instruction.effect == Effect::GprIndex
+    }
+}
+
+/// The instructions that are executed on some way from one to another.
+struct Between {
+    instructions: Vec<usize>,
+    /// Set if control may go anywhere.
+    is_unknown: bool,
+}
+
+impl Between {
+    fn new(code: &Code, from: usize, to: usize) -> Between {
+        let count = code.instructions.len();
+        let after = |index| {
+            reached(index, count, |at, next| {
+                next.extend(code.edges(at).filter_map(|edge| match edge {
+                    Edge::To(to) => Some(to),
+                    Edge::Leaves | Edge::Ends | Edge::Lost => None,
+                }));
+            })
+        };
+        let (ahead, again) = (after(from), after(to));
+        let predecessors = Predecessors::of(code);
+        let behind = reached(to, count, |at, next| next.extend(predecessors.before(at)));
+        // The instruction at the end is executed only if the wave has been there before.
+        let is_loop = predecessors.before(to).any(|one| is_in(&again, one));
+        let is_between = |index: &usize| {
+            is_in(&ahead, *index) && is_in(&behind, *index) && (*index != to || is_loop)
+        };
+        let is_lost = |index: usize| code.edges(index).any(|edge| edge == Edge::Lost);
+        Between {
+            instructions: (0..count).filter(is_between).collect(),
+            is_unknown: (0..count).any(|index| is_in(&ahead, index) && is_lost(index)),
+        }
+    }
+}
