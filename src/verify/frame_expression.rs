@@ -145,10 +145,10 @@ impl<'a> Expressions<'a> {
         };
         let gives = Gives {
             space: cfa.as_ref().and_then(space_of),
-            is_elsewhere: cfa.is_some_and(|place| match place.storage {
-                Storage::Memory(Some(AddressSpace::PrivateWave)) => place.offset != START,
-                Storage::Memory(None) | Storage::Unknown => false,
-                _ => true,
+            is_elsewhere: cfa.is_some_and(|place| {
+                let wave = Storage::Memory(Some(AddressSpace::PrivateWave));
+                let is_known = !matches!(place.storage, Storage::Memory(None) | Storage::Unknown);
+                is_known && (place.storage != wave || place.offset != START)
             }),
             uses: meaning::entry_registers(bytes, encoding),
         };

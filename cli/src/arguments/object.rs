@@ -94,8 +94,8 @@ pub(crate) struct AnnotateArguments {
     /// Only functions whose name matches
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Option<String>,
-    /// Also write DW_AT_LLVM_active_lane, for functions with whole-wave sections; it has no code of its own any more, and LLVM's tools take it
-    /// for another attribute
+    /// Also write which lanes are active in whole-wave sections, by an attribute that has no code of its own any more: LLVM's tools take it for
+    /// another one
     #[arg(long)]
     pub(crate) active_lane: bool,
     /// Which codes the heterogeneous operations have, and what is added has

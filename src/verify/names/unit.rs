@@ -249,18 +249,19 @@ impl<'a> Check<'_, 'a> {
         // The constants that the two operations before give.
         let (mut address, mut space) = (None, None);
         while let Ok(Some(item)) = items.next() {
-            let is_address = match item.operation {
-                Operation::Addr { .. } | Operation::Addrx { .. } | Operation::FormTlsAddress => {
-                    true
-                }
-                Operation::FormAspaceAddress => {
-                    use AddressSpace::{PrivateLane, PrivateWave};
-                    let space = space.and_then(AddressSpace::from_number);
-                    address.is_some()
-                        && space.is_some_and(|space| ![PrivateLane, PrivateWave].contains(&space))
-                }
-                _ => false,
+            let is_of_all_lanes = |space| {
+                let space = AddressSpace::from_number(space);
+                space.is_some_and(|space| {
+                    !matches!(space, AddressSpace::PrivateLane | AddressSpace::PrivateWave)
+                })
             };
+            let operation = item.operation;
+            let is_address = matches!(
+                operation,
+                Operation::Addr { .. } | Operation::Addrx { .. } | Operation::FormTlsAddress
+            ) || matches!(operation, Operation::FormAspaceAddress)
+                && address.is_some()
+                && space.is_some_and(is_of_all_lanes);
             if is_address {
                 return true;
             }
