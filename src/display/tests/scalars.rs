@@ -200,27 +200,35 @@ fn floats_of_16_bits_are_told_apart_by_name() {
     }
 }
 
+/// Whether of all numbers of a format the one with these bits is the nearest to what was read. Differences of such numbers are exact.
+///
+/// * `number`: what bits stand for; those of numbers that follow each other do, too.
+fn is_nearest(read: f64, bits: u16, number: impl Fn(u16) -> f64) -> bool {
+    let value = number(bits);
+    if value.is_infinite() {
+        return read == value;
+    }
+    let neighbours = [bits.wrapping_sub(1), bits.wrapping_add(1)].map(number);
+    let is_further =
+        |other: &f64| !other.is_finite() || (read - other).abs() >= (read - value).abs();
+    neighbours.iter().all(is_further)
+}
+
 #[test]
 fn every_float_of_16_bits_reads_back() {
-    for bits in 0..=u16::MAX {
-        let half = half::f16::from_bits(bits);
-        let mut text = String::new();
-        float::print(&mut text, float::format(16, None).unwrap(), bits.into()).unwrap();
-        if !half.is_nan() {
-            let read = half::f16::from_f64(text.parse().unwrap());
-            assert_eq!(read.to_bits(), bits, "{text}");
-        }
-        let bfloat = half::bf16::from_bits(bits);
-        let mut text = String::new();
-        float::print(
-            &mut text,
-            float::format(16, Some("__bf16")).unwrap(),
-            bits.into(),
-        )
-        .unwrap();
-        if !bfloat.is_nan() {
-            let read = half::bf16::from_f64(text.parse().unwrap());
-            assert_eq!(read.to_bits(), bits, "{text}");
+    type Number = fn(u16) -> f64;
+    let formats: [(_, Number); 2] = [
+        (None, |bits| half::f16::from_bits(bits).to_f64()),
+        (Some("__bf16"), |bits| half::bf16::from_bits(bits).to_f64()),
+    ];
+    for (name, number) in formats {
+        for bits in (0..=u16::MAX).filter(|bits| !number(*bits).is_nan()) {
+            let mut text = String::new();
+            float::print(&mut text, float::format(16, name).unwrap(), bits.into()).unwrap();
+            let read = text.parse().unwrap();
+            assert!(is_nearest(read, bits, number), "{bits:#x}: {text}");
+            let sign = bits >> 15 == 1;
+            assert_eq!(f64::is_sign_negative(read), sign, "{bits:#x}: {text}");
         }
     }
 }
