@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 
-use hetdwarf::object::{CodeObject, KernelInfo, Selector, code_objects_with, select};
+use hetdwarf::object::{CodeObject, KernelInfo, Selector, code_objects_and_packages, select};
 use hetdwarf::report::text::counted;
 use hetdwarf::report::{
-    CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument, write_json_pretty,
+    CallFramesDocument, InfoDocument, ObjectDocument, PackagesDocument, UnitDocument,
+    write_json_pretty,
 };
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{Format, InfoArguments};
+use super::contents::Input;
 use super::core::object_or_core;
 use super::failure::{Exit, Failure};
-use super::input::{check_lengths, read_file};
 use super::style::BOLD;
 use super::table::{bold, cells, table};
 
@@ -23,11 +25,15 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         arguments.object.as_deref(),
         &arguments.core,
         &limits,
-        read_file,
+        Input::Object,
     )?;
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
-    let objects = code_objects_with(&data, &limits).map_err(place)?;
+    let objects = code_objects_and_packages(&data, &data.packages(), &limits).map_err(place)?;
     let mut document = InfoDocument::new(&objects);
+    if let Some(reference) = &data.reference {
+        let found = data.package_paths().map(Path::to_path_buf);
+        document.packages = Some(PackagesDocument::new(reference, found));
+    }
     let selector = match (&arguments.target, arguments.index) {
         (Some(target), _) => Some(Selector::Target(target.clone())),
         (None, Some(index)) => Some(Selector::Index(index)),
@@ -40,12 +46,15 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         let object = CodeObject::parse_with(&chosen.data, &limits).map_err(place)?;
         document.object = Some(ObjectDocument::new(&object, chosen.index).map_err(place)?);
     }
+    if let (Format::Text, Some(packages)) = (arguments.format, &document.packages) {
+        writeln!(out, "{packages}")?;
+    }
     match (arguments.format, &document.object) {
         (Format::Json, _) => write_json_pretty(&document, &mut *out)?,
         (Format::Text, Some(object)) => print(object, out)?,
         (Format::Text, None) => print_list(&document, out)?,
     }
-    check_lengths([(path, &data)])?;
+    data.check_lengths(path)?;
     Ok(Exit::Done)
 }
 

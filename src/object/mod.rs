@@ -45,6 +45,7 @@ mod image;
 mod info;
 mod kernel;
 pub mod metadata;
+mod msgpack;
 mod note;
 pub mod relocation;
 mod section;
@@ -61,7 +62,8 @@ pub(crate) use bytes::{slice_at, u32_at, u64_at};
 pub use compression::Method as CompressionMethod;
 pub(crate) use containers::CompressedBundle;
 pub use containers::{
-    ContainerPlace, EmbeddedCodeObject, Selector, code_object, code_object_with, code_objects,
+    ContainerPlace, EmbeddedCodeObject, Package, PackageReference, Selector, code_object,
+    code_object_with, code_objects, code_objects_and_packages, code_objects_and_packages_within,
     code_objects_if_any, code_objects_with, code_objects_within, may_hold_code_objects, select,
 };
 pub use descriptor::KernelDescriptor;
