@@ -120,7 +120,12 @@ impl ObjectFile {
     pub(crate) fn check_lengths(&self, path: &Path) -> Result<(), Failure> {
         let packages = self.packages.iter();
         let packages = packages.map(|package| (package.path.as_path(), &package.contents));
-        super::input::check_lengths(packages.chain([(path, &self.contents)]))
+        packages
+            .chain([(path, &self.contents)])
+            .try_for_each(|(path, contents)| {
+                let length = contents.check_length();
+                length.map_err(|error| Failure::in_file(path, error))
+            })
     }
 }
 

@@ -267,3 +267,36 @@ fn a_module_of_iree_has_a_code_object() {
     let (_, document) = json(&["verify", "PATH"], &fixture("whole"));
     assert_eq!(document["summary"]["files"], 1);
 }
+
+#[test]
+fn annotate_says_what_it_does_not_write() {
+    let folder = Folder::new();
+    let object = fs::read(fixture("object/small-gfx90a-xnack+-O2.hsaco")).unwrap();
+    let module = fs::read(fixture("whole/add-gfx1100.vmfb")).unwrap();
+    let package = fs::read(fixture("kpack/sample-none/.kpack/app_gfx90a.kpack")).unwrap();
+    for (name, contents, said) in [
+        (
+            "unknown",
+            [b"--", &*object].concat(),
+            "files of this kind are not written",
+        ),
+        ("add.vmfb", module, "files of this kind are not written"),
+        ("app.kpack", package, "files of this kind are not written"),
+    ] {
+        let (input, output) = (folder.path(name), folder.path("out"));
+        fs::write(&input, &contents).unwrap();
+        let ran = run(
+            &[
+                "annotate",
+                "PATH",
+                "--force",
+                "-o",
+                output.to_str().unwrap(),
+            ],
+            &input,
+        );
+        assert_eq!(ran.status, 0, "{name}: {}", ran.err);
+        assert!(ran.out.contains(said), "{name}: {}", ran.out);
+        assert_eq!(fs::read(&output).unwrap(), contents, "{name}");
+    }
+}

@@ -16,8 +16,8 @@ use crate::error::{Error, Limit, Result};
 use crate::limits::Limits;
 use crate::meter::{Held, Meter};
 use crate::object::{
-    BUNDLE_MAGIC, CCOB_MAGIC, CompressedBundle, FileKind, PackageReference, slice_at, u32_at,
-    u64_at,
+    BUNDLE_MAGIC, CCOB_MAGIC, CompressedBundle, FileKind, PackageReference, code_objects_within,
+    slice_at, u32_at, u64_at,
 };
 
 /// The greatest alignment that is kept: linkers and bundlers align to pages.
@@ -131,7 +131,7 @@ impl Writer<'_> {
                 self.note("its members are other files")?;
                 Ok(Cow::Borrowed(file))
             }
-            (FileKind::Kpack | FileKind::IreeModule, None) => {
+            (FileKind::Kpack | FileKind::IreeModule | FileKind::Unknown, None) => {
                 self.note("files of this kind are not written")?;
                 Ok(Cow::Borrowed(file))
             }
@@ -380,6 +380,12 @@ impl Writer<'_> {
         // What is left of the code in such a file means nothing.
         if let Some(reference) = PackageReference::of(file, self.meter.limits())? {
             self.note(&reference.to_string())?;
+            return Ok(Cow::Borrowed(file));
+        }
+        if !sections.iter().any(|(_, name, _)| embeds(name))
+            && !code_objects_within(file, self.meter)?.is_empty()
+        {
+            self.note("its device code lies in its data, which is not written")?;
             return Ok(Cow::Borrowed(file));
         }
         for (index, name, contents) in sections.iter().filter(|(_, name, _)| embeds(name)) {

@@ -23,7 +23,7 @@ pub(crate) enum FileKind {
     OffloadBinary,
     /// A package of device code of several libraries.
     Kpack,
-    /// A module of IREE: a FlatBuffer, perhaps as the first file of a ZIP archive.
+    /// A module of IREE: a `FlatBuffer`, perhaps as the first file of a ZIP archive.
     IreeModule,
     /// A static archive.
     Archive,
@@ -146,7 +146,7 @@ impl FileKind {
     }
 }
 
-/// Whether the bytes start as a module of IREE: a size, the root's offset and the identifier of the FlatBuffer, 4 bytes each.
+/// Whether the bytes start as a module of IREE: a size, the root's offset and the identifier of the `FlatBuffer`, 4 bytes each.
 /// Before these there can be the header of a file in a ZIP archive, with the lengths of its name and extra field at its end.
 fn is_iree_module(data: &[u8]) -> bool {
     let is_module = |at: u64| slice_at(data, at.saturating_add(8), 4) == Some(b"IREE");

@@ -382,4 +382,8 @@ fn malformed_reference(reason: &'static str) -> Error {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "a test that truncates has failed"
+)]
 mod tests;

@@ -356,6 +356,11 @@ fn what_a_package_claims_is_compared_with_what_is_there() {
             "{number}: {error}"
         );
     }
+    // Of another version, a package can mean anything.
+    let mut file = plain(&[gfx90a()], one(0, size));
+    assert!(code_objects(&file).is_ok());
+    file[4] = 2;
+    assert!(code_objects(&file).is_err());
     // Numbers of frames and sizes that are not there.
     let mut file = packed(&[gfx90a()], one(0, size));
     file[16..20].copy_from_slice(&u32::MAX.to_le_bytes());
