@@ -5,9 +5,9 @@
 use super::compression::Method;
 use super::descriptor::KernelDescriptor;
 use super::kernel::{self, Kernel};
-use super::metadata::KernelMetadata;
-use super::symbol::{SymbolKind, SymbolSection};
-use super::{CodeObject, Section};
+use super::metadata::{KernelMetadata, Metadata};
+use super::symbol::{Symbol, SymbolKind, SymbolSection};
+use super::{CodeObject, FunctionInfo, Section};
 use crate::error::Result;
 use crate::untrusted::Untrusted;
 
@@ -30,6 +30,15 @@ pub struct ObjectInfo {
     pub functions: usize,
     /// The kernels, sorted by name.
     pub kernels: Vec<KernelInfo>,
+    /// The shaders of the pipelines of `amdpal`: their stages and functions.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub shaders: Vec<ShaderInfo>,
+    /// What the compiler tells the linker of each function, in the order of the file.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub function_infos: Vec<FunctionInfo>,
+    /// Why that could not be read.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub function_infos_error: Option<String>,
     /// The debug sections, in the order of the file.
     pub debug_sections: Vec<DebugSectionInfo>,
     /// Why the metadata could not be read; the kernels are then what their descriptors say.
@@ -77,6 +86,38 @@ pub struct KernelInfo {
     pub max_workgroup_size: Option<u64>,
 }
 
+/// A stage of a pipeline of `amdpal`, or a function of a shader. What the metadata do not say is absent.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ShaderInfo {
+    /// The name of the pipeline.
+    pub pipeline: Option<Untrusted<'static>>,
+    /// The stage, `cs` for example; nothing for a function.
+    pub stage: Option<Untrusted<'static>>,
+    /// The name of the entry point, or of the function.
+    pub name: Option<Untrusted<'static>>,
+    /// The symbol of the entry point.
+    pub symbol: Option<Untrusted<'static>>,
+    /// The address of the first instruction.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "hexadecimal"))]
+    pub entry: Option<u64>,
+    /// Lanes of a wavefront, if that is not the processor's default.
+    pub wave_size: Option<u64>,
+    /// Scalar registers of a wavefront, used.
+    pub sgprs_used: Option<u64>,
+    /// Vector registers of a lane, used.
+    pub vgprs_used: Option<u64>,
+    /// Accumulation registers of a lane, used.
+    pub agprs_used: Option<u64>,
+    /// Local memory, in bytes.
+    pub lds_size: Option<u64>,
+    /// Scratch, in bytes.
+    pub scratch_size: Option<u64>,
+    /// The stack of a function, in bytes.
+    pub stack_size: Option<u64>,
+}
+
 /// A debug section.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +148,17 @@ impl ObjectInfo {
         });
         let functions = functions.count();
         let kernels = kernel::read_all(object, metadata.as_ref())?;
+        let (function_infos, function_infos_error) = match object.function_infos() {
+            Ok(infos) => (infos, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
         Ok(ObjectInfo {
+            shaders: match &metadata {
+                Some(metadata) => shaders(object, metadata)?,
+                None => Vec::new(),
+            },
+            function_infos,
+            function_infos_error,
             target: object.target().to_string(),
             os: object.os_abi().name(),
             code_object_version: object.code_object_version(),
@@ -124,6 +175,45 @@ impl ObjectInfo {
             metadata_error,
         })
     }
+}
+
+/// The stages and functions of all pipelines, in the order of the metadata.
+fn shaders(object: &CodeObject<'_>, metadata: &Metadata) -> Result<Vec<ShaderInfo>> {
+    let symbols = object.symbols()?;
+    let text = |text: &Option<String>| text.clone().map(Untrusted::from);
+    let mut shaders = Vec::new();
+    for pipeline in metadata.pipelines.iter().flatten() {
+        let stages = pipeline.hardware_stages.iter().flatten();
+        let stages = stages.map(|(stage, said)| (Some(stage), said.entry_point.as_ref(), said));
+        let functions = pipeline.shader_functions.iter().flatten();
+        let functions = functions.map(|(name, said)| (None, Some(name), said));
+        for (stage, name, said) in stages.chain(functions) {
+            object.meter().work(symbols.len() as u64)?;
+            object.meter().hold_all::<ShaderInfo>(1)?;
+            let symbol = said.entry_point_symbol.as_ref().or(name);
+            let is_its = |s: &&Symbol<'_>| {
+                Some(&*s.name) == symbol.map(String::as_str)
+                    && matches!(s.section, SymbolSection::Index(_))
+            };
+            let found = symbols.iter().find(is_its);
+            let stage = stage.map(|stage| stage.strip_prefix('.').unwrap_or(stage).to_owned());
+            shaders.push(ShaderInfo {
+                pipeline: text(&pipeline.name),
+                stage: stage.map(Untrusted::from),
+                name: name.cloned().map(Untrusted::from),
+                symbol: found.map(|symbol| symbol.name.to_string().into()),
+                entry: found.map(|symbol| symbol.address),
+                wave_size: said.wavefront_size,
+                sgprs_used: said.sgpr_count,
+                vgprs_used: said.vgpr_count,
+                agprs_used: said.agpr_count,
+                lds_size: said.lds_size,
+                scratch_size: said.scratch_memory_size,
+                stack_size: said.stack_frame_size,
+            });
+        }
+    }
+    Ok(shaders)
 }
 
 impl KernelInfo {

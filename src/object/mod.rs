@@ -34,6 +34,7 @@
     clippy::cast_sign_loss
 )]
 
+mod amdgpu_info;
 pub(crate) mod bytes;
 mod compression;
 mod containers;
@@ -58,6 +59,7 @@ mod target;
 )]
 pub(crate) mod testing;
 
+pub use amdgpu_info::{FunctionInfo, Resources};
 pub(crate) use bytes::{slice_at, u32_at, u64_at};
 pub use compression::Method as CompressionMethod;
 pub(crate) use containers::CompressedBundle;
@@ -70,7 +72,7 @@ pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;
 pub(crate) use elf::is_amdgpu;
 pub(crate) use identify::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind};
-pub use info::{DebugSectionInfo, KernelInfo, ObjectInfo};
+pub use info::{DebugSectionInfo, KernelInfo, ObjectInfo, ShaderInfo};
 pub use kernel::Kernel;
 pub use metadata::{KernelMetadata, Metadata};
 pub use section::{Section, SectionKind};
@@ -302,11 +304,19 @@ impl<'data> CodeObject<'data> {
         image::load_segments(&self.elf)
     }
 
+    /// What a compiler tells the linker of each function (`.amdgpu.info`), in the order of the file; empty for an object without
+    /// it, as linked ones are.
+    ///
+    /// # Errors
+    /// If the section or a symbol is malformed; if a limit is reached.
+    pub fn function_infos(&self) -> Result<Vec<FunctionInfo>> {
+        amdgpu_info::read(self)
+    }
+
     /// What the metadata notes say; nothing if there are none.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::error::ErrorKind::Unsupported) for the YAML of version 2; if a note is
-    /// malformed.
+    /// If a note is malformed, or the YAML of version 2 has more than compilers write.
     pub fn metadata(&self) -> Result<Option<Metadata>> {
         metadata::read_notes(&self.elf)
     }

@@ -1,6 +1,6 @@
-//! Values of MessagePack, with a bound on depth; they are charged while they are read.
+//! Values of `MessagePack`, with a bound on depth; they are charged while they are read.
 //!
-//! What a value means is for the metadata and for packages to say. Source: the MessagePack specification.
+//! What a value means is for the metadata and for packages to say. Source: the `MessagePack` specification.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! From MessagePack to the tables.
+//! From `MessagePack` to the tables.
 
 use rmpv::ValueRef;
 
@@ -11,12 +11,14 @@ pub(super) use crate::object::msgpack::text;
 
 /// One note's contents.
 pub(super) fn document(note: &[u8], meter: &Meter) -> Result<Metadata> {
-    msgpack::read(note, meter, malformed, |value| {
-        // A map of one byte can become a table of several hundred.
-        let size = size_of::<KernelMetadata>() as u64;
-        meter.hold(maps(value).saturating_mul(size))?;
-        Metadata::from_value(value).ok_or_else(|| malformed("it is not a map"))
-    })
+    msgpack::read(note, meter, malformed, |value| from_value(value, meter))
+}
+
+pub(super) fn from_value(value: &ValueRef<'_>, meter: &Meter) -> Result<Metadata> {
+    // A map of one byte can become a table of several hundred.
+    let size = size_of::<KernelMetadata>() as u64;
+    meter.hold(maps(value).saturating_mul(size))?;
+    Metadata::from_value(value).ok_or_else(|| malformed("it is not a map"))
 }
 
 /// How many maps there are in a value; its depth is limited already.
@@ -71,6 +73,17 @@ impl<T: FromValue> FromValue for Vec<T> {
             return None;
         };
         list.iter().map(T::from_value).collect()
+    }
+}
+
+/// A map whose keys are names.
+impl<T: FromValue> FromValue for Vec<(String, T)> {
+    fn from_value(value: &ValueRef<'_>) -> Option<Vec<(String, T)>> {
+        let entries = msgpack::map(value)?.iter();
+        let entry = |(name, value): &(ValueRef<'_>, ValueRef<'_>)| {
+            Some((String::from_value(name)?, T::from_value(value)?))
+        };
+        entries.map(entry).collect()
     }
 }
 
