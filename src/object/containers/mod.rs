@@ -444,7 +444,9 @@ impl<'data> Finder<'data> {
         }
         // Compilers that have no section for it embed the code as data.
         let is_file = self.depth <= 1 || place.member.is_some();
-        if embedding.is_empty() && !is_elsewhere && is_file {
+        // Code objects in the memory of a core are asked for as those of the process.
+        let is_core = header.e_type(LE) == object::elf::ET_CORE;
+        if embedding.is_empty() && !is_elsewhere && is_file && !is_core {
             return self.whole_objects(source, place);
         }
         for (section, name) in embedding {

@@ -61,6 +61,11 @@ fn formats_that_say_where_the_code_is_are_not_searched() {
         let file = host(&[(name, b"nothing".to_vec()), (".rodata", first.clone())]);
         assert_eq!(found(&file), [], "{name}");
     }
+    // A core file: `e_type` is 4.
+    let mut core = host(&[(".rodata", first.clone())]);
+    assert_eq!(found(&core).len(), 1);
+    core[16] = 4;
+    assert_eq!(found(&core), []);
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     bundle.extend([0; 8]);
     bundle.extend(&first);
