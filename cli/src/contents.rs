@@ -91,7 +91,7 @@ impl Contents {
     pub(crate) fn start(path: &Path) -> io::Result<Vec<u8>> {
         let mut start = Vec::new();
         let file = Opened::new(path, Input::Whole)?.file;
-        file.take(64).read_to_end(&mut start)?;
+        file.take(512).read_to_end(&mut start)?;
         Ok(start)
     }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
-use super::contents::{Contents, Input};
+use super::contents::Input;
 use super::core::object_or_core;
 use super::failure::{Exit, Failure};
 use super::input::{check_lengths, choose, dialect, parse_dwo, read_dwo};
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         arguments.object.as_deref(),
         &arguments.core,
         &limits,
-        |path| Contents::open(path, Input::Whole).map_err(|error| Failure::in_file(path, error)),
+        Input::Whole,
     )?;
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     let embedded = choose(path, &data, &arguments.which)?;
@@ -61,7 +61,8 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         Some(problems) => Err(Failure::in_file(path, problems)),
         None => {
             let dwo = dwo_data.iter().map(|(path, data)| (*path, data));
-            check_lengths(dwo.chain([(path, &data)]))?;
+            check_lengths(dwo)?;
+            data.check_lengths(path)?;
             Ok(Exit::Done)
         }
     }

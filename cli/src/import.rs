@@ -11,10 +11,11 @@ use super::arguments::{Format, ImportArguments};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::outputs::{Kind, Output, Outputs};
+use super::packages::ObjectFile;
 use hetdwarf::arch::{CodeAddress, LoadAddress, ProcessAddress, WaveSize};
 use hetdwarf::debug_agent::{Log, LoggedObject, LoggedWave};
 use hetdwarf::limits::Limits;
-use hetdwarf::object::{CodeObject, code_objects_if_any};
+use hetdwarf::object::{CodeObject, code_objects_and_packages_within};
 use hetdwarf::report::{Hex, write_json_pretty};
 use hetdwarf::untrusted::Untrusted;
 
@@ -193,10 +194,15 @@ fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
     let mut found = Vec::new();
     for path in paths {
         let in_file = |error: &dyn core::fmt::Display| Failure::in_file(path, error);
-        let contents = Contents::open(path, Input::Object).map_err(|error| in_file(&error))?;
-        let inside = code_objects_if_any(&contents, limits).map_err(|error| in_file(&error))?;
+        let file = ObjectFile::open(path, Input::Object, limits)?;
+        let meter = file.meter(limits);
+        let inside = code_objects_and_packages_within(&file, &file.packages(), &meter);
+        let inside = inside.map_err(|error| in_file(&error))?;
         if inside.is_empty() {
-            return Err(in_file(&"--object: it has no code object"));
+            return Err(match &file.reference {
+                Some(reference) => in_file(&format!("--object: {reference}")),
+                None => in_file(&"--object: it has no code object"),
+            });
         }
         for embedded in inside {
             let data = embedded.data.to_vec();

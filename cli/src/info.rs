@@ -4,18 +4,22 @@ mod kernel;
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 
-use hetdwarf::object::{CodeObject, KernelInfo, Selector, code_objects_with, select};
+use hetdwarf::object::{
+    CodeObject, FunctionInfo, KernelInfo, Selector, ShaderInfo, code_objects_and_packages, select,
+};
 use hetdwarf::report::text::counted;
 use hetdwarf::report::{
-    CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument, write_json_pretty,
+    CallFramesDocument, InfoDocument, ObjectDocument, PackagesDocument, UnitDocument,
+    write_json_pretty,
 };
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{Format, InfoArguments};
+use super::contents::Input;
 use super::core::object_or_core;
 use super::failure::{Exit, Failure};
-use super::input::{check_lengths, read_file};
 use super::style::BOLD;
 use super::table::{bold, cells, table};
 
@@ -25,11 +29,15 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         arguments.object.as_deref(),
         &arguments.core,
         &limits,
-        read_file,
+        Input::Object,
     )?;
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
-    let objects = code_objects_with(&data, &limits).map_err(place)?;
+    let objects = code_objects_and_packages(&data, &data.packages(), &limits).map_err(place)?;
     let mut document = InfoDocument::new(&objects);
+    if let Some(reference) = &data.reference {
+        let found = data.package_paths().map(Path::to_path_buf);
+        document.packages = Some(PackagesDocument::new(reference, found));
+    }
     let selector = match (&arguments.target, arguments.index) {
         (Some(target), _) => Some(Selector::Target(target.clone())),
         (None, Some(index)) => Some(Selector::Index(index)),
@@ -48,12 +56,15 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         }
         document.object = Some(object);
     }
+    if let (Format::Text, Some(packages)) = (arguments.format, &document.packages) {
+        writeln!(out, "{packages}")?;
+    }
     match (arguments.format, &document.object) {
         (Format::Json, _) => write_json_pretty(&document, &mut *out)?,
         (Format::Text, Some(object)) => print(object, out)?,
         (Format::Text, None) => print_list(&document, out)?,
     }
-    check_lengths([(path, &data)])?;
+    data.check_lengths(path)?;
     Ok(Exit::Done)
 }
 
@@ -114,6 +125,8 @@ fn print(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
         counted(info.functions as u64, "function")
     )?;
     print_kernels(object, out)?;
+    print_shaders(object, out)?;
+    print_function_infos(object, out)?;
     print_debug_info(object, out)
 }
 
@@ -138,6 +151,91 @@ fn print_kernels(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Fai
         kernel::print(kernel, out)?;
     }
     Ok(())
+}
+
+fn print_shaders(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let shaders = &object.info.shaders;
+    if shaders.is_empty() {
+        return Ok(());
+    }
+    let header = cells([
+        "shader", "stage", "symbol", "SGPRs", "VGPRs", "AGPRs", "LDS", "scratch", "stack",
+    ]);
+    let text = |text: &Option<Untrusted<'_>>| text.as_ref().map_or("-".into(), ToString::to_string);
+    let row = |shader: &ShaderInfo| {
+        let mut row = vec![bold(text(&shader.name))];
+        row.extend(cells([
+            text(&shader.stage),
+            text(&shader.symbol),
+            or_dash(shader.sgprs_used),
+            or_dash(shader.vgprs_used),
+            or_dash(shader.agprs_used),
+            or_dash(shader.lds_size),
+            or_dash(shader.scratch_size),
+            or_dash(shader.stack_size),
+        ]));
+        row
+    };
+    let rows = shaders.iter().map(row).collect();
+    writeln!(out, "\n{}", table(Some(header), rows, 3..9))?;
+    writeln!(
+        out,
+        "registers: used; LDS, scratch and the stack of a function: bytes"
+    )?;
+    Ok(())
+}
+
+/// What the compiler tells the linker of functions.
+fn print_function_infos(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let info = &object.info;
+    if let Some(error) = &info.function_infos_error {
+        writeln!(out, "  .amdgpu.info cannot be read: {error}")?;
+    }
+    if info.function_infos.is_empty() {
+        return Ok(());
+    }
+    let header = cells([
+        "function",
+        "SGPRs",
+        "VGPRs",
+        "AGPRs",
+        "scratch",
+        "calls",
+        "incomplete because it",
+    ]);
+    let row = |function: &FunctionInfo| {
+        let (own, all) = (&function.own, &function.with_callees);
+        let registers = |own: Option<u32>, all: Option<u32>| {
+            let [own, all] = [own, all].map(|count| or_dash(count.map(u64::from)));
+            format!("{own}/{all}")
+        };
+        let scratch = [own, all].map(|resources| or_dash(resources.private_segment_size));
+        let calls = function
+            .calls
+            .len()
+            .saturating_add(function.indirect_calls.len());
+        let mut row = vec![bold(&function.name)];
+        row.extend(cells([
+            registers(own.sgprs, all.sgprs),
+            registers(own.vgprs, all.vgprs),
+            registers(own.agprs, all.agprs),
+            scratch.join("/"),
+            calls.to_string(),
+            function.open.join(", "),
+        ]));
+        row
+    };
+    let rows = info.function_infos.iter().map(row).collect();
+    writeln!(out, "\n{}", table(Some(header), rows, 1..6))?;
+    writeln!(
+        out,
+        "by .amdgpu.info: used by the function itself/with its callees; scratch: bytes"
+    )?;
+    Ok(())
+}
+
+fn or_dash(number: Option<u64>) -> String {
+    number.map_or("-".to_owned(), |n| n.to_string())
 }
 
 fn kernel_row(kernel: &KernelInfo) -> Vec<comfy_table::Cell> {

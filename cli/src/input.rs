@@ -8,7 +8,7 @@ use hetdwarf::expr::Dialect;
 use hetdwarf::inspect::{Program, Stop, StopFrame};
 use hetdwarf::limits::Limits;
 use hetdwarf::object::{
-    CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objects_with, select,
+    CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objects_and_packages, select,
 };
 use hetdwarf::report::text::counted;
 use hetdwarf::wave::{Snapshot, Wave};
@@ -16,6 +16,7 @@ use hetdwarf::wave::{Snapshot, Wave};
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};
 use super::contents::{Contents, Input, standard_input};
 use super::failure::Failure;
+use super::packages::ObjectFile;
 
 /// Reads a code object, what contains one, or a core.
 pub(crate) fn read_file(path: &Path) -> Result<Contents, Failure> {
@@ -181,9 +182,9 @@ pub(crate) fn with_program<T>(
     then: impl FnOnce(&Program<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
-    let data = read_file(path)?;
-    let embedded = choose(path, &data, which)?;
     let limits = which.limits.limits();
+    let file = ObjectFile::open(path, Input::Object, &limits)?;
+    let embedded = choose(path, &file, which)?;
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(which)?;
     let dwo = parse_dwo(&dwo_data, &limits)?;
@@ -194,8 +195,8 @@ pub(crate) fn with_program<T>(
         program = program.with_split(dwo).map_err(place)?;
     }
     let answer = then(&program)?;
-    let files = dwo_data.iter().map(|(path, data)| (*path, data));
-    check_lengths(files.chain([(path, &data)]))?;
+    check_lengths(dwo_data.iter().map(|(path, data)| (*path, data)))?;
+    file.check_lengths(path)?;
     Ok(answer)
 }
 
@@ -228,10 +229,10 @@ pub(crate) fn frame_at<'s, 'p, 'a>(
     })
 }
 
-/// The code object of a file that the arguments choose.
+/// The code object of a file, or of packages that it names, that the arguments choose.
 pub(crate) fn choose<'d>(
     path: &Path,
-    data: &'d [u8],
+    file: &'d ObjectFile,
     which: &ObjectArguments,
 ) -> Result<EmbeddedCodeObject<'d>, Failure> {
     let selector = match (&which.target, which.index) {
@@ -239,7 +240,7 @@ pub(crate) fn choose<'d>(
         (None, Some(index)) => Selector::Index(index),
         (None, None) => Selector::Only,
     };
-    let found = code_objects_with(data, &which.limits.limits());
+    let found = code_objects_and_packages(file, &file.packages(), &which.limits.limits());
     let found = found.map_err(|error| Failure::in_file(path, error))?;
     let index = select(&found, &selector)
         .map_err(|error| Failure::in_file(path, error))?

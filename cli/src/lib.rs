@@ -22,6 +22,7 @@ mod lane_table;
 mod lanes;
 mod limits;
 mod outputs;
+mod packages;
 mod pattern;
 mod plain;
 mod print;

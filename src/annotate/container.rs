@@ -16,7 +16,8 @@ use crate::error::{Error, Limit, Result};
 use crate::limits::Limits;
 use crate::meter::{Held, Meter};
 use crate::object::{
-    BUNDLE_MAGIC, CCOB_MAGIC, CompressedBundle, FileKind, slice_at, u32_at, u64_at,
+    BUNDLE_MAGIC, CCOB_MAGIC, CompressedBundle, FileKind, PackageReference, code_objects_within,
+    slice_at, u32_at, u64_at,
 };
 
 /// The greatest alignment that is kept: linkers and bundlers align to pages.
@@ -124,6 +125,10 @@ impl Writer<'_> {
                 self.note("its members are other files")?;
                 Ok(Cow::Borrowed(file))
             }
+            (FileKind::Kpack | FileKind::IreeModule | FileKind::Unknown, None) => {
+                self.note("files of this kind are not written")?;
+                Ok(Cow::Borrowed(file))
+            }
             (_, Some(holder)) if !holder.is_searched_for(kind) => Ok(Cow::Borrowed(file)),
             _ => self.container(kind, file),
         }
@@ -142,6 +147,8 @@ impl Writer<'_> {
             FileKind::Archive => archive::rewritten(file, self),
             FileKind::CodeObject
             | FileKind::ThinArchive
+            | FileKind::Kpack
+            | FileKind::IreeModule
             | FileKind::Elf32
             | FileKind::BigEndianElf
             | FileKind::Bitcode
@@ -364,6 +371,17 @@ impl Writer<'_> {
                 || name == b".llvm.offloading"
         };
         let mut changed = BTreeMap::new();
+        // What is left of the code in such a file means nothing.
+        if let Some(reference) = PackageReference::of(file, self.meter.limits())? {
+            self.note(&reference.to_string())?;
+            return Ok(Cow::Borrowed(file));
+        }
+        if !sections.iter().any(|(_, name, _)| embeds(name))
+            && !code_objects_within(file, self.meter)?.is_empty()
+        {
+            self.note("its device code lies in its data, which is not written")?;
+            return Ok(Cow::Borrowed(file));
+        }
         for (index, name, contents) in sections.iter().filter(|(_, name, _)| embeds(name)) {
             if !elf::is_relocatable(file) {
                 self.note("it is a linked program, in which the device code is loaded")?;

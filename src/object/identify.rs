@@ -1,6 +1,7 @@
 //! What a file is, by its first bytes: for choosing how to open it, and for saying what it is when that
 //! fails.
 
+use super::bytes::{slice_at, u16_at};
 use super::elf;
 
 /// What a file is.
@@ -20,6 +21,10 @@ pub(crate) enum FileKind {
     CompressedBundle,
     /// LLVM's offload binary, the contents of `.llvm.offloading`.
     OffloadBinary,
+    /// A package of device code of several libraries.
+    Kpack,
+    /// A module of IREE: a `FlatBuffer`, perhaps as the first file of a ZIP archive.
+    IreeModule,
     /// A static archive.
     Archive,
     /// A static archive whose members are other files.
@@ -38,6 +43,8 @@ pub(crate) const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 pub(crate) const CCOB_MAGIC: &[u8] = b"CCOB";
 /// The first bytes of LLVM's offload binary.
 pub(super) const OFFLOAD_MAGIC: &[u8] = &[0x10, 0xff, 0x10, 0xad];
+/// The first bytes of a package of device code.
+pub(super) const KPACK_MAGIC: &[u8] = b"KPAK";
 
 impl FileKind {
     /// Tells by the first bytes.
@@ -49,6 +56,7 @@ impl FileKind {
             (BUNDLE_MAGIC, FileKind::Bundle),
             (CCOB_MAGIC, FileKind::CompressedBundle),
             (OFFLOAD_MAGIC, FileKind::OffloadBinary),
+            (KPACK_MAGIC, FileKind::Kpack),
             (b"!<arch>\n", FileKind::Archive),
             (b"!<thin>\n", FileKind::ThinArchive),
             (b"BC\xc0\xde", FileKind::Bitcode),
@@ -58,6 +66,9 @@ impl FileKind {
         }
         if elf::is_amdgpu(data) {
             return FileKind::CodeObject;
+        }
+        if is_iree_module(data) {
+            return FileKind::IreeModule;
         }
         MAGICS
             .iter()
@@ -73,6 +84,8 @@ impl FileKind {
                 | FileKind::Bundle
                 | FileKind::CompressedBundle
                 | FileKind::OffloadBinary
+                | FileKind::Kpack
+                | FileKind::IreeModule
                 | FileKind::Archive
         )
     }
@@ -88,6 +101,8 @@ impl FileKind {
             FileKind::CodeObject
             | FileKind::Elf32
             | FileKind::BigEndianElf
+            | FileKind::Kpack
+            | FileKind::IreeModule
             | FileKind::Archive
             | FileKind::ThinArchive
             | FileKind::Bitcode
@@ -119,6 +134,8 @@ impl FileKind {
             FileKind::Bundle => "an offload bundle",
             FileKind::CompressedBundle => "a compressed offload bundle",
             FileKind::OffloadBinary => "an offload binary",
+            FileKind::Kpack => "a kpack",
+            FileKind::IreeModule => "a module of IREE",
             FileKind::Archive => "a static archive",
             FileKind::ThinArchive => "a thin archive: its members are other files, open those",
             FileKind::Bitcode => "LLVM bitcode, not compiled yet",
@@ -127,4 +144,21 @@ impl FileKind {
         };
         fixed.to_owned()
     }
+}
+
+/// Whether the bytes start as a module of IREE: a size, the root's offset and the identifier of the `FlatBuffer`, 4 bytes each.
+/// Before these there can be the header of a file in a ZIP archive, with the lengths of its name and extra field at its end.
+fn is_iree_module(data: &[u8]) -> bool {
+    let is_module = |at: u64| slice_at(data, at.saturating_add(8), 4) == Some(b"IREE");
+    if !data.starts_with(b"PK\x03\x04") {
+        return is_module(0);
+    }
+    let lengths = u16_at(data, 26).zip(u16_at(data, 28));
+    lengths.is_some_and(|(name, extra)| {
+        is_module(
+            u64::from(name)
+                .saturating_add(extra.into())
+                .saturating_add(30),
+        )
+    })
 }

@@ -5,8 +5,9 @@
 use super::compression::Method;
 use super::kernel;
 use super::kernel_info::KernelInfo;
+use super::shader_info::{ShaderInfo, shaders};
 use super::symbol::{SymbolKind, SymbolSection};
-use super::{CodeObject, Section};
+use super::{CodeObject, FunctionInfo, Section};
 use crate::error::Result;
 use crate::untrusted::Untrusted;
 
@@ -29,6 +30,15 @@ pub struct ObjectInfo {
     pub functions: usize,
     /// The kernels, sorted by name.
     pub kernels: Vec<KernelInfo>,
+    /// The shaders of the pipelines of `amdpal`: their stages and functions.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub shaders: Vec<ShaderInfo>,
+    /// What the compiler tells the linker of each function, in the order of the file.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub function_infos: Vec<FunctionInfo>,
+    /// Why that could not be read.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub function_infos_error: Option<String>,
     /// The debug sections, in the order of the file.
     pub debug_sections: Vec<DebugSectionInfo>,
     /// Why the metadata could not be read; the kernels are then what their descriptors say.
@@ -65,7 +75,17 @@ impl ObjectInfo {
         });
         let functions = functions.count();
         let kernels = kernel::read_all(object, metadata.as_ref())?;
+        let (function_infos, function_infos_error) = match object.function_infos() {
+            Ok(infos) => (infos, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
         Ok(ObjectInfo {
+            shaders: match &metadata {
+                Some(metadata) => shaders(object, metadata)?,
+                None => Vec::new(),
+            },
+            function_infos,
+            function_infos_error,
             target: object.target().to_string(),
             os: object.os_abi().name(),
             code_object_version: object.code_object_version(),

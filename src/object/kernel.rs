@@ -6,13 +6,20 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::CodeObject;
+use super::bytes::u64_at;
 use super::descriptor::{KernelDescriptor, described};
 use super::metadata::{KernelMetadata, Metadata};
-use super::symbol::SymbolSection;
+use super::symbol::{SymbolKind, SymbolSection};
 use crate::error::Result;
 
 /// The end of the name of a kernel descriptor's symbol.
 const SUFFIX: &str = ".kd";
+/// The same in the metadata of version 2, where no symbol has it.
+const SUFFIX_V2: &str = "@kd";
+/// `STT_AMDGPU_HSA_KERNEL`: the symbol of a kernel of version 2, which is that of its `amd_kernel_code_t`.
+const KERNEL_SYMBOL: SymbolKind = SymbolKind::Other(10);
+/// Where `amd_kernel_code_t` says how far from it the first instruction is.
+const ENTRY_OFFSET: u64 = 16;
 
 /// One kernel.
 #[non_exhaustive]
@@ -25,13 +32,16 @@ pub struct Kernel {
     pub descriptor: Option<KernelDescriptor>,
     /// What the metadata say; nothing if they do not mention it.
     pub metadata: Option<KernelMetadata>,
+    /// The address of the first instruction, where a kernel of version 2 says it.
+    entry_v2: Option<u64>,
 }
 
 impl Kernel {
     /// The address of the first instruction in the code object.
     #[must_use]
     pub fn entry(&self) -> Option<u64> {
-        self.descriptor.as_ref().map(KernelDescriptor::entry)
+        let descriptor = self.descriptor.as_ref();
+        descriptor.map(KernelDescriptor::entry).or(self.entry_v2)
     }
 
     /// How many lanes the wavefronts have, by the descriptor or else by the metadata.
@@ -61,6 +71,18 @@ pub(super) fn read_all(
                     name: name.to_owned(),
                     descriptor: descriptor(object, symbol.address),
                     metadata: None,
+                    entry_v2: None,
+                },
+            );
+        }
+        if symbol.kind == KERNEL_SYMBOL && defined {
+            kernels.insert(
+                Cow::Owned(symbol.name.clone().into_owned()),
+                Kernel {
+                    name: symbol.name.clone().into_owned(),
+                    descriptor: None,
+                    metadata: None,
+                    entry_v2: entry_v2(object, symbol.address),
                 },
             );
         }
@@ -71,12 +93,14 @@ pub(super) fn read_all(
             continue;
         };
         let name = symbol.strip_suffix(SUFFIX).unwrap_or(symbol);
+        let name = name.strip_suffix(SUFFIX_V2).unwrap_or(name);
         let kernel = kernels
             .entry(Cow::Borrowed(name))
             .or_insert_with(|| Kernel {
                 name: name.to_owned(),
                 descriptor: None,
                 metadata: None,
+                entry_v2: None,
             });
         // A second description of the same kernel does not replace the first.
         if kernel.metadata.is_none() {
@@ -84,6 +108,11 @@ pub(super) fn read_all(
         }
     }
     Ok(kernels.into_values().collect())
+}
+
+fn entry_v2(object: &CodeObject<'_>, address: u64) -> Option<u64> {
+    let bytes = object.read_image(address.checked_add(ENTRY_OFFSET)?, 8)?;
+    address.checked_add(u64_at(bytes, 0)?)
 }
 
 fn descriptor(object: &CodeObject<'_>, address: u64) -> Option<KernelDescriptor> {

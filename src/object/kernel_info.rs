@@ -212,7 +212,7 @@ impl ArgumentInfo {
     clippy::ref_option,
     reason = "the signature that serde's attribute calls"
 )]
-fn hexadecimal<S: serde::Serializer>(
+pub(super) fn hexadecimal<S: serde::Serializer>(
     address: &Option<u64>,
     serializer: S,
 ) -> core::result::Result<S::Ok, S::Error> {

@@ -34,6 +34,7 @@
     clippy::cast_sign_loss
 )]
 
+mod amdgpu_info;
 pub(crate) mod bytes;
 mod compression;
 mod containers;
@@ -46,9 +47,11 @@ mod info;
 mod kernel;
 mod kernel_info;
 pub mod metadata;
+mod msgpack;
 mod note;
 pub mod relocation;
 mod section;
+mod shader_info;
 mod symbol;
 mod target;
 #[cfg(test)]
@@ -58,11 +61,13 @@ mod target;
 )]
 pub(crate) mod testing;
 
+pub use amdgpu_info::{FunctionInfo, Resources};
 pub(crate) use bytes::{slice_at, u32_at, u64_at};
 pub use compression::Method as CompressionMethod;
 pub(crate) use containers::CompressedBundle;
 pub use containers::{
-    ContainerPlace, EmbeddedCodeObject, Selector, code_object, code_object_with, code_objects,
+    ContainerPlace, EmbeddedCodeObject, Package, PackageReference, Selector, code_object,
+    code_object_with, code_objects, code_objects_and_packages, code_objects_and_packages_within,
     code_objects_if_any, code_objects_with, code_objects_within, may_hold_code_objects, select,
 };
 pub use descriptor::KernelDescriptor;
@@ -74,6 +79,7 @@ pub use kernel::Kernel;
 pub use kernel_info::{ArgumentInfo, KernelInfo};
 pub use metadata::{KernelMetadata, Metadata};
 pub use section::{Section, SectionKind};
+pub use shader_info::ShaderInfo;
 pub use symbol::{Symbol, SymbolKind, SymbolSection};
 
 use std::sync::{Arc, OnceLock};
@@ -302,11 +308,19 @@ impl<'data> CodeObject<'data> {
         image::load_segments(&self.elf)
     }
 
+    /// What a compiler tells the linker of each function (`.amdgpu.info`), in the order of the file; empty for an object without
+    /// it, as linked ones are.
+    ///
+    /// # Errors
+    /// If the section or a symbol is malformed; if a limit is reached.
+    pub fn function_infos(&self) -> Result<Vec<FunctionInfo>> {
+        amdgpu_info::read(self)
+    }
+
     /// What the metadata notes say; nothing if there are none.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::error::ErrorKind::Unsupported) for the YAML of version 2; if a note is
-    /// malformed.
+    /// If a note is malformed, or the YAML of version 2 has more than compilers write.
     pub fn metadata(&self) -> Result<Option<Metadata>> {
         metadata::read_notes(&self.elf)
     }

@@ -3,6 +3,8 @@
 //! Only relocatable code objects need them, and only once, when a section is loaded; everything after
 //! sees plain bytes. Source: USAGE "Relocation Records".
 
+use std::collections::BTreeMap;
+
 use object::LittleEndian as LE;
 use object::elf::{self, Rel64, Rela64};
 use object::read::elf::CrelIterator;
@@ -176,6 +178,31 @@ pub(super) fn apply(
         Ok(())
     })?;
     Ok(unresolved)
+}
+
+/// The number of the symbol and the addend of each relocation of the section with this index, by their offsets in it.
+///
+/// Symbols are numbered as in `.symtab`.
+pub(super) fn references_of(elf: &Elf<'_>, index: usize) -> Result<BTreeMap<u64, (u32, i64)>> {
+    let mut references = BTreeMap::new();
+    let of_section = |table: &&RawSection| {
+        is_table(table) && usize::try_from(table.sh_info.get(LE)) == Ok(index)
+    };
+    let is_symtab = |section: &RawSection| section.sh_type.get(LE) == elf::SHT_SYMTAB;
+    for table in elf.sections.iter().filter(of_section) {
+        let link = usize::try_from(table.sh_link.get(LE)).ok();
+        if link != elf.sections.iter().position(is_symtab) {
+            let reason = "its symbols are not those of .symtab";
+            return Err(Error::malformed("relocation section", reason));
+        }
+        elf.held.meter().work(count(table))?;
+        for_each_entry(elf, table, |entry| {
+            elf.held.hold_all::<(u64, u32, i64)>(2)?;
+            references.insert(entry.offset, (entry.symbol, entry.addend.unwrap_or(0)));
+            Ok(())
+        })?;
+    }
+    Ok(references)
 }
 
 /// Whether the section holds relocations.

@@ -3,6 +3,7 @@
 //! What the ELF file says is collected by [`ObjectInfo`]; this adds the debugging information.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use fallible_iterator::FallibleIterator;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use crate::debug_info::{UnitInfo, UnitKind};
 use crate::error::Result;
 use crate::frame::{CfaOpcode, Entry, FrameSection, Instructions};
 use crate::inspect::Program;
-use crate::object::{CodeObject, EmbeddedCodeObject, ObjectInfo};
+use crate::object::{CodeObject, EmbeddedCodeObject, ObjectInfo, PackageReference};
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -23,11 +24,57 @@ use crate::untrusted::Untrusted;
 pub struct InfoDocument {
     /// `hetdwarf-info/1`.
     pub format: &'static str,
+    /// Where the file says that its code is, if that is in packages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packages: Option<PackagesDocument>,
     /// Every code object of the file.
     pub objects: Vec<EmbeddedDocument>,
     /// The one that was asked for; absent if there are several and none was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectDocument>,
+}
+
+/// The packages that hold the code of a file.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct PackagesDocument {
+    /// What the file is called in them.
+    pub name: Untrusted<'static>,
+    /// The paths that the file names, relative to its folder.
+    pub search_paths: Vec<Untrusted<'static>>,
+    /// The files that were found and have code of it.
+    pub found: Vec<Untrusted<'static>>,
+}
+
+impl PackagesDocument {
+    /// Describes a reference.
+    ///
+    /// * `found`: the files that were found and have code of it.
+    pub fn new(
+        reference: &PackageReference,
+        found: impl IntoIterator<Item = PathBuf>,
+    ) -> PackagesDocument {
+        let paths = reference.search_paths.iter().cloned();
+        PackagesDocument {
+            name: reference.name.clone().into(),
+            search_paths: paths.map(Untrusted::from).collect(),
+            found: found
+                .into_iter()
+                .map(|path| Untrusted::from(path.as_path()).into_owned())
+                .collect(),
+        }
+    }
+}
+
+impl core::fmt::Display for PackagesDocument {
+    /// `its code is in lib/../.kpack/blas_gfx1100.kpack, as lib/libblas.so`.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "its code is in ")?;
+        for path in &self.found {
+            write!(f, "{path}, ")?;
+        }
+        write!(f, "as {}", self.name)
+    }
 }
 
 /// A code object in a file.
@@ -124,6 +171,7 @@ impl InfoDocument {
     pub fn new(objects: &[EmbeddedCodeObject<'_>]) -> InfoDocument {
         InfoDocument {
             format: "hetdwarf-info/1",
+            packages: None,
             objects: objects.iter().map(EmbeddedDocument::new).collect(),
             object: None,
         }

@@ -52,7 +52,10 @@ pub use eval::{
     SourceError, TypeDocument, evaluate_all,
 };
 pub use frame::FrameDocument;
-pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
+pub use info::{
+    CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, PackagesDocument,
+    UnitDocument,
+};
 pub use json::{to_json, to_json_pretty, write_json_pretty};
 pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
 pub use lane_pc_picture::LanePicture;
@@ -72,7 +75,8 @@ pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, FindingDocument, FindingGroup, Gathering,
     KnownFindings, OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
     SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
-    check_file, check_file_with, check_file_within, github_annotations, junit, lines,
+    check_file, check_file_with, check_file_within, check_packaged_file, github_annotations, junit,
+    lines,
 };
 
 use crate::error::Error;

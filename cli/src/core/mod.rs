@@ -17,9 +17,10 @@ use hetdwarf::report::{CoreDocument, GroupBy, ProblemDocument, write_json_pretty
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
-use super::contents::Contents;
+use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::outputs::{Kind, Outputs};
+use super::packages::ObjectFile;
 use super::progress::Progress;
 use hetdwarf::limits::Limits;
 use stop::{in_files, with_core};
@@ -75,18 +76,18 @@ pub(crate) fn run(
     )
 }
 
-/// The file that arguments choose, which `read` reads, or a code object of a core; with the path that messages name.
+/// The file that arguments choose, or a code object of a core; with the path that messages name.
 pub(crate) fn object_or_core<'c>(
     object: Option<&'c Path>,
     choice: &'c CoreObjectChoice,
     limits: &Limits,
-    read: impl FnOnce(&Path) -> Result<Contents, Failure>,
-) -> Result<(&'c Path, Contents), Failure> {
+    input: Input,
+) -> Result<(&'c Path, ObjectFile), Failure> {
     if let Some(path) = object {
-        return Ok((path, read(path)?));
+        return Ok((path, ObjectFile::open(path, input, limits)?));
     }
     let path = choice.core.first().map_or(Path::new(""), PathBuf::as_path);
-    Ok((path, code_object(choice, limits)?))
+    Ok((path, code_object(choice, limits)?.into()))
 }
 
 /// The code object of a core that arguments choose.

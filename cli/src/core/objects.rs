@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 
 use hetdwarf::arch::LoadAddress;
 use hetdwarf::gpu_core::{Fit, GpuCore, Image, ObjectSource, Process};
-use hetdwarf::object::{CodeObject, code_objects_if_any, may_hold_code_objects};
+use hetdwarf::object::{
+    CodeObject, code_objects_and_packages_within, code_objects_if_any, may_hold_code_objects,
+};
 use hetdwarf::report::{FoundObject, ProblemDocument};
 use hetdwarf::untrusted::Untrusted;
 
 use super::super::arguments::{CoreObjects, object_and_load};
 use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
-use super::super::input::read_file;
+use super::super::packages::ObjectFile;
 
 /// The code objects that were found.
 pub(super) struct Found<'data> {
@@ -91,11 +93,15 @@ impl Found<'_> {
     /// Takes a code object that the user gives.
     fn add_given(&mut self, core: &GpuCore<'_>, given: &Path) -> Result<(), Failure> {
         let (path, load_address) = object_and_load(given);
-        let contents = read_file(path)?;
-        let inside = code_objects_if_any(&contents, core.limits())
+        let file = ObjectFile::open(path, Input::Object, core.limits())?;
+        let meter = file.meter(core.limits());
+        let inside = code_objects_and_packages_within(&file, &file.packages(), &meter)
             .map_err(|error| Failure::in_file(path, error))?;
         let mut is_used = false;
-        let mut reason = String::from("it has no code object");
+        let mut reason = match &file.reference {
+            Some(reference) if inside.is_empty() => reference.to_string(),
+            _ => String::from("it has no code object"),
+        };
         for embedded in inside {
             let object = match CodeObject::parse_with(&embedded.data, core.limits()) {
                 Ok(object) => object,

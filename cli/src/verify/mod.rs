@@ -1,6 +1,6 @@
 //! `hetdwarf verify`: the rules over files and folders, as a CI needs them.
 //!
-//! Which files there are is found here; what is in them is found by [`check_file_with`]. Files are checked by several
+//! Which files there are is found here; what is in them is found by [`check_packaged_file`]. Files are checked by several
 //! threads, and taken in the order of their names. Nothing is printed before all are: the output is the same for any number of
 //! threads.
 
@@ -10,15 +10,18 @@ mod files;
 mod judged;
 mod text;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::arguments::{VerifyArguments, VerifyFormat};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::input::dialect;
 use super::outputs::{Kind, Outputs};
+use super::packages::ObjectFile;
 use super::progress::Progress;
 use super::sources::Sources;
 use super::style::WARNING;
@@ -30,8 +33,10 @@ use hetdwarf::object::code_objects_with;
 use hetdwarf::report::source_text::{SourceTexts, from_file};
 use hetdwarf::report::{
     CheckedFile, Gathering, KnownFindings, RulesDocument, SarifLog, SummaryDocument,
-    VerifyDocument, check_file_with, github_annotations, junit, lines, write_json_pretty,
+    UnreadableFile, VerifyDocument, check_packaged_file, github_annotations, junit, lines,
+    write_json_pretty,
 };
+use hetdwarf::untrusted::Untrusted;
 use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, queue, shown_line};
 
 pub(crate) fn run(
@@ -157,6 +162,20 @@ fn check(
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
     let targets: Vec<(&String, &Target)> = files.targets.iter().collect();
+    // Looked up for libraries with packages only.
+    let real_paths = OnceLock::new();
+    let is_target = |file: &ObjectFile| {
+        let real = |path: &Path| path.canonicalize().ok();
+        let all = || {
+            let paths = targets.iter().filter_map(|(_, target)| real(&target.path));
+            paths.collect::<BTreeSet<PathBuf>>()
+        };
+        let mut packages = file.package_paths().peekable();
+        packages.peek().is_some()
+            && packages.all(|path| {
+                real(path).is_some_and(|path| real_paths.get_or_init(all).contains(&path))
+            })
+    };
     let mut progress = Progress::new(targets.len(), "files");
     // Where there are fewer files than threads, several check the same one.
     let files_at_once = jobs.min(targets.len()).max(1);
@@ -168,7 +187,7 @@ fn check(
     queue::in_order(
         &targets,
         files_at_once,
-        |(name, target)| check_target(name, target, selection, limits, threads),
+        |(name, target)| check_target(name, target, selection, limits, threads, is_target),
         |checked| {
             is_checked.push(!checked.objects.is_empty() || !checked.unreadable.is_empty());
             take(checked);
@@ -213,17 +232,35 @@ fn check_target(
     selection: &Selection,
     limits: &Limits,
     threads: NonZeroUsize,
+    is_target: impl Fn(&ObjectFile) -> bool,
 ) -> CheckedFile {
-    let data = match Contents::open(&target.path, Input::Whole) {
+    let opened = Contents::open(&target.path, Input::Whole)
+        .map_err(|error| error.to_string())
+        .and_then(|data| {
+            ObjectFile::with_packages(&target.path, data, Input::Whole, limits)
+                .map_err(|(package, error)| format!("{}: {error}", Untrusted::from(&*package)))
+        });
+    let data = match opened {
         Ok(data) => data,
         Err(error) => return CheckedFile::unreadable(name, error),
     };
-    let checked = check_file_with(name, &data, selection, limits, threads);
+    // The code of a package is checked once, for all libraries.
+    let is_checked_there = is_target(&data);
+    let packages = match is_checked_there {
+        true => Vec::new(),
+        false => data.packages(),
+    };
+    let mut checked = check_packaged_file(name, &data, &packages, selection, limits, threads);
     // What was found may be of another file than the one that is there now.
     if let Err(error) = data.check_length() {
         return CheckedFile::unreadable(name, error);
     }
-    let is_empty = checked.objects.is_empty() && checked.unreadable.is_empty();
+    if let Some(reference) = data.missing() {
+        let message = format!("not checked: {reference}, and no package with it was found");
+        let elsewhere = UnreadableFile::elsewhere(name.to_owned(), message);
+        checked.unreadable.push(elsewhere);
+    }
+    let is_empty = checked.objects.is_empty() && checked.unreadable.is_empty() && !is_checked_there;
     if target.named && is_empty {
         // Who named it expected something in it.
         if let Err(error) = code_objects_with(&data, limits) {

@@ -143,8 +143,13 @@ fn summary(summary: &VerifySummary) -> String {
     if summary.known > 0 {
         text.push_str(&format!("; {} in the baseline", summary.known));
     }
-    if summary.unreadable > 0 {
-        text.push_str(&format!("; {} could not be read", summary.unreadable));
+    let unreadable = summary.unreadable.saturating_sub(summary.unchecked);
+    if unreadable > 0 {
+        text.push_str(&format!("; {unreadable} could not be read"));
+    }
+    if summary.unchecked > 0 {
+        let files = counted(summary.unchecked, "file");
+        text.push_str(&format!("; {files} not checked: the code is elsewhere"));
     }
     text
 }

@@ -3,16 +3,19 @@
 //! Which of several to take is [`select()`]'s question; opening one is [`CodeObject`](super::CodeObject)'s.
 //!
 //! An archive holds host objects, bundles or code objects; a host object holds bundles or offload binaries in
-//! sections; those hold code objects or, again, any of these but archives (`FileKind::is_searched_for`). How deep
-//! they are nested is a limit (`Limits::containers`). Sources: "Clang Offload Bundler", "Clang Offload Packager", USAGE "Embedding
+//! sections; those hold code objects or, again, any of these but archives (`FileKind::is_searched_for`). A package
+//! (`kpack`) holds the code objects of several libraries, which name it. How deep they are nested is a limit (`Limits::containers`). Sources: "Clang Offload Bundler", "Clang Offload Packager", USAGE "Embedding
 //! Bundled Code Objects".
 
 mod bundle;
 mod compressed_header;
+mod kpack;
 mod offload_binary;
 mod select;
+mod whole;
 
 pub(crate) use bundle::CompressedBundle;
+pub use kpack::{Package, PackageReference};
 pub use select::{Selector, select};
 
 use std::borrow::Cow;
@@ -38,7 +41,8 @@ pub struct EmbeddedCodeObject<'data> {
     /// Its number among those of the file, from 0.
     pub index: usize,
     /// The bundle entry ID, `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+` for example; empty for a code object
-    /// that is in no bundle. One from an offload binary is written in the same way.
+    /// that is in no bundle. One from an offload binary is written in the same way. One from a package has the target
+    /// that its table of contents states.
     pub id: String,
     /// The target ID, `gfx90a:xnack+` for example: what the code object's header says or, if that cannot
     /// be read, the end of `id`.
@@ -53,7 +57,8 @@ pub struct EmbeddedCodeObject<'data> {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerPlace {
-    /// The member of the archive.
+    /// The member of the archive; of a package, the name of the library, with `PACKAGE(…)` around it if the package is another
+    /// file than the one that was searched.
     pub member: Option<String>,
     /// The section of the host object.
     pub section: Option<String>,
@@ -85,7 +90,8 @@ impl core::fmt::Display for ContainerPlace {
 /// The file is a code object itself; a clang offload bundle, plain (`__CLANG_OFFLOAD_BUNDLE__`) or
 /// compressed (`CCOB`, header versions 1 to 3), or several of them one after the other; LLVM's offload
 /// binary; a host object or executable (ELF64) with any of these in `.hip_fatbin`, `.llvm.offloading` or
-/// sections named `__CLANG_OFFLOAD_BUNDLE__*`; or a static archive of such files. Entries that are not
+/// sections named `__CLANG_OFFLOAD_BUNDLE__*`; a static archive of such files; or a package (`.kpack`). In any other file, and in a
+/// host object without those sections, code objects are found that lie in it whole and not compressed. Entries that are not
 /// AMDGPU ELF files (host code, bitcode, other devices) are passed over.
 ///
 /// # Errors
@@ -102,7 +108,23 @@ pub fn code_objects_with<'data>(
     data: &'data [u8],
     limits: &Limits,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
-    at_least_one(data, search(data, &meter_of(data, limits), Keep::All)?)
+    code_objects_and_packages(data, &[], limits)
+}
+
+/// All code objects in a file, and those of it in packages that its [`PackageReference`] names, which follow.
+///
+/// # Errors
+/// As [`code_objects`].
+pub fn code_objects_and_packages<'data>(
+    data: &'data [u8],
+    packages: &[Package<'data>],
+    limits: &Limits,
+) -> Result<Vec<EmbeddedCodeObject<'data>>> {
+    let lengths = packages.iter().map(|package| bytes::len(package.data));
+    let length = lengths.fold(bytes::len(data), u64::saturating_add);
+    let meter = Arc::new(Meter::new(limits, length));
+    let found = search(data, packages, &meter, Keep::All)?;
+    at_least_one(data, found)
 }
 
 fn meter_of(data: &[u8], limits: &Limits) -> Arc<Meter> {
@@ -118,7 +140,7 @@ pub fn code_objects_if_any<'data>(
     data: &'data [u8],
     limits: &Limits,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
-    search(data, &meter_of(data, limits), Keep::All)
+    search(data, &[], &meter_of(data, limits), Keep::All)
 }
 
 /// As [`code_objects_if_any`], as a part of a question.
@@ -129,13 +151,25 @@ pub fn code_objects_within<'data>(
     data: &'data [u8],
     meter: &Arc<Meter>,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
-    search(data, meter, Keep::All)
+    search(data, &[], meter, Keep::All)
 }
 
-/// Whether a file that starts with these bytes can hold code objects: it is an ELF64 file, a bundle or a
-/// static archive.
+/// As [`code_objects_within`], with those in packages that the file names.
 ///
-/// * `start`: the first 24 bytes, or all if there are less; more are not looked at.
+/// # Errors
+/// As [`code_objects_if_any`].
+pub fn code_objects_and_packages_within<'data>(
+    data: &'data [u8],
+    packages: &[Package<'data>],
+    meter: &Arc<Meter>,
+) -> Result<Vec<EmbeddedCodeObject<'data>>> {
+    search(data, packages, meter, Keep::All)
+}
+
+/// Whether a file that starts with these bytes is of a kind that can hold code objects: an ELF64 file, a bundle, a package, a
+/// module of IREE or a static archive. Files of unknown kinds can have some in them too.
+///
+/// * `start`: the first 512 bytes, or all if there are less; more are not looked at.
 #[must_use]
 pub fn may_hold_code_objects(start: &[u8]) -> bool {
     let kind = FileKind::of(start);
@@ -166,7 +200,7 @@ pub fn code_object_with<'data>(
     limits: &Limits,
 ) -> Result<EmbeddedCodeObject<'data>> {
     let meter = meter_of(data, limits);
-    let all = at_least_one(data, search(data, &meter, Keep::File)?)?;
+    let all = at_least_one(data, search(data, &[], &meter, Keep::File)?)?;
     let chosen = select(&all, selector)?;
     if chosen.place.compression.is_none() {
         return Ok(chosen.clone());
@@ -174,12 +208,13 @@ pub fn code_object_with<'data>(
     let index = chosen.index;
     drop(all);
     meter.reset();
-    let again = search(data, &meter, Keep::One(index))?;
+    let again = search(data, &[], &meter, Keep::One(index))?;
     select(&again, &Selector::Index(index)).cloned()
 }
 
 fn search<'data>(
     data: &'data [u8],
+    packages: &[Package<'data>],
     meter: &Arc<Meter>,
     keep: Keep,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
@@ -190,6 +225,15 @@ fn search<'data>(
         depth: 0,
     };
     finder.whole(data)?;
+    if !packages.is_empty()
+        && let Some(reference) = PackageReference::of(data, meter.limits())?
+    {
+        for package in packages {
+            let source = Source::File(package.data);
+            let place = ContainerPlace::default();
+            finder.kpack(source, &place, Some(&reference), Some(package.name))?;
+        }
+    }
     Ok(finder.found)
 }
 
@@ -198,12 +242,13 @@ fn at_least_one<'data>(
     found: Vec<EmbeddedCodeObject<'data>>,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
     if found.is_empty() {
+        let hint = match PackageReference::of(data, &Limits::DEFAULT)? {
+            Some(reference) => format!("{reference}, and no package with it was found"),
+            None => format!("it is {}", FileKind::of(data).description(data)),
+        };
         return Err(Error::malformed(
             "file",
-            format!(
-                "there is no AMDGPU code object in it; it is {}",
-                FileKind::of(data).description(data)
-            ),
+            format!("there is no AMDGPU code object in it; {hint}"),
         ));
     }
     Ok(found)
@@ -285,6 +330,9 @@ impl<'data> Finder<'data> {
         if kind == FileKind::CodeObject {
             return self.add(String::new(), source, place);
         }
+        if kind == FileKind::Unknown {
+            return self.whole_objects(source, &place);
+        }
         self.container(kind, source, &place)
     }
 
@@ -311,6 +359,8 @@ impl<'data> Finder<'data> {
             FileKind::HostElf => finder.host(source, place),
             FileKind::Bundle | FileKind::CompressedBundle => finder.bundles(source, place),
             FileKind::OffloadBinary => finder.offload_binaries(source, place),
+            FileKind::Kpack => finder.kpack(source, place, None, None),
+            FileKind::IreeModule => finder.whole_objects(source, place),
             FileKind::CodeObject
             | FileKind::Elf32
             | FileKind::BigEndianElf
@@ -336,7 +386,10 @@ impl<'data> Finder<'data> {
         }
         if holder.is_searched_for(kind) {
             // Entries can overlap, so that the same bytes are searched again and again.
-            if matches!(holder, FileKind::Bundle | FileKind::OffloadBinary) {
+            if matches!(
+                holder,
+                FileKind::Bundle | FileKind::OffloadBinary | FileKind::Kpack
+            ) {
                 self.meter.pass(source.bytes().len())?;
             }
             return self.container(kind, source, &place);
@@ -376,15 +429,32 @@ impl<'data> Finder<'data> {
         self.meter.work(sections.len() as u64)?;
         let meter = Arc::clone(&self.meter);
         let names = Names::new(names, &meter);
+        let mut embedding = Vec::new();
+        let mut is_elsewhere = false;
         for section in sections {
             let name = names.text(section.sh_name.get(LE))?;
-            let id = name.as_bytes().strip_prefix(BUNDLE_MAGIC);
-            let embeds =
-                id.is_some() || name.starts_with(".hip_fatbin") || name == ".llvm.offloading";
-            if !embeds || section.sh_type.get(LE) == object::elf::SHT_NOBITS {
+            is_elsewhere |= name == kpack::REFERENCE;
+            let embeds = name.as_bytes().starts_with(BUNDLE_MAGIC)
+                || name.starts_with(".hip_fatbin")
+                || name == ".llvm.offloading";
+            if embeds && section.sh_type.get(LE) != object::elf::SHT_NOBITS {
+                self.meter.work(PER_ENTRY)?;
+                embedding.push((section, name));
+            }
+        }
+        // Compilers that have no section for it embed the code as data.
+        let is_file = self.depth <= 1 || place.member.is_some();
+        // Code objects in the memory of a core are asked for as those of the process.
+        let is_core = header.e_type(LE) == object::elf::ET_CORE;
+        if embedding.is_empty() && !is_elsewhere && is_file && !is_core {
+            return self.whole_objects(source, place);
+        }
+        for (section, name) in embedding {
+            // Where the code is in packages, what is left of it here is a rest.
+            if is_elsewhere && name.starts_with(".hip_fatbin") {
                 continue;
             }
-            self.meter.work(PER_ENTRY)?;
+            let id = name.as_bytes().strip_prefix(BUNDLE_MAGIC);
             let (offset, size) = (section.sh_offset.get(LE), section.sh_size.get(LE));
             let contents = source.part(offset, size).ok_or_else(|| {
                 Error::malformed(

@@ -4,10 +4,12 @@
 //! has another type than the table says, is kept in `other`. What the values mean for a launch is the
 //! runtime's business.
 //!
-//! Source: [USAGE](crate) "Code Object Metadata", V3 to V6; MsgPack.
+//! Source: [USAGE](crate) "Code Object Metadata", V2 to V6, "AMDPAL Code Object Metadata"; MsgPack.
 
 mod read;
 mod value;
+mod version2;
+mod yaml;
 
 pub use value::MetadataValue;
 
@@ -15,7 +17,7 @@ use read::FromValue;
 
 use super::elf::Elf;
 use super::note;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::meter::Meter;
 
@@ -92,6 +94,7 @@ metadata_map! {
         target: String               = "amdhsa.target"  required V 4 "the target triple, then `-` and the target ID";
         printf: Vec<String>          = "amdhsa.printf"  optional V 3 "one string for each printf call, `ID:N:S[0]:…:S[N-1]:FormatString`";
         kernels: Vec<KernelMetadata> = "amdhsa.kernels" required V 3 "the kernels";
+        pipelines: Vec<PipelineMetadata> = "amdpal.pipelines" optional V 3 "the pipelines, of `amdpal`";
     }
 }
 
@@ -149,10 +152,36 @@ metadata_map! {
     }
 }
 
-/// Reads the metadata notes of a code object; nothing if it has none.
+metadata_map! {
+    /// What is said of one pipeline of `amdpal`.
+    PipelineMetadata {
+        name: String                               = ".name"             optional V 3 "name in the source";
+        pipeline_type: String                      = ".type"             optional V 3 "`Cs` or `VsPs` for example";
+        api: String                                = ".api"              optional V 3 "the graphics API";
+        hardware_stages: Vec<(String, StageMetadata)> = ".hardware_stages" optional V 3 "the stages by their names, `.cs` for example";
+        shader_functions: Vec<(String, StageMetadata)> = ".shader_functions" optional V 3 "the functions of shaders by their symbols";
+    }
+}
+
+metadata_map! {
+    /// What is said of a stage of a pipeline, or of a function of a shader. Sizes are in bytes.
+    StageMetadata {
+        entry_point: String        = ".entry_point"        optional V 3 "name of the entry point, `_amdgpu_cs_main` for example";
+        entry_point_symbol: String = ".entry_point_symbol" optional V 3 "symbol of the entry point, if that is another name";
+        scratch_memory_size: u64   = ".scratch_memory_size" optional V 3 "scratch of a lane";
+        lds_size: u64              = ".lds_size"           optional V 3 "local memory";
+        sgpr_count: u64            = ".sgpr_count"         optional V 3 "scalar registers used";
+        vgpr_count: u64            = ".vgpr_count"         optional V 3 "vector registers used";
+        agpr_count: u64            = ".agpr_count"         optional V 3 "accumulation registers used";
+        wavefront_size: u64        = ".wavefront_size"     optional V 3 "lanes of a wavefront, if not the default";
+        stack_frame_size: u64      = ".stack_frame_size_in_bytes" optional V 3 "stack of a function";
+    }
+}
+
+/// Reads the metadata notes of a code object; nothing if it has none. The YAML of version 2 gives the same as a note of version 3.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for the YAML of version 2; if a note is malformed.
+/// If a note is malformed, or the YAML of version 2 has more than compilers write.
 pub(super) fn read_notes(elf: &Elf<'_>) -> Result<Option<Metadata>> {
     let notes = note::read_all(elf)?;
     let mut all: Option<Metadata> = None;
@@ -165,10 +194,11 @@ pub(super) fn read_notes(elf: &Elf<'_>) -> Result<Option<Metadata>> {
             }
         }
     }
-    if all.is_none() && notes.iter().any(|note| note.kind == note::METADATA_V2) {
-        return Err(ErrorKind::Unsupported("the YAML metadata of code object version 2").into());
+    let version2 = || notes.iter().find(|note| note.kind == note::METADATA_V2);
+    match (all, version2()) {
+        (None, Some(note)) => version2::document(note.contents, elf.held.meter()).map(Some),
+        (all, _) => Ok(all),
     }
-    Ok(all)
 }
 
 impl Metadata {
@@ -191,6 +221,7 @@ impl Metadata {
         }
         join(&mut self.kernels, next.kernels);
         join(&mut self.printf, next.printf);
+        join(&mut self.pipelines, next.pipelines);
         self.version = self.version.or(next.version);
         self.target = self.target.take().or(next.target);
         self.other.extend(next.other);

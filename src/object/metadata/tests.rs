@@ -1,7 +1,7 @@
 use rmpv::Value as Pack;
 
 use super::*;
-use crate::error::Limit;
+use crate::error::{ErrorKind, Limit};
 use crate::limits::Limits;
 use crate::meter::Meter;
 

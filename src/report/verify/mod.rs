@@ -20,7 +20,7 @@ mod sarif;
 mod summary;
 
 pub use baseline::{Baseline, BaselineEntry, BaselineKey, KnownFindings};
-pub use check::{CheckedFile, check_file, check_file_with, check_file_within};
+pub use check::{CheckedFile, check_file, check_file_with, check_file_within, check_packaged_file};
 pub use gathering::Gathering;
 pub use github::github_annotations;
 pub use group::WIDESPREAD;
@@ -235,6 +235,9 @@ pub struct UnreadableFile {
     pub path: Untrusted<'static>,
     /// Why.
     pub message: Untrusted<'static>,
+    /// Whether the file is sound, and its code is in another one that was not found.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub code_is_elsewhere: bool,
 }
 
 impl UnreadableFile {
@@ -247,6 +250,19 @@ impl UnreadableFile {
         UnreadableFile {
             path: path.into(),
             message: message.into(),
+            code_is_elsewhere: false,
+        }
+    }
+
+    /// A file whose code is in another one that was not found.
+    #[must_use]
+    pub fn elsewhere(
+        path: impl Into<Untrusted<'static>>,
+        message: impl Into<Untrusted<'static>>,
+    ) -> UnreadableFile {
+        UnreadableFile {
+            code_is_elsewhere: true,
+            ..UnreadableFile::new(path, message)
         }
     }
 }
@@ -269,9 +285,12 @@ pub struct VerifySummary {
     /// Findings that a baseline knew and that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub known: u64,
-    /// Files, or code objects in them, that could not be read.
+    /// Files, or code objects in them, that could not be read; with those in the next.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable: u64,
+    /// Files that were not checked because their code is in another file, which was not found.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unchecked: u64,
 }
 
 impl VerifySummary {
@@ -330,9 +349,11 @@ impl VerifyDocument {
 
     fn count(&mut self) {
         let known = self.summary.known;
+        let elsewhere = self.unreadable.iter().filter(|file| file.code_is_elsewhere);
         let mut summary = VerifySummary {
             files: count(self.files.len()),
             unreadable: count(self.unreadable.len()),
+            unchecked: count(elsewhere.count()),
             known,
             findings: self.summary.findings,
             ..VerifySummary::default()

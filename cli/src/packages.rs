@@ -1,0 +1,262 @@
+//! A file that is asked about, with the packages that hold its device code where that is elsewhere.
+//!
+//! A library of ROCm can name packages by paths relative to its folder; see [`PackageReference`]. The files that these stand for
+//! are found and opened here. Only files that begin as packages are read.
+
+use core::ops::Deref;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::contents::{Contents, Input};
+use super::failure::Failure;
+use hetdwarf::limits::Limits;
+use hetdwarf::meter::Meter;
+use hetdwarf::object::{Package, PackageReference};
+
+/// The first bytes of a package.
+const MAGIC: &[u8] = b"KPAK";
+/// The most packages that are opened for a library: there is one for each target.
+const MOST_PACKAGES: usize = 256;
+/// The most entries of a folder that are compared with a path.
+const MOST_ENTRIES: usize = 1 << 16;
+
+/// A file and the packages with its code.
+pub(crate) struct ObjectFile {
+    contents: Contents,
+    /// What it says of packages, if it does.
+    pub(crate) reference: Option<PackageReference>,
+    packages: Vec<OpenedPackage>,
+}
+
+/// A package that holds code of the file.
+struct OpenedPackage {
+    path: PathBuf,
+    name: String,
+    contents: Contents,
+}
+
+impl ObjectFile {
+    /// Opens a file and the packages that it names and that have code of it.
+    pub(crate) fn open(path: &Path, input: Input, limits: &Limits) -> Result<ObjectFile, Failure> {
+        let contents =
+            Contents::open(path, input).map_err(|error| Failure::in_file(path, error))?;
+        let opened = ObjectFile::with_packages(path, contents, input, limits);
+        opened.map_err(|(package, error)| Failure::in_file(&package, error))
+    }
+
+    /// Opens the packages of a file that was opened.
+    ///
+    /// # Errors
+    /// The path of a package, and what is wrong with it.
+    pub(crate) fn with_packages(
+        path: &Path,
+        contents: Contents,
+        input: Input,
+        limits: &Limits,
+    ) -> Result<ObjectFile, (PathBuf, String)> {
+        let mut file = ObjectFile::from(contents);
+        // What is wrong with the file is found by whoever looks for code objects.
+        let Ok(Some(reference)) = PackageReference::of(&file.contents, limits) else {
+            return Ok(file);
+        };
+        for package in find(path, &reference.search_paths) {
+            if !Contents::start(&package).is_ok_and(|start| start.starts_with(MAGIC)) {
+                continue;
+            }
+            let wrong = |error: &dyn core::fmt::Display| (package.clone(), error.to_string());
+            let contents = Contents::open(&package, input).map_err(|error| wrong(&error))?;
+            let is_in = reference.is_in(&contents, limits);
+            if is_in.map_err(|error| wrong(&error))? {
+                file.packages.push(OpenedPackage {
+                    name: package.to_string_lossy().into_owned(),
+                    path: package,
+                    contents,
+                });
+            }
+        }
+        file.reference = Some(reference);
+        Ok(file)
+    }
+
+    /// The packages that hold its code.
+    pub(crate) fn packages(&self) -> Vec<Package<'_>> {
+        let packages = self.packages.iter();
+        let packages = packages.map(|package| Package {
+            name: &package.name,
+            data: &package.contents,
+        });
+        packages.collect()
+    }
+
+    /// The paths of these packages.
+    pub(crate) fn package_paths(&self) -> impl Iterator<Item = &Path> {
+        self.packages.iter().map(|package| package.path.as_path())
+    }
+
+    /// A meter for what is done with all of it.
+    pub(crate) fn meter(&self, limits: &Limits) -> Arc<Meter> {
+        let lengths = self.packages.iter().map(|package| package.contents.len());
+        let length = lengths.fold(self.contents.len(), usize::saturating_add);
+        Arc::new(Meter::new(limits, length as u64))
+    }
+
+    /// Where the code is, if no package with it was found.
+    pub(crate) fn missing(&self) -> Option<&PackageReference> {
+        self.reference.as_ref().filter(|_| self.packages.is_empty())
+    }
+
+    /// Whether the files are as long as they were, as [`Contents::check_length`] tells of one.
+    pub(crate) fn check_length(&self) -> io::Result<()> {
+        let packages = self.packages.iter().map(|package| &package.contents);
+        [&self.contents]
+            .into_iter()
+            .chain(packages)
+            .try_for_each(Contents::check_length)
+    }
+
+    /// Whether the files are as long as they were. To be asked after mapped ones were used.
+    pub(crate) fn check_lengths(&self, path: &Path) -> Result<(), Failure> {
+        let packages = self.packages.iter();
+        let packages = packages.map(|package| (package.path.as_path(), &package.contents));
+        packages
+            .chain([(path, &self.contents)])
+            .try_for_each(|(path, contents)| {
+                let length = contents.check_length();
+                length.map_err(|error| Failure::in_file(path, error))
+            })
+    }
+}
+
+impl From<Contents> for ObjectFile {
+    /// A file that names no packages.
+    fn from(contents: Contents) -> ObjectFile {
+        ObjectFile {
+            contents,
+            reference: None,
+            packages: Vec::new(),
+        }
+    }
+}
+
+impl Deref for ObjectFile {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.contents
+    }
+}
+
+/// The files that the paths of a library stand for, each once, in the order of the paths and then of the targets.
+fn find(library: &Path, search_paths: &[String]) -> Vec<PathBuf> {
+    let folder = library.parent().unwrap_or(Path::new(""));
+    let mut found = files(folder, search_paths);
+    // A link to a library can be elsewhere than its packages.
+    if found.is_empty()
+        && let Ok(real) = library.canonicalize()
+        && let Some(real) = real.parent()
+    {
+        found = files(real, search_paths);
+    }
+    found
+}
+
+fn files(folder: &Path, search_paths: &[String]) -> Vec<PathBuf> {
+    let mut known = BTreeSet::new();
+    let mut found = Vec::new();
+    for path in search_paths {
+        let path = folder.join(path);
+        for file in expand(&path) {
+            let is_new = file
+                .canonicalize()
+                .is_ok_and(|real| real.is_file() && known.insert(real));
+            if is_new && found.len() < MOST_PACKAGES {
+                found.push(file);
+            }
+        }
+    }
+    found
+}
+
+/// The paths that a path with the word for a target stands for; the path itself, if it is without.
+fn expand(path: &Path) -> BTreeSet<PathBuf> {
+    let word = PackageReference::TARGET;
+    let text = path.to_string_lossy();
+    if !text.contains(word) {
+        return [path.to_owned()].into();
+    }
+    // The first folder or file with the word: what is there says which targets there are.
+    let mut before = PathBuf::new();
+    let mut pattern = String::new();
+    for component in path.components() {
+        let name = component.as_os_str().to_string_lossy();
+        if matches!(component, Component::Normal(_)) && name.contains(word) {
+            pattern = name.into_owned();
+            break;
+        }
+        before.push(component);
+    }
+    if before.as_os_str().is_empty() {
+        before.push(".");
+    }
+    let Ok(entries) = before.read_dir() else {
+        return BTreeSet::new();
+    };
+    let names = entries.take(MOST_ENTRIES).flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let targets: BTreeSet<String> = names.filter_map(|name| target(&pattern, &name)).collect();
+    let path = |target: String| PathBuf::from(text.replace(word, &target));
+    targets.into_iter().map(path).collect()
+}
+
+/// The target that makes `name` of `pattern`.
+fn target(pattern: &str, name: &str) -> Option<String> {
+    let word = PackageReference::TARGET;
+    let count = pattern.matches(word).count();
+    let others = pattern.len().checked_sub(count.checked_mul(word.len())?)?;
+    let length = name.len().checked_sub(others)?.checked_div(count)?;
+    let start = pattern.find(word)?;
+    let target = name.get(start..start.checked_add(length)?)?;
+    let is_target = target.starts_with("gfx")
+        && target
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '+' | '-' | '_'));
+    (is_target && pattern.replace(word, target) == name).then(|| target.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_what_makes_the_name() {
+        for (pattern, name, expected) in [
+            ("app_@GFXARCH@.kpack", "app_gfx1100.kpack", Some("gfx1100")),
+            (
+                "app_@GFXARCH@.kpack",
+                "app_gfx90a:xnack-.kpack",
+                Some("gfx90a:xnack-"),
+            ),
+            (
+                "app_@GFXARCH@.kpack",
+                "app_gfx9-4-generic.kpack",
+                Some("gfx9-4-generic"),
+            ),
+            ("@GFXARCH@", "gfx942", Some("gfx942")),
+            ("@GFXARCH@.@GFXARCH@", "gfx942.gfx942", Some("gfx942")),
+            ("@GFXARCH@.@GFXARCH@", "gfx942.gfx90a", None),
+            ("app_@GFXARCH@.kpack", "app_.kpack", None),
+            ("app_@GFXARCH@.kpack", "app.kpack", None),
+            ("app_@GFXARCH@.kpack", "app_other.kpack", None),
+            ("app_@GFXARCH@.kpack", "app_gfx1100.kpack2", None),
+            ("app_@GFXARCH@.kpack", "äpp_gfx1100.kpack", None),
+        ] {
+            assert_eq!(
+                target(pattern, name).as_deref(),
+                expected,
+                "{pattern} {name}"
+            );
+        }
+    }
+}

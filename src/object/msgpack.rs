@@ -1,0 +1,124 @@
+//! Values of `MessagePack`, with a bound on depth; they are charged while they are read.
+//!
+//! What a value means is for the metadata and for packages to say. Source: the `MessagePack` specification.
+
+use std::io::{self, Read};
+
+use rmpv::ValueRef;
+use rmpv::decode::read_value_ref_with_max_depth;
+use rmpv::decode::value_ref::BorrowRead;
+
+use crate::error::{Error, Result};
+use crate::meter::Meter;
+
+/// Levels of nesting, twice over: the reader counts a container and its contents. Real documents need 5.
+const MAX_DEPTH: usize = 64;
+
+/// Reads the value that `bytes` start with; what comes after it is not looked at.
+///
+/// The value is charged as long as `take` makes something of it.
+///
+/// * `malformed`: the error for a value that is malformed, with the reason.
+pub(super) fn read<T>(
+    bytes: &[u8],
+    meter: &Meter,
+    malformed: impl Fn(&'static str) -> Error,
+    take: impl FnOnce(&ValueRef<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut input = Counted {
+        rest: bytes,
+        meter,
+        held: 0,
+        refused: None,
+    };
+    let value = read_value_ref_with_max_depth(&mut input, MAX_DEPTH);
+    let found = match value {
+        Ok(value) => take(&value),
+        Err(error) => match (input.refused.take(), error) {
+            (Some(refused), _) => Err(refused),
+            (None, rmpv::decode::Error::DepthLimitExceeded) => {
+                Err(malformed("it is nested too deeply"))
+            }
+            (None, _) => Err(malformed("it ends too early")),
+        },
+    };
+    meter.release(input.held);
+    found
+}
+
+/// Bytes whose reads are paid for; every value takes at least one read.
+struct Counted<'a, 'm> {
+    rest: &'a [u8],
+    meter: &'m Meter,
+    /// The bytes that values take until they are dropped.
+    held: u64,
+    refused: Option<Error>,
+}
+
+impl Read for Counted<'_, '_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let size = size_of::<ValueRef<'_>>() as u64;
+        // A list that grows is there twice for a moment, and has room for as many again.
+        let paid = (self.meter.work(1))
+            .and_then(|()| self.meter.check_room(self.held.saturating_mul(2)))
+            .and_then(|()| self.meter.hold(size));
+        match paid {
+            Ok(()) => {
+                self.held = self.held.saturating_add(size);
+                self.rest.read(out)
+            }
+            Err(error) => {
+                self.refused = Some(error);
+                Err(io::Error::other("the meter refuses"))
+            }
+        }
+    }
+}
+
+impl<'a> BorrowRead<'a> for Counted<'a, '_> {
+    fn fill_buf(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.rest = self.rest.get(len..).unwrap_or(&[]);
+    }
+}
+
+/// The text of a value, if it is one.
+pub(super) fn text<'a>(value: &'a ValueRef<'_>) -> Option<&'a str> {
+    let ValueRef::String(text) = value else {
+        return None;
+    };
+    text.as_str()
+}
+
+/// The integer of a value, if it is one that is not negative.
+pub(super) fn number(value: &ValueRef<'_>) -> Option<u64> {
+    let ValueRef::Integer(n) = value else {
+        return None;
+    };
+    n.as_u64()
+}
+
+/// The list of a value, if it is one.
+pub(super) fn list<'a, 'v>(value: &'a ValueRef<'v>) -> Option<&'a [ValueRef<'v>]> {
+    let ValueRef::Array(list) = value else {
+        return None;
+    };
+    Some(list)
+}
+
+/// The entries of a value, if it is a map.
+pub(super) fn map<'a, 'v>(value: &'a ValueRef<'v>) -> Option<&'a [(ValueRef<'v>, ValueRef<'v>)]> {
+    let ValueRef::Map(map) = value else {
+        return None;
+    };
+    Some(map)
+}
+
+/// The value of the first entry with a key, if `value` is a map that has one.
+pub(super) fn get<'a, 'v>(value: &'a ValueRef<'v>, key: &str) -> Option<&'a ValueRef<'v>> {
+    let mut entries = map(value)?.iter();
+    entries.find_map(|(name, value)| (text(name)? == key).then_some(value))
+}
