@@ -166,6 +166,27 @@ fn variables() {
     }
 }
 
+/// 0xe1 is `DW_OP_LLVM_form_aspace_address` in the codes of 2020 to 2022, and nothing today; lit0 and lit6 are the address 0 in `private_wave`.
+#[test]
+fn the_dialect_is_that_of_the_bytes() {
+    let eval = |dialect: &str| hetdwarf(["eval", "--hex", "30 36 e1", "--dialect", dialect]);
+    let ran = eval("one-byte");
+    assert_eq!(
+        (ran.status, ran.out.as_str()),
+        (0, "private_wave#0x0\n"),
+        "{}",
+        ran.err
+    );
+    let ran = eval("user");
+    assert_eq!(ran.status, 1, "{}", ran.out);
+    assert!(
+        ran.out.contains("unknown operation 0xe1"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+}
+
 /// What an expression refers to is read as `vars` reads it: the location of `a` of `mid`, the entry at 0x7c of the
 /// object that LLVM writes without the extensions, is `fbreg +4, lit5, swap, xderef`, which by the letter is a value of 64 bits and is
 /// meant as a place in private memory. `truth.json`: `a` is 3 in lane 3, and 5 in lane 5.

@@ -80,7 +80,7 @@ const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         reason: "an argument of a template whose type is Rust's usize is named u64",
-        explains: |theirs, ours| theirs == ours.replace("<usize", "<u64"),
+        explains: |theirs, ours| theirs.replace("usize", "u64") == ours.replace("usize", "u64"),
     },
     Exception {
         reason: "of an array of pointers to functions, what stands after the brackets is left out",

@@ -1,6 +1,8 @@
 //! The instructions of an entry: whether they can be executed, and what their order breaks. What the rules
 //! mean that they set up is `meaning`'s question. Sources: DWARF 5 §6.4.2 and §6.4.3, HET A.6.4.2.
 
+mod rule;
+
 use fallible_iterator::FallibleIterator;
 
 use smallvec::SmallVec;
@@ -11,7 +13,6 @@ use super::finding::{Excerpt, Finding, Findings};
 use super::frame_expression::{self, Expressions, Gives, Use};
 use super::given::{Given, GivenRules, Saved};
 use super::register::{self, Existing, register_name};
-use super::rule::rules;
 use super::subject::Facts;
 use super::{expression, meaning};
 use crate::arch::{AddressSpace, Register};
@@ -23,72 +24,7 @@ use crate::frame::{
 use crate::meter::Meter;
 use crate::rule::Rule;
 
-rules! {
-    INSTRUCTION "cfi-instruction" Error "DWARF 5 §6.4.2"
-        "a call frame instruction cannot be read"
-        "Its code is in no table, or an operand runs past the end of the entry. Everything after it in the entry is lost, and a debugger that \
-         knows no better gives up the whole function.";
-    PADDING "cfi-padding" Note "DWARF 5 §6.4.2.5"
-        "an entry ends in more padding than its alignment needs"
-        "DW_CFA_nop at the end of an entry is there to reach the alignment. More than that only takes space, and may be what is left of \
-         instructions that were overwritten.";
-    ROW_ORDER "cfi-row-order" Error "DWARF 5 §6.4.2.1"
-        "a row starts before the one before it"
-        "Rows are for ascending addresses. An instruction that sets the location back, or past the last address there is, \
-         makes a table in which an address has two rows or none.";
-    ROW_OUTSIDE "cfi-row-outside-range" Error "DWARF 5 §6.4.3"
-        "a row starts after the code of its entry"
-        "The location was advanced to the end of the function or past it, and rules follow that are for no address of it. \
-         An advance is in units of the code alignment factor of the CIE: a factor other than the one it was computed for does this.";
-    ROW_EMPTY "cfi-row-empty" Note "DWARF 5 §6.4.2.1"
-        "a row is for no code"
-        "The location is advanced by zero. The rules before it hold at no address, and are there for nothing.";
-    ROW_UNCHANGED "cfi-row-unchanged" Note "DWARF 5 §6.4.2.1"
-        "two advances have no instruction between them"
-        "The second row says what the first one says. It takes space, or an instruction was lost that belongs between them.";
-    ADVANCE_IN_CIE "cfi-advance-in-cie" Error "DWARF 5 §6.4.1"
-        "the initial instructions of a common information entry advance the location"
-        "The initial instructions set up the rules that every function starts with. They have no location that could be advanced.";
-    RESTORE_STATE "cfi-restore-state" Error "DWARF 5 §6.4.2.4"
-        "rules are restored that were not remembered"
-        "DW_CFA_restore_state takes the rules from a stack onto which DW_CFA_remember_state put them. Here the stack is empty: readers \
-         refuse the entry from here on, or keep the rules that hold.";
-    REMEMBER_STATE "cfi-remember-state" Note "DWARF 5 §6.4.2.4"
-        "rules are remembered and not restored"
-        "The entry ends with rules on the stack. A DW_CFA_restore_state is missing, or the DW_CFA_remember_state is not needed.";
-    RESTORE "cfi-restore-without-rule" Warning "HET A.6.4.2.3"
-        "a register is restored that has no rule"
-        "DW_CFA_restore gives a register the rule that the initial instructions of the CIE gave it, or none. It has none there and none now, so \
-         that nothing changes: the register is the wrong one, or its rule was lost.";
-    CFA_CHANGE "cfi-cfa-change-without-register" Error "HET A.6.4.2.2"
-        "the register or offset of a CFA is changed that has none"
-        "DW_CFA_def_cfa_register and DW_CFA_def_cfa_offset change one half of a CFA that is a register plus an offset. Where the CFA is an \
-         expression, or has no rule, they are not allowed; the whole rule must be written again.";
-    CFA_MISSING "cfi-cfa-missing" Error "HET A.6.4.1"
-        "rules need the CFA, and it has no rule"
-        "The rules offset(N) and val_offset(N) count from the CFA, and expressions start with it on their stack. Without a rule \
-         for the CFA none of them can be evaluated.";
-    NO_CFA "cfi-row-without-cfa" Warning "HET A.6.4.1"
-        "a row has no rule for the CFA"
-        "A debugger that stops at one of its addresses finds no caller, and some have crashed looking for one. In a kernel, which has no caller, \
-         the CFA is private_wave 0. In assembly, the directives that define the CFA belong before the first instruction.";
-    KERNEL_ROW "cfi-kernel-row" Warning "USAGE \"Call Frame Information\""
-        "the row of a kernel is not that of the outermost frame"
-        "A kernel has no caller: its return address is undefined, by which debuggers know that the stack ends, and its CFA is private_wave 0, where \
-         scratch starts. With another return address a debugger looks for a caller that is not there; with another CFA it shows saved \
-         registers and variables that are not the kernel's.";
-    OVERWRITTEN "cfi-rule-overwritten" Note "DWARF 5 §6.4.2.3"
-        "a register gets two rules in one row"
-        "The second rule replaces the first, which holds at no address. One of the two was meant for another register or another row.";
-    TOO_LARGE "cfi-too-large" Note "DWARF 5 §6.4"
-        "the entries are too large to be checked to the end"
-        "Entries that remember and restore thousands of rules again and again, or remember many rows at once, are followed up to a bound, \
-         so that no file can keep the check busy for long. Compilers stay far below it. What lies after it was not checked.";
-    ADDRESS_SPACE "cfi-address-space" Error "HET A.6.4.2.2"
-        "the CFA is in an address space that does not exist"
-        "DW_CFA_LLVM_def_aspace_cfa names the address space of the CFA by its number. AMDGPU has 0 (global), 1 (generic), 2 (region), \
-         3 (local), 5 (private_lane) and 6 (private_wave); all others are reserved (USAGE \"Address Space Identifier\").";
-}
+pub(super) use rule::RULES;
 
 /// The rules that call frame instructions are checked by.
 pub(super) const FAMILIES: [&[&Rule]; 6] = [
@@ -168,7 +104,7 @@ pub(super) fn check<'a>(
         walk.run(fde.instructions, fde.instructions_offset, findings);
         if walk.is_exhausted() {
             let message = "the entries from here on are not checked".to_owned();
-            findings.add(walk.finding(&TOO_LARGE, fde.offset, message));
+            findings.add(walk.finding(&rule::TOO_LARGE, fde.offset, message));
             break;
         }
     }
@@ -262,7 +198,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                         let message = format!(
                             "more than {REMEMBERED} rows are remembered at once; the entry is not checked from here on"
                         );
-                        findings.add(self.about(&TOO_LARGE, &item, message));
+                        findings.add(self.about(&rule::TOO_LARGE, &item, message));
                         return;
                     }
                     self.step(&item, findings);
@@ -274,7 +210,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 Err(error) => {
                     let offset = error.origin().map_or(start, |origin| origin.offset);
                     let message = error.kind().to_string();
-                    findings.add(self.finding(&INSTRUCTION, offset, message));
+                    findings.add(self.finding(&rule::INSTRUCTION, offset, message));
                     return;
                 }
             }
@@ -282,11 +218,11 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.end_row(self.fde.map_or(0, Fde::end), findings);
         if nops >= usize::from(self.cie.address_size.max(1)) {
             let message = format!("its instructions end in {nops} bytes of DW_CFA_nop");
-            findings.add(self.finding(&PADDING, self.entry_offset(), message));
+            findings.add(self.finding(&rule::PADDING, self.entry_offset(), message));
         }
         if let Some((offset, _)) = self.remembered.last() {
             let message = "nothing restores what is remembered here".to_owned();
-            findings.add(self.finding(&REMEMBER_STATE, *offset, message));
+            findings.add(self.finding(&rule::REMEMBER_STATE, *offset, message));
         }
     }
 
@@ -339,7 +275,9 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             Effect::RestoreState => match self.remembered.pop() {
                 Some((_, remembered)) => self.go_back(remembered),
-                None => findings.add(self.about(&RESTORE_STATE, item, "nothing was remembered")),
+                None => {
+                    findings.add(self.about(&rule::RESTORE_STATE, item, "nothing was remembered"))
+                }
             },
             Effect::RestoreRule(register) => self.restore(register, item, findings),
             Effect::DefineCfa {
@@ -409,7 +347,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             CfaOperand::Space if AddressSpace::from_number(number).is_none() => {
                 let message = format!("the address space {number:#x} is reserved");
-                findings.add(self.about(&ADDRESS_SPACE, item, message));
+                findings.add(self.about(&rule::ADDRESS_SPACE, item, message));
             }
             CfaOperand::Space
             | CfaOperand::SmallDelta
@@ -435,28 +373,28 @@ impl<'w, 'a> Walk<'w, 'a> {
     fn advance(&mut self, next: Option<u64>, item: &InstructionItem<'a>, findings: &mut Findings) {
         let Some(fde) = self.fde else {
             let message = "there is no location that could be advanced";
-            findings.add(self.about(&ADVANCE_IN_CIE, item, message));
+            findings.add(self.about(&rule::ADVANCE_IN_CIE, item, message));
             return;
         };
         let Some(next) = next.filter(|next| *next >= self.location) else {
             let message = format!("the row before it starts at {:#x}", self.location);
-            findings.add(self.about(&ROW_ORDER, item, message));
+            findings.add(self.about(&rule::ROW_ORDER, item, message));
             return;
         };
         self.end_row(next, findings);
         if next == self.location && self.in_row > 0 {
             let message = "the location is advanced by 0";
-            findings.add(self.about(&ROW_EMPTY, item, message));
+            findings.add(self.about(&rule::ROW_EMPTY, item, message));
         } else if self.in_row == 0 && self.row > 1 {
             let message = format!("nothing was said of the row at {:#x}", self.location);
-            findings.add(self.about(&ROW_UNCHANGED, item, message));
+            findings.add(self.about(&rule::ROW_UNCHANGED, item, message));
         }
         if next >= fde.end() && self.location < fde.end() {
             let message = format!(
                 "it starts at {next:#x}, and the code ends at {:#x}",
                 fde.end()
             );
-            findings.add(self.about(&ROW_OUTSIDE, item, message));
+            findings.add(self.about(&rule::ROW_OUTSIDE, item, message));
         }
         self.location = next;
         self.row = self.row.saturating_add(1);
@@ -478,7 +416,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 "the rule of {} counts from the CFA, which has none",
                 register_name(register)
             );
-            findings.add(self.finding(&CFA_MISSING, self.entry_offset(), message));
+            findings.add(self.finding(&rule::CFA_MISSING, self.entry_offset(), message));
         }
         let end = end.min(fde.end());
         if self.location < end {
@@ -493,7 +431,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             return;
         }
         let (rule, wrong) = match self.rules.cfa {
-            CfaKind::None => (&NO_CFA, "there is no rule for the CFA"),
+            CfaKind::None => (&rule::NO_CFA, "there is no rule for the CFA"),
             CfaKind::Register | CfaKind::Expression if !self.is_kernel => return,
             CfaKind::Register | CfaKind::Expression => {
                 let wrong = if self.rules.has_return_address {
@@ -503,7 +441,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 } else {
                     return;
                 };
-                (&KERNEL_ROW, wrong)
+                (&rule::KERNEL_ROW, wrong)
             }
         };
         self.said_of_row = true;
@@ -545,7 +483,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         if initial.is_none() && now.is_none() && Register::from_number(register).is_some() {
             let message = format!("{} has no rule", register_name(register));
-            findings.add(self.about(&RESTORE, item, message));
+            findings.add(self.about(&rule::RESTORE, item, message));
         }
     }
 
@@ -635,7 +573,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             CfaKind::None => "the CFA has no rule",
             CfaKind::Expression => "the CFA is an expression",
         };
-        findings.add(self.about(&CFA_CHANGE, item, message));
+        findings.add(self.about(&rule::CFA_CHANGE, item, message));
         false
     }
 
@@ -654,7 +592,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.rules.dependencies.clear(register);
         if before.is_some_and(|before| before.row == self.row) && self.fde.is_some() {
             let message = format!("{} has a rule in this row already", register_name(register));
-            findings.add(self.about(&OVERWRITTEN, item, message));
+            findings.add(self.about(&rule::OVERWRITTEN, item, message));
         }
     }
 }
