@@ -222,7 +222,8 @@ impl<'a> Namer<'_, '_, 'a> {
             self.push(name.raw());
             // Compilers that leave the arguments of a template out of its name have them as entries.
             if !name.raw().ends_with('>') && self.template(die, true, depth) {
-                self.push(">");
+                let ends = if self.out.ends_with('>') { " >" } else { ">" };
+                self.push(ends);
             }
         } else if die.tag() == dw::DW_TAG_namespace {
             self.push("(anonymous namespace)");
