@@ -71,7 +71,7 @@ fn version_2_has_its_kernels() {
     assert_eq!(names, ["add", "empty"]);
     for (key, value) in [
         // 256 bytes of amd_kernel_code_t after the symbol, at 0x1a00.
-        ("entry", json!("0x1b00")),
+        ("entry_address", json!("0x1b00")),
         ("wave_size", json!(64)),
         ("sgprs_used", json!(7)),
         ("vgprs_used", json!(3)),
@@ -84,7 +84,7 @@ fn version_2_has_its_kernels() {
         assert_eq!(kernels[0][key], value, "{key}");
     }
     assert_eq!(
-        (&kernels[1]["entry"], &kernels[1]["sgprs_used"]),
+        (&kernels[1]["entry_address"], &kernels[1]["sgprs_used"]),
         (&json!("0x1d00"), &Value::Null)
     );
 

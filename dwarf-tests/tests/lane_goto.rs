@@ -225,7 +225,11 @@ fn check(
     let object = CodeObject::parse(&file).unwrap();
     let program = Program::load(&object).unwrap();
     let annotate_too = std::env::var_os("HETDWARF_ONLY_RECOVERED").is_none();
-    let annotated = annotate(&file, &Limits::default(), &Request::new(&|_| annotate_too)).unwrap();
+    let wanted = |_: &str| annotate_too;
+    let mut request = Request::new(&wanted);
+    // Without the machine code nothing else tells which lanes are active in whole-wave sections.
+    request.active_lane = true;
+    let annotated = annotate(&file, &Limits::default(), &request).unwrap();
     let annotated_object = CodeObject::parse(&annotated.file).unwrap();
     let annotated_program = Program::load(&annotated_object).unwrap();
     // Of functions that nothing is known of nothing is said.
