@@ -65,8 +65,14 @@ fn tables_of_compilers() {
         found,
         [
             ("clang18", "cfi-empty", 4),
+            // The entries of GCC's kernels are those of its functions: a caller is looked for.
+            ("gcc12", "cfi-kernel-row", 6),
             ("gcc12", "cfi-return-address-value", 2),
             ("llvm22", "cfi-empty", 39),
+            // Before the rules of the kernel there is an advance of 16: over global_prefetch_b8 and v_nop, which are executed.
+            ("llvm24", "cfi-row-without-cfa", 2),
+            // The first 0x100 bytes load what is not preloaded.
+            ("triton", "cfi-row-without-cfa", 2),
         ]
     );
 }
