@@ -515,6 +515,15 @@ fn the_style_names_shows_all_registers_and_spaces() {
     }
 }
 
+/// From −2 to 1 there are four elements: llvm-dwarfdump 22 prints two.
+#[test]
+fn the_style_names_has_bounds_with_a_sign() {
+    let names = dump(&fixture("shapes/bounds.hsaco"), &["--debug-info"]).out;
+    for text in ["int[[-2, 2)]", "int[[-5, -2)]", "int[[2, 4)]"] {
+        assert!(names.contains(text), "{text}: {names}");
+    }
+}
+
 /// Every expression of a code object, with the encoding it is to be read with.
 fn expressions(object: &CodeObject<'_>, split: bool) -> Vec<(Vec<u8>, Encoding)> {
     let mut found = Vec::new();

@@ -12,6 +12,7 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
 use gimli::{DwAt, DwTag};
 
+use super::Naming;
 use super::names::{LONGEST, cut};
 use super::scope::{Scopes, is_scoped};
 use crate::debug_info::attribute::tag_name;
@@ -28,14 +29,16 @@ const KEPT: usize = 1 << 24;
 #[derive(Debug)]
 pub(super) struct TypeNames<'d, 'a> {
     info: &'d DebugInfo<'a>,
+    naming: Naming,
     known: RefCell<(HashMap<DieId, Rc<str>>, usize)>,
     scopes: Scopes,
 }
 
 impl<'d, 'a> TypeNames<'d, 'a> {
-    pub(super) fn new(info: &'d DebugInfo<'a>) -> TypeNames<'d, 'a> {
+    pub(super) fn new(info: &'d DebugInfo<'a>, naming: Naming) -> TypeNames<'d, 'a> {
         TypeNames {
             info,
+            naming,
             known: RefCell::default(),
             scopes: Scopes::default(),
         }
@@ -454,12 +457,13 @@ impl<'a> Namer<'_, '_, 'a> {
             if child.tag() != dw::DW_TAG_subrange_type {
                 continue;
             }
-            // As llvm-dwarfdump, which reads no bound in a form with a sign.
+            // llvm-dwarfdump reads no bound in a form with a sign, and so has a wrong size.
             let number = |name| {
                 let attribute = child.attribute(name)?;
-                let has_sign = attribute.form() == dw::DW_FORM_sdata;
+                let is_passed_over =
+                    self.names.naming == Naming::Llvm && attribute.form() == dw::DW_FORM_sdata;
                 let value = self.names.info.value(&child, attribute).ok()?;
-                value.number().filter(|_| !has_sign)
+                value.number().filter(|_| !is_passed_over)
             };
             let start = number(dw::DW_AT_lower_bound).filter(|bound| Some(*bound) != lowest);
             let count = number(dw::DW_AT_count);

@@ -29,7 +29,7 @@ pub(super) fn dump(
     let attributes = Attributes {
         info: &info,
         sources,
-        types: TypeNames::new(&info),
+        types: TypeNames::new(&info, style.naming),
         style,
         meter: output.meter(),
     };

@@ -52,26 +52,26 @@ pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut 
     }
     let mut in_order: Vec<&Fde<'_>> = fdes.iter().collect();
     in_order.sort_unstable_by_key(|fde| (fde.initial_location, fde.end(), fde.offset));
-    let mut dropped = Vec::new();
+    let (mut dropped, mut first) = (0_usize, u64::MAX);
     let mut before: Option<&Fde<'_>> = None;
     in_order.retain(|fde| {
         let is_dropped = (subject.is_dropped(fde.initial_location) && fde.address_range > 0)
             || before.is_some_and(|before| is_folded(before, fde));
         if is_dropped {
-            dropped.push(*fde);
+            dropped += 1;
+            first = first.min(fde.offset);
         } else {
             before = Some(fde);
         }
         !is_dropped
     });
-    if let Some(first) = dropped.iter().min_by_key(|fde| fde.offset) {
+    if dropped > 0 {
         let message = format!(
-            "{} of {} entries are for functions that the linker dropped",
-            dropped.len(),
+            "{dropped} of {} entries are for functions that the linker dropped",
             fdes.len()
         );
         let finding = Finding::new(&DROPPED, section, message);
-        findings.add(finding.example().at(first.offset));
+        findings.add(finding.example().at(first));
     }
     let ranges: Vec<_> = in_order
         .iter()
