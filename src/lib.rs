@@ -42,6 +42,7 @@ pub mod lane_flow;
 pub mod lane_pc;
 pub mod limits;
 pub mod location;
+mod machine_flow;
 pub mod meter;
 mod nearest;
 pub mod object;

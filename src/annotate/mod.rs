@@ -428,7 +428,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         };
         // What switched a lane off is of interest where what acts on it next has no line. Many places of a function go on at the same.
         let known: RefCell<BTreeMap<_, bool>> = RefCell::default();
-        let wants_left = |_: u8, place: &LanePlan| {
+        let wants_switch_off = |_: u8, place: &LanePlan| {
             let Some(waiting) = place.waiting() else {
                 return false;
             };
@@ -446,7 +446,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let share = u64::try_from(share).unwrap_or(u64::MAX);
         self.budget.code = self.budget.code.saturating_sub(report.size);
         let part = meter.part(share.saturating_mul(2).min(left));
-        let plan = (self.flow).plan_with_left(range.start, &part, &wants_left);
+        let plan = (self.flow).plan_with_switch_offs(range.start, &part, &wants_switch_off);
         meter.work(part.steps())?;
         let Some((plan, is_cut)) = plan.filter(|_| function.ranges.len() == 1) else {
             return leave("no function starts at its address whose code can be decoded");

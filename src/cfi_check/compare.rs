@@ -17,15 +17,15 @@ use super::decode_rule::{DecodedCfa, DecodedRule, ScalarPlace, Scaled, VectorPla
 use super::find_value;
 use super::findings::{Findings, Place, Wrong};
 use super::mask::{Mask, Part};
-use super::memory::in_lane;
 use super::rule::{self};
-use super::state::{Slot, State, bits};
+use super::state::{Slot, State};
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use super::vector::{LaneValue, Lanes, Vector};
 use crate::abi::Convention;
-use crate::arch::{Register, WaveSize};
+use crate::arch::{Register, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
+use crate::machine_flow::{in_lane, indices};
 use cfa::CfaResult;
 
 /// One instruction and the row that holds there.
@@ -55,10 +55,10 @@ impl Comparison<'_> {
             self.register(*register, *machine, decoded, &cfa, findings);
         }
         self.exec(findings);
-        for n in bits(self.row.without_rule(self.state.overwritten())) {
-            self.scalar_without_rule(n, findings);
+        for n in indices(self.row.without_rule(self.state.overwritten())) {
+            self.scalar_without_rule(u8::try_from(n).unwrap_or(u8::MAX), findings);
         }
-        for (register, vector) in self.state.vectors() {
+        for (register, vector) in self.state.vectors.iter() {
             self.vector_without_rule(register, vector, findings);
         }
     }
@@ -78,7 +78,7 @@ impl Comparison<'_> {
         for register in changed {
             if let MachineRegister::Sgpr(n) = *register {
                 self.scalar_without_rule(n, findings);
-            } else if let Some(vector) = self.state.changed_vector(*register) {
+            } else if let Some(vector) = self.state.vectors.get(*register) {
                 self.vector_without_rule(*register, vector, findings);
             }
         }
@@ -139,7 +139,7 @@ impl Comparison<'_> {
             ScalarPlace::Scalar(n) => ([self.state.scalar(n); 2], self.state.scalar_written_at(n)),
             ScalarPlace::Lane { vector, lane } => {
                 let vector = self.state.vector(vector);
-                (vector.lane(lane), vector.written_at)
+                (vector.lanes(lane), vector.written_at)
             }
         }
     }
@@ -212,9 +212,9 @@ impl Comparison<'_> {
             VectorPlace::Register(register) => Some(self.state.vector(*register)),
             VectorPlace::Saved(plus) => {
                 let cfa = cfa.slot?;
-                let plus = in_lane(*plus, self.context.wave_size)?;
+                let plus = in_lane(*plus, ScratchAddressing::Buffer, self.context.wave_size)?;
                 let offset = cfa.offset.checked_add(plus)?;
-                Some(self.state.slot(Slot { offset, ..cfa }))
+                Some(self.state.row(Slot { offset, ..cfa }))
             }
             VectorPlace::Select(places) => {
                 let [zero, one] = &**places;

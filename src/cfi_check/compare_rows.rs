@@ -30,15 +30,14 @@ struct Comparer<'c, 'x> {
 /// Follows the function, and compares each instruction that is reached with its row.
 pub(super) fn compare_all(
     context: &Context<'_>,
-    instructions: &[Instruction],
     rows: &[DecodedRow],
     findings: &mut Findings,
 ) -> Result<(), SkipReason> {
-    let returns: Vec<u64> = (instructions.iter())
+    let returns: Vec<u64> = (context.code.instructions.iter())
         .filter(|one| matches!(one.effect, Effect::SetPc { .. }))
         .map(|one| one.address)
         .collect();
-    let comparer = flow::visit(context, instructions, || Comparer {
+    let comparer = flow::visit(context, || Comparer {
         context,
         rows: rows.iter().peekable(),
         returns: &returns,

@@ -39,15 +39,15 @@ fn dword(state: &State, value: Scalar) -> Option<Dword> {
     {
         return Some(Dword::Scalar(MachineRegister::Sgpr(register)));
     }
-    let scalar = state.scalars().find(|(_, one)| *one == value);
+    let scalar = state.known_scalars().find(|(_, one)| *one == value);
     if let Some((n, _)) = scalar {
         return Some(Dword::Scalar(MachineRegister::Sgpr(n)));
     }
-    state.vectors().find_map(|(register, vector)| {
+    state.vectors.iter().find_map(|(register, vector)| {
         let lanes = vector.active.named().iter();
         let lane = lanes
             .map(|(lane, _)| *lane)
-            .find(|lane| vector.lane(*lane) == [value; 2]);
+            .find(|lane| vector.lanes(*lane) == [value; 2]);
         lane.map(|lane| Dword::Lane(register, lane))
     })
 }
@@ -79,10 +79,10 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
         Scalar::Entry { register, plus } if register == stack_pointer => Some(plus),
         _ => None,
     };
-    let mut known = (state.scalars()).filter_map(|(n, value)| Some((n, of_stack(value)?)));
+    let mut known = (state.known_scalars()).filter_map(|(n, value)| Some((n, of_stack(value)?)));
     // A register that has it as it is, then any.
     let exact = state
-        .scalars()
+        .known_scalars()
         .find(|(_, value)| of_stack(*value) == Some(0));
     let Some((n, plus)) = exact.map(|(n, _)| (n, 0)).or_else(|| known.next()) else {
         return RowRule::Other;
@@ -130,12 +130,12 @@ pub(super) fn vector(context: &Context<'_>, state: &State, register: MachineRegi
         return RowRule::SameValue;
     }
     let lanes = i64::from(context.wave_size.lanes());
-    let slot = state.slots().find_map(|(slot, vector)| {
+    let slot = state.rows.iter().find_map(|(slot, vector)| {
         let saved = lanes_of(vector).filter(|_| slot.base == Base::Entry)?;
         Some(RowRule::Scratch(slot.offset.saturating_mul(lanes), saved))
     });
     let other = || {
-        state.vectors().find_map(|(other, vector)| {
+        state.vectors.iter().find_map(|(other, vector)| {
             let saved = lanes_of(vector).filter(|_| other != register)?;
             Some(RowRule::Vector(other, saved))
         })

@@ -1,20 +1,18 @@
 //! Following a function: its blocks, the paths between them, and what is known at the start of each.
 //!
-//! No graph is built before: where a jump by a register goes is known only from the state in which it is reached, so that
-//! petgraph would hold edges that are looked at once.
+//! Where a jump by a register goes is taken from the state in which it is reached, and not from the control-flow graph.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
-use std::collections::BTreeSet;
-
 use super::SkipReason;
 use super::state::State;
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use crate::isa::{Effect, Instruction, MachineRegister};
+use crate::machine_flow::{Analysis, Code, Targets, solve};
 
 /// How many instructions may be stepped over for each one that the function has, before it is given up,
 /// and how many in any case. A block is gone through once for each time that more is known of its start;
@@ -27,27 +25,6 @@ const STEPS: usize = 4096;
 /// some thousand bytes. The largest function of the corpus has some seven hundred.
 const MOST_STEPS: usize = 1 << 21;
 const MOST_BLOCKS: usize = 1 << 13;
-
-/// Instructions that run one after the other.
-#[derive(Debug)]
-pub(super) struct Block {
-    /// The first instruction, by its place in the function.
-    pub(super) first: usize,
-    /// The first one after the block.
-    pub(super) end: usize,
-    /// What is known at its start; nothing if no path leads there.
-    pub(super) state: Option<State>,
-}
-
-/// Where control goes at the end of a block.
-enum Next {
-    /// To these addresses.
-    To([Option<u64>; 2]),
-    /// Out of the function.
-    Out,
-    /// To a place that is not known.
-    Unknown,
-}
 
 /// What looks at the states that an instruction can be reached in.
 pub(super) trait Visitor {
@@ -64,200 +41,152 @@ pub(super) trait Visitor {
 /// through it once is enough. Where that turns out to be wrong, what the visitor has seen is forgotten with it.
 pub(super) fn visit<V: Visitor>(
     context: &Context<'_>,
-    instructions: &[Instruction],
     mut visitor: impl FnMut() -> V,
 ) -> Result<V, SkipReason> {
-    if goes_forward(instructions) {
+    let code = context.code;
+    if code.graph().node_count() > MOST_BLOCKS {
+        return Err(SkipReason::Budget);
+    }
+    let mut branches = code.instructions.iter().filter_map(|one| match one.effect {
+        Effect::Branch { target, .. } => Some((one.address, target)),
+        _ => None,
+    });
+    let is_inside = |(_, target)| code.has(target) && code.index_of(target).is_none();
+    if branches.clone().any(is_inside) {
+        return Err(SkipReason::UnknownJump);
+    }
+    if branches.all(|(address, target)| target > address) {
         let mut once = visitor();
-        if follow(context, instructions, Paths::Forward, &mut once).is_ok() {
+        if solve(
+            code,
+            0,
+            State::entry(),
+            &mut Values::new(context, Some(&mut once)),
+        )
+        .is_ok()
+        {
             return Ok(once);
         }
     }
-    let blocks = follow(context, instructions, Paths::All, &mut NullVisitor)?;
+    let states = solve(
+        code,
+        0,
+        State::entry(),
+        &mut Values::new(context, None::<&mut V>),
+    )?;
     let mut again = visitor();
-    for block in blocks {
-        let Some(mut state) = block.state else {
-            continue;
-        };
-        again.begin_block();
-        for instruction in instructions.get(block.first..block.end).unwrap_or_default() {
-            again.visit(&state, instruction);
-            context.step(&mut state, instruction);
-        }
-    }
+    let mut values = Values::new(context, Some(&mut again));
+    states.replay(code, |state, index| values.step(state, index));
     Ok(again)
 }
 
-/// Whether no branch goes back. Where a jump by a register goes is known only when it is followed.
-fn goes_forward(instructions: &[Instruction]) -> bool {
-    instructions
-        .iter()
-        .all(|instruction| match instruction.effect {
-            Effect::Branch { target, .. } => target > instruction.address,
-            _ => true,
-        })
+/// The analysis.
+struct Values<'v, 'c, V> {
+    context: &'v Context<'c>,
+    /// Sees each instruction once, so that no path may go back.
+    visitor: Option<&'v mut V>,
+    /// How many instructions may still be stepped over.
+    left: usize,
 }
 
-/// Which paths between blocks are followed.
-#[derive(Clone, Copy, PartialEq)]
-enum Paths {
-    All,
-    /// One that goes back is an error.
-    Forward,
-}
-
-/// Looks at nothing.
-struct NullVisitor;
-
-impl Visitor for NullVisitor {
-    fn begin_block(&mut self) {}
-
-    fn visit(&mut self, _: &State, _: &Instruction) {}
-}
-
-/// The blocks of a function, each with what is known at its start. The visitor sees a block each time it is gone through.
-fn follow(
-    context: &Context<'_>,
-    instructions: &[Instruction],
-    paths: Paths,
-    visitor: &mut impl Visitor,
-) -> Result<Vec<Block>, SkipReason> {
-    let mut blocks = blocks(context.start, instructions)?;
-    let starts: Vec<u64> = (blocks.iter())
-        .filter_map(|block| Some(instructions.get(block.first)?.address))
-        .collect();
-    let end = instructions.last().map_or(context.start, Instruction::end);
-    if blocks.len() > MOST_BLOCKS {
-        return Err(SkipReason::Budget);
-    }
-    let left = instructions.len().saturating_mul(STEPS_EACH);
-    let mut left = left.clamp(STEPS, MOST_STEPS);
-    let mut work = BTreeSet::from([0]);
-    if let Some(first) = blocks.first_mut() {
-        first.state = Some(State::entry());
-    }
-    while let Some(n) = work.pop_first() {
-        let Some(Block {
-            first,
-            end: last,
-            state: Some(state),
-        }) = blocks.get(n)
-        else {
-            continue;
-        };
-        let mut state = state.clone();
-        let body = instructions.get(*first..*last).unwrap_or_default();
-        left = left.checked_sub(body.len()).ok_or(SkipReason::Budget)?;
-        let steps = (body.len() as u64).saturating_mul(PER_INSTRUCTION);
-        (context.meter.work(steps)).map_err(|_| SkipReason::Budget)?;
-        let Some((last, body)) = body.split_last() else {
-            continue;
-        };
-        visitor.begin_block();
-        for instruction in body {
-            visitor.visit(&state, instruction);
-            context.step(&mut state, instruction);
+impl<'v, 'c, V> Values<'v, 'c, V> {
+    fn new(context: &'v Context<'c>, visitor: Option<&'v mut V>) -> Values<'v, 'c, V> {
+        let left = context.code.instructions.len().saturating_mul(STEPS_EACH);
+        Values {
+            context,
+            visitor,
+            left: left.clamp(STEPS, MOST_STEPS),
         }
-        visitor.visit(&state, last);
-        let next = successors(context, &state, last);
-        context.step(&mut state, last);
-        let targets = match next {
-            Next::To(targets) => targets,
-            Next::Out => continue,
-            Next::Unknown => return Err(SkipReason::UnknownJump),
+    }
+}
+
+impl<V: Visitor> Analysis for Values<'_, '_, V> {
+    type State = State;
+    type Failure = SkipReason;
+
+    fn follow(&mut self, code: &Code, state: &State, index: usize) -> Result<Targets, SkipReason> {
+        self.left = self.left.checked_sub(1).ok_or(SkipReason::Budget)?;
+        (self.context.meter.work(PER_INSTRUCTION)).map_err(|_| SkipReason::Budget)?;
+        let Some(instruction) = code.instructions.get(index) else {
+            return Ok(Targets::new());
         };
-        for target in targets.into_iter().flatten() {
-            if !(context.start..end).contains(&target) {
+        let mut targets = Targets::new();
+        for target in successors(self.context, state, instruction)?
+            .into_iter()
+            .flatten()
+        {
+            // Those outside are branches out of the function.
+            if !code.has(target) {
                 continue;
             }
-            let to = (starts.binary_search(&target)).map_err(|_| SkipReason::UnknownJump)?;
-            if paths == Paths::Forward && to <= n {
+            let to = code.index_of(target).ok_or(SkipReason::UnknownJump)?;
+            let is_next = Some(to) == index.checked_add(1);
+            let is_back = self.visitor.is_some() && to <= index;
+            if is_back || !is_next && !code.is_block_start(to) {
                 return Err(SkipReason::UnknownJump);
             }
-            let Some(block) = blocks.get_mut(to) else {
-                continue;
-            };
-            let changed = match &mut block.state {
-                Some(known) => known.join(&state),
-                none => {
-                    *none = Some(state.clone());
-                    true
-                }
-            };
-            if changed {
-                work.insert(to);
-            }
+            targets.push(to);
         }
+        Ok(targets)
     }
-    Ok(blocks)
+
+    fn step(&mut self, state: &mut State, index: usize) {
+        let code = self.context.code;
+        let Some(instruction) = code.instructions.get(index) else {
+            return;
+        };
+        if let Some(visitor) = &mut self.visitor {
+            if code.is_block_start(index) {
+                visitor.begin_block();
+            }
+            visitor.visit(state, instruction);
+        }
+        self.context.step(state, instruction);
+    }
+
+    fn join(&mut self, known: Option<&mut State>, state: &State) -> Result<bool, SkipReason> {
+        Ok(known.is_none_or(|known| known.join(state)))
+    }
+
+    fn keeps(&self, code: &Code, index: usize) -> bool {
+        code.is_block_start(index)
+    }
+
+    // By ascending address, as visitors see them.
+    fn order(&self, _: &Code, index: usize) -> usize {
+        index
+    }
 }
 
-/// Cuts the function where branches go and where they are.
-fn blocks(start: u64, instructions: &[Instruction]) -> Result<Vec<Block>, SkipReason> {
-    let mut leaders = vec![start];
-    let end = instructions.last().map_or(start, Instruction::end);
-    for instruction in instructions {
-        match instruction.effect {
-            Effect::Branch { target, .. } => {
-                leaders.extend([target, instruction.end()]);
-            }
-            Effect::SetPc { .. } | Effect::EndProgram | Effect::OtherJump | Effect::CodeEnd => {
-                leaders.push(instruction.end());
-            }
-            _ => {}
-        }
-    }
-    leaders.sort_unstable();
-    leaders.dedup();
-    // Those outside are branches out of the function.
-    let mut leaders = (leaders.into_iter())
-        .filter(|leader| (start..end).contains(leader))
-        .peekable();
-    let mut blocks: Vec<Block> = Vec::new();
-    for (n, instruction) in instructions.iter().enumerate() {
-        if leaders.next_if_eq(&instruction.address).is_some() {
-            if let Some(last) = blocks.last_mut() {
-                last.end = n;
-            }
-            blocks.push(Block {
-                first: n,
-                end: instructions.len(),
-                state: None,
-            });
-        }
-    }
-    // One that was not met goes into the middle of an instruction.
-    if leaders.next().is_some() {
-        return Err(SkipReason::UnknownJump);
-    }
-    Ok(blocks)
-}
-
-/// Where control goes after an instruction.
-fn successors(context: &Context<'_>, state: &State, instruction: &Instruction) -> Next {
+/// The addresses that control goes to after an instruction; none if the function is left.
+fn successors(
+    context: &Context<'_>,
+    state: &State,
+    instruction: &Instruction,
+) -> Result<[Option<u64>; 2], SkipReason> {
     match instruction.effect {
         Effect::Branch { target, condition } => {
             let next = condition.map(|_| instruction.end());
-            Next::To([Some(target), next])
+            Ok([Some(target), next])
         }
-        Effect::EndProgram | Effect::CodeEnd => Next::Out,
+        Effect::EndProgram | Effect::CodeEnd => Ok([None; 2]),
         Effect::SetPc { src } => {
             let target = state.operand(src, 0);
             let is_return = target.is_entry_of(context.convention.return_address());
             match target {
-                _ if is_return == Verdict::Same || is_tail_call(context, state) => Next::Out,
-                Scalar::CodeAddress { address, .. } => Next::To([Some(address), None]),
+                _ if is_return == Verdict::Same || is_tail_call(context, state) => Ok([None; 2]),
+                Scalar::CodeAddress { address, .. } => Ok([Some(address), None]),
                 // The register of the return address: that its value was lost sight of changes nothing.
                 _ if src.registers().map(|span| span.first)
                     == Some(MachineRegister::Sgpr(context.convention.return_address())) =>
                 {
-                    Next::Out
+                    Ok([None; 2])
                 }
-                _ => Next::Unknown,
+                _ => Err(SkipReason::UnknownJump),
             }
         }
-        Effect::OtherJump => Next::Unknown,
-        _ => Next::To([Some(instruction.end()), None]),
+        Effect::OtherJump => Err(SkipReason::UnknownJump),
+        _ => Ok([Some(instruction.end()), None]),
     }
 }
 

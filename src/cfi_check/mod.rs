@@ -109,6 +109,7 @@ use crate::expr::Encoding;
 use crate::frame::{Fde, RULES_PER_STEP, Rows};
 use crate::isa::{Decoder, Instruction, KnownInstructions};
 use crate::limits::Limits;
+use crate::machine_flow::Code;
 use crate::meter::Meter;
 use decode_row::{DecodedRow, RowReader};
 use findings::{Findings, Place, Wrong};
@@ -231,7 +232,9 @@ impl<'a> Machine<'a> {
         let start = function.fde.initial_location;
         // An instruction has four bytes or more.
         let most = function.code.len() / 4;
-        let kept = meter.hold_all::<Instruction>(most);
+        let kept = meter
+            .hold_all::<Instruction>(most)
+            .and(meter.hold_all::<[u8; Code::GRAPH_BYTES]>(most));
         (meter.work(most as u64).and(kept)).map_err(|_| SkipReason::Budget)?;
         let instructions = (decoder.decode_all_known(function.code, start, known))
             .map_err(|_| SkipReason::Undecodable)?;
@@ -240,16 +243,19 @@ impl<'a> Machine<'a> {
             return Err(SkipReason::NoCaller);
         }
         let convention = rows.iter().find_map(DecodedRow::convention);
+        let convention = convention.ok_or(SkipReason::Convention)?;
+        let mut code = Code::of(instructions, &self.callees, decoder.family());
+        code.convention = convention;
         let context = Context {
             wave_size,
-            convention: convention.ok_or(SkipReason::Convention)?,
-            family: decoder.family(),
-            addressing: addressing(self.processor, &instructions),
+            convention,
+            code: &code,
+            addressing: addressing(self.processor, &code.instructions),
             callees: &self.callees,
             start,
             meter,
         };
-        compare_rows::compare_all(&context, &instructions, &rows, findings)
+        compare_rows::compare_all(&context, &rows, findings)
     }
 }
 

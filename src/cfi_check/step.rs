@@ -5,18 +5,17 @@
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
-use smallvec::SmallVec;
-
 use super::mask::Mask;
 use super::memory;
-use super::state::{SCALARS, State, scalar_index};
+use super::state::{Base, Slot, State, scalar_index};
 use super::value::Scalar;
-use super::vector::{LaneValue, Vector};
+use super::vector::Vector;
 use crate::abi::{Callees, Convention};
-use crate::arch::{Family, ScratchAddressing, WaveSize};
+use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{
-    CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
+    Access, CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
 };
+use crate::machine_flow::{Code, Lanes as _, Reached, Transfer};
 use crate::meter::Meter;
 
 /// What the steps of one function have in common.
@@ -24,7 +23,8 @@ use crate::meter::Meter;
 pub(super) struct Context<'a> {
     pub(super) wave_size: WaveSize,
     pub(super) convention: Convention,
-    pub(super) family: Family,
+    /// The function, whose convention is this one.
+    pub(super) code: &'a Code,
     /// What the stack pointer counts; nothing where that is not known.
     pub(super) addressing: Option<ScratchAddressing>,
     pub(super) callees: &'a Callees<'a>,
@@ -36,7 +36,7 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// Whether functions give a register back; of vector registers, in the lanes that were active on entry.
     pub(super) fn preserves(&self, register: MachineRegister) -> bool {
-        self.convention.preserves(register, self.family)
+        self.code.preserves(register)
     }
 
     /// The offset of an address in the function.
@@ -76,32 +76,11 @@ impl Context<'_> {
             Effect::GetPc { dst } => {
                 let address = instruction.end();
                 for (high, register) in [false, true].into_iter().zip(each(dst)) {
-                    set(state, register, Scalar::CodeAddress { address, high }, at);
+                    self.write_scalar(state, at, register, Scalar::CodeAddress { address, high });
                 }
             }
             Effect::Call { dst, target } => self.call(state, dst, target, at),
-            Effect::GprIndex => state.lose_vectors(),
-            Effect::VgprMsb { bits } if bits != 0 => state.lose_vectors(),
-            Effect::WriteLane { dst, src, lane } => match lane_number(state, lane) {
-                Some(lane) => {
-                    let value = state.operand(src, 0);
-                    state.change_vector(dst, |vector| vector.set_lane(lane, value, at));
-                }
-                None => state.change_vector(dst, |vector| {
-                    *vector = Vector::all(LaneValue::Unknown, at);
-                }),
-            },
-            Effect::ReadLane { dst, src, lane } => {
-                let value = read_lane(state, src, lane);
-                each(dst).for_each(|register| set(state, register, value, at));
-            }
-            Effect::ReadFirstLane { dst, .. } => {
-                each(dst).for_each(|register| set(state, register, Scalar::Unknown, at));
-            }
-            Effect::VectorMove { dst, src } => vector_move(state, dst, src, at),
-            Effect::Store(access) => memory::store(state, &access, self.wave_size, at),
-            Effect::Load(access) => memory::load(state, &access, self.wave_size, at),
-            _ => self.overwrite(state, instruction, at),
+            _ => self.step_rest(state, at, instruction),
         }
     }
 
@@ -121,33 +100,7 @@ impl Context<'_> {
             _ => {
                 let registers = spans.iter().flat_map(|span| span.registers());
                 for register in registers.filter(|register| is_followed(*register)) {
-                    set(state, register, Scalar::Unknown, at);
-                }
-            }
-        }
-    }
-
-    /// An instruction of which it is known what it writes, but not with what.
-    fn overwrite(&self, state: &mut State, instruction: &Instruction, at: u32) {
-        let writes = &instruction.writes;
-        for span in writes.spans() {
-            let is_vector = matches!(
-                span.first,
-                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_)
-            );
-            if is_vector && writes.is_indirect() {
-                state.lose_vectors();
-            } else if is_vector {
-                overwrite_vectors(state, *span, at);
-            } else if writes.is_indirect() {
-                (0..SCALARS)
-                    .filter_map(|n| u8::try_from(n).ok())
-                    .for_each(|register| {
-                        state.set_scalar(register, Scalar::Unknown, at);
-                    });
-            } else {
-                for register in span.registers() {
-                    set(state, register, Scalar::Other, at);
+                    self.write_scalar(state, at, register, Scalar::Unknown);
                 }
             }
         }
@@ -184,11 +137,11 @@ impl Context<'_> {
             return set_exec(state, new, at);
         }
         for (register, value) in span.registers().zip(values) {
-            set(state, register, value, at);
+            self.write_scalar(state, at, register, value);
         }
         // Of an operation that writes more than two dwords nothing is known.
         for register in span.registers().skip(2) {
-            set(state, register, Scalar::Unknown, at);
+            self.write_scalar(state, at, register, Scalar::Unknown);
         }
     }
 
@@ -288,7 +241,7 @@ impl Context<'_> {
     /// Writes a mask to scalar registers.
     fn set_mask(&self, state: &mut State, dst: Operand, mask: Mask, at: u32) {
         for (high, register) in [false, true].into_iter().zip(each(dst)) {
-            set(state, register, Scalar::of_mask(mask, high), at);
+            self.write_scalar(state, at, register, Scalar::of_mask(mask, high));
         }
     }
 
@@ -304,11 +257,9 @@ impl Context<'_> {
                 _ => None,
             },
         };
-        let writes = address.and_then(|address| self.callees.writes(address));
-        let is_clobbered = |register: MachineRegister| {
-            !self.preserves(register) && writes.is_none_or(|writes| writes.contains(register))
-        };
-        let scalars = (0..SCALARS).filter_map(|n| u8::try_from(n).ok());
+        let is_kept = self.code.call_keeps(self.callees, address);
+        let is_clobbered = |register| !is_kept(register);
+        let scalars = 0..MachineRegister::SCALARS;
         for register in scalars.filter(|n| is_clobbered(MachineRegister::Sgpr(*n))) {
             let written_at = state.scalar_written_at(register);
             state.set_scalar(register, Scalar::Unknown, written_at);
@@ -321,29 +272,77 @@ impl Context<'_> {
         let slot = (self.addressing)
             .and_then(|addressing| memory::slot_at(stack_pointer, 0, addressing, self.wave_size));
         match slot {
-            Some(slot) if slot.base == super::state::Base::Entry => {
-                state.give_to_callee(slot.offset);
-            }
-            _ => state.lose_slots(),
+            Some(slot) if slot.base == Base::Entry => state.give_to_callee(slot),
+            _ => state.lose_rows(),
         }
-        each(dst).for_each(|register| set(state, register, Scalar::Other, at));
+        self.write_scalars(state, at, dst, Scalar::Other);
+    }
+}
+
+impl Transfer for Context<'_> {
+    type Lanes = Vector;
+    type State = State;
+    /// The offset in the function.
+    type Place = u32;
+
+    fn wave_size(&self) -> WaveSize {
+        self.wave_size
+    }
+
+    fn operand(&self, state: &State, operand: Operand, n: u8) -> Scalar {
+        state.operand(operand, n)
+    }
+
+    fn reached(&self, state: &State, access: &Access) -> Reached<Slot> {
+        memory::reached(state, access, self.wave_size)
+    }
+
+    fn write_scalar(&self, state: &mut State, at: u32, register: MachineRegister, value: Scalar) {
+        match register {
+            // Half of it, or by an instruction that nothing more is known of.
+            MachineRegister::ExecLo | MachineRegister::ExecHi => set_exec(state, Mask::UNKNOWN, at),
+            _ => {
+                if let Some(register) = scalar_index(register) {
+                    state.set_scalar(register, value, at);
+                }
+            }
+        }
+    }
+
+    fn write_lane(
+        &self,
+        state: &mut State,
+        at: u32,
+        register: MachineRegister,
+        lane: u8,
+        value: Scalar,
+    ) {
+        state.change_vector(register, |vector| vector.set_lane(lane, value, at));
+    }
+
+    fn overwritten(&self, state: &State, at: u32, known: &Vector, new: &Vector) -> Option<Vector> {
+        let mut vector = known.clone();
+        vector.write(state.exec, new, at);
+        (state.exec != Mask::NONE).then_some(vector)
+    }
+
+    /// Matrix instructions, which have large results, write lanes that are not active too.
+    fn overwrite_vectors(&self, state: &mut State, at: u32, span: Span) {
+        for register in span.registers() {
+            self.write_vector(state, at, register, &Vector::COMPUTED);
+            if span.count > 1 {
+                state.change_vector(register, |vector| {
+                    if let Some(joined) = vector.join(&Vector::UNKNOWN) {
+                        vector.inactive = joined.inactive;
+                    }
+                });
+            }
+        }
     }
 }
 
 fn each(operand: Operand) -> impl Iterator<Item = MachineRegister> {
     operand.registers().into_iter().flat_map(Span::registers)
-}
-
-fn set(state: &mut State, register: MachineRegister, value: Scalar, at: u32) {
-    match register {
-        // Half of it, or by an instruction that nothing more is known of.
-        MachineRegister::ExecLo | MachineRegister::ExecHi => set_exec(state, Mask::UNKNOWN, at),
-        _ => {
-            if let Some(register) = scalar_index(register) {
-                state.set_scalar(register, value, at);
-            }
-        }
-    }
 }
 
 fn set_exec(state: &mut State, mask: Mask, at: u32) {
@@ -405,51 +404,4 @@ fn add_to_address(state: &State, a: Operand, b: Operand) -> Option<[Scalar; 2]> 
     };
     let address = address.wrapping_add_signed(n);
     Some([false, true].map(|high| Scalar::CodeAddress { address, high }))
-}
-
-fn lane_number(state: &State, lane: Operand) -> Option<u8> {
-    match state.operand(lane, 0) {
-        // The hardware takes as many bits as there are lanes for.
-        Scalar::Constant(lane) => u8::try_from(lane).ok().filter(|lane| *lane < 64),
-        _ => None,
-    }
-}
-
-fn read_lane(state: &State, src: Operand, lane: Operand) -> Scalar {
-    let (Some(register), Some(lane)) = (src.register(), lane_number(state, lane)) else {
-        return Scalar::Unknown;
-    };
-    let [active, inactive] = state.vector(register).lane(lane);
-    active.join(inactive)
-}
-
-fn vector_move(state: &mut State, dst: Span, src: Operand, at: u32) {
-    let sources: SmallVec<[Vector; 2]> = (0..dst.count)
-        .map(
-            |n| match src.registers().and_then(|span| span.first.plus(n)) {
-                Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
-                    state.vector(register).into_owned()
-                }
-                _ => Vector::all(LaneValue::Other, at),
-            },
-        )
-        .collect();
-    for (register, value) in dst.registers().zip(sources) {
-        memory::write(state, register, &value, at);
-    }
-}
-
-/// The result of a computation. Matrix instructions, which have large results, write lanes that are not
-/// active too.
-fn overwrite_vectors(state: &mut State, span: Span, at: u32) {
-    let other = Vector::all(LaneValue::Other, at);
-    let unknown = Vector::all(LaneValue::Unknown, at);
-    for register in span.registers() {
-        memory::write(state, register, &other, at);
-        if span.count > 1 {
-            state.change_vector(register, |vector| {
-                vector.inactive = vector.join(&unknown).inactive;
-            });
-        }
-    }
 }

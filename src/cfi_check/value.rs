@@ -5,6 +5,7 @@
 //! surely no value a register had on entry, [`Scalar::Unknown`] may be one.
 
 use super::mask::Mask;
+use crate::machine_flow;
 
 /// The scalar register with the stack pointer of LLVM's functions.
 pub(super) const STACK_POINTER: u8 = 32;
@@ -47,6 +48,26 @@ pub(super) enum Scalar {
     Other,
     /// Anything.
     Unknown,
+}
+
+impl machine_flow::Scalar for Scalar {
+    const UNKNOWN: Scalar = Scalar::Unknown;
+    const COMPUTED: Scalar = Scalar::Other;
+
+    fn of_word(word: u32) -> Scalar {
+        Scalar::Constant(word)
+    }
+
+    fn word(self) -> Option<u32> {
+        let Scalar::Constant(word) = self else {
+            return None;
+        };
+        Some(word)
+    }
+
+    fn join(self, other: Scalar) -> Scalar {
+        Scalar::join(self, other)
+    }
 }
 
 impl Scalar {

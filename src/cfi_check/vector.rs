@@ -3,11 +3,13 @@
 //! Which lanes were active on entry is not known, so that there is one abstract value each for lanes active and
 //! inactive on entry.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::mask::{Mask, Part};
+use super::state::{Base, Slot};
 use super::value::{Scalar, Verdict};
 use crate::isa::MachineRegister;
+use crate::machine_flow;
 
 /// One lane's dword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +46,11 @@ impl LaneValue {
 pub(super) struct Lanes {
     pub(super) rest: LaneValue,
     /// By ascending lane; nothing if there are none.
-    named: Option<Rc<Vec<(u8, Scalar)>>>,
+    named: Option<Arc<Vec<(u8, Scalar)>>>,
 }
 
 impl Lanes {
-    fn new(rest: LaneValue) -> Lanes {
+    const fn new(rest: LaneValue) -> Lanes {
         Lanes { rest, named: None }
     }
 
@@ -61,7 +63,7 @@ impl Lanes {
     }
 
     fn set(&mut self, lane: u8, value: Scalar) {
-        let named = Rc::make_mut(self.named.get_or_insert_default());
+        let named = Arc::make_mut(self.named.get_or_insert_default());
         match named.binary_search_by_key(&lane, |(lane, _)| *lane) {
             Ok(at) => {
                 if let Some((_, slot)) = named.get_mut(at) {
@@ -87,7 +89,7 @@ impl Lanes {
                 .map(|(lane, value)| (*lane, value.forget(at)));
             Lanes {
                 rest: self.rest,
-                named: Some(Rc::new(forgotten.collect())),
+                named: Some(Arc::new(forgotten.collect())),
             }
         })
     }
@@ -135,6 +137,51 @@ pub(super) struct Vector {
     pub(super) written_at: u32,
 }
 
+impl machine_flow::Lanes for Vector {
+    type Scalar = Scalar;
+    type Row = Slot;
+
+    const UNKNOWN: Vector = Vector {
+        active: Lanes::new(LaneValue::Unknown),
+        inactive: Lanes::new(LaneValue::Unknown),
+        written_at: 0,
+    };
+
+    const COMPUTED: Vector = Vector {
+        active: Lanes::new(LaneValue::Other),
+        inactive: Lanes::new(LaneValue::Other),
+        written_at: 0,
+    };
+
+    fn of_register(register: MachineRegister) -> Vector {
+        Vector::all(LaneValue::Entry(register), 0)
+    }
+
+    /// What was never written is no value of the entry that anybody put there.
+    fn of_row(slot: Slot) -> Vector {
+        let value = if slot.base == Base::Entry && slot.offset % 4 == 0 {
+            LaneValue::Other
+        } else {
+            LaneValue::Unknown
+        };
+        Vector::all(value, 0)
+    }
+
+    fn lane(&self, lane: u8) -> Scalar {
+        self.active.get(lane).join(self.inactive.get(lane))
+    }
+
+    fn join(&self, other: &Vector) -> Option<Vector> {
+        let joined = Vector {
+            active: self.active.join(&other.active),
+            inactive: self.inactive.join(&other.inactive),
+            written_at: self.written_at.max(other.written_at),
+        };
+        let is_same = joined.active == self.active && joined.inactive == self.inactive;
+        (!is_same).then_some(joined)
+    }
+}
+
 impl Vector {
     /// A register with the same value in all lanes.
     pub(super) fn all(value: LaneValue, written_at: u32) -> Vector {
@@ -145,13 +192,8 @@ impl Vector {
         }
     }
 
-    /// What a register has on entry.
-    pub(super) fn entry(register: MachineRegister) -> Vector {
-        Vector::all(LaneValue::Entry(register), 0)
-    }
-
     /// The dword of one lane, if it was active on entry and if it was not.
-    pub(super) fn lane(&self, lane: u8) -> [Scalar; 2] {
+    pub(super) fn lanes(&self, lane: u8) -> [Scalar; 2] {
         [self.active.get(lane), self.inactive.get(lane)]
     }
 
@@ -177,15 +219,6 @@ impl Vector {
             inactive: inactive.unwrap_or_else(|| self.inactive.clone()),
             ..*self
         })
-    }
-
-    /// What holds of either.
-    pub(super) fn join(&self, other: &Vector) -> Vector {
-        Vector {
-            active: self.active.join(&other.active),
-            inactive: self.inactive.join(&other.inactive),
-            written_at: self.written_at.max(other.written_at),
-        }
     }
 }
 

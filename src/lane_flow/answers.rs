@@ -4,8 +4,8 @@ use super::Reason;
 use super::answer::LaneState;
 use super::contents::Words;
 use super::place::DwordPlace;
-use super::tree::{Asker, Found};
-use super::walk::Answer;
+use super::tree::Asker;
+use super::walk::{Answer, Goal};
 
 /// Answers for the lanes of one half of a wave.
 pub(super) struct Answers<'f, 'c, 'w> {
@@ -13,6 +13,7 @@ pub(super) struct Answers<'f, 'c, 'w> {
     pub(super) lanes: &'f mut [LaneState],
     /// The first lane of the half.
     pub(super) shift: u32,
+    pub(super) goal: Goal,
     pub(super) is_kernel: bool,
     pub(super) is_dispatch_known: bool,
 }
@@ -22,20 +23,17 @@ impl Asker for Answers<'_, '_, '_> {
         self.words.get(place)
     }
 
-    fn answer(&mut self, lanes: u32, answer: Found) {
+    fn answer(&mut self, lanes: u32, answer: Answer) {
         let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
-        let answer = match answer {
-            Found::GoOn(answer) => answer,
-            // It is asked of lanes that wait.
-            Found::Arrive(found) => {
-                for_each(self.lanes, mask, |lane| {
-                    if let LaneState::Waiting { arrival, .. } = lane {
-                        *arrival = found;
-                    }
-                });
-                return;
-            }
-        };
+        if self.goal == Goal::Acting {
+            for_each(self.lanes, mask, |lane| {
+                if let (LaneState::Waiting { arrival, .. }, Answer::Resumes(found)) = (lane, answer)
+                {
+                    *arrival = Some(found);
+                }
+            });
+            return;
+        }
         let state = match answer {
             Answer::Resumes(pc) => LaneState::Waiting {
                 pc,

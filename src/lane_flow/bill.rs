@@ -3,11 +3,10 @@
 //! forgotten.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::state::State;
+use super::state::{HalfAt, State};
 use crate::error::Result;
 use crate::meter::{Held, Meter};
 use crate::sync::lock;
@@ -21,7 +20,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// What is found out about a function once, and kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Item {
+pub(super) enum FactKey {
     /// Its graph, and what is known from its entry on.
     Function,
     /// What switches the lanes of a half off.
@@ -30,13 +29,13 @@ pub(super) enum Item {
     Never(u8),
     /// By the number of the instruction where waves stopped in it, what registers have when it returns.
     Returned(usize),
-    /// By that number and the half of the wave, what may have switched its lanes off.
-    SwitchesAt(usize, u8),
+    /// What may have switched its lanes off.
+    SwitchesAt(HalfAt),
 }
 
 /// What one thing that is found out may still take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Left {
+pub(super) struct Fuel {
     instructions: usize,
     bytes: u64,
     /// Whether there were too few instructions.
@@ -45,15 +44,15 @@ pub(super) struct Left {
     is_full: bool,
 }
 
-/// Something that was found out, and what it took.
+/// Something that was found out, and what it cost.
 #[derive(Clone, Debug)]
-pub(super) struct Kept<T> {
+pub(super) struct WithCost<T> {
     pub(super) found: T,
     pub(super) cost: Cost,
 }
 
 /// Where things are kept that are found out for a key.
-pub(super) type Cells<K, T> = Mutex<BTreeMap<K, Arc<OnceLock<Kept<T>>>>>;
+pub(super) type Cells<K, T> = Mutex<BTreeMap<K, Arc<OnceLock<WithCost<T>>>>>;
 
 /// The instructions that were gone through, and the bytes of the states that were kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,13 +66,13 @@ pub(super) struct Cost {
 pub(crate) struct Bill<'m> {
     meter: &'m Meter,
     /// By the address of the function.
-    paid: RefCell<BTreeSet<(u64, Item)>>,
+    paid: RefCell<BTreeSet<(u64, FactKey)>>,
 }
 
-impl Left {
+impl Fuel {
     /// So many instructions, and as many bytes as anything may have.
-    pub(super) const fn of(instructions: usize) -> Left {
-        Left {
+    pub(super) const fn of(instructions: usize) -> Fuel {
+        Fuel {
             instructions,
             bytes: MOST_BYTES,
             is_short: false,
@@ -109,32 +108,27 @@ impl Left {
         self.count(1)
     }
 
-    /// Takes in a state before an instruction that branches go to: keeps it, or joins it with the one that is kept.
-    /// Gives whether that is news; nothing if it is too much.
+    /// Takes a state into the one that is kept before a leader; if none is, it is about to be kept itself. Returns true if
+    /// that is news, and None if it is too much.
     ///
     /// * `shared`: the bytes of what it shares with the state that the analysis goes on with, and with no other.
-    pub(super) fn arrive<K: Ord>(
+    pub(super) fn arrive(
         &mut self,
-        states: &mut BTreeMap<K, State>,
-        key: K,
-        (state, shared): (&State, u64),
+        known: Option<&mut State>,
+        state: &State,
+        shared: u64,
     ) -> Option<bool> {
         self.compare(state.size())?;
-        match states.entry(key) {
-            Entry::Occupied(mut known) => {
-                let is_new = known.get_mut().join(state);
-                if is_new {
-                    // What it shared with others may be its own now.
-                    self.keep(known.get().bytes())?;
-                }
-                Some(is_new)
-            }
-            Entry::Vacant(none) => {
-                self.keep(shared.saturating_add(state.bytes()))?;
-                none.insert(state.clone());
-                Some(true)
-            }
+        let Some(known) = known else {
+            self.keep(shared.saturating_add(state.bytes()))?;
+            return Some(true);
+        };
+        let is_new = known.join(state);
+        if is_new {
+            // What it shared with others may be its own now.
+            self.keep(known.bytes())?;
         }
+        Some(is_new)
     }
 }
 
@@ -158,17 +152,17 @@ impl Cost {
     }
 }
 
-impl<T> Kept<T> {
+impl<T> WithCost<T> {
     /// With the bytes of what is kept.
-    pub(super) fn with_bytes(mut self, bytes: impl Fn(&T) -> u64) -> Kept<T> {
+    pub(super) fn with_bytes(mut self, bytes: impl Fn(&T) -> u64) -> WithCost<T> {
         self.cost.bytes = bytes(&self.found);
         self
     }
 }
 
-impl<T> Kept<Option<T>> {
+impl<T> WithCost<Option<T>> {
     /// With the bytes of what is kept, which may be less than it took to find it.
-    pub(super) fn that_keeps(mut self, bytes: impl Fn(&T, u64) -> u64) -> Kept<Option<T>> {
+    pub(super) fn keeping(mut self, bytes: impl Fn(&T, u64) -> u64) -> WithCost<Option<T>> {
         let found = self.cost.bytes;
         self.cost.bytes = (self.found.as_ref()).map_or(0, |kept| bytes(kept, found));
         self
@@ -247,23 +241,23 @@ impl<'m> Bill<'m> {
     pub(super) fn find<T>(
         &self,
         most: usize,
-        find: impl FnOnce(&mut Left) -> T,
-    ) -> Result<Kept<T>> {
-        let granted = Left::of(self.left().min(most));
-        let mut left = granted;
-        let found = find(&mut left);
-        if left.is_short && granted.instructions < most {
+        find: impl FnOnce(&mut Fuel) -> T,
+    ) -> Result<WithCost<T>> {
+        let granted = Fuel::of(self.left().min(most));
+        let mut fuel = granted;
+        let found = find(&mut fuel);
+        if fuel.is_short && granted.instructions < most {
             self.pay(usize::MAX)?;
         }
         let cost = Cost {
-            instructions: granted.instructions.saturating_sub(left.instructions),
-            bytes: granted.bytes.saturating_sub(left.bytes),
+            instructions: granted.instructions.saturating_sub(fuel.instructions),
+            bytes: granted.bytes.saturating_sub(fuel.bytes),
         };
         if let Err(error) = self.has_room_for(cost.bytes) {
             self.pay(cost.instructions)?;
             return Err(error);
         }
-        Ok(Kept { found, cost })
+        Ok(WithCost { found, cost })
     }
 
     /// What is kept of a function, found out if nobody has done so before, and paid for.
@@ -272,18 +266,18 @@ impl<'m> Bill<'m> {
     /// As [`find`](Bill::find).
     pub(super) fn keep<'k, T>(
         &self,
-        cell: &'k OnceLock<Kept<T>>,
-        item: (u64, Item),
+        cell: &'k OnceLock<WithCost<T>>,
+        key: (u64, FactKey),
         held: &Held,
-        find: impl FnOnce() -> Result<Kept<T>>,
+        find: impl FnOnce() -> Result<WithCost<T>>,
     ) -> Result<&'k T> {
         if let Some(kept) = cell.get() {
-            self.pay_once(item, kept.cost)?;
+            self.pay_once(key, kept.cost)?;
             return Ok(&kept.found);
         }
         let found = find()?;
         let bytes = found.cost.bytes;
-        self.pay_once(item, found.cost)?;
+        self.pay_once(key, found.cost)?;
         self.hold(held, bytes)?;
         let mut is_first = false;
         let kept = cell.get_or_init(|| {
@@ -298,8 +292,8 @@ impl<'m> Bill<'m> {
     }
 
     /// Pays for something that is kept of a function, if that was not done before.
-    pub(super) fn pay_once(&self, item: (u64, Item), cost: Cost) -> Result<()> {
-        if self.paid.borrow_mut().insert(item) {
+    pub(super) fn pay_once(&self, key: (u64, FactKey), cost: Cost) -> Result<()> {
+        if self.paid.borrow_mut().insert(key) {
             self.pay(cost.instructions)?;
             self.has_room_for(cost.bytes)?;
         }
@@ -308,7 +302,7 @@ impl<'m> Bill<'m> {
 }
 
 /// Where something is kept that is found out for a key.
-pub(super) fn cell_of<K: Ord, T>(cells: &Cells<K, T>, key: K) -> Arc<OnceLock<Kept<T>>> {
+pub(super) fn cell_of<K: Ord, T>(cells: &Cells<K, T>, key: K) -> Arc<OnceLock<WithCost<T>>> {
     let mut cells = lock(cells);
     Arc::clone(cells.entry(key).or_default())
 }

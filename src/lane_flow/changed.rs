@@ -8,11 +8,11 @@
 
 use std::collections::BTreeSet;
 
-use super::code::{Code, Edge};
 use super::function::FunctionFlow;
 use crate::abi::Callees;
 use crate::arch::{Register, WaveSize};
 use crate::isa::{Effect, MachineRegister, Writes};
+use crate::machine_flow::Edge;
 
 /// Registers of a frame that may have changed between the place of a waiting lane and that of the wave.
 ///
@@ -69,14 +69,14 @@ impl FunctionFlow {
         &self,
         callees: &Callees<'_>,
         wave_size: WaveSize,
-        [one, other]: [usize; 2],
+        one: usize,
+        other: usize,
     ) -> Changed {
         let code = self.code();
         let mut changed = Changed {
             wave_size: Some(wave_size),
             ..Changed::default()
         };
-        let predecessors = Predecessors::of(code);
         for (from, to) in [(one, other), (other, one)] {
             let ahead = reached(from, code.instructions.len(), |at, next| {
                 next.extend(code.edges(at).filter_map(|edge| match edge {
@@ -85,9 +85,9 @@ impl FunctionFlow {
                 }));
             });
             let behind = reached(to, code.instructions.len(), |at, next| {
-                next.extend(predecessors.before(at));
+                next.extend(code.before(at));
             });
-            let is_loop = from != to && predecessors.before(to).any(|one| is_in(&ahead, one));
+            let is_loop = from != to && code.before(to).any(|one| is_in(&ahead, one));
             for index in (0..code.instructions.len())
                 .filter(|index| is_in(&ahead, *index) && is_in(&behind, *index))
                 // What is at the end is executed only if the wave comes there again.
@@ -108,13 +108,10 @@ impl FunctionFlow {
             changed.all = true;
         }
         if let Effect::Call { .. } = instruction.effect {
-            let writes = code.callee(index).and_then(|callee| callees.writes(callee));
-            for register in MachineRegister::scalars().chain(code.vectors_with_lanes()) {
-                let is_kept = code.preserves(register)
-                    || writes.is_some_and(|writes| !writes.contains(register));
-                if !is_kept {
-                    changed.insert(register);
-                }
+            let is_kept = code.call_keeps(callees, code.callee(index));
+            let registers = MachineRegister::scalars().chain(code.vectors_with_lanes());
+            for register in registers.filter(|register| !is_kept(*register)) {
+                changed.insert(register);
             }
         }
         for register in registers(&instruction.writes) {
@@ -137,40 +134,12 @@ fn registers(writes: &Writes) -> impl Iterator<Item = MachineRegister> {
     writes.spans().iter().flat_map(|span| span.registers())
 }
 
-/// The instructions that control comes from.
-#[derive(Debug)]
-pub(super) struct Predecessors(Vec<Vec<usize>>);
-
-impl Predecessors {
-    pub(super) fn of(code: &Code) -> Predecessors {
-        let mut before = vec![Vec::new(); code.instructions.len()];
-        for index in 0..code.instructions.len() {
-            for edge in code.edges(index) {
-                if let Edge::To(to) = edge
-                    && let Some(before) = before.get_mut(to)
-                {
-                    before.push(index);
-                }
-            }
-        }
-        Predecessors(before)
-    }
-
-    pub(super) fn before(&self, index: usize) -> impl Iterator<Item = usize> {
-        self.0.get(index).into_iter().flatten().copied()
-    }
-}
-
 pub(super) fn is_in(set: &[bool], index: usize) -> bool {
     set.get(index).copied().unwrap_or(false)
 }
 
 /// The instructions that are reached from one, itself included; `next` adds those after one.
-pub(super) fn reached(
-    from: usize,
-    count: usize,
-    next: impl Fn(usize, &mut Vec<usize>),
-) -> Vec<bool> {
+pub(super) fn reached(from: usize, count: usize, next: impl Fn(usize, &mut Vec<usize>)) -> Vec<bool> {
     let mut found = vec![false; count];
     let mut open = vec![from];
     while let Some(at) = open.pop() {

@@ -164,7 +164,8 @@ impl Context<'_> {
     /// A comparison: a lane that is off has 0.
     pub(super) fn compare(
         &self,
-        (state, index): (&mut State, usize),
+        state: &mut State,
+        index: usize,
         dst: Operand,
         to_exec: bool,
     ) -> Outcome {
@@ -283,7 +284,7 @@ mod tests {
     use crate::abi::Callees;
     use crate::arch::Processor;
     use crate::isa::Decoder;
-    use crate::lane_flow::code::Code;
+    use crate::machine_flow::Code;
 
     /// Goes through an instruction of gfx90a, for a lane of the low half that executes.
     fn with<T>(dwords: &[u32], each: impl FnOnce(&Context<'_>) -> T) -> T {
@@ -291,7 +292,7 @@ mod tests {
         let decoder = Decoder::new(processor, Some(WaveSize::Wave64)).unwrap();
         let callees = Callees::new(None, []);
         let bytes: Vec<u8> = dwords.iter().flat_map(|one| one.to_le_bytes()).collect();
-        let code = Code::new(&decoder, &callees, (0x1000, &bytes)).unwrap();
+        let code = Code::new(&decoder, &callees, 0x1000, &bytes).unwrap();
         each(&Context {
             code: &code,
             callees: &callees,

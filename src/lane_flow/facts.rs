@@ -3,27 +3,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use petgraph::Direction;
-use petgraph::graph::{DiGraph, NodeIndex};
-
-use super::bill::{Bill, Kept};
-use super::code::{Code, Edge, STACK_REGISTERS};
+use super::bill::{Bill, WithCost};
 use super::dataflow::{Dataflow, follow};
 use super::idle::Idle;
 use super::liveness::{Dword, Live, Liveness};
 use super::place::{DwordPlace, Slot};
 use super::state::{Exec, SectionLanes, State};
 use super::step::Context;
-use super::value::{Decisions, Value};
+use super::value::Value;
 use crate::arch::WaveSize;
 use crate::error::Result;
 use crate::isa::{Effect, MachineRegister, Span};
+use crate::machine_flow::{Code, Edge, STACK_REGISTERS, Solution};
 
 /// See the head of the module.
 #[derive(Debug)]
 pub(super) struct Facts {
     /// The states of scalar registers, in terms of the entry.
-    flow: Dataflow,
+    states: Solution<State>,
     /// Whether EXEC is unchanged from before an instruction until the function returns, apart from whole-wave sections.
     is_whole: Vec<bool>,
     /// What EXEC says before each instruction.
@@ -61,16 +58,16 @@ impl Facts {
         context: &Context<'_>,
         most: usize,
         bill: &Bill<'_>,
-    ) -> Result<Kept<Option<Facts>>> {
+    ) -> Result<WithCost<Option<Facts>>> {
         let mut entry = State::at_stop(Exec::Active);
         entry.is_whole = true;
         let flow = bill.find(most, |left| follow(context, 0, entry, left))?;
-        let flow = flow.that_keeps(|_, bytes| bytes);
+        let flow = flow.keeping(|_, bytes| bytes);
         let mut cost = flow.cost;
-        let Some(flow) = flow.found else {
-            return Ok(Kept { found: None, cost });
+        let Some(Dataflow { states, .. }) = flow.found else {
+            return Ok(WithCost { found: None, cost });
         };
-        let marks = mark(context, &flow);
+        let marks = mark(context, &states);
         let mut find = |half| -> Result<Liveness> {
             let live = bill.find(most, |left| {
                 Liveness::find(context.code, &marks, half, left)
@@ -94,13 +91,13 @@ impl Facts {
         };
         let is_whole = until_return(context.code, &marks.changes_exec);
         let facts = Facts {
-            flow,
+            states,
             is_whole,
             exec: marks.exec,
             liveness,
             idle,
         };
-        Ok(Kept {
+        Ok(WithCost {
             found: Some(facts),
             cost,
         })
@@ -108,12 +105,13 @@ impl Facts {
 
     /// What is known before an instruction, in terms of the entry.
     pub(super) fn before(&self, context: &Context<'_>, index: usize) -> Option<State> {
-        self.flow.before(context, index)
+        let step = |state: &mut State, index| context.step_dwords(state, index);
+        self.states.before(context.code, index, step)
     }
 
     /// How many instructions one is after the last place from which on [`before`](Facts::before) goes.
     pub(super) fn since(&self, index: usize) -> usize {
-        self.flow.since(index)
+        self.states.distance(index)
     }
 
     /// Returns what EXEC says before an instruction.
@@ -152,52 +150,40 @@ impl Facts {
 }
 
 /// Goes through the function with what is known.
-fn mark(context: &Context<'_>, flow: &Dataflow) -> Marks {
+fn mark(context: &Context<'_>, states: &Solution<State>) -> Marks {
     let code = context.code;
     let mut marks = Marks {
         exec: vec![Exec::Unknown; code.instructions.len()],
         ..Marks::default()
     };
-    for first in flow.starts() {
-        let Some(mut state) = flow.before(context, first) else {
-            continue;
-        };
-        let mut index = first;
-        loop {
-            if let Some(instruction) = code.instructions.get(index) {
-                if let Effect::Load(access) | Effect::Store(access) = instruction.effect
-                    && let Some(slot) = context.slot(&state, &access)
-                {
-                    let mut data = access.data.into_iter().flat_map(Span::registers);
-                    if data.any(|register| code.has_lanes(register)) {
-                        marks.rows.insert(index, slot);
-                    }
-                    if matches!(instruction.effect, Effect::Store(_)) {
-                        marks.stores.insert(index, slot);
-                    }
+    states.replay(code, |state, index| {
+        if let Some(instruction) = code.instructions.get(index) {
+            if let Effect::Load(access) | Effect::Store(access) = instruction.effect
+                && let Some(slot) = context.slot(state, &access)
+            {
+                let mut data = access.data.into_iter().flat_map(Span::registers);
+                if data.any(|register| code.has_lanes(register)) {
+                    marks.rows.insert(index, slot);
                 }
-                if let Some(exec) = marks.exec.get_mut(index) {
-                    *exec = state.exec;
-                }
-                if let Exec::Section(section) = state.exec
-                    && section.lanes == SectionLanes::All
-                {
-                    marks.writes_all.insert(index);
+                if matches!(instruction.effect, Effect::Store(_)) {
+                    marks.stores.insert(index, slot);
                 }
             }
-            state.is_whole = true;
-            let _ = context.step(&mut state, index, &Decisions::default());
-            if !state.is_whole {
-                marks.changes_exec.insert(index);
+            if let Some(exec) = marks.exec.get_mut(index) {
+                *exec = state.exec;
             }
-            let next = index.saturating_add(1);
-            let goes_on = code.edges(index).any(|edge| edge == Edge::To(next));
-            if !goes_on || flow.is_start(next) {
-                break;
+            if let Exec::Section(section) = state.exec
+                && section.lanes == SectionLanes::All
+            {
+                marks.writes_all.insert(index);
             }
-            index = next;
         }
-    }
+        state.is_whole = true;
+        context.step_dwords(state, index);
+        if !state.is_whole {
+            marks.changes_exec.insert(index);
+        }
+    });
     marks
 }
 
@@ -205,31 +191,18 @@ fn mark(context: &Context<'_>, flow: &Dataflow) -> Marks {
 /// some way does not return: nothing is given back there.
 fn until_return(code: &Code, changes_exec: &BTreeSet<usize>) -> Vec<bool> {
     let count = code.instructions.len();
-    let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(count, count);
-    for _ in 0..count {
-        graph.add_node(());
-    }
+    let fails = |index: &usize| {
+        let mut edges = code.edges(*index);
+        changes_exec.contains(index) || edges.any(|edge| matches!(edge, Edge::Ends | Edge::Lost))
+    };
+    let mut work: Vec<usize> = (0..count).filter(fails).collect();
     let mut is_whole = vec![true; count];
-    let mut work = Vec::new();
-    for index in 0..count {
-        for edge in code.edges(index) {
-            if let Edge::To(to) = edge {
-                graph.add_edge(NodeIndex::new(index), NodeIndex::new(to), ());
-            }
-        }
-        let fails = changes_exec.contains(&index)
-            || (code.edges(index)).any(|edge| matches!(edge, Edge::Ends | Edge::Lost));
-        if fails {
-            work.push(index);
-        }
-    }
     while let Some(index) = work.pop() {
         let Some(whole) = is_whole.get_mut(index).filter(|whole| **whole) else {
             continue;
         };
         *whole = false;
-        let before = graph.neighbors_directed(NodeIndex::new(index), Direction::Incoming);
-        work.extend(before.map(NodeIndex::index));
+        work.extend(code.before(index));
     }
     is_whole
 }

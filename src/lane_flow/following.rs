@@ -1,6 +1,7 @@
 //! What follows for lanes that wait: what acts on them next, and the places that are right for them.
 
 use super::answer::{LaneState, Waiting};
+use super::state::HalfAt;
 use super::stop::{At, LaneFlow};
 
 impl LaneFlow<'_> {
@@ -14,7 +15,13 @@ impl LaneFlow<'_> {
         gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
         match waiting.resumes.and_then(|resumes| self.find_known(resumes)) {
             Some(at) => {
-                let ahead = at.flow.until_acting(&self.callees, (at.index, half));
+                let ahead = at.flow.until_acting(
+                    &self.callees,
+                    HalfAt {
+                        index: at.index,
+                        half,
+                    },
+                );
                 gap.extend(&ahead.places);
             }
             None => gap.push(waiting.pc),
@@ -44,7 +51,9 @@ impl LaneFlow<'_> {
                     let Some(index) = at.flow.index_of(*resumes) else {
                         continue;
                     };
-                    at.flow.until_acting(&self.callees, (index, half)).arrival
+                    at.flow
+                        .until_acting(&self.callees, HalfAt { index, half })
+                        .arrival
                 }
             };
             known = Some((*resumes, follows));

@@ -4,26 +4,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::arrival::arrival;
-use super::bill::{Bill, Cells, Cost, Item, Kept, Left, cell_of};
-use super::changed::Predecessors;
-use super::code::Code;
+use super::bill::{Bill, Cells, Cost, FactKey, Fuel, WithCost, cell_of};
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
 use super::gap::{self, Ahead};
 use super::liveness::Dword;
 use super::no_mask;
 use super::place::{DwordPlace, Slot};
-use super::state::{Exec, State};
+use super::state::{Exec, HalfAt, State};
 use super::step::{Context, Follow};
-use super::switches::{Contexts, MOST_KNOWN, NEVER, Switches};
+use super::switches::{Contexts, MOST_KNOWN, Switch, Switches};
 use super::tree::{Asker, Source, Tree};
 use super::value::{Decisions, Undecided};
-use super::walk::{Answer, walk};
+use super::walk::{Answer, Goal, Start, walk};
 use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
+use crate::machine_flow::Code;
 use crate::meter::Held;
 use crate::sync::lock;
 
@@ -34,9 +32,6 @@ const LEAST_STEPS: usize = 1 << 16;
 const MOST_STEPS: usize = 1 << 22;
 /// How many times as many for all places of a function.
 const PLANS: usize = 16;
-
-/// By the number of an instruction, and the half of the wave.
-type PerHalf<T> = BTreeMap<(usize, u8), T>;
 
 /// Bits that are known of lanes, in the order of their places.
 pub(super) type Bits = Vec<(DwordPlace, bool)>;
@@ -58,23 +53,31 @@ pub(super) struct FunctionFlow {
     /// For each place where a wave stopped, what is known there.
     stops: Mutex<BTreeMap<usize, Arc<AtStop>>>,
     /// For each place where a wave stopped and half of the wave.
-    plans: Mutex<PerHalf<Tree>>,
+    plans: Mutex<BTreeMap<HalfAt, Tree>>,
     /// The same of what acts on the lanes next.
-    arrivals: Mutex<PerHalf<Tree>>,
+    arrivals: Mutex<BTreeMap<HalfAt, Tree>>,
     /// For each place where lanes go on and half of the wave, what follows.
-    following: Mutex<PerHalf<Arc<Ahead>>>,
+    following: Mutex<BTreeMap<HalfAt, Arc<Ahead>>>,
     /// For each place where a wave stopped, what registers have when the function returns.
     returns: Cells<usize, Option<Arc<Returned>>>,
     /// For each half of the wave, what switches its lanes off; nothing if it would take too long.
-    switches: [OnceLock<Kept<Option<Switches>>>; 2],
+    switches: [OnceLock<WithCost<Option<Switches>>>; 2],
     /// The same of lanes that did not enter the function.
-    never: [OnceLock<Kept<Option<Switches>>>; 2],
+    never: [OnceLock<WithCost<Option<Switches>>>; 2],
     /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
     pub(super) ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
-    /// The instructions that control comes from.
-    predecessors: OnceLock<Predecessors>,
     /// The same for each place where a wave stopped.
-    switches_at: Cells<(usize, u8), Arc<[PossibleSwitch]>>,
+    switches_at: Cells<HalfAt, Arc<[PossibleSwitch]>>,
+}
+
+/// The machine code of a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FunctionBytes<'b> {
+    pub(super) processor: &'static Processor,
+    pub(super) wave_size: WaveSize,
+    pub(super) decoder: &'b Decoder,
+    pub(super) address: u64,
+    pub(super) code: &'b [u8],
 }
 
 /// The state of a wave that stops before an instruction, in terms of its own registers.
@@ -90,24 +93,29 @@ struct AtStop {
 pub(super) struct PossibleSwitch {
     pub(super) address: u64,
     /// What the lane's bits are at the stop if it did, in the order of places.
-    pub(super) bits: Vec<(DwordPlace, bool)>,
+    pub(super) bits: Bits,
 }
 
 impl FunctionFlow {
     /// # Errors
     /// If it cannot be paid for. Nothing is given if the code cannot be decoded.
     pub(super) fn find(
-        processor: &Processor,
-        wave_size: WaveSize,
-        decoder: &Decoder,
+        bytes: &FunctionBytes<'_>,
         callees: &Callees<'_>,
-        (address, bytes): (u64, &[u8]),
-        (bill, held): (&Bill<'_>, Held),
-    ) -> Result<Kept<Option<Arc<FunctionFlow>>>> {
-        let decoded = Cost::of_code(bytes);
+        bill: &Bill<'_>,
+        held: Held,
+    ) -> Result<WithCost<Option<Arc<FunctionFlow>>>> {
+        let FunctionBytes {
+            processor,
+            wave_size,
+            decoder,
+            address,
+            code,
+        } = *bytes;
+        let decoded = Cost::of_code(code);
         bill.affords(decoded)?;
-        let Ok(code) = Code::new(decoder, callees, (address, bytes)) else {
-            return Ok(Kept {
+        let Ok(code) = Code::new(decoder, callees, address, code) else {
+            return Ok(WithCost {
                 found: None,
                 cost: decoded,
             });
@@ -127,7 +135,6 @@ impl FunctionFlow {
             switches: Default::default(),
             never: Default::default(),
             ahead: Mutex::default(),
-            predecessors: OnceLock::new(),
             switches_at: Mutex::default(),
             stops: Mutex::default(),
         };
@@ -136,7 +143,7 @@ impl FunctionFlow {
         function.facts = facts.found;
         let cost = decoded.plus(facts.cost);
         bill.hold(&function.held, cost.bytes)?;
-        Ok(Kept {
+        Ok(WithCost {
             found: Some(Arc::new(function)),
             cost,
         })
@@ -216,9 +223,9 @@ impl FunctionFlow {
 
     /// Returns how many instructions may be gone through for the plan of every place.
     ///
-    /// * `with_left`: whether the plan tells what switched lanes off, for which as many are allowed again.
-    pub(super) fn most_plan_steps(&self, with_left: bool) -> usize {
-        let times = if with_left { 2 } else { 1 };
+    /// * `with_switch_off`: whether the plan tells what switched lanes off, for which as many are allowed again.
+    pub(super) fn most_plan_steps(&self, with_switch_off: bool) -> usize {
+        let times = if with_switch_off { 2 } else { 1 };
         self.steps().saturating_mul(PLANS).saturating_mul(times)
     }
 
@@ -229,45 +236,28 @@ impl FunctionFlow {
     pub(super) fn walk_from(
         &self,
         callees: &Callees<'_>,
-        (index, half): (usize, u8),
+        at: HalfAt,
+        goal: Goal,
         decisions: &Decisions,
         left: &mut usize,
     ) -> Result<Answer, Undecided> {
-        let stop = self.at_stop(callees, index);
-        let context = self.context(callees, Follow::Lane(half), &stop.rows);
+        let stop = self.at_stop(callees, at.index);
+        let contexts = self.contexts(callees, at.half, &stop.rows);
         let before = self.steps().min(*left);
-        let mut own = Left::of(before);
-        let answer = walk(&context, index, stop.state.clone(), decisions, &mut own);
-        *left = left.saturating_sub(before.saturating_sub(own.instructions()));
+        let mut fuel = Fuel::of(before);
+        let start = Start {
+            index: at.index,
+            state: stop.state.clone(),
+            decisions,
+        };
+        let answer = walk(&contexts, start, goal, &mut fuel);
+        *left = left.saturating_sub(before.saturating_sub(fuel.instructions()));
         answer
     }
 
-    /// As [`walk_from`](Self::walk_from), up to the next instruction that acts on the lanes; None if it is not known.
-    ///
-    /// # Errors
-    /// A place whose bit decides where they go.
-    pub(super) fn arrival_from(
-        &self,
-        callees: &Callees<'_>,
-        (index, half): (usize, u8),
-        decisions: &Decisions,
-        left: &mut usize,
-    ) -> Result<Option<u64>, Undecided> {
-        let stop = self.at_stop(callees, index);
-        let contexts = self.contexts(callees, half, &stop.rows);
-        let before = self.steps().min(*left);
-        let mut own = Left::of(before);
-        let found = arrival(&contexts, index, stop.state.clone(), decisions, &mut own);
-        *left = left.saturating_sub(before.saturating_sub(own.instructions()));
-        found
-    }
-
     /// Returns what a lane of a half executes that goes on at an instruction, up to the first that may act on it.
-    pub(super) fn until_acting(
-        &self,
-        callees: &Callees<'_>,
-        (index, half): (usize, u8),
-    ) -> Arc<Ahead> {
+    pub(super) fn until_acting(&self, callees: &Callees<'_>, at: HalfAt) -> Arc<Ahead> {
+        let HalfAt { index, half } = at;
         /// Hardly any instruction is so far after the last target of a branch; finding its state would take long.
         const FAR: usize = 1 << 16;
         let find = || {
@@ -284,7 +274,7 @@ impl FunctionFlow {
             Arc::new(gap::until_acting(&context, index, stop.state))
         };
         let mut following = lock(&self.following);
-        Arc::clone(following.entry((index, half)).or_insert_with(find))
+        Arc::clone(following.entry(at).or_insert_with(find))
     }
 
     /// The instruction that switched a lane off, and those around it that act on no lane.
@@ -309,7 +299,7 @@ impl FunctionFlow {
         };
         let mut state = State::at_stop(known.exec);
         state.is_whole = known.is_whole;
-        if known.has_lost_vectors() {
+        if known.vectors_lost {
             state.lose_vectors();
         }
         relate_stack_registers(&known, &mut state);
@@ -334,23 +324,26 @@ impl FunctionFlow {
     pub(super) fn ask(
         &self,
         callees: &Callees<'_>,
-        (index, half): (usize, u8),
-        (lanes, is_of_arrival): (u32, bool),
-        (asker, bill): (&mut impl Asker, &Bill<'_>),
+        at: HalfAt,
+        lanes: u32,
+        goal: Goal,
+        asker: &mut impl Asker,
+        bill: &Bill<'_>,
     ) -> Result<()> {
-        let mut plans = match is_of_arrival {
-            true => lock(&self.arrivals),
-            false => lock(&self.plans),
+        let HalfAt { index, half } = at;
+        let mut plans = match goal {
+            Goal::Acting => lock(&self.arrivals),
+            Goal::On => lock(&self.plans),
         };
-        let plan = (plans.entry((index, half))).or_insert_with(|| Tree::new(self.steps()));
+        let plan = (plans.entry(at)).or_insert_with(|| Tree::new(self.steps()));
         let stop = self.at_stop(callees, index);
         let source = Source {
             contexts: &self.contexts(callees, half, &stop.rows),
-            is_of_arrival,
+            goal,
             start: index,
             state: &stop.state,
         };
-        plan.ask(lanes, (&source, bill), asker)
+        plan.ask(lanes, &source, bill, asker)
     }
 
     /// What registers have when the function returns, for a wave that is before an instruction; nothing if
@@ -368,14 +361,14 @@ impl FunctionFlow {
         let find = || {
             let context = self.context(callees, Follow::Dwords, &[]);
             let state = self.at_stop(callees, index).state.clone();
-            let found = bill.find(self.steps(), |left| {
-                let flow = follow(&context, index, state, left)?;
+            let found = bill.find(self.steps(), |fuel| {
+                let flow = follow(&context, index, state, fuel)?;
                 let returned = flow.returned.filter(|_| !flow.is_lost)?;
                 Some(Arc::new(returned))
             })?;
-            Ok(found.that_keeps(|returned, _| returned.state.bytes()))
+            Ok(found.keeping(|returned, _| returned.state.bytes()))
         };
-        let key = (self.address, Item::Returned(index));
+        let key = (self.address, FactKey::Returned(index));
         bill.keep(&cell, key, &self.held, find).cloned()
     }
 
@@ -387,108 +380,108 @@ impl FunctionFlow {
     pub(super) fn switches(
         &self,
         callees: &Callees<'_>,
-        (index, half): (usize, u8),
+        at: HalfAt,
         bill: &Bill<'_>,
     ) -> Result<Arc<[PossibleSwitch]>> {
-        let cell = cell_of(&self.switches_at, (index, half));
+        let cell = cell_of(&self.switches_at, at);
         // What it takes to find what switches lanes off anywhere is paid for by itself.
-        let all = self.all_switches(callees, (half, true), bill)?;
+        let all = self.all_switches(callees, at.half, true, bill)?;
         let find = || {
-            bill.find(MOST_KNOWN, |left| {
-                let all = all.and_then(|all| self.switches_in(all, callees, (index, half), left));
+            bill.find(MOST_KNOWN, |fuel| {
+                let all = all.and_then(|all| self.off_lanes(all, callees, at, fuel));
+                let all = all.map(|all| self.possible_switches(all));
                 Arc::from(all.unwrap_or_default())
             })
             .map(|found| found.with_bytes(bytes_of))
         };
-        let key = (self.address, Item::SwitchesAt(index, half));
+        let key = (self.address, FactKey::SwitchesAt(at));
         bill.keep(&cell, key, &self.held, find).cloned()
     }
 
     /// The same, found again each time.
     ///
-    /// * `left`: how many instructions may be gone through from the last place on that branches go to.
+    /// * `fuel`: how many instructions may be gone through from the last place on that branches go to.
     ///
     /// # Errors
     /// If what is kept for all places cannot be paid for.
     pub(super) fn find_switches(
         &self,
         callees: &Callees<'_>,
-        at: (usize, u8),
-        (bill, left): (&Bill<'_>, &mut Left),
-    ) -> Result<Option<Vec<PossibleSwitch>>> {
-        let all = self.all_switches(callees, (at.1, true), bill)?;
-        Ok(all.and_then(|all| self.switches_in(all, callees, at, left)))
-    }
-
-    /// Of the lanes of a half, those that entered the function or those that did not, what switches them off at each place.
-    pub(super) fn all_switches(
-        &self,
-        callees: &Callees<'_>,
-        (half, entered): (u8, bool),
+        at: HalfAt,
         bill: &Bill<'_>,
-    ) -> Result<Option<&Switches>> {
-        let (kept, item, switch) = if entered {
-            (&self.switches, Item::Switches(half), None)
-        } else {
-            (&self.never, Item::Never(half), Some(NEVER))
-        };
-        let (Some(rows), Some(cell)) = (self.rows_at_entry(), kept.get(usize::from(half))) else {
-            return Ok(None);
-        };
-        let find = || {
-            let contexts = self.contexts(callees, half, &rows);
-            let entry = (State::at_entry(), switch);
-            let found = bill.find(self.steps(), |left| Switches::find(&contexts, entry, left))?;
-            Ok(found.that_keeps(|_, bytes| bytes))
-        };
-        let found = bill.keep(cell, (self.address, item), &self.held, find)?;
-        Ok(found.as_ref())
-    }
-
-    fn switches_in(
-        &self,
-        switches: &Switches,
-        callees: &Callees<'_>,
-        at: (usize, u8),
-        left: &mut Left,
-    ) -> Option<Vec<PossibleSwitch>> {
-        let rows = self.rows_at_entry()?;
-        let contexts = self.contexts(callees, at.1, &rows);
-        let address = |index: usize| self.code.instructions.get(index).map(|one| one.address);
-        let found = switches.before(&contexts, at.0, left)?;
-        left.count(found.iter().map(|(_, state)| state.size()).sum())?;
-        let all = found.into_iter().filter_map(|(switch, state)| {
-            Some(PossibleSwitch {
-                address: address(switch?)?,
-                bits: self.bits_at_stop(callees, at.0, &state),
-            })
-        });
-        Some(all.collect())
+        fuel: &mut Fuel,
+    ) -> Result<Option<Vec<PossibleSwitch>>> {
+        let all = self.all_switches(callees, at.half, true, bill)?;
+        let off = all.and_then(|all| self.off_lanes(all, callees, at, fuel));
+        Ok(off.map(|off| self.possible_switches(off)))
     }
 
     /// The bits that lanes have before an instruction that did not enter the function. As [`find_switches`](Self::find_switches).
     pub(super) fn find_never(
         &self,
         callees: &Callees<'_>,
-        at: (usize, u8),
-        (bill, left): (&Bill<'_>, &mut Left),
+        at: HalfAt,
+        bill: &Bill<'_>,
+        fuel: &mut Fuel,
     ) -> Result<Option<Vec<Bits>>> {
-        let never = self.all_switches(callees, (at.1, false), bill)?;
-        let (Some(never), Some(rows)) = (never, self.rows_at_entry()) else {
+        let all = self.all_switches(callees, at.half, false, bill)?;
+        let off = all.and_then(|all| self.off_lanes(all, callees, at, fuel));
+        Ok(off.map(|off| off.into_iter().map(|(_, bits)| bits).collect()))
+    }
+
+    /// Of the lanes of a half, those that entered the function or those that did not, what switches them off at each place.
+    pub(super) fn all_switches(
+        &self,
+        callees: &Callees<'_>,
+        half: u8,
+        entered: bool,
+        bill: &Bill<'_>,
+    ) -> Result<Option<&Switches>> {
+        let (kept, key, switch) = if entered {
+            (&self.switches, FactKey::Switches(half), Switch::On)
+        } else {
+            (&self.never, FactKey::Never(half), Switch::NotEntered)
+        };
+        let (Some(rows), Some(cell)) = (self.rows_at_entry(), kept.get(usize::from(half))) else {
             return Ok(None);
         };
-        let contexts = self.contexts(callees, at.1, &rows);
-        let Some(found) = never.before(&contexts, at.0, left) else {
-            return Ok(None);
+        let find = || {
+            let contexts = self.contexts(callees, half, &rows);
+            let found = bill.find(self.steps(), |fuel| {
+                Switches::find(&contexts, State::at_entry(), switch, fuel)
+            })?;
+            Ok(found.keeping(|_, bytes| bytes))
         };
-        let size = found.iter().map(|(_, state)| state.size()).sum();
-        if left.count(size).is_none() {
-            return Ok(None);
-        }
-        let bits = found
-            .iter()
-            .map(|(_, state)| self.bits_at_stop(callees, at.0, state));
-        Ok(Some(bits.collect()))
+        let found = bill.keep(cell, (self.address, key), &self.held, find)?;
+        Ok(found.as_ref())
+    }
+
+    /// The lanes that may be off before an instruction, by what switched them off, with their bits.
+    fn off_lanes(
+        &self,
+        all: &Switches,
+        callees: &Callees<'_>,
+        at: HalfAt,
+        fuel: &mut Fuel,
+    ) -> Option<Vec<(Switch, Bits)>> {
+        let rows = self.rows_at_entry()?;
+        let contexts = self.contexts(callees, at.half, &rows);
+        let found = all.before(&contexts, at.index, fuel)?;
+        fuel.count(found.iter().map(|(_, state)| state.size()).sum())?;
+        let off = found.iter().filter(|(switch, _)| *switch != Switch::On);
+        let bits = |state| self.bits_at_stop(callees, at.index, state);
+        Some(off.map(|(switch, state)| (*switch, bits(state))).collect())
+    }
+
+    fn possible_switches(&self, off: Vec<(Switch, Bits)>) -> Vec<PossibleSwitch> {
+        let possible = off.into_iter().filter_map(|(switch, bits)| {
+            let instruction = self.code.instructions.get(switch.instruction()?)?;
+            Some(PossibleSwitch {
+                address: instruction.address,
+                bits,
+            })
+        });
+        possible.collect()
     }
 
     /// Rows of scratch in terms of the entry.
@@ -514,12 +507,7 @@ impl FunctionFlow {
 
     /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
     /// the order of places.
-    pub(super) fn bits_at_stop(
-        &self,
-        callees: &Callees<'_>,
-        index: usize,
-        state: &State,
-    ) -> Vec<(DwordPlace, bool)> {
+    pub(super) fn bits_at_stop(&self, callees: &Callees<'_>, index: usize, state: &State) -> Bits {
         let stop = self.at_stop(callees, index);
         let dwords = self.facts.as_ref().map_or(&[][..], Facts::dwords);
         let place_at_stop = |place: DwordPlace| match place {
@@ -541,14 +529,10 @@ impl FunctionFlow {
     pub(super) fn holds_no_mask(
         &self,
         callees: &Callees<'_>,
-        at: (usize, MachineRegister),
+        index: usize,
+        register: MachineRegister,
     ) -> bool {
-        let before = self.predecessors();
-        no_mask::holds_no_mask(&self.code, callees, before, at)
-    }
-
-    pub(super) fn predecessors(&self) -> &Predecessors {
-        (self.predecessors).get_or_init(|| Predecessors::of(&self.code))
+        no_mask::holds_no_mask(&self.code, callees, index, register)
     }
 }
 

@@ -8,11 +8,11 @@
 
 use smallvec::SmallVec;
 
-use super::code::{Code, Edge};
 use super::state::{Exec, State};
 use super::step::{Context, Outcome};
 use super::value::Decisions;
 use crate::isa::{Condition, Effect, Instruction, MachineRegister, Mnemonic};
+use crate::machine_flow::{Code, Edge};
 
 /// How many places are looked at. What is further away is not of the same line.
 const MOST: usize = 64;

@@ -4,10 +4,11 @@
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::bill::{Bill, Left};
+use super::bill::{Bill, Fuel};
 use super::function::{FunctionFlow, PossibleSwitch};
+use super::lane_plan::LanePlan;
 use super::place::DwordPlace;
-use super::plan::LanePlan;
+use super::state::HalfAt;
 use super::switches::MOST_KNOWN;
 use super::value::Decisions;
 use crate::abi::Callees;
@@ -17,13 +18,13 @@ use crate::error::Result;
 const MOST: usize = 1 << 13;
 
 /// Of a lane and where it is, whether it is of interest what switched it off.
-pub(super) type WantsLeft<'w> = dyn Fn(u8, &LanePlan) -> bool + 'w;
+pub(super) type WantsSwitchOff<'w> = dyn Fn(u8, &LanePlan) -> bool + 'w;
 
 /// What is known of where lanes with some bits were switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum SwitchOff {
     /// By this instruction; nothing if it cannot be told.
-    Left(Option<u64>),
+    By(Option<u64>),
     /// It depends on the bit of a place.
     Ask(DwordPlace),
 }
@@ -36,7 +37,7 @@ pub(super) struct History<'h> {
     never: Vec<Vec<(DwordPlace, bool)>>,
     /// A lane of the half.
     lane: u8,
-    wants: &'h WantsLeft<'h>,
+    wants: &'h WantsSwitchOff<'h>,
     /// As how many steps a look at all of them counts.
     pub(super) cost: usize,
 }
@@ -51,14 +52,15 @@ impl<'h> History<'h> {
     pub(super) fn find(
         flow: &FunctionFlow,
         callees: &Callees<'_>,
-        at: (usize, u8),
-        wants: &'h WantsLeft<'h>,
-        (bill, left): (&Bill<'_>, &mut usize),
+        at: HalfAt,
+        wants: &'h WantsSwitchOff<'h>,
+        bill: &Bill<'_>,
+        left: &mut usize,
     ) -> Result<Option<History<'h>>> {
-        let mut of = [Left::of(MOST_KNOWN); 2];
+        let mut of = [Fuel::of(MOST_KNOWN); 2];
         let [of_switches, of_never] = &mut of;
-        let switches = flow.find_switches(callees, at, (bill, of_switches))?;
-        let never = flow.find_never(callees, at, (bill, of_never))?;
+        let switches = flow.find_switches(callees, at, bill, of_switches)?;
+        let never = flow.find_never(callees, at, bill, of_never)?;
         for of in of {
             let used = MOST_KNOWN.saturating_sub(of.instructions());
             *left = left.saturating_sub(used);
@@ -73,7 +75,7 @@ impl<'h> History<'h> {
         Ok((cost <= MOST).then_some(History {
             switches,
             never,
-            lane: at.1.saturating_mul(32),
+            lane: at.half.saturating_mul(32),
             wants,
             cost,
         }))
@@ -86,18 +88,18 @@ impl<'h> History<'h> {
     }
 
     /// What switched lanes with some bits off that are at a place; nothing if it is of no interest.
-    pub(super) fn tell(&self, found: &LanePlan, decisions: &Decisions) -> Option<Told> {
+    pub(super) fn tell(&self, found: &LanePlan, decisions: &Decisions) -> Option<SwitchOff> {
         (self.wants)(self.lane, found).then(|| self.told(decisions))
     }
 
     /// Returns what switched lanes with some bits off.
-    pub(super) fn told(&self, decisions: &Decisions) -> Told {
+    pub(super) fn told(&self, decisions: &Decisions) -> SwitchOff {
         let switches = self.switches.iter();
         let switches: Vec<_> = switches
             .filter(|one| decisions.agree_with(&one.bits))
             .collect();
         if let [] | [_] = switches.as_slice() {
-            return Told::Left(switches.first().map(|one| one.address));
+            return SwitchOff::By(switches.first().map(|one| one.address));
         }
         // How many of them have a clear bit in a place, and a set one.
         let mut counts: BTreeMap<DwordPlace, [usize; 2]> = BTreeMap::new();
@@ -119,7 +121,7 @@ impl<'h> History<'h> {
                     Reverse(*place),
                 )
             });
-        best.map_or(Told::Left(None), |(place, _)| Told::Ask(place))
+        best.map_or(SwitchOff::By(None), |(place, _)| SwitchOff::Ask(place))
     }
 
     /// Whether a plan tells what switched lanes off, as far as it is of interest and their bits tell it.
@@ -139,7 +141,7 @@ impl<'h> History<'h> {
             let told = self
                 .tell(plan, &decisions)
                 .filter(|_| self.is_possible(&decisions));
-            if told.is_some_and(|told| told != Told::Left(left)) {
+            if told.is_some_and(|told| told != SwitchOff::By(left)) {
                 return false;
             }
         }

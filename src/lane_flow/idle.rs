@@ -9,21 +9,11 @@
     reason = "what writes none of the registers that are followed does nothing"
 )]
 
-use super::code::Code;
 use super::facts::Marks;
 use super::liveness::{Dword, Liveness};
-use super::memory::{is_stack, rows};
-use super::scalars::bit;
+use super::memory::is_stack;
 use crate::isa::{Effect, Instruction, MachineRegister, Span};
-
-/// What passing over does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
-    /// An instruction that is not passed over.
-    Something,
-    /// It forgets these scalar registers, a bit for each number.
-    Forgets(u128),
-}
+use crate::machine_flow::{Code, bit, rows};
 
 /// The instructions of a function, in the way of a lane of one half of the wave.
 #[derive(Debug, Default)]
@@ -31,7 +21,8 @@ pub(super) struct Idle(Vec<Passed>);
 
 #[derive(Clone, Copy, Debug)]
 struct Passed {
-    does: Does,
+    /// The scalar registers that the instruction forgets, a bit for each number, if that is all that it does.
+    forgets: Option<u128>,
     /// The first from it on that does something, branches, or is before one that branches go to.
     next: usize,
     /// What those between forget.
@@ -44,7 +35,7 @@ impl Idle {
         let count = code.instructions.len();
         let mut all: Vec<Passed> = (0..count)
             .map(|index| Passed {
-                does: what_it_does(code, marks, liveness, index),
+                forgets: forgets(code, marks, liveness, index),
                 next: index,
                 forgotten: 0,
             })
@@ -52,7 +43,7 @@ impl Idle {
         let mut after = (count, 0);
         for (index, one) in all.iter_mut().enumerate().rev() {
             let following = index.saturating_add(1);
-            if let Does::Forgets(forgotten) = one.does
+            if let Some(forgotten) = one.forgets
                 && code.goes_on(index)
                 && !code.is_leader(following)
             {
@@ -66,10 +57,7 @@ impl Idle {
 
     /// The scalar registers that an instruction forgets, if that is all that it does.
     pub(super) fn forgets(&self, index: usize) -> Option<u128> {
-        match self.0.get(index)?.does {
-            Does::Something => None,
-            Does::Forgets(registers) => Some(registers),
-        }
+        self.0.get(index)?.forgets
     }
 
     /// The first instruction from one on that does something, branches, or is before one that branches go to, and the
@@ -80,12 +68,9 @@ impl Idle {
     }
 }
 
-/// What [`Context::step`](super::step::Context::step) does, whatever is known before.
-fn what_it_does(code: &Code, marks: &Marks, liveness: &Liveness, index: usize) -> Does {
-    const NOTHING: Does = Does::Forgets(0);
-    let Some(instruction) = code.instructions.get(index) else {
-        return Does::Something;
-    };
+/// The scalar registers that [`Context::step`](super::step::Context::step) forgets, if it does nothing else whatever is known before.
+fn forgets(code: &Code, marks: &Marks, liveness: &Liveness, index: usize) -> Option<u128> {
+    let instruction = code.instructions.get(index)?;
     let has_lanes = |span: Span| span.registers().any(|register| code.has_lanes(register));
     let is_nothing = match instruction.effect {
         Effect::Scalar { .. }
@@ -104,9 +89,9 @@ fn what_it_does(code: &Code, marks: &Marks, liveness: &Liveness, index: usize) -
             !rows(&access, *slot).any(is_followed)
         }),
         Effect::ReadLane { .. } if liveness.is_needed(index) => false,
-        _ => return written(code, instruction).map_or(Does::Something, Does::Forgets),
+        _ => return written(code, instruction),
     };
-    if is_nothing { NOTHING } else { Does::Something }
+    is_nothing.then_some(0)
 }
 
 /// The scalar registers that an instruction writes, if it writes nothing else that is followed.

@@ -9,18 +9,18 @@
     reason = "few instructions read what can reach EXEC"
 )]
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 
 use petgraph::Direction;
-use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::graph::NodeIndex;
 
-use super::bill::Left;
-use super::code::{Code, Edge, STACK_REGISTERS};
+use super::bill::Fuel;
 use super::facts::Marks;
 use super::place::Slot;
-use super::scalars::bit;
 use super::value::Bitwise;
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
+use crate::machine_flow::{Code, Graph, STACK_REGISTERS, bit};
 
 /// How many dwords of sets a function may need.
 const MOST_WORDS: usize = 1 << 20;
@@ -84,30 +84,28 @@ impl Liveness {
     }
 
     /// * `half`: of EXEC only this dword counts, 0 or 1; and of masks what can reach it.
-    /// * `left`: how many instructions may be gone through, and how much be kept. If those are not enough everything counts as live.
-    pub(super) fn find(code: &Code, marks: &Marks, half: u8, left: &mut Left) -> Liveness {
+    /// * `fuel`: how many instructions may be gone through, and how much be kept. If those are not enough everything counts as live.
+    pub(super) fn find(code: &Code, marks: &Marks, half: u8, fuel: &mut Fuel) -> Liveness {
         let finder = Finder::new(code, marks, half);
-        let starts = block_starts(code);
-        if starts.len().saturating_mul(finder.dwords.len()) > MOST_WORDS {
+        let graph = code.graph();
+        let blocks: Vec<Range<usize>> = graph.node_weights().cloned().collect();
+        let words = finder.dwords.len().saturating_mul(blocks.len());
+        if words > MOST_WORDS {
             return Liveness::default();
         }
-        let ends = starts.iter().skip(1).copied();
-        let ends: Vec<usize> = ends.chain([code.instructions.len()]).collect();
-        let graph = graph_of(code, &starts, &ends);
-        let words = finder.dwords.len().saturating_mul(starts.len());
         let bytes = (words as u64).saturating_mul(size_of::<u64>() as u64);
-        if left.keep(bytes).is_none() {
+        if fuel.keep(bytes).is_none() {
             return Liveness::default();
         }
         let empty = Live {
             scalars: 0,
             lanes: vec![0; finder.dwords.len()].into(),
         };
-        let mut live = vec![empty.clone(); starts.len()];
-        let mut work: Vec<usize> = (0..starts.len()).collect();
-        let mut is_waiting = vec![true; starts.len()];
+        let mut live = vec![empty.clone(); blocks.len()];
+        let mut work: Vec<usize> = (0..blocks.len()).collect();
+        let mut is_waiting = vec![true; blocks.len()];
         while let Some(block) = work.pop() {
-            let (Some(first), Some(end)) = (starts.get(block), ends.get(block)) else {
+            let Some(instructions) = blocks.get(block) else {
                 continue;
             };
             if let Some(waiting) = is_waiting.get_mut(block) {
@@ -115,12 +113,12 @@ impl Liveness {
             }
             let after_it = graph.neighbors_directed(NodeIndex::new(block), Direction::Outgoing);
             let compared = after_it.count().saturating_add(1);
-            if (left.compare(compared.saturating_mul(finder.dwords.len()))).is_none() {
+            if (fuel.compare(compared.saturating_mul(finder.dwords.len()))).is_none() {
                 return Liveness::default();
             }
-            let mut set = after(&graph, block, &live, &empty);
-            for index in (*first..*end).rev() {
-                if left.count(1).is_none() {
+            let mut set = after(graph, block, &live, &empty);
+            for index in instructions.clone().rev() {
+                if fuel.count(1).is_none() {
                     return Liveness::default();
                 }
                 finder.before(index, &mut set);
@@ -138,12 +136,12 @@ impl Liveness {
             }
         }
         let mut unneeded = Vec::new();
-        for (block, (first, end)) in starts.iter().zip(&ends).enumerate() {
-            if !(*first..*end).any(|index| finder.is_of_lane(index)) {
+        for (block, instructions) in blocks.iter().enumerate() {
+            if !instructions.clone().any(|index| finder.is_of_lane(index)) {
                 continue;
             }
-            let mut set = after(&graph, block, &live, &empty);
-            for index in (*first..*end).rev() {
+            let mut set = after(graph, block, &live, &empty);
+            for index in instructions.clone().rev() {
                 if finder.is_of_lane(index) && !finder.is_needed(index, &set) {
                     unneeded.push(index);
                 }
@@ -153,32 +151,14 @@ impl Liveness {
         unneeded.sort_unstable();
         Liveness {
             dwords: finder.dwords,
-            blocks: starts.into_iter().zip(live).collect(),
+            blocks: blocks.iter().map(|block| block.start).zip(live).collect(),
             unneeded,
         }
     }
 }
 
-/// The blocks that control goes to from each.
-fn graph_of(code: &Code, starts: &[usize], ends: &[usize]) -> DiGraph<(), ()> {
-    let mut graph: DiGraph<(), ()> = DiGraph::new();
-    for _ in starts {
-        graph.add_node(());
-    }
-    for (block, end) in ends.iter().enumerate() {
-        for edge in code.edges(end.saturating_sub(1)) {
-            if let Edge::To(to) = edge
-                && let Ok(to) = starts.binary_search(&to)
-            {
-                graph.add_edge(NodeIndex::new(block), NodeIndex::new(to), ());
-            }
-        }
-    }
-    graph
-}
-
 /// What is live after a block.
-fn after(graph: &DiGraph<(), ()>, block: usize, live: &[Live], empty: &Live) -> Live {
+fn after(graph: &Graph, block: usize, live: &[Live], empty: &Live) -> Live {
     let mut set = empty.clone();
     for after in graph.neighbors_directed(NodeIndex::new(block), Direction::Outgoing) {
         if let Some(after) = live.get(after.index()) {
@@ -213,20 +193,6 @@ impl Live {
             *live &= !lanes;
         }
     }
-}
-
-/// The first instruction of each block.
-fn block_starts(code: &Code) -> Vec<usize> {
-    let is_simple = |index: usize| {
-        let mut edges = code.edges(index);
-        edges.next() == index.checked_add(1).map(Edge::To) && edges.next().is_none()
-    };
-    let count = code.instructions.len();
-    let starts = (0..count).filter(|index| match index.checked_sub(1) {
-        None => true,
-        Some(before) => code.is_leader(*index) || !is_simple(before),
-    });
-    starts.collect()
 }
 
 /// What the instructions of a function need.

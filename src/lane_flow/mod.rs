@@ -78,19 +78,19 @@
 
 mod answer;
 mod answers;
-mod arrival;
 mod bill;
 mod changed;
-mod code;
 mod contents;
 mod dataflow;
 mod exec;
 mod facts;
 mod following;
 mod function;
+mod functions;
 mod gap;
 mod history;
 mod idle;
+mod lane_plan;
 mod liveness;
 mod memory;
 mod no_mask;
@@ -117,10 +117,11 @@ use core::fmt;
 pub use answer::{FrameLanes, LaneState, StopLanes, Waiting};
 pub(crate) use bill::Bill;
 pub use changed::Changed;
+pub use functions::Function;
+pub use lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub use place::{DwordPlace, Slot};
-pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub(crate) use possible::{OffLane, Right};
-pub use stop::{Function, LaneFlow};
+pub use stop::LaneFlow;
 pub(crate) use uniform::Uniformity;
 
 /// Why it cannot be told where a lane is.

@@ -7,10 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use super::changed::Predecessors;
-use super::code::Code;
 use crate::abi::Callees;
 use crate::isa::{Effect, MachineRegister, ScalarOp};
+use crate::machine_flow::Code;
 
 /// Whether every way to an instruction puts something into a scalar register that is no mask of the function's lanes.
 ///
@@ -18,8 +17,8 @@ use crate::isa::{Effect, MachineRegister, ScalarOp};
 pub(super) fn holds_no_mask(
     code: &Code,
     callees: &Callees<'_>,
-    before: &Predecessors,
-    (index, register): (usize, MachineRegister),
+    index: usize,
+    register: MachineRegister,
 ) -> bool {
     let mut seen = BTreeSet::new();
     let mut work = vec![index];
@@ -32,7 +31,7 @@ pub(super) fn holds_no_mask(
             }
             is_known = true;
         }
-        for earlier in before.before(at) {
+        for earlier in code.before(at) {
             if !seen.insert(earlier) {
                 continue;
             }

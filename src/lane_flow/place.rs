@@ -5,6 +5,7 @@ use core::fmt;
 
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
+use crate::machine_flow::Row;
 
 /// A dword of scratch for each lane, relative to what a scalar register has at the stop.
 #[non_exhaustive]
@@ -23,11 +24,6 @@ impl Slot {
         self.addressing == ScratchAddressing::Flat
     }
 
-    /// Whether both count from the same, so that other offsets are other places.
-    pub(super) fn is_comparable(self, other: Slot) -> bool {
-        self.base == other.base && self.addressing == other.addressing
-    }
-
     /// Where a lane's dword of the row lies in the wave's scratch.
     ///
     /// * `base`: what the register has; 0 if there is none.
@@ -41,10 +37,17 @@ impl Slot {
     }
 }
 
-impl Slot {
-    /// Whether a row is this one or above it, or may be.
-    pub(super) fn reaches(self, other: Slot) -> bool {
-        !self.is_comparable(other) || other.offset >= self.offset
+impl Row for Slot {
+    fn is_comparable(self, other: Slot) -> bool {
+        self.base == other.base && self.addressing == other.addressing
+    }
+
+    fn offset(self) -> i64 {
+        self.offset
+    }
+
+    fn at(self, offset: i64) -> Slot {
+        Slot { offset, ..self }
     }
 }
 

@@ -9,15 +9,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Reason;
-use super::answer::Waiting;
 use super::bill::Bill;
 use super::function::FunctionFlow;
-use super::history::{History, Told, WantsLeft};
-use super::parting::parting;
+use super::history::{History, SwitchOff, WantsSwitchOff};
+use super::lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan, both};
 use super::place::DwordPlace;
-use super::state::{Exec, SectionLanes};
+use super::state::{Exec, HalfAt, SectionLanes};
 use super::value::{Decisions, Undecided};
-use super::walk::Answer;
+use super::walk::{Answer, Goal};
 use crate::abi::Callees;
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
 
@@ -30,169 +29,39 @@ const MOST_ARRIVALS: usize = 48;
 /// How many of those that may follow one another are left to others.
 const DEPTH_OF_ARRIVALS: usize = 8;
 
-/// Where a lane is that is off, by its bits.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum LanePlan {
-    /// It waits.
-    Resumes {
-        /// It executes next at this address.
-        pc: u64,
-        /// The instruction that switched it off; nothing if that was not asked for, or cannot be told.
-        left: Option<u64>,
-        /// The next instruction that acts on it; None if that was not asked for, or is not known.
-        arrival: Option<u64>,
-    },
-    /// It never executes again.
-    Ends {
-        /// The wave ends at this address.
-        pc: u64,
-        /// As above.
-        left: Option<u64>,
-    },
-    /// It did not enter the function.
-    Elsewhere,
-    /// What the bit of a place decides.
-    Ask {
-        /// Where the bit is.
-        place: DwordPlace,
-        /// What follows if it is clear, and if it is set.
-        then: Box<[LanePlan; 2]>,
-    },
-}
-
-/// Which lanes are active.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ActiveLanes {
-    /// Those of EXEC.
-    Exec,
-    /// Those of the mask in this register, and of 64 lanes the next.
-    Saved(MachineRegister),
-    /// Those that are not in EXEC.
-    NotExec,
-}
-
-/// What is known of the lanes at a place of a function.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacePlan {
-    /// Which lanes are active.
-    pub active: ActiveLanes,
-    /// Where lanes are that are not: of each half of 32 lanes.
-    pub halves: Vec<LanePlan>,
-}
-
-/// What is known along a range of addresses, or why nothing is.
-pub type RangePlan = (Range<u64>, Result<Arc<PlacePlan>, Reason>);
-
-impl LanePlan {
-    /// Returns what is known of a lane that waits.
-    #[must_use]
-    pub const fn waiting(&self) -> Option<Waiting> {
-        match *self {
-            LanePlan::Resumes { pc, left, arrival } => Some(Waiting {
-                pc,
-                left,
-                resumes: Some(pc),
-                arrival,
-            }),
-            LanePlan::Ends { pc, left } => Some(Waiting {
-                pc,
-                left,
-                resumes: None,
-                arrival: None,
-            }),
-            LanePlan::Elsewhere | LanePlan::Ask { .. } => None,
-        }
-    }
-
-    /// The same place with what switched the lane off.
-    fn with_left(self, left: Option<u64>) -> LanePlan {
-        match self {
-            LanePlan::Resumes { pc, arrival, .. } => LanePlan::Resumes { pc, left, arrival },
-            LanePlan::Ends { pc, .. } => LanePlan::Ends { pc, left },
-            LanePlan::Elsewhere | LanePlan::Ask { .. } => self,
-        }
-    }
-
-    /// Returns what is known of lanes that wait together but part before anything acts on them: see [`parting`](parting()).
-    fn parting(&self) -> BTreeSet<Waiting> {
-        let mut kinds = BTreeSet::new();
-        let mut work = vec![self];
-        while let Some(plan) = work.pop() {
-            if let LanePlan::Ask { then, .. } = plan {
-                work.extend(then.iter());
-            }
-            kinds.extend(plan.waiting());
-        }
-        parting(&kinds)
-    }
-
-    /// Forgets what acts next on some lanes. What then is the same needs no question.
-    fn without_arrivals(self, parting: &BTreeSet<Waiting>) -> LanePlan {
-        let is_one = self.waiting().is_some_and(|one| parting.contains(&one));
-        match self {
-            LanePlan::Resumes { pc, left, .. } if is_one => LanePlan::Resumes {
-                pc,
-                left,
-                arrival: None,
-            },
-            LanePlan::Ask { place, then } => {
-                let [clear, set] = *then;
-                let clear = clear.without_arrivals(parting);
-                let set = set.without_arrivals(parting);
-                both(place, Some(clear.clone()), Some(set)).unwrap_or(clear)
-            }
-            LanePlan::Resumes { .. } | LanePlan::Ends { .. } | LanePlan::Elsewhere => self,
-        }
-    }
-
-    /// How many ends the questions lead to.
-    fn leaves(&self) -> usize {
-        let mut leaves = 0_usize;
-        let mut work = vec![self];
-        while let Some(plan) = work.pop() {
-            if let LanePlan::Ask { then, .. } = plan {
-                work.extend(then.iter());
-            } else {
-                leaves = leaves.saturating_add(1);
-            }
-        }
-        leaves
-    }
-
-    /// The places that are asked for.
-    pub(super) fn places(&self) -> Vec<DwordPlace> {
-        let mut found = Vec::new();
-        let mut work = vec![self];
-        while let Some(plan) = work.pop() {
-            if let LanePlan::Ask { place, then } = plan {
-                found.push(*place);
-                work.extend(then.iter());
-            }
-        }
-        found
-    }
+/// What plans of a function are made with.
+#[derive(Clone, Copy)]
+pub(super) struct Planning<'p> {
+    pub(super) callees: &'p Callees<'p>,
+    pub(super) bill: &'p Bill<'p>,
+    pub(super) is_kernel: bool,
+    /// Of which places it is to be told what switched the lane off, as far as its bits tell; nothing if of none. Bits that no lane can
+    /// have are then left out.
+    pub(super) wants_switch_off: Option<&'p WantsSwitchOff<'p>>,
 }
 
 impl FunctionFlow {
     /// What is known of the lanes of a wave at each instruction; neighbours of which the same is known are one range.
     ///
-    /// * `wants_left`: of which places it is to be told what switched the lane off, as far as its bits tell; nothing if of none. Bits that
-    ///   no lane can have are then left out.
     /// * `most`: how many instructions may be gone through. Also returns how many were, and whether there were too few.
     pub(super) fn plan(
         &self,
-        (callees, bill): (&Callees<'_>, &Bill<'_>),
-        is_kernel: bool,
-        wants_left: Option<&WantsLeft<'_>>,
+        planning: Planning<'_>,
         most: usize,
     ) -> (Vec<RangePlan>, usize, bool) {
+        let Planning {
+            bill,
+            wants_switch_off,
+            ..
+        } = planning;
         let count = self.code().instructions.len();
-        let most = most.min(self.most_plan_steps(wants_left.is_some()));
+        let most = most.min(self.most_plan_steps(wants_switch_off.is_some()));
         // Half of it may be needed for the plans without what switched lanes off, where it takes too much to tell.
-        let most = if wants_left.is_some() { most / 2 } else { most };
+        let most = if wants_switch_off.is_some() {
+            most / 2
+        } else {
+            most
+        };
         let mut left = most;
         let mut plans: Vec<RangePlan> = Vec::new();
         let mut plain: Option<(Vec<RangePlan>, usize, bool)> = None;
@@ -216,11 +85,16 @@ impl FunctionFlow {
             let mut plan = if left == 0 || bill.is_refused() {
                 Err(Reason::Budget)
             } else {
-                let at = (index, is_kernel);
-                self.plan_before((callees, bill), at, after.as_ref(), wants_left, &mut left)
+                self.plan_before(planning, index, after.as_ref(), &mut left)
             };
-            if plan == Err(Reason::Budget) && wants_left.is_some() && !bill.is_refused() {
-                let find = || self.plan((callees, bill), is_kernel, None, most);
+            if plan == Err(Reason::Budget) && wants_switch_off.is_some() && !bill.is_refused() {
+                let find = || {
+                    let plain = Planning {
+                        wants_switch_off: None,
+                        ..planning
+                    };
+                    self.plan(plain, most)
+                };
                 let (plain, ..) = plain.get_or_insert_with(find);
                 plan = plan_of(plain, instruction.address).unwrap_or(plan);
             }
@@ -239,15 +113,16 @@ impl FunctionFlow {
     /// * `after`: what is known before the next.
     fn plan_before(
         &self,
-        (callees, bill): (&Callees<'_>, &Bill<'_>),
-        (index, is_kernel): (usize, bool),
+        planning: Planning<'_>,
+        index: usize,
         after: Option<&Result<Arc<PlacePlan>, Reason>>,
-        wants_left: Option<&WantsLeft<'_>>,
         left: &mut usize,
     ) -> Result<Arc<PlacePlan>, Reason> {
-        let histories: Vec<Option<History<'_>>> = match wants_left {
+        let Planning { callees, bill, .. } = planning;
+        let histories: Vec<Option<History<'_>>> = match planning.wants_switch_off {
             Some(wants) => (0..self.halves())
-                .map(|half| History::find(self, callees, (index, half), wants, (bill, &mut *left)))
+                .map(|half| HalfAt { index, half })
+                .map(|at| History::find(self, callees, at, wants, bill, &mut *left))
                 .collect::<Result<_, _>>()
                 .map_err(|_| Reason::Budget)?,
             None => Vec::new(),
@@ -265,7 +140,7 @@ impl FunctionFlow {
                 return Ok(Arc::clone(plan));
             }
         }
-        let plan = self.plan_at(callees, (index, is_kernel), &histories, left)?;
+        let plan = self.plan_at(planning, index, &histories, left)?;
         Ok(Arc::new(plan))
     }
 
@@ -300,8 +175,8 @@ impl FunctionFlow {
 
     fn plan_at(
         &self,
-        callees: &Callees<'_>,
-        (index, is_kernel): (usize, bool),
+        planning: Planning<'_>,
+        index: usize,
         histories: &[Option<History<'_>>],
         left: &mut usize,
     ) -> Result<PlacePlan, Reason> {
@@ -312,9 +187,9 @@ impl FunctionFlow {
             let mut questions = MOST_QUESTIONS;
             let mut asker = Asker {
                 flow: self,
-                callees,
-                at: (index, half),
-                is_kernel,
+                callees: planning.callees,
+                at: HalfAt { index, half },
+                is_kernel: planning.is_kernel,
                 history,
                 questions: &mut questions,
                 arrivals: MOST_ARRIVALS,
@@ -434,7 +309,7 @@ fn tells_as_much(plan: &PlacePlan, histories: &[Option<History<'_>>]) -> bool {
 struct Asker<'f, 'c> {
     flow: &'f FunctionFlow,
     callees: &'f Callees<'c>,
-    at: (usize, u8),
+    at: HalfAt,
     is_kernel: bool,
     /// What switched lanes off that are off here, if that is to be told.
     history: Option<&'f History<'f>>,
@@ -459,7 +334,7 @@ impl Asker<'_, '_> {
         }
         let answer = self
             .flow
-            .walk_from(self.callees, self.at, decisions, self.left);
+            .walk_from(self.callees, self.at, Goal::On, decisions, self.left);
         let place = match answer {
             Ok(Answer::Resumes(pc)) => {
                 return self.arrive(pc, decisions, depth);
@@ -497,15 +372,20 @@ impl Asker<'_, '_> {
             return Ok(Some(at(None)));
         };
         let following = self.flow.index_of(pc).and_then(|index| {
-            let place = (index, self.at.1);
+            let place = HalfAt {
+                index,
+                half: self.at.half,
+            };
             self.flow.until_acting(self.callees, place).arrival
         });
         if following.is_some() {
             return self.tell(at(following), decisions, depth);
         }
-        let found = (self.flow).arrival_from(self.callees, self.at, decisions, self.left);
+        let found =
+            (self.flow).walk_from(self.callees, self.at, Goal::Acting, decisions, self.left);
         match found {
-            Ok(arrival) => self.tell(at(arrival), decisions, depth),
+            Ok(Answer::Resumes(arrival)) => self.tell(at(Some(arrival)), decisions, depth),
+            Ok(_) => self.tell(at(None), decisions, depth),
             Err(_) if self.arrivals == 0 || depth <= DEPTH_OF_ARRIVALS => {
                 self.tell(at(None), decisions, depth)
             }
@@ -550,8 +430,8 @@ impl Asker<'_, '_> {
             return Ok(Some(found));
         };
         match told {
-            Told::Left(left) => Ok(Some(found.with_left(left))),
-            Told::Ask(place) => {
+            SwitchOff::By(left) => Ok(Some(found.with_switch_off(left))),
+            SwitchOff::Ask(place) => {
                 let depth = self.may_ask(depth)?;
                 let bits = [false, true].map(|bit| decisions.with(place, Some(bit)));
                 let [clear, set] =
@@ -573,15 +453,4 @@ fn pay(left: &mut usize, steps: usize) -> Result<(), Reason> {
     let rest = left.checked_sub(steps);
     *left = rest.unwrap_or(0);
     rest.map(|_| ()).ok_or(Reason::Budget)
-}
-
-/// What is known by the bit of a place. What no lane has needs no question.
-fn both(place: DwordPlace, clear: Option<LanePlan>, set: Option<LanePlan>) -> Option<LanePlan> {
-    match (clear, set) {
-        (Some(clear), Some(set)) if clear != set => {
-            let then = Box::new([clear, set]);
-            Some(LanePlan::Ask { place, then })
-        }
-        (clear, set) => clear.or(set),
-    }
 }

@@ -7,17 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bill::{Bill, Left};
-use super::changed::Predecessors;
-use super::code::{Code, Edge};
+use super::bill::{Bill, Fuel};
 use super::function::FunctionFlow;
 use super::gap::{acts, around, is_control};
+use super::lane_plan::{LanePlan, PlacePlan};
 use super::place::DwordPlace;
-use super::plan::{LanePlan, PlacePlan};
 use super::state::State;
-use super::switches::{Contexts, MOST_KNOWN, NEVER};
+use super::switches::{Contexts, MOST_KNOWN, Switch};
 use crate::abi::Callees;
 use crate::error::Result;
+use crate::machine_flow::{Code, Edge};
 use crate::sync::lock;
 
 /// How many ways of one kind of lane are told apart.
@@ -122,7 +121,7 @@ fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTr
     let mut known: BTreeMap<(usize, bool), State> = BTreeMap::new();
     let mut work = vec![(index, true, state)];
     let mut left = MOST_STEPS;
-    let mut live = Left::of(MOST_STEPS);
+    let mut live = Fuel::of(MOST_STEPS);
     while let Some((index, is_on, mut state)) = work.pop() {
         left = left.checked_sub(1)?;
         if code.is_leader(index) {
@@ -146,10 +145,10 @@ fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTr
                 continue;
             }
         }
-        let mut switch = (!is_on).then_some(index);
+        let mut switch = if is_on { Switch::On } else { Switch::At(index) };
         let other = contexts.step(index, &mut switch, &mut state)?;
         for (switch, state) in [(switch, state)].into_iter().chain(other) {
-            let stays_on = switch.is_none();
+            let stays_on = switch == Switch::On;
             if is_on && !stays_on {
                 places.extend(around(code, index));
             }
@@ -167,13 +166,13 @@ fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTr
 
 /// The addresses at which a lane can be said to be that an instruction switched off: those before it, as far as nothing acts on
 /// lanes, the instruction, and those after it up to a branch.
-fn behind_of(code: &Code, before: &Predecessors, index: usize) -> BTreeSet<u64> {
+fn behind_of(code: &Code, index: usize) -> BTreeSet<u64> {
     let address = |index: usize| code.instructions.get(index).map(|one| one.address);
     let mut places: BTreeSet<u64> = around(code, index).into_iter().collect();
     let mut seen = BTreeSet::from([index]);
     let mut work = vec![index];
     while let Some(at) = work.pop() {
-        for earlier in before.before(at) {
+        for earlier in code.before(at) {
             let is_idle = code.instructions.get(earlier).is_some_and(is_control);
             if is_idle && seen.insert(earlier) {
                 places.extend(address(earlier));
@@ -194,27 +193,29 @@ impl FunctionFlow {
     pub(super) fn possible(
         &self,
         callees: &Callees<'_>,
-        (index, plan): (usize, &PlacePlan),
+        index: usize,
+        plan: &PlacePlan,
         bill: &Bill<'_>,
     ) -> Result<Option<Vec<OffLane>>> {
         let Some(rows) = self.rows_at_entry() else {
             return Ok(None);
         };
-        let before = self.predecessors();
         let mut found = Vec::new();
         for (half, plan) in (0..self.halves()).zip(&plan.halves) {
             let contexts = self.contexts(callees, half, &rows);
-            let Some(switches) = self.all_switches(callees, (half, true), bill)? else {
+            let Some(switches) = self.all_switches(callees, half, true, bill)? else {
                 return Ok(None);
             };
-            let never = self.all_switches(callees, (half, false), bill)?;
-            let mut most = Left::of(MOST_KNOWN);
+            let never = self.all_switches(callees, half, false, bill)?;
+            let mut most = Fuel::of(MOST_KNOWN);
             let mut known = lock(&self.ahead);
             let mut ahead = |resumes: u64| {
                 let find = || {
                     let index = self.code().index_of(resumes)?;
-                    let states = switches.before(&contexts, index, &mut Left::of(MOST_KNOWN))?;
-                    let on = states.into_iter().find(|(switch, _)| switch.is_none())?;
+                    let states = switches.before(&contexts, index, &mut Fuel::of(MOST_KNOWN))?;
+                    let on = states
+                        .into_iter()
+                        .find(|(switch, _)| *switch == Switch::On)?;
                     find_ahead(&contexts, index, on.1)
                 };
                 known.entry((resumes, half)).or_insert_with(find).clone()
@@ -224,14 +225,15 @@ impl FunctionFlow {
             };
             let never = never.and_then(|one| one.before(&contexts, index, &mut most));
             for (switch, state) in lanes.into_iter().chain(never.into_iter().flatten()) {
-                let Some(switch) = switch else { continue };
+                if switch == Switch::On {
+                    continue;
+                }
                 let known = self.bits_at_stop(callees, index, &state);
-                let entered = switch != NEVER;
-                let left = self.code().instructions.get(switch).map(|one| one.address);
-                let behind = match left {
-                    Some(_) => behind_of(self.code(), before, switch),
-                    None => BTreeSet::new(),
-                };
+                let entered = switch != Switch::NotEntered;
+                let at = switch.instruction();
+                let instruction = at.and_then(|at| self.code().instructions.get(at));
+                let left = instruction.map(|one| one.address);
+                let behind = at.map_or(BTreeSet::new(), |at| behind_of(self.code(), at));
                 let ways = ways_of(plan, &known, |way| match way {
                     LanePlan::Resumes { pc: resumes, .. } => match ahead(*resumes) {
                         Some(places) if entered => Right::Waits {

@@ -2,12 +2,11 @@
 
 #![expect(
     clippy::wildcard_enum_match_arm,
-    reason = "what is not followed is left unknown, whatever it is"
+    reason = "what is not followed is fuel unknown, whatever it is"
 )]
 
 use super::Reason;
-use super::bill::Left;
-use super::code::Code;
+use super::bill::Fuel;
 use super::exec::NewExec;
 use super::facts::Facts;
 use super::idle::Idle;
@@ -19,6 +18,7 @@ use super::vector::Vector;
 use crate::abi::Callees;
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Effect, ExecOp, MachineRegister, Operand, ScalarOp};
+use crate::machine_flow::{Code, Lanes as _, Scalar as _, Transfer};
 
 /// What is followed through the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,15 @@ pub(super) enum Outcome {
     On,
     /// It cannot be told.
     Lost(Reason),
+}
+
+/// An operation of the scalar ALU.
+#[derive(Clone, Copy, Debug)]
+struct ScalarOperation {
+    op: ScalarOp,
+    dst: Operand,
+    a: Operand,
+    b: Operand,
 }
 
 /// What the steps through a function have in common.
@@ -85,7 +94,8 @@ impl<'c> Context<'c> {
         };
         match instruction.effect {
             Effect::Scalar { op, dst, a, b } => {
-                self.scalar((state, index), op, [dst, a, b], decisions)
+                let operation = ScalarOperation { op, dst, a, b };
+                self.scalar(state, index, operation, decisions)
             }
             Effect::SaveExec { op, dst, src } => {
                 let (exec, source) = (self.exec(state), self.pair(state, src));
@@ -108,48 +118,22 @@ impl<'c> Context<'c> {
                 self.assign(state, dst, result);
                 self.set_exec(state, NewExec::of(result), decisions)
             }
-            Effect::Compare { dst, to_exec } => Ok(self.compare((state, index), dst, to_exec)),
-            Effect::WriteLane { dst, src, lane } => {
-                self.write_lane(state, (dst, index), src, lane);
-                Ok(Outcome::Same)
-            }
-            Effect::ReadLane { dst, src, lane } => {
-                let value = match (src.register(), self.lane_number(state, lane)) {
-                    (Some(register), Some(lane)) if self.is_followed(register) => {
-                        state.vector_lane(register, lane)
-                    }
-                    _ => Value::Unknown,
-                };
-                self.assign(state, dst, [value, Value::Unknown]);
-                Ok(Outcome::Same)
-            }
-            Effect::VectorMove { dst, src } => {
-                self.vector_move(state, index, dst, src);
-                Ok(Outcome::Same)
-            }
-            Effect::Store(access) => {
-                self.store(state, index, &access);
-                Ok(Outcome::Same)
-            }
-            Effect::Load(access) => {
-                self.load(state, index, &access);
-                Ok(Outcome::Same)
-            }
+            Effect::Compare { dst, to_exec } => Ok(self.compare(state, index, dst, to_exec)),
             Effect::Call { dst, .. } => {
                 self.call(state, index);
                 self.assign(state, dst, [Value::Unknown; 2]);
                 Ok(Outcome::Same)
             }
-            // Which registers vector instructions mean is chosen elsewhere from here on.
-            Effect::GprIndex => {
-                state.lose_vectors();
-                Ok(Outcome::Same)
+            _ => {
+                self.step_rest(state, index, instruction);
+                let masks = [MachineRegister::ExecLo, MachineRegister::ExecHi];
+                let is_lost = masks.iter().any(|mask| instruction.writes.contains(*mask));
+                Ok(if is_lost {
+                    Outcome::Lost(Reason::Mask)
+                } else {
+                    Outcome::Same
+                })
             }
-            Effect::VgprMsb { bits } if bits != 0 => {
-                state.lose_vectors();
-                Ok(Outcome::Same)
-            }
-            _ => Ok(self.write_anything(state, index)),
         }
     }
 
@@ -172,7 +156,7 @@ impl<'c> Context<'c> {
     }
 
     /// Forgets what cannot reach EXEC from an instruction on that branches go to. Nothing if that is too much.
-    pub(super) fn keep_live(&self, state: &mut State, index: usize, left: &mut Left) -> Option<()> {
+    pub(super) fn keep_live(&self, state: &mut State, index: usize, fuel: &mut Fuel) -> Option<()> {
         /// As many dwords as hardly any function has cost nothing.
         const FREE: usize = 64;
         let (Some(half), Some(facts)) = (self.half(), self.facts) else {
@@ -181,7 +165,7 @@ impl<'c> Context<'c> {
         let Some(live) = facts.live(half, index) else {
             return Some(());
         };
-        left.count(facts.dwords().len().saturating_sub(FREE))?;
+        fuel.count(facts.dwords().len().saturating_sub(FREE))?;
         state.keep_scalars(live.scalars);
         let dwords = facts.dwords().iter().zip(&live.lanes);
         for (dword, lanes) in dwords.clone() {
@@ -196,11 +180,12 @@ impl<'c> Context<'c> {
 
     fn scalar(
         &self,
-        (state, index): (&mut State, usize),
-        op: ScalarOp,
-        [dst, a, b]: [Operand; 3],
+        state: &mut State,
+        index: usize,
+        operation: ScalarOperation,
         decisions: &Decisions,
     ) -> Result<Outcome, Undecided> {
+        let ScalarOperation { op, dst, a, b } = operation;
         // A section of the lanes that are not active, or its end.
         let inverts_exec = is_exec(dst) && is_exec(a) && op == ScalarOp::Not;
         let count = dst.registers().map_or(0, |span| span.count);
@@ -331,12 +316,9 @@ impl<'c> Context<'c> {
     /// A call: it gives EXEC back as it was, and the registers that the convention preserves or the callee
     /// is known not to write.
     pub(super) fn call(&self, state: &mut State, index: usize) {
-        let address = self.code.callee(index);
-        let writes = address.and_then(|address| self.callees.writes(address));
-        let is_clobbered = |register: MachineRegister| {
-            !self.code.preserves(register) && writes.is_none_or(|writes| writes.contains(register))
-        };
-        state.clobber_scalars(is_clobbered);
+        let is_kept = self.code.call_keeps(self.callees, self.code.callee(index));
+        let is_clobbered = |register| !is_kept(register);
+        state.scalars.forget(is_clobbered);
         let forget = |register| {
             if is_clobbered(register) {
                 state.set_vector(register, Vector::UNKNOWN);
@@ -363,32 +345,6 @@ impl<'c> Context<'c> {
         {
             state.give_to_callee(slot);
         }
-    }
-
-    /// An instruction of which no more is known than the registers that it writes.
-    pub(super) fn write_anything(&self, state: &mut State, index: usize) -> Outcome {
-        let Some(instruction) = self.code.instructions.get(index) else {
-            return Outcome::Same;
-        };
-        let mut outcome = Outcome::Same;
-        let writes = &instruction.writes;
-        for register in writes.spans().iter().flat_map(|span| span.registers()) {
-            match register {
-                MachineRegister::ExecLo | MachineRegister::ExecHi => {
-                    (state.exec, state.is_whole) = (Exec::Unknown, false);
-                    outcome = Outcome::Lost(Reason::Mask);
-                }
-                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
-                    self.write_vector(state, (register, index), &Vector::UNKNOWN);
-                }
-                register => state.set_scalar(register, Value::Unknown),
-            }
-        }
-        if writes.is_indirect() {
-            state.lose_vectors();
-            state.lose_scalars();
-        }
-        outcome
     }
 }
 

@@ -1,72 +1,39 @@
 //! A stopped wave: the lanes of each of its frames.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::Reason;
 use super::answer::{FrameLanes, LaneState, StopLanes};
 use super::answers::{Answers, set};
-use super::bill::{Bill, Cost, Item, Kept};
+use super::bill::{Bill, Cost, FactKey, WithCost};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, Words};
-use super::function::FunctionFlow;
-use super::history::WantsLeft;
+use super::function::{FunctionBytes, FunctionFlow};
+use super::functions::Function;
+use super::history::WantsSwitchOff;
+use super::lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 use super::parting::forget_where_lanes_part;
-use super::plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
+use super::plan::Planning;
 use super::possible::OffLane;
-use super::state::{Exec, Section, SectionLanes};
+use super::state::{Exec, HalfAt, Section, SectionLanes};
 use super::step::all_lanes;
+use super::walk::Goal;
 use crate::abi::Callees;
 use crate::arch::{LoadAddress, ProcessAddress, Processor, Register, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
 use crate::meter::{Held, Meter};
-use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
 use crate::sync::lock;
 use crate::wave::Wave;
 
 /// How many frames are looked at.
 const MOST_FRAMES: usize = 256;
 
-/// A function of a code object.
-#[derive(Clone, Copy, Debug)]
-pub struct Function<'a> {
-    /// Where its first instruction is, in the code object.
-    pub address: u64,
-    /// Its machine code.
-    pub code: &'a [u8],
-    /// Whether waves start in it.
-    pub is_kernel: bool,
-}
-
-impl<'a> Function<'a> {
-    /// The functions of a code object that have code in it.
-    ///
-    /// # Errors
-    /// If its symbols or metadata cannot be read.
-    pub fn all(object: &'a CodeObject<'_>) -> Result<Vec<Function<'a>>> {
-        let kernels: BTreeSet<u64> = (object.kernels()?.iter())
-            .filter_map(Kernel::entry)
-            .collect();
-        let functions = object.symbols()?.iter().filter(|symbol| {
-            symbol.kind == SymbolKind::Function && matches!(symbol.section, SymbolSection::Index(_))
-        });
-        let functions = functions.filter_map(|symbol| {
-            let size = usize::try_from(symbol.size).ok()?;
-            Some(Function {
-                address: symbol.address,
-                code: object.read_image(symbol.address, size)?,
-                is_kernel: kernels.contains(&symbol.address),
-            })
-        });
-        Ok(functions.collect())
-    }
-}
-
 #[derive(Debug)]
 struct Entry<'a> {
     function: Function<'a>,
-    flow: Mutex<Option<Kept<Option<Arc<FunctionFlow>>>>>,
+    flow: Mutex<Option<WithCost<Option<Arc<FunctionFlow>>>>>,
 }
 
 /// What is known of all lanes of a wave, a bit each.
@@ -155,16 +122,19 @@ impl<'a> LaneFlow<'a> {
         let mut kept = lock(&entry.flow);
         let kept = match &mut *kept {
             Some(kept) => kept,
-            none => none.insert(FunctionFlow::find(
-                self.processor,
-                self.wave_size,
-                decoder,
-                &self.callees,
-                (address, code),
-                (bill, Held::new(Arc::clone(&self.meter))),
-            )?),
+            none => {
+                let bytes = FunctionBytes {
+                    processor: self.processor,
+                    wave_size: self.wave_size,
+                    decoder,
+                    address,
+                    code,
+                };
+                let held = Held::new(Arc::clone(&self.meter));
+                none.insert(FunctionFlow::find(&bytes, &self.callees, bill, held)?)
+            }
         };
-        bill.pay_once((address, Item::Function), kept.cost)?;
+        bill.pay_once((address, FactKey::Function), kept.cost)?;
         Ok(kept.found.clone())
     }
 
@@ -230,7 +200,7 @@ impl<'a> LaneFlow<'a> {
                 break;
             }
             let Some((outer, address)) = self
-                .caller(contents, at, [entered, others], bill)?
+                .caller(contents, at, entered, others, bill)?
                 .filter(|_| frames.len() < MOST_FRAMES)
             else {
                 self.end_without_caller(&mut frames, missing);
@@ -256,16 +226,16 @@ impl<'a> LaneFlow<'a> {
     /// and wanted, and without what no lane can have in its masks. Also returns true if the meter, and not a bound of the analysis
     /// itself, left places without an answer.
     ///
-    /// * `wants_left`: of a lane, and where it is ([`LanePlan::Resumes`] or [`LanePlan::Ends`]), whether it is of interest
+    /// * `wants_switch_off`: of a lane, and where it is ([`LanePlan::Resumes`] or [`LanePlan::Ends`]), whether it is of interest
     ///   what switched it off.
     #[must_use]
-    pub(crate) fn plan_with_left(
+    pub(crate) fn plan_with_switch_offs(
         &self,
         function: u64,
         meter: &Meter,
-        wants_left: &dyn Fn(u8, &LanePlan) -> bool,
+        wants_switch_off: &dyn Fn(u8, &LanePlan) -> bool,
     ) -> Option<(Vec<RangePlan>, bool)> {
-        self.plan_within(function, meter, Some(wants_left))
+        self.plan_within(function, meter, Some(wants_switch_off))
     }
 
     /// Returns which lanes are active along a function for which [`plan`](LaneFlow::plan) was asked, as far as it is known: also
@@ -280,12 +250,12 @@ impl<'a> LaneFlow<'a> {
         &self,
         function: u64,
         meter: &Meter,
-        wants_left: Option<&WantsLeft<'_>>,
+        wants_switch_off: Option<&WantsSwitchOff<'_>>,
     ) -> Option<(Vec<RangePlan>, bool)> {
         let entry = self.functions.get(&function)?;
         // Where that is not enough, there is still something for others.
         let half = meter.half();
-        let plans = self.plan_by(entry, &half, wants_left);
+        let plans = self.plan_by(entry, &half, wants_switch_off);
         meter.work(half.steps()).ok()?;
         let range = function..function.saturating_add(entry.function.code.len() as u64);
         match plans {
@@ -298,7 +268,7 @@ impl<'a> LaneFlow<'a> {
         &self,
         entry: &Entry<'a>,
         meter: &Meter,
-        wants_left: Option<&WantsLeft<'_>>,
+        wants_switch_off: Option<&WantsSwitchOff<'_>>,
     ) -> Result<Option<(Vec<RangePlan>, bool)>> {
         let bill = self.bill(meter);
         let Some(flow) = self.flow(entry, &bill)? else {
@@ -306,13 +276,20 @@ impl<'a> LaneFlow<'a> {
         };
         let is_kernel = entry.function.is_kernel;
         let most = bill.left();
-        let (plans, used, is_short) =
-            flow.plan((&self.callees, &bill), is_kernel, wants_left, most);
+        let (plans, used, is_short) = flow.plan(
+            Planning {
+                callees: &self.callees,
+                bill: &bill,
+                is_kernel,
+                wants_switch_off,
+            },
+            most,
+        );
         // What was found before there was nothing left is right.
         let _ = bill.pay(used);
         let has_gaps = plans.iter().any(|(_, plan)| *plan == Err(Reason::Budget));
         // The analysis goes through no more than this, whatever the meter has.
-        let bound = flow.most_plan_steps(wants_left.is_some());
+        let bound = flow.most_plan_steps(wants_switch_off.is_some());
         let is_cut = has_gaps && (bill.is_refused() || is_short && most < bound);
         Ok(Some((plans, is_cut)))
     }
@@ -334,8 +311,12 @@ impl<'a> LaneFlow<'a> {
         Ok(match places {
             [Ok(wave), Ok(waiting)] if Arc::ptr_eq(&wave.flow, &waiting.flow) => {
                 bill.pay(wave.flow.cost_of_changes())?;
-                let indices = [waiting.index, wave.index];
-                (wave.flow).changed_between(&self.callees, self.wave_size, indices)
+                (wave.flow).changed_between(
+                    &self.callees,
+                    self.wave_size,
+                    waiting.index,
+                    wave.index,
+                )
             }
             [_, _] => Changed::all(),
         })
@@ -354,7 +335,7 @@ impl<'a> LaneFlow<'a> {
         bill: &Bill<'_>,
     ) -> Result<Option<Vec<OffLane>>> {
         match self.find_known(pc) {
-            Some(at) => (at.flow).possible(&self.callees, (at.index, plan), bill),
+            Some(at) => (at.flow).possible(&self.callees, at.index, plan, bill),
             None => Ok(None),
         }
     }
@@ -362,7 +343,7 @@ impl<'a> LaneFlow<'a> {
     /// Whether every way to an address puts something into a scalar register that is no mask.
     pub(crate) fn holds_no_mask(&self, pc: u64, register: MachineRegister) -> bool {
         let at = self.find_known(pc);
-        at.is_some_and(|at| at.flow.holds_no_mask(&self.callees, (at.index, register)))
+        at.is_some_and(|at| at.flow.holds_no_mask(&self.callees, at.index, register))
     }
 
     fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {
@@ -389,7 +370,7 @@ impl<'a> LaneFlow<'a> {
         let count = usize::try_from(self.wave_size.lanes()).unwrap_or(64);
         let mut lanes = vec![LaneState::Elsewhere; count];
         match self.find(pc, wave.entered.is_some(), bill)? {
-            Ok(at) => self.place_lanes(contents, &at, (wave, bill), &mut lanes)?,
+            Ok(at) => self.place_lanes(contents, &at, wave, bill, &mut lanes)?,
             Err(reason) => {
                 set(&mut lanes, wave.started, LaneState::Unknown(reason));
                 // Of the innermost frame EXEC tells, unless it is in a section of other lanes.
@@ -450,7 +431,8 @@ impl<'a> LaneFlow<'a> {
         &self,
         contents: &Frame<'_>,
         at: &At,
-        (wave, bill): (WaveLanes, &Bill<'_>),
+        wave: WaveLanes,
+        bill: &Bill<'_>,
         lanes: &mut [LaneState],
     ) -> Result<()> {
         bill.pay(at.flow.since(at.index))?;
@@ -478,14 +460,19 @@ impl<'a> LaneFlow<'a> {
                 words: &mut words,
                 lanes,
                 shift,
+                goal: Goal::On,
                 is_kernel: at.is_kernel,
                 is_dispatch_known: wave.is_dispatch_known,
             };
-            let place = (at.index, half);
-            (at.flow).ask(&self.callees, place, (part, false), (&mut answers, bill))?;
+            let place = HalfAt {
+                index: at.index,
+                half,
+            };
+            (at.flow).ask(&self.callees, place, part, Goal::On, &mut answers, bill)?;
             let open = self.find_following(at, half, answers.lanes);
-            (at.flow).ask(&self.callees, place, (open, true), (&mut answers, bill))?;
-            self.find_left(&mut words, at, (half, bill), lanes)?;
+            answers.goal = Goal::Acting;
+            (at.flow).ask(&self.callees, place, open, Goal::Acting, &mut answers, bill)?;
+            self.find_left(&mut words, &at.flow, place, bill, lanes)?;
         }
         forget_where_lanes_part(lanes);
         Ok(())
@@ -495,11 +482,12 @@ impl<'a> LaneFlow<'a> {
     fn find_left(
         &self,
         words: &mut Words<'_, '_>,
-        at: &At,
-        (half, bill): (u8, &Bill<'_>),
+        flow: &FunctionFlow,
+        at: HalfAt,
+        bill: &Bill<'_>,
         lanes: &mut [LaneState],
     ) -> Result<()> {
-        let switches = at.flow.switches(&self.callees, (at.index, half), bill)?;
+        let switches = flow.switches(&self.callees, at, bill)?;
         bill.pay(switches.iter().map(|one| one.bits.len()).sum())?;
         let possible: Vec<(u64, u32)> = (switches.iter())
             .map(|switch| {
@@ -512,7 +500,7 @@ impl<'a> LaneFlow<'a> {
                 (switch.address, lanes)
             })
             .collect();
-        let first = usize::from(half).saturating_mul(32);
+        let first = usize::from(at.half).saturating_mul(32);
         for (n, lane) in (0_u32..32).zip(lanes.iter_mut().skip(first)) {
             let bit = 1_u32.checked_shl(n).unwrap_or(0);
             let mut switches = possible.iter().filter(|(_, lanes)| lanes & bit != 0);
@@ -550,7 +538,8 @@ impl<'a> LaneFlow<'a> {
         &self,
         contents: Frame<'w>,
         pc: u64,
-        [entered, others]: [u64; 2],
+        entered: u64,
+        others: u64,
         bill: &Bill<'_>,
     ) -> Result<Option<(Frame<'w>, u64)>> {
         let at = self.find_known(pc).filter(|at| !at.is_kernel);

@@ -10,11 +10,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bill::Left;
-use super::code::Edge;
+use super::bill::Fuel;
 use super::state::{Exec, State};
 use super::step::{Context, Outcome};
 use super::value::Decisions;
+use crate::machine_flow::Edge;
 
 /// How many states are kept for a function.
 const MOST: usize = 1 << 14;
@@ -25,14 +25,28 @@ const MOST_BEFORE: usize = 1 << 13;
 /// The same with a look at everything that is known of those lanes.
 pub(super) const MOST_KNOWN: usize = 1 << 15;
 
-/// The instruction that switched a lane off; nothing if it is on.
-type Switch = Option<usize>;
+/// What switched a lane off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Switch {
+    /// Nothing: the lane is on.
+    On,
+    /// An instruction, by its number.
+    At(usize),
+    /// Several instructions, on the way through a block.
+    Several,
+    /// The lane did not enter the function.
+    NotEntered,
+}
 
-/// What stands for the instruction of a lane that did not enter the function.
-pub(super) const NEVER: usize = usize::MAX;
-
-/// What stands for several instructions, on the way through a block.
-const SEVERAL: Switch = Some(usize::MAX - 1);
+impl Switch {
+    /// Returns the instruction, if it is one.
+    pub(super) const fn instruction(self) -> Option<usize> {
+        match self {
+            Switch::At(index) => Some(index),
+            Switch::On | Switch::Several | Switch::NotEntered => None,
+        }
+    }
+}
 
 /// What is known of a lane at each place of a function.
 #[derive(Debug)]
@@ -57,16 +71,15 @@ impl Contexts<'_> {
         switch: &mut Switch,
         state: &mut State,
     ) -> Option<Option<(Switch, State)>> {
-        let context = match switch {
-            None => &self.on,
-            Some(_) => &self.off,
+        let (context, off) = match *switch {
+            Switch::On => (&self.on, Switch::At(index)),
+            off @ (Switch::At(_) | Switch::Several | Switch::NotEntered) => (&self.off, off),
         };
         // Within a section EXEC is not the lane's.
         let is_known = state.exec == Exec::Active;
-        let off = Some(switch.unwrap_or(index));
         match context.step(state, index, &Decisions::closed()).ok()? {
             Outcome::Same => {}
-            Outcome::On => *switch = None,
+            Outcome::On => *switch = Switch::On,
             Outcome::Off => *switch = off,
             Outcome::Lost(super::Reason::Mask) if state.exec == Exec::Active => {
                 let mut other = state.clone();
@@ -74,7 +87,7 @@ impl Contexts<'_> {
                     context.assume(state, index, true);
                     context.assume(&mut other, index, false);
                 }
-                *switch = None;
+                *switch = Switch::On;
                 return Some(Some((off, other)));
             }
             Outcome::Lost(_) => return None,
@@ -87,10 +100,12 @@ impl Contexts<'_> {
         &self,
         index: usize,
         lanes: &mut Vec<(Switch, State)>,
-        left: &mut Left,
+        fuel: &mut Fuel,
     ) -> Option<()> {
         // What would switch one on that did not enter does not happen.
-        let never = lanes.iter().any(|(switch, _)| *switch == Some(NEVER));
+        let never = lanes
+            .iter()
+            .any(|(switch, _)| *switch == Switch::NotEntered);
         let (mut is_same, mut others) = (true, Vec::new());
         for (switch, state) in lanes.iter_mut() {
             let before = *switch;
@@ -100,8 +115,8 @@ impl Contexts<'_> {
         }
         if !is_same {
             lanes.append(&mut others);
-            lanes.retain(|(switch, _)| !never || switch.is_some());
-            *lanes = merged(core::mem::take(lanes), left)?;
+            lanes.retain(|(switch, _)| !never || *switch != Switch::On);
+            *lanes = merged(core::mem::take(lanes), fuel)?;
         }
         Some(())
     }
@@ -109,14 +124,15 @@ impl Contexts<'_> {
 
 impl Switches {
     /// Follows a lane from the entry of the function: one that entered it, or one that did not and is off all the
-    /// time ([`NEVER`]).
+    /// time ([`Switch::NotEntered`]).
     ///
-    /// * `left`: how many instructions may be gone through, and how much be kept. Nothing if that is not enough, or a way cannot be
+    /// * `fuel`: how many instructions may be gone through, and how much be kept. Nothing if that is not enough, or a way cannot be
     ///   followed.
     pub(super) fn find(
         contexts: &Contexts<'_>,
-        (entry, switch): (State, Switch),
-        left: &mut Left,
+        entry: State,
+        switch: Switch,
+        fuel: &mut Fuel,
     ) -> Option<Switches> {
         let code = contexts.on.code;
         let mut states: BTreeMap<(usize, Switch), State> = BTreeMap::from([((0, switch), entry)]);
@@ -124,18 +140,22 @@ impl Switches {
         while let Some((order, first, switch)) = work.pop_first() {
             let state = states.get(&(first, switch))?.clone();
             // Lanes of which the same is known fare the same, whatever switched them off.
-            let rest = (order, first, switch)..=(order, first, Some(usize::MAX));
+            let rest = (order, first, switch)..=(order, first, Switch::NotEntered);
             let is_same = |other: Switch| states.get(&(first, other)) == Some(&state);
             let others = work.range(rest).map(|(_, _, other)| *other);
             let same: Vec<Switch> = (others.clone())
-                .filter(|other| switch.is_some() && is_same(*other))
+                .filter(|other| switch != Switch::On && is_same(*other))
                 .chain([switch])
                 .collect();
-            left.compare(others.count().saturating_mul(state.size()))?;
+            fuel.compare(others.count().saturating_mul(state.size()))?;
             for other in &same {
                 work.remove(&(order, first, *other));
             }
-            let switch = if same.len() > 1 { SEVERAL } else { switch };
+            let switch = if same.len() > 1 {
+                Switch::Several
+            } else {
+                switch
+            };
             // The states of these on their way through a block.
             let mut lanes = vec![(switch, state)];
             let mut index = first;
@@ -145,8 +165,8 @@ impl Switches {
                 for (_, state) in &mut lanes {
                     state.forget_scalars(forgotten);
                 }
-                left.count(lanes.len())?;
-                contexts.step_all(index, &mut lanes, left)?;
+                fuel.count(lanes.len())?;
+                contexts.step_all(index, &mut lanes, fuel)?;
                 let mut goes_on = false;
                 for edge in code.edges(index) {
                     match edge {
@@ -154,12 +174,22 @@ impl Switches {
                             for (switch, state) in &lanes {
                                 let shared = state.bytes();
                                 let mut state = state.clone();
-                                contexts.off.keep_live(&mut state, to, left)?;
+                                contexts.off.keep_live(&mut state, to, fuel)?;
                                 let own = [*switch];
-                                let all = if *switch == SEVERAL { &same[..] } else { &own };
+                                let all = if *switch == Switch::Several {
+                                    &same[..]
+                                } else {
+                                    &own
+                                };
                                 for switch in all {
-                                    if left.arrive(&mut states, (to, *switch), (&state, shared))? {
+                                    let key = (to, *switch);
+                                    let known = states.get_mut(&key);
+                                    let is_first = known.is_none();
+                                    if fuel.arrive(known, &state, shared)? {
                                         work.insert((code.order(to), to, *switch));
+                                    }
+                                    if is_first {
+                                        states.insert(key, state.clone());
                                     }
                                 }
                             }
@@ -183,44 +213,44 @@ impl Switches {
 
     /// What is known of lanes before an instruction: of those that are on, and of those that each instruction switched off.
     ///
-    /// * `left`: how many instructions may be gone through from the last place on that branches go to, which are counted off.
+    /// * `fuel`: how many instructions may be gone through from the last place on that branches go to, which are counted off.
     ///   Nothing if those are not enough.
     pub(super) fn before(
         &self,
         contexts: &Contexts<'_>,
         index: usize,
-        left: &mut Left,
+        fuel: &mut Fuel,
     ) -> Option<Vec<(Switch, State)>> {
         let code = contexts.on.code;
         // Every state of the block.
-        let ((first, _), _) = (self.states.range(..=(index, Some(usize::MAX)))).next_back()?;
-        let range = (*first, None)..=(*first, Some(usize::MAX));
+        let ((first, _), _) = (self.states.range(..=(index, Switch::NotEntered))).next_back()?;
+        let range = (*first, Switch::On)..=(*first, Switch::NotEntered);
         let mut lanes: Vec<(Switch, State)> = (self.states.range(range))
             .map(|((_, switch), state)| (*switch, state.clone()))
             .collect();
         let mut steps = MOST_BEFORE;
         for passed in *first..index {
             steps = steps.checked_sub(lanes.len())?;
-            left.count(lanes.len())?;
+            fuel.count(lanes.len())?;
             let goes_on = passed.checked_add(1).map(Edge::To);
             if !code.edges(passed).any(|edge| Some(edge) == goes_on) {
                 return None;
             }
-            contexts.step_all(passed, &mut lanes, left)?;
+            contexts.step_all(passed, &mut lanes, fuel)?;
         }
         Some(lanes)
     }
 }
 
 /// The states of each switch, joined, in the order in which the switches come first; nothing if that is too much.
-fn merged(states: Vec<(Switch, State)>, left: &mut Left) -> Option<Vec<(Switch, State)>> {
+fn merged(states: Vec<(Switch, State)>, fuel: &mut Fuel) -> Option<Vec<(Switch, State)>> {
     let mut all: Vec<(Switch, State)> = Vec::with_capacity(states.len());
     let mut places: BTreeMap<Switch, usize> = BTreeMap::new();
     for (switch, state) in states {
         let place = *places.entry(switch).or_insert(all.len());
         match all.get_mut(place) {
             Some((_, known)) => {
-                left.compare(state.size())?;
+                fuel.compare(state.size())?;
                 known.join(&state);
             }
             None => all.push((switch, state)),

@@ -2,33 +2,23 @@
 //! ask for them.
 
 use super::Reason;
-use super::arrival::arrival;
-use super::bill::{Bill, Left};
+use super::bill::{Bill, Fuel};
 use super::place::DwordPlace;
 use super::state::State;
 use super::switches::Contexts;
 use super::value::{Decisions, Undecided};
-use super::walk::{Answer, walk};
+use super::walk::{Answer, Goal, Start, walk};
 use crate::error::Result;
 
 /// How many bits a lane's place may depend on.
 const DEPTH: usize = 64;
-
-/// What is found out about lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// Where they go on.
-    GoOn(Answer),
-    /// The next instruction that acts on them; None if it is not known.
-    Arrive(Option<u64>),
-}
 
 /// A question, or an answer. What no lane has asked for yet has not been looked for.
 #[derive(Debug)]
 enum Node {
     Open,
     Answer {
-        answer: Found,
+        answer: Answer,
         /// Over how many instructions it took to go for it.
         cost: usize,
     },
@@ -46,7 +36,7 @@ enum Node {
 pub(super) struct Tree {
     root: Node,
     /// How many instructions may still be gone through for it.
-    left: usize,
+    fuel: usize,
 }
 
 /// Where to find what the tree does not have yet.
@@ -54,8 +44,7 @@ pub(super) struct Tree {
 pub(super) struct Source<'c, 'x> {
     /// Of lanes that are on, and of those that are off.
     pub(super) contexts: &'c Contexts<'x>,
-    /// Whether it is asked what acts on the lanes, not where they go on.
-    pub(super) is_of_arrival: bool,
+    pub(super) goal: Goal,
     /// The instruction that is next at the stop.
     pub(super) start: usize,
     pub(super) state: &'c State,
@@ -67,7 +56,7 @@ pub(super) trait Asker {
     fn read(&mut self, place: DwordPlace) -> Option<u32>;
 
     /// The answer for some lanes, a bit each.
-    fn answer(&mut self, lanes: u32, answer: Found);
+    fn answer(&mut self, lanes: u32, answer: Answer);
 }
 
 impl Tree {
@@ -77,7 +66,7 @@ impl Tree {
     pub(super) fn new(steps: usize) -> Tree {
         Tree {
             root: Node::Open,
-            left: steps,
+            fuel: steps,
         }
     }
 
@@ -88,7 +77,8 @@ impl Tree {
     pub(super) fn ask(
         &mut self,
         lanes: u32,
-        (source, bill): (&Source<'_, '_>, &Bill<'_>),
+        source: &Source<'_, '_>,
+        bill: &Bill<'_>,
         asker: &mut impl Asker,
     ) -> Result<()> {
         // The way to the node that is looked at: what is asked first is answered to the end before the next.
@@ -99,10 +89,10 @@ impl Tree {
                 decisions.go_on(depth.saturating_sub(1), decision);
             }
             if matches!(node, Node::Open) {
-                let found = bill.find(self.left, |left| expand(source, &decisions, depth, left))?;
+                let found = bill.find(self.fuel, |fuel| expand(source, &decisions, depth, fuel))?;
                 *node = found.found;
                 if let Node::Answer { cost, .. } | Node::Ask { cost, .. } = node {
-                    self.left = self.left.saturating_sub(*cost);
+                    self.fuel = self.fuel.saturating_sub(*cost);
                 }
             }
             match node {
@@ -133,27 +123,26 @@ impl Tree {
     }
 }
 
-fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, left: &mut Left) -> Node {
-    let before = left.instructions();
-    let (start, state) = (source.start, source.state.clone());
-    let found = if source.is_of_arrival {
-        arrival(source.contexts, start, state, decisions, left).map(Found::Arrive)
-    } else {
-        walk(&source.contexts.off, start, state, decisions, left).map(Found::GoOn)
+fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, fuel: &mut Fuel) -> Node {
+    let before = fuel.instructions();
+    let start = Start {
+        index: source.start,
+        state: source.state.clone(),
+        decisions,
     };
-    let cost = before.saturating_sub(left.instructions());
+    let found = walk(source.contexts, start, source.goal, fuel);
+    let cost = before.saturating_sub(fuel.instructions());
     let answer = match found {
-        Ok(Found::GoOn(Answer::Unknown(Reason::Mask))) => {
+        Ok(Answer::Unknown(Reason::Mask)) => {
             let unreadable = decisions.unreadable().map(Reason::Unavailable);
-            Found::GoOn(Answer::Unknown(unreadable.unwrap_or(Reason::Mask)))
+            Answer::Unknown(unreadable.unwrap_or(Reason::Mask))
         }
-        Ok(found) => found,
+        Ok(answer) => answer,
         Err(Undecided(place)) if depth < DEPTH => {
             let then = Box::new([Node::Open, Node::Open, Node::Open]);
             return Node::Ask { place, cost, then };
         }
-        Err(_) if source.is_of_arrival => Found::Arrive(None),
-        Err(_) => Found::GoOn(Answer::Unknown(Reason::Budget)),
+        Err(_) => Answer::Unknown(Reason::Budget),
     };
     Node::Answer { answer, cost }
 }

@@ -10,12 +10,13 @@
 
 use std::collections::BTreeSet;
 
-use super::code::{Code, Edge};
 use super::function::FunctionFlow;
+use super::state::HalfAt;
 use super::stop::LaneFlow;
 use crate::abi::Callees;
 use crate::error::Result;
 use crate::isa::{Effect, MachineRegister, Operand, ScalarOp, Span};
+use crate::machine_flow::{Code, Edge};
 use crate::meter::Meter;
 
 /// How many dwords are looked for, each before one instruction.
@@ -112,7 +113,6 @@ impl Search<'_> {
             self.want((index, Home::Register(*register), half));
         }
         while let Some((at, home, half)) = self.work.pop() {
-            let before = self.flow.predecessors();
             if at == 0 {
                 // A kernel is entered with values that are the same for all lanes; what a function is entered with, nobody
                 // knows.
@@ -121,13 +121,14 @@ impl Search<'_> {
                     return None;
                 }
                 self.is_uniform = true;
-            } else if before.before(at).next().is_none() {
+            } else if self.code().before(at).next().is_none() {
                 return None;
             }
             if self.seen.len() > MOST {
                 return None;
             }
-            for earlier in before.before(at) {
+            let flow = self.flow;
+            for earlier in flow.code().before(at) {
                 if self.is_kept(earlier, home)? {
                     self.want((earlier, home, half));
                 } else {
@@ -154,10 +155,7 @@ impl Search<'_> {
         let instruction = code.instructions.get(index)?;
         let register = home.register();
         if let Effect::Call { .. } = instruction.effect {
-            let writes = code.callee(index).and_then(|one| self.callees.writes(one));
-            let is_kept =
-                code.preserves(register) || writes.is_some_and(|writes| !writes.contains(register));
-            return is_kept.then_some(true);
+            return code.call_keeps(self.callees, code.callee(index))(register).then_some(true);
         }
         if instruction.writes.is_indirect() && matches!(home, Home::Lane(..)) {
             return None;
@@ -193,7 +191,7 @@ impl Search<'_> {
                     }
                 };
                 for operand in operands.into_iter().flatten() {
-                    self.operand((index, half), operand, place)?;
+                    self.operand(HalfAt { index, half }, operand, place)?;
                 }
                 if op == ScalarOp::MovIfScc {
                     self.want((index, home, half));
@@ -211,7 +209,7 @@ impl Search<'_> {
             }
             (Home::Lane(_, wanted), Effect::WriteLane { src, lane, .. }) => {
                 if i64::from(wanted) == lane.constant()? {
-                    self.operand((index, half), src, 0)
+                    self.operand(HalfAt { index, half }, src, 0)
                 } else {
                     self.want((index, home, half));
                     Some(())
@@ -232,12 +230,7 @@ impl Search<'_> {
     }
 
     /// Takes note of a dword of an operand.
-    fn operand(
-        &mut self,
-        (index, half): (usize, u8),
-        operand: Operand,
-        place: usize,
-    ) -> Option<()> {
+    fn operand(&mut self, at: HalfAt, operand: Operand, place: usize) -> Option<()> {
         let Operand::Registers(span) = operand else {
             // Of no lane and of all lanes it is the same in both ways.
             match operand.constant()? {
@@ -247,10 +240,10 @@ impl Search<'_> {
             }
             return Some(());
         };
-        match (span.registers().nth(place)?, half) {
+        match (span.registers().nth(place)?, at.half) {
             (MachineRegister::ExecLo, 0) | (MachineRegister::ExecHi, 1) => self.is_per_lane = true,
             (MachineRegister::ExecLo | MachineRegister::ExecHi, _) => return None,
-            (register, _) => self.want((index, Home::Register(register), half)),
+            (register, _) => self.want((at.index, Home::Register(register), at.half)),
         }
         Some(())
     }

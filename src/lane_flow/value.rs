@@ -2,6 +2,7 @@
 
 use super::place::DwordPlace;
 use crate::isa::ScalarOp;
+use crate::machine_flow::Scalar;
 
 /// What is known of a dword.
 ///
@@ -38,6 +39,16 @@ pub(super) struct Decisions {
     is_closed: bool,
 }
 
+/// What is known of the bit of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Bit(bool),
+    /// It can be asked for.
+    Open,
+    /// It cannot be read.
+    Unreadable,
+}
+
 impl Decisions {
     pub(super) fn with(&self, place: DwordPlace, bit: Option<bool>) -> Decisions {
         let mut decisions = self.clone();
@@ -61,7 +72,10 @@ impl Decisions {
 
     /// The bit of a place; nothing if it has not been decided, or cannot be.
     pub(super) fn get(&self, place: DwordPlace) -> Option<bool> {
-        self.find(place).flatten()
+        match self.find(place) {
+            Decision::Bit(bit) => Some(bit),
+            Decision::Open | Decision::Unreadable => None,
+        }
     }
 
     /// Whether they are what some bits are known to be, as far as either says anything.
@@ -75,10 +89,13 @@ impl Decisions {
         })
     }
 
-    fn find(&self, place: DwordPlace) -> Option<Option<bool>> {
+    fn find(&self, place: DwordPlace) -> Decision {
         let found = self.made.iter().find(|(known, _)| *known == place);
-        let otherwise = self.is_closed.then_some(None);
-        found.map(|(_, bit)| *bit).or(otherwise)
+        match found {
+            Some((_, Some(bit))) => Decision::Bit(*bit),
+            None if !self.is_closed => Decision::Open,
+            Some((_, None)) | None => Decision::Unreadable,
+        }
     }
 
     /// The first place that could not be read.
@@ -88,15 +105,29 @@ impl Decisions {
     }
 }
 
+impl Scalar for Value {
+    const UNKNOWN: Value = Value::Unknown;
+
+    fn of_word(word: u32) -> Value {
+        Value::Word(word)
+    }
+
+    fn word(self) -> Option<u32> {
+        let Value::Word(word) = self else {
+            return None;
+        };
+        Some(word)
+    }
+
+    fn join(self, other: Value) -> Value {
+        if self == other { self } else { Value::Unknown }
+    }
+}
+
 impl Value {
     /// What a register has at the stop.
     pub(super) const fn initial(place: DwordPlace) -> Value {
         Value::Initial { place, plus: 0 }
-    }
-
-    /// What is known where two paths meet.
-    pub(super) fn join(self, other: Value) -> Value {
-        if self == other { self } else { Value::Unknown }
     }
 
     /// Whether this holds for everything that the other holds for.
@@ -161,7 +192,7 @@ impl Value {
         let (Value::BitOf { place, .. } | Value::Initial { place, plus: 0 }) = self else {
             return None;
         };
-        Some(place).filter(|place| decisions.find(*place).is_none())
+        Some(place).filter(|place| decisions.find(*place) == Decision::Open)
     }
 
     /// The lane's bit; nothing if it cannot be known.

@@ -6,6 +6,7 @@ use super::place::{DwordPlace, Slot};
 use super::value::Value;
 use crate::flat::Flat;
 use crate::isa::MachineRegister;
+use crate::machine_flow::{self, Lanes as _, Scalar as _};
 
 /// What a whole vector register, or a row of scratch, has in the lanes that are not listed by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,6 +110,34 @@ pub(super) enum Written {
     Some,
 }
 
+impl machine_flow::Lanes for Vector {
+    type Scalar = Value;
+    type Row = Slot;
+
+    const UNKNOWN: Vector = Vector {
+        entered: Whole::Unknown,
+        others: Whole::Unknown,
+        lanes: Lanes::NONE,
+    };
+
+    fn of_register(register: MachineRegister) -> Vector {
+        Vector::of(Whole::Register(register))
+    }
+
+    fn of_row(slot: Slot) -> Vector {
+        Vector::of(Whole::Slot(slot))
+    }
+
+    fn lane(&self, lane: u8) -> Value {
+        let whole = || self.entered.join(self.others).lane(lane);
+        self.lanes.get(lane).unwrap_or_else(whole)
+    }
+
+    fn join(&self, other: &Vector) -> Option<Vector> {
+        (!self.covers(other)).then(|| self.overwritten(other, Written::Some))
+    }
+}
+
 impl Vector {
     /// How many values it lists, itself among them.
     pub(super) fn size(&self) -> usize {
@@ -128,24 +157,12 @@ impl Vector {
         lanes.saturating_add(size_of::<(Slot, Vector)>())
     }
 
-    pub(super) const UNKNOWN: Vector = Vector {
-        entered: Whole::Unknown,
-        others: Whole::Unknown,
-        lanes: Lanes::NONE,
-    };
-
-    pub(super) fn of(whole: Whole) -> Vector {
+    fn of(whole: Whole) -> Vector {
         Vector {
             entered: whole,
             others: whole,
             lanes: Lanes::NONE,
         }
-    }
-
-    /// One lane's dword, whether it entered the function or not.
-    pub(super) fn lane(&self, lane: u8) -> Value {
-        let whole = || self.entered.join(self.others).lane(lane);
-        self.lanes.get(lane).unwrap_or_else(whole)
     }
 
     /// One lane's dword.
@@ -246,14 +263,6 @@ impl Vector {
                 let here = here.copied().unwrap_or_else(|| self.lane(lane));
                 here.covers(there.copied().unwrap_or_else(|| other.lane(lane)))
             })
-    }
-
-    /// What is known where two paths meet.
-    pub(super) fn join(&self, other: &Vector) -> Vector {
-        if self.covers(other) {
-            return self.clone();
-        }
-        self.overwritten(other, Written::Some)
     }
 
     /// What is there after some lanes were written.

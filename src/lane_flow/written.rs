@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use super::changed::{Predecessors, is_in, reached};
-use super::code::{Code, Edge};
+use super::changed::{is_in, reached};
 use super::stop::LaneFlow;
 use crate::error::Result;
 use crate::isa::{Effect, MachineRegister};
+use crate::machine_flow::{Code, Edge};
 use crate::meter::Meter;
 
 impl LaneFlow<'_> {
@@ -84,10 +84,9 @@ impl Between {
             })
         };
         let (ahead, again) = (after(from), after(to));
-        let predecessors = Predecessors::of(code);
-        let behind = reached(to, count, |at, next| next.extend(predecessors.before(at)));
+        let behind = reached(to, count, |at, next| next.extend(code.before(at)));
         // The instruction at the end is executed only if the wave has been there before.
-        let is_loop = predecessors.before(to).any(|one| is_in(&again, one));
+        let is_loop = code.before(to).any(|one| is_in(&again, one));
         let is_between = |index: &usize| {
             is_in(&ahead, *index) && is_in(&behind, *index) && (*index != to || is_loop)
         };

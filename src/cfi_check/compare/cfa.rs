@@ -3,7 +3,7 @@
 use super::super::contradiction::{Condition, RowRule, Subject};
 use super::super::decode_rule::DecodedCfa;
 use super::super::findings::{Findings, Wrong};
-use super::super::memory::{in_lane, slot_at};
+use super::super::memory::slot_at;
 use super::super::rule::CfiRule;
 use super::super::state::Slot;
 use super::super::value::Scalar;
@@ -11,6 +11,7 @@ use super::{Comparison, find_value, rule};
 use crate::abi::Convention;
 use crate::arch::{AddressSpace, ScratchAddressing};
 use crate::isa::MachineRegister;
+use crate::machine_flow::in_lane;
 
 /// What the comparison of a CFA came to.
 pub(super) struct CfaResult {
@@ -52,7 +53,11 @@ impl Comparison<'_> {
         };
         // What is added counts bytes of the wave, or of one lane.
         let plus = match decoded.space {
-            AddressSpace::PrivateWave => in_lane(number.plus, self.context.wave_size),
+            AddressSpace::PrivateWave => in_lane(
+                number.plus,
+                ScratchAddressing::Buffer,
+                self.context.wave_size,
+            ),
             AddressSpace::PrivateLane => Some(number.plus),
             _ => None,
         };

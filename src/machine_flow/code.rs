@@ -1,0 +1,415 @@
+//! The machine code of one function: its instructions, its control-flow graph, and where control goes after each instruction.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "of most instructions only the registers that they write matter"
+)]
+
+use core::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use petgraph::Direction;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::DfsPostOrder;
+
+use crate::abi::{Callees, Convention, call_targets};
+use crate::arch::Family;
+use crate::error::{Error, Result};
+use crate::isa::{Condition, Decoder, Effect, Instruction, MachineRegister, Operand, Span};
+
+/// How many instructions a function may have.
+const MOST_INSTRUCTIONS: usize = 1 << 20;
+
+/// Where control can go after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    /// To another instruction of the function, by its number.
+    To(usize),
+    /// Out of the function: to its caller, or to another one that returns there.
+    Leaves,
+    /// Nowhere: the wave ends.
+    Ends,
+    /// To a place that is not known.
+    Lost,
+}
+
+/// The control-flow graph. A node is a block, by the numbers of its instructions; blocks are in the order of the code.
+pub(crate) type Graph = DiGraph<Range<usize>, ()>;
+
+/// One function.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) convention: Convention,
+    pub(crate) family: Family,
+    /// Where control goes after each instruction.
+    edges: Vec<[Option<Edge>; 2]>,
+    /// Where each call goes, if that is known.
+    callees: Vec<Option<u64>>,
+    /// See [`is_leader`](Code::is_leader).
+    is_leader: Vec<bool>,
+    graph: Graph,
+    /// See [`order`](Code::order).
+    order: Vec<usize>,
+    /// The vector registers in whose lanes scalar values are.
+    lane_vectors: OnceLock<BTreeSet<MachineRegister>>,
+}
+
+impl Code {
+    /// How many bytes are kept of each instruction besides itself, at most.
+    pub(crate) const GRAPH_BYTES: usize = 128;
+
+    /// Decodes a function that starts at an address.
+    ///
+    /// # Errors
+    /// If the code is not made of instructions of the processor, or is too long.
+    pub(crate) fn new(
+        decoder: &Decoder,
+        callees: &Callees<'_>,
+        start: u64,
+        code: &[u8],
+    ) -> Result<Code> {
+        if code.len() / 4 > MOST_INSTRUCTIONS {
+            return Err(Error::malformed(
+                "function",
+                format!("it has more than {MOST_INSTRUCTIONS} instructions"),
+            ));
+        }
+        let instructions = decoder.decode_all(code, start)?;
+        Ok(Code::of(instructions, callees, decoder.family()))
+    }
+
+    /// A function that was decoded.
+    pub(crate) fn of(
+        instructions: Vec<Instruction>,
+        callees: &Callees<'_>,
+        family: Family,
+    ) -> Code {
+        let calls = call_targets(&instructions);
+        let targets: Vec<Option<u64>> = (instructions.iter())
+            .map(|one| calls.get(&one.address).copied())
+            .collect();
+        let edges = (0..instructions.len()).zip(&targets);
+        let mut edges: Vec<[Option<Edge>; 2]> = edges
+            .map(|(n, target)| edges_of(&instructions, callees, n, *target))
+            .collect();
+        // What runs out of the function at its end goes into something that is not known.
+        if let Some(last) = edges.last_mut() {
+            let beyond = Some(Edge::To(instructions.len()));
+            for edge in last.iter_mut().filter(|edge| **edge == beyond) {
+                *edge = Some(Edge::Lost);
+            }
+        }
+        let mut code = Code {
+            convention: convention_of(&instructions),
+            family,
+            is_leader: leaders(&instructions, &edges),
+            edges,
+            callees: targets,
+            graph: Graph::new(),
+            order: Vec::new(),
+            lane_vectors: OnceLock::new(),
+            instructions,
+        };
+        code.graph = code.find_graph();
+        code.order = order_of(&code.graph, code.instructions.len());
+        code
+    }
+
+    /// Cuts the function where jumps go and where they are.
+    fn find_graph(&self) -> Graph {
+        let count = self.instructions.len();
+        let starts: Vec<usize> = (0..count).filter(|n| self.is_block_start(*n)).collect();
+        let ends = starts.iter().skip(1).copied().chain([count]);
+        let mut graph = Graph::new();
+        for (start, end) in starts.iter().zip(ends) {
+            graph.add_node(*start..end);
+        }
+        for (block, end) in graph
+            .node_indices()
+            .zip(starts.iter().skip(1).chain([&count]))
+        {
+            let last = end.checked_sub(1).and_then(|last| self.edges.get(last));
+            // Neighbours come in the opposite order.
+            for edge in last.into_iter().flatten().rev() {
+                if let Some(Edge::To(to)) = edge
+                    && let Ok(to) = starts.binary_search(to)
+                {
+                    graph.add_edge(block, NodeIndex::new(to), ());
+                }
+            }
+        }
+        graph
+    }
+
+    /// Whether the function, and those that it calls, give a register back.
+    pub(crate) fn preserves(&self, register: MachineRegister) -> bool {
+        self.convention.preserves(register, self.family)
+    }
+
+    /// The number of the instruction at an address.
+    pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
+        let found = self
+            .instructions
+            .binary_search_by_key(&address, |one| one.address);
+        found.ok()
+    }
+
+    /// Returns true if an address is in the function.
+    pub(crate) fn has(&self, address: u64) -> bool {
+        let ends = (self.instructions.first(), self.instructions.last());
+        let (Some(first), Some(last)) = ends else {
+            return false;
+        };
+        (first.address..last.end()).contains(&address)
+    }
+
+    /// Where control can go after an instruction.
+    pub(crate) fn edges(&self, index: usize) -> impl Iterator<Item = Edge> {
+        let edges = self.edges.get(index).copied().unwrap_or_default();
+        edges.into_iter().flatten()
+    }
+
+    /// Whether control goes on to the next instruction, and nowhere else.
+    pub(crate) fn goes_on(&self, index: usize) -> bool {
+        let mut edges = self.edges(index);
+        let next = index.checked_add(1).map(Edge::To);
+        edges.next() == next && edges.next().is_none()
+    }
+
+    /// Returns true if control can go on to the next instruction.
+    pub(crate) fn falls_through(&self, index: usize) -> bool {
+        let next = index.checked_add(1).map(Edge::To);
+        self.edges(index).any(|edge| Some(edge) == next)
+    }
+
+    /// Whether an instruction is where a call returns to.
+    pub(crate) fn is_after_call(&self, index: usize) -> bool {
+        let before = index.checked_sub(1).and_then(|n| self.instructions.get(n));
+        before.is_some_and(|one| matches!(one.effect, Effect::Call { .. }))
+    }
+
+    /// The control-flow graph.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The block that begins with an instruction, if one does.
+    pub(crate) fn block_at(&self, index: usize) -> Option<NodeIndex> {
+        let blocks = self.graph.raw_nodes();
+        let found = blocks.binary_search_by_key(&index, |block| block.weight.start);
+        found.ok().map(NodeIndex::new)
+    }
+
+    /// The instructions that control comes from.
+    pub(crate) fn before(&self, index: usize) -> impl Iterator<Item = usize> {
+        let block = self.block_at(index);
+        let last = |block: NodeIndex| self.graph.node_weight(block)?.end.checked_sub(1);
+        let earlier = block.into_iter().flat_map(move |block| {
+            let before = self.graph.neighbors_directed(block, Direction::Incoming);
+            before.filter_map(last)
+        });
+        let within = index.checked_sub(1).filter(|_| block.is_none());
+        earlier.chain(within)
+    }
+
+    /// Returns true for a register that a call leaves as it was: by the convention, or since the callee does not write it.
+    ///
+    /// * `callee`: where the call goes, if that is known.
+    pub(crate) fn call_keeps(
+        &self,
+        callees: &Callees<'_>,
+        callee: Option<u64>,
+    ) -> impl Fn(MachineRegister) -> bool {
+        let writes = callee.and_then(|callee| callees.writes(callee));
+        move |register| {
+            self.preserves(register) || writes.is_some_and(|writes| !writes.contains(register))
+        }
+    }
+
+    /// The first instruction of the function that a call goes to, if that is known.
+    pub(crate) fn callee(&self, index: usize) -> Option<u64> {
+        self.callees.get(index).copied().flatten()
+    }
+
+    /// Returns true if jumps may go to an instruction: control does not come to it from the one before alone.
+    pub(crate) fn is_leader(&self, index: usize) -> bool {
+        self.is_leader.get(index).copied().unwrap_or(false)
+    }
+
+    /// Returns true if a block begins with an instruction.
+    pub(crate) fn is_block_start(&self, index: usize) -> bool {
+        let before = index
+            .checked_sub(1)
+            .and_then(|before| self.edges.get(before));
+        self.is_leader(index) || before.is_none_or(|[_, other]| other.is_some())
+    }
+
+    /// The place of a leader in an order in which those come first from which control comes, but for
+    /// loops (reverse postorder). To follow states in it takes the fewest rounds; compilers do not lay code out so.
+    pub(crate) fn order(&self, index: usize) -> usize {
+        self.order.get(index).copied().unwrap_or(0)
+    }
+
+    /// The vector registers in whose lanes scalar values are put.
+    pub(crate) fn vectors_with_lanes(&self) -> impl Iterator<Item = MachineRegister> {
+        let find = || lane_vectors(&self.instructions);
+        self.lane_vectors.get_or_init(find).iter().copied()
+    }
+
+    /// Whether scalar values are put into lanes of a vector register, or read from there.
+    pub(crate) fn has_lanes(&self, register: MachineRegister) -> bool {
+        let find = || lane_vectors(&self.instructions);
+        self.lane_vectors.get_or_init(find).contains(&register)
+    }
+}
+
+/// GCC's functions keep the return address in `s[18:19]`.
+fn convention_of(instructions: &[Instruction]) -> Convention {
+    let link = |operand: Operand| operand.registers().map(|span| span.first);
+    let gcc = Some(MachineRegister::Sgpr(Convention::Gcc.return_address()));
+    let is_gcc = instructions.iter().any(|one| match one.effect {
+        Effect::Call { dst, .. } => link(dst) == gcc,
+        Effect::SetPc { src } => link(src) == gcc,
+        _ => false,
+    });
+    if is_gcc {
+        Convention::Gcc
+    } else {
+        Convention::Llvm
+    }
+}
+
+/// The registers that addresses on the stack are counted from, those of called functions first: the frame
+/// pointer, the stack pointer, and the base pointer of frames that are aligned.
+pub(crate) const STACK_REGISTERS: [MachineRegister; 3] = [
+    MachineRegister::Sgpr(33),
+    MachineRegister::Sgpr(32),
+    MachineRegister::Sgpr(34),
+];
+
+/// Where control can go after an instruction.
+///
+/// * `target`: where an indirect jump goes, if that is known.
+fn edges_of(
+    instructions: &[Instruction],
+    callees: &Callees<'_>,
+    n: usize,
+    target: Option<u64>,
+) -> [Option<Edge>; 2] {
+    let Some(instruction) = instructions.get(n) else {
+        return [None; 2];
+    };
+    let next = Edge::To(n.saturating_add(1));
+    let to = |address: u64| {
+        match instructions.binary_search_by_key(&address, |one| one.address) {
+            // A function that goes on as itself does not leave.
+            Ok(to) => Edge::To(to),
+            Err(_) if callees.has(address) => Edge::Leaves,
+            Err(_) => Edge::Lost,
+        }
+    };
+    match instruction.effect {
+        Effect::Branch {
+            condition: Some(Condition::Loop),
+            ..
+        }
+        | Effect::OtherJump
+        | Effect::CodeEnd => [Some(Edge::Lost), None],
+        Effect::Branch { target, condition } => {
+            [Some(to(target)), condition.is_some().then_some(next)]
+        }
+        Effect::EndProgram => [Some(Edge::Ends), None],
+        Effect::SetPc { src } => {
+            let first = src.registers().map(|span| span.first);
+            let links = [Convention::Llvm, Convention::Gcc].map(Convention::return_address);
+            let is_return = links.map(|n| Some(MachineRegister::Sgpr(n)));
+            match target {
+                Some(address) => [Some(to(address)), None],
+                None if is_return.contains(&first) => [Some(Edge::Leaves), None],
+                None => [Some(Edge::Lost), None],
+            }
+        }
+        _ => [Some(next), None],
+    }
+}
+
+/// The instructions to which jumps go, and those that follow one where control does not go on.
+fn leaders(instructions: &[Instruction], edges: &[[Option<Edge>; 2]]) -> Vec<bool> {
+    let mut is_leader = vec![false; instructions.len()];
+    let mut mark = |index: usize| {
+        if let Some(leader) = is_leader.get_mut(index) {
+            *leader = true;
+        }
+    };
+    for ((n, edges), instruction) in edges.iter().enumerate().zip(instructions) {
+        let next = n.saturating_add(1);
+        let mut goes_on = false;
+        for edge in edges.iter().flatten() {
+            match edge {
+                Edge::To(target) if *target == next => goes_on = true,
+                Edge::To(target) => mark(*target),
+                Edge::Leaves | Edge::Ends | Edge::Lost => {}
+            }
+        }
+        if !goes_on {
+            mark(next);
+        }
+        // A loop over parts of the wave: which lanes execute there is not known, but that some do is.
+        if let Effect::Branch { target, .. } = instruction.effect
+            && edges.contains(&Some(Edge::Lost))
+            && let Ok(target) = instructions.binary_search_by_key(&target, |one| one.address)
+        {
+            mark(target);
+        }
+    }
+    is_leader
+}
+
+/// For the first instruction of each block its place in reverse postorder, in which the next block comes before the one that
+/// is branched to.
+fn order_of(graph: &Graph, count: usize) -> Vec<usize> {
+    let mut order = vec![0; count];
+    if graph.node_count() == 0 {
+        return order;
+    }
+    let mut blocks = DfsPostOrder::new(graph, NodeIndex::new(0));
+    let mut last = count;
+    while let Some(block) = blocks.next(graph) {
+        let start = graph.node_weight(block).map_or(0, |block| block.start);
+        if let Some(place) = order.get_mut(start) {
+            *place = last;
+        }
+        last = last.saturating_sub(1);
+    }
+    order
+}
+
+/// The vector registers whose lanes hold scalar values, and those that they are copied to and from.
+fn lane_vectors(instructions: &[Instruction]) -> BTreeSet<MachineRegister> {
+    let mut found = BTreeSet::new();
+    let mut copies: BTreeMap<MachineRegister, BTreeSet<MachineRegister>> = BTreeMap::new();
+    for instruction in instructions {
+        match instruction.effect {
+            Effect::WriteLane { dst, .. } => {
+                found.insert(dst);
+            }
+            Effect::ReadLane { src, .. } => found.extend(src.register()),
+            Effect::VectorMove { dst, src } => {
+                let sources = src.registers().into_iter().flat_map(Span::registers);
+                for (dst, src) in dst.registers().zip(sources) {
+                    copies.entry(dst).or_default().insert(src);
+                    copies.entry(src).or_default().insert(dst);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut work: Vec<MachineRegister> = found.iter().copied().collect();
+    while let Some(register) = work.pop() {
+        let others = copies.get(&register).into_iter().flatten();
+        work.extend(others.filter(|one| found.insert(**one)));
+    }
+    found
+}

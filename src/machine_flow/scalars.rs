@@ -1,0 +1,235 @@
+//! What is known of the scalar registers: of a few of them something, of most nothing.
+
+use core::fmt;
+
+use crate::isa::MachineRegister;
+
+/// What is known of a dword: an element of a lattice.
+pub(crate) trait Scalar: Copy + Eq + fmt::Debug {
+    /// The top: nothing is known.
+    const UNKNOWN: Self;
+    /// The result of an operation that is not followed.
+    const COMPUTED: Self = Self::UNKNOWN;
+
+    /// A number.
+    fn of_word(word: u32) -> Self;
+
+    /// The number that it is, if it is one.
+    fn word(self) -> Option<u32>;
+
+    /// The least upper bound: what is known where two paths meet.
+    fn join(self, other: Self) -> Self;
+}
+
+/// How many registers `sN` are followed. After them those of [`NAMED`] are numbered.
+const SGPRS: u32 = MachineRegister::SGPRS as u32;
+/// How many dwords of scalar registers are followed.
+const SCALARS: u32 = SGPRS + NAMED.len() as u32;
+
+/// The scalar registers after `sN`, in the order of their numbers here.
+const NAMED: [MachineRegister; 7] = [
+    MachineRegister::VccLo,
+    MachineRegister::VccHi,
+    MachineRegister::M0,
+    MachineRegister::FlatScratchLo,
+    MachineRegister::FlatScratchHi,
+    MachineRegister::XnackMaskLo,
+    MachineRegister::XnackMaskHi,
+];
+
+/// The number of a scalar register among those that are followed; nothing for `exec`, `scc`, those of the
+/// trap handler and vector registers.
+pub(crate) fn scalar_index(register: MachineRegister) -> Option<u32> {
+    if let MachineRegister::Sgpr(n) = register {
+        return Some(u32::from(n)).filter(|n| *n < SGPRS);
+    }
+    let named = NAMED.iter().position(|one| *one == register)?;
+    Some(SGPRS.saturating_add(u32::try_from(named).ok()?))
+}
+
+/// The scalar register with a number.
+pub(crate) fn numbered_scalar(index: u32) -> Option<MachineRegister> {
+    match index.checked_sub(SGPRS) {
+        None => u8::try_from(index).ok().map(MachineRegister::Sgpr),
+        Some(named) => NAMED.get(usize::try_from(named).ok()?).copied(),
+    }
+}
+
+/// The bit of a number in a set.
+pub(crate) const fn nth(index: u32) -> u128 {
+    1_u128.wrapping_shl(index)
+}
+
+/// The bit of a register in a set; none if it is not followed.
+pub(crate) fn bit(register: MachineRegister) -> u128 {
+    scalar_index(register).map_or(0, nth)
+}
+
+/// A value for each scalar register of which anything is known. A copy is as long as what is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Scalars<S> {
+    /// Those of which something is known, a bit for each number.
+    known: u128,
+    /// What, in the order of their numbers. None is [`Scalar::UNKNOWN`].
+    values: Vec<S>,
+}
+
+impl<S: Scalar> Scalars<S> {
+    /// Of how many something is known.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Of every register its own value.
+    pub(crate) fn all(value: impl Fn(MachineRegister) -> S) -> Scalars<S> {
+        let mut all = Scalars {
+            known: 0,
+            values: Vec::new(),
+        };
+        for index in 0..SCALARS {
+            if let Some(register) = numbered_scalar(index) {
+                all.set(register, value(register));
+            }
+        }
+        all
+    }
+
+    /// Where the value of a register is, or would be.
+    fn position(&self, index: u32) -> usize {
+        let before = self.known & nth(index).wrapping_sub(1);
+        usize::try_from(before.count_ones()).unwrap_or(usize::MAX)
+    }
+
+    /// The registers of which something is known.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (MachineRegister, S)> {
+        let indices = indices(self.known).zip(&self.values);
+        indices.filter_map(|(index, value)| Some((numbered_scalar(index)?, *value)))
+    }
+
+    /// A register's value; unknown if it is none of those that are followed.
+    pub(crate) fn get(&self, register: MachineRegister) -> S {
+        scalar_index(register).map_or(S::UNKNOWN, |index| self.at(index))
+    }
+
+    /// The value of the register with a number.
+    pub(crate) fn at(&self, index: u32) -> S {
+        if self.known & nth(index) == 0 {
+            return S::UNKNOWN;
+        }
+        let value = self.values.get(self.position(index));
+        value.copied().unwrap_or(S::UNKNOWN)
+    }
+
+    pub(crate) fn set(&mut self, register: MachineRegister, value: S) {
+        if let Some(index) = scalar_index(register) {
+            self.set_at(index, value);
+        }
+    }
+
+    /// Changes the register with a number.
+    pub(crate) fn set_at(&mut self, index: u32, value: S) {
+        let is_known = self.known & nth(index) != 0;
+        if !is_known && value == S::UNKNOWN {
+            return;
+        }
+        let at = self.position(index);
+        if !is_known {
+            self.values.insert(at, value);
+            self.known |= nth(index);
+        } else if value == S::UNKNOWN {
+            self.values.remove(at);
+            self.known &= !nth(index);
+        } else if let Some(known) = self.values.get_mut(at) {
+            *known = value;
+        }
+    }
+
+    /// Returns true if some register has a value.
+    pub(crate) fn has(&self, value: S) -> bool {
+        self.values.contains(&value)
+    }
+
+    /// Changes everything that is known, by the numbers of the registers.
+    pub(crate) fn change(&mut self, mut change: impl FnMut(u32, S) -> S) {
+        let mut left = indices(self.known);
+        let mut known = self.known;
+        self.values.retain_mut(|value| {
+            let Some(index) = left.next() else {
+                return false;
+            };
+            *value = change(index, *value);
+            if *value == S::UNKNOWN {
+                known &= !nth(index);
+            }
+            *value != S::UNKNOWN
+        });
+        self.known = known;
+    }
+
+    /// Forgets registers, a bit for each number.
+    pub(crate) fn forget_those(&mut self, forgotten: u128) {
+        if self.known & forgotten != 0 {
+            self.change(|index, value| match forgotten & nth(index) != 0 {
+                true => S::UNKNOWN,
+                false => value,
+            });
+        }
+    }
+
+    /// Forgets some registers.
+    pub(crate) fn forget(&mut self, is_forgotten: impl Fn(MachineRegister) -> bool) {
+        self.change(
+            |index, value| match numbered_scalar(index).is_none_or(&is_forgotten) {
+                true => S::UNKNOWN,
+                false => value,
+            },
+        );
+    }
+
+    /// What is known here, with what is known there, in order.
+    fn with<'s>(&'s self, other: &'s Scalars<S>) -> impl Iterator<Item = (S, S)> + use<'s, S> {
+        let mut others = indices(other.known).zip(&other.values).peekable();
+        (indices(self.known).zip(&self.values)).map(move |(index, here)| {
+            while others.next_if(|(other, _)| *other < index).is_some() {}
+            let there = others.next_if(|(other, _)| *other == index);
+            (*here, there.map_or(S::UNKNOWN, |(_, value)| *value))
+        })
+    }
+
+    /// Whether everything that is known here is known there, too.
+    pub(crate) fn covers(&self, other: &Scalars<S>) -> bool {
+        match self.known == other.known {
+            true => self.values == other.values,
+            false => {
+                self.known & !other.known == 0
+                    && self.with(other).all(|(here, there)| here == there)
+            }
+        }
+    }
+
+    /// Takes in what is known at the end of another path. Returns true if that changes anything.
+    pub(crate) fn join(&mut self, other: &Scalars<S>) -> bool {
+        if self.covers(other) {
+            return false;
+        }
+        let mut is_new = false;
+        let joined = self.with(other).map(|(here, there)| {
+            let joined = here.join(there);
+            is_new |= joined != here;
+            joined
+        });
+        let joined: Vec<S> = joined.collect();
+        let mut joined = joined.into_iter();
+        self.change(|_, _| joined.next().unwrap_or(S::UNKNOWN));
+        is_new
+    }
+}
+
+/// The numbers that are in a set, in order.
+pub(crate) fn indices(mut set: u128) -> impl Iterator<Item = u32> {
+    core::iter::from_fn(move || {
+        let index = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (index < u128::BITS).then_some(index)
+    })
+}
