@@ -113,7 +113,7 @@ const SECTIONS: &str = "calls-gfx90a-O2-et-rel-sections.o";
 fn objects() -> Vec<PathBuf> {
     let mut files = corpus();
     files.extend(
-        ["languages", "bounds", "templates", "rust"]
+        ["languages", "bounds", "templates", "rust", "dwarf6-as-5"]
             .map(|name| fixture(&format!("shapes/{name}.hsaco"))),
     );
     files.push(fixture("corpus/llvm22/small.dwo"));

@@ -145,6 +145,8 @@ pub struct DebugInfo<'a> {
     /// Why the headers could not be followed to the end of a section.
     broken: Option<Error>,
     dialect: Dialect,
+    /// The offsets of the units of the code object that are of version 6, and said to be of version 5 in the bytes that are read.
+    of_6: &'a [u64],
     /// What is read once and kept, as indices are.
     held: Held,
     /// Type units by file and signature.
@@ -180,6 +182,12 @@ impl<'a> DebugInfo<'a> {
         Ok(DebugInfo::of(file, Arc::clone(meter)))
     }
 
+    /// Says which units of the code object's `.debug_info` are of version 6, though their headers say 5, by their offsets in order.
+    pub(crate) fn with_units_of_6(mut self, of_6: &'a [u64]) -> DebugInfo<'a> {
+        self.of_6 = of_6;
+        self
+    }
+
     fn of(file: File<'a>, meter: Arc<Meter>) -> DebugInfo<'a> {
         let mut info = DebugInfo {
             files: Vec::new(),
@@ -187,6 +195,7 @@ impl<'a> DebugInfo<'a> {
             caches: Vec::new(),
             broken: None,
             dialect: Dialect::default(),
+            of_6: &[],
             held: Held::new(meter),
             signatures: BTreeMap::new(),
             addresses: OnceLock::new(),

@@ -53,7 +53,7 @@ pub struct UnitInfo<'a> {
     pub offset: u64,
     /// Its size with the header, in bytes.
     pub size: u64,
-    /// The version of DWARF: 2 to 5.
+    /// The version of DWARF: 2 to 5, and 6, which is read as 5.
     pub version: u16,
     /// The size of an offset into a section, in bytes: 4 in the 32-bit format, 8 in the 64-bit format.
     pub offset_size: u8,
@@ -228,7 +228,7 @@ impl<'a> DebugInfo<'a> {
             section: self.section_of(id)?,
             offset: entry.offset() as u64,
             size: entry.header.length_including_self() as u64,
-            version: entry.header.version(),
+            version: self.version(id)?,
             offset_size: entry.header.format().word_size(),
             address_size: entry.header.address_size(),
             kind: entry.kind(),
@@ -295,7 +295,10 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If there is no such unit.
     pub(crate) fn version(&self, id: UnitId) -> Result<u16> {
-        Ok(self.entry(id)?.header.version())
+        let entry = self.entry(id)?;
+        let is_of_info = entry.file == 0 && entry.header.section() == SectionId::DebugInfo;
+        let is_of_6 = is_of_info && self.of_6.binary_search(&(entry.offset() as u64)).is_ok();
+        Ok(if is_of_6 { 6 } else { entry.header.version() })
     }
 
     pub(super) fn entry(&self, id: UnitId) -> Result<&UnitEntry<'a>> {

@@ -7,6 +7,7 @@ use gimli::{UnitHeader, UnitType};
 
 use super::attribute::UnitFacts;
 use super::list::address;
+use super::said_version;
 use crate::debug_info::{Bytes, UnitId, type_signature};
 
 /// A unit's header, with the number the unit has in the debugging information.
@@ -83,6 +84,8 @@ impl Header<'_> {
 pub(super) struct Headers<'a> {
     units: gimli::DebugInfoUnitHeadersIter<Bytes<'a>>,
     type_units: gimli::DebugTypesUnitHeadersIter<Bytes<'a>>,
+    /// The offsets of those of version 6, though their bytes say 5.
+    of_6: &'a [u64],
     types: bool,
     split: bool,
     /// Where the next one starts.
@@ -90,10 +93,11 @@ pub(super) struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    pub(super) fn new(bytes: Bytes<'a>, types: bool, split: bool) -> Headers<'a> {
+    pub(super) fn new(bytes: Bytes<'a>, of_6: &'a [u64], types: bool, split: bool) -> Headers<'a> {
         Headers {
             units: gimli::DebugInfo::from(bytes).units(),
             type_units: gimli::DebugTypes::from(bytes).units(),
+            of_6,
             types,
             split,
             end: 0,
@@ -119,7 +123,7 @@ impl<'a> Headers<'a> {
         let facts = UnitFacts {
             id: UnitId(*next),
             offset,
-            version: header.version(),
+            version: said_version(header.version(), offset, self.of_6),
             address_size: header.address_size(),
             offset_size: header.format().word_size(),
             split: self.split,

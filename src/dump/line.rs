@@ -19,6 +19,7 @@ use super::digits::push_right;
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
+use super::said_version;
 use crate::debug_info::{Bytes, LineHeader, Refusal, UnitLength, complete, parse_program};
 use crate::display::push_hex;
 use crate::error::{Error, Result};
@@ -32,6 +33,8 @@ const COLUMNS: &str = "Address            Line   Column File   ISA Discriminator
 /// The sections of line tables and of their strings.
 struct Lines<'a> {
     section: &'static str,
+    /// The offsets of tables of version 6, though their bytes say 5.
+    of_6: &'a [u64],
     bytes: Bytes<'a>,
     strings: DebugStr<Bytes<'a>>,
     line_strings: DebugLineStr<Bytes<'a>>,
@@ -100,6 +103,7 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
         let lines = Lines {
             section,
             bytes,
+            of_6: sources.of_6(split, ".debug_line")?,
             strings: sources.bytes(split, ".debug_str")?.into(),
             line_strings: sources.bytes(split, ".debug_line_str")?.into(),
             start: 0,
@@ -225,6 +229,10 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
+    fn version(&self, header: &LineProgramHeader<Bytes<'a>>) -> u16 {
+        said_version(header.version(), self.offset(header) as u64, self.of_6)
+    }
+
     fn header(
         &self,
         header: &LineProgramHeader<Bytes<'a>>,
@@ -238,7 +246,7 @@ impl<'a> Lines<'a> {
         let length = address(length as u64, size);
         writeln!(output, "    total_length: {length}")?;
         writeln!(output, "          format: DWARF{bits}")?;
-        writeln!(output, "         version: {}", header.version())?;
+        writeln!(output, "         version: {}", self.version(header))?;
         if header.version() >= 5 {
             writeln!(output, "    address_size: {}", header.address_size())?;
             // Behind the length, the version and the size of addresses; gimli passes over it.
@@ -364,7 +372,7 @@ impl<'a> Lines<'a> {
         output.begin_element(&TableFields {
             section: self.section,
             offset: (offset as u64).into(),
-            version: header.version(),
+            version: self.version(header),
             dwarf_format: header.format().word_size().saturating_mul(8),
             address_size: header.address_size(),
             min_inst_length: header.minimum_instruction_length(),

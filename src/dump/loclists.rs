@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Failure;
 use super::list::{List, ListEntry, address};
 use super::output::Output;
-use super::{Sources, Style};
+use super::{Sources, Style, said_version};
 use crate::debug_info::UnitLength;
 use crate::debug_info::raw_list::LocationFormat;
 use crate::error::{Error, Result};
@@ -54,6 +54,8 @@ struct Lists<'s, 'o> {
     output: &'s mut Output<'o>,
     style: Style,
     section: &'static str,
+    /// The offsets of tables of version 6, though their bytes say 5.
+    of_6: &'s [u64],
 }
 
 /// Prints the sections of location lists.
@@ -84,6 +86,7 @@ pub(super) fn dump(
             output,
             style,
             section,
+            of_6: sources.of_6(split, name)?,
         };
         if has_tables {
             lists.tables(bytes)?;
@@ -155,7 +158,7 @@ impl Lists<'_, '_> {
                 offset_size,
                 dialect: self.style.dialect,
             },
-            version,
+            version: said_version(version, offset, self.of_6),
             segment_size,
             offsets,
             whole: bytes.get(..body.end).unwrap_or_default(),

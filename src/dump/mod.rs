@@ -285,6 +285,17 @@ struct Sources<'a> {
     files: Vec<(&'a CodeObject<'a>, bool)>,
 }
 
+/// The version of what starts at an offset.
+///
+/// * `read`: what its bytes say;
+/// * `of_6`: the offsets of what is of version 6, though its bytes say 5.
+fn said_version(read: u16, offset: u64, of_6: &[u64]) -> u16 {
+    match of_6.binary_search(&offset) {
+        Ok(_) => 6,
+        Err(_) => read,
+    }
+}
+
 impl<'a> Sources<'a> {
     /// A section of each kind of file by the name it has in a code object, with the name it has there;
     /// empty if there is none.
@@ -295,7 +306,20 @@ impl<'a> Sources<'a> {
             name.to_owned()
         };
         match self.files.iter().find(|(_, found)| *found == split) {
-            Some((object, _)) => Ok(object.section(&wanted)?.unwrap_or_default()),
+            Some((object, _)) => Ok(object.debug_section(&wanted)?.0),
+            None => Ok(&[]),
+        }
+    }
+
+    /// The offsets of what is of version 6 in the section that [`section`](Sources::section) gives.
+    fn of_6(&self, split: bool, name: &'static str) -> crate::Result<&'a [u64]> {
+        let name = if split {
+            format!("{name}.dwo")
+        } else {
+            name.to_owned()
+        };
+        match self.files.iter().find(|(_, found)| *found == split) {
+            Some((object, _)) => Ok(object.debug_section(&name)?.1),
             None => Ok(&[]),
         }
     }
@@ -329,7 +353,7 @@ impl<'a> Sources<'a> {
     fn info(&self, dialect: Dialect) -> crate::Result<DebugInfo<'a>> {
         let load = |split: bool| {
             move |name: &'static str| match self.files.iter().find(|(_, found)| *found == split) {
-                Some((object, _)) => Ok(object.section(name)?.unwrap_or_default()),
+                Some((object, _)) => Ok(object.debug_section(name)?.0),
                 None => Ok(&[] as &[u8]),
             }
         };

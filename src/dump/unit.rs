@@ -53,7 +53,8 @@ pub(super) fn dump(
                 use std::io::Write;
                 writeln!(output, "\n{shown} contents:")?;
             }
-            let mut headers = Headers::new(bytes, id == SectionId::DebugTypes, split);
+            let of_6 = sources.of_6(split, name)?;
+            let mut headers = Headers::new(bytes, of_6, id == SectionId::DebugTypes, split);
             while let Some(header) = headers.next(&mut next) {
                 let mut unit = match header {
                     Ok(unit) => unit,

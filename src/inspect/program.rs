@@ -65,8 +65,9 @@ impl<'a> Program<'a> {
         object: &'a CodeObject<'a>,
         meter: &Arc<Meter>,
     ) -> Result<Program<'a>> {
-        let section = |name| Ok(object.section(name)?.unwrap_or_default());
-        let info = DebugInfo::load_within(meter, section)?;
+        let section = |name| Ok(object.debug_section(name)?.0);
+        let (_, of_6) = object.debug_section(".debug_info")?;
+        let info = DebugInfo::load_within(meter, section)?.with_units_of_6(of_6);
         let cfi = match object.section(".debug_frame")? {
             Some(bytes) => FrameSection::debug_frame(bytes),
             None => {
@@ -106,7 +107,7 @@ impl<'a> Program<'a> {
         self.plans = Plans::default();
         self.info = self
             .info
-            .with_split(|name| Ok(dwo.section(name)?.unwrap_or_default()))?;
+            .with_split(|name| Ok(dwo.debug_section(name)?.0))?;
         self.source.split.push(dwo);
         Ok(self)
     }

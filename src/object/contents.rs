@@ -8,16 +8,43 @@ use std::sync::OnceLock;
 use object::LittleEndian as LE;
 
 use super::bytes;
+use super::dwarf6::{AsDwarf5, as_dwarf5};
 use super::elf::{Elf, RawSection};
 use super::relocation::{self, Unresolved};
 use super::section::{self, Section, SectionKind};
 use crate::error::{Error, Result};
+use crate::meter::Held;
 
 /// Bytes as every reader after this sees them.
 #[derive(Debug)]
 pub(super) struct Loaded<'data> {
     pub(super) bytes: Cow<'data, [u8]>,
     pub(super) unresolved: Vec<Unresolved>,
+    /// The same with what is of version 6 said to be of version 5, and where that starts; nothing if there is none of it.
+    as_dwarf5: OnceLock<Result<Option<AsDwarf5>>>,
+}
+
+impl Loaded<'_> {
+    fn new(bytes: Cow<'_, [u8]>, unresolved: Vec<Unresolved>) -> Loaded<'_> {
+        Loaded {
+            bytes,
+            unresolved,
+            as_dwarf5: OnceLock::new(),
+        }
+    }
+
+    /// The bytes as a reader of DWARF 5 wants them, and where what is of version 6 starts.
+    ///
+    /// * `name`: of the section.
+    pub(super) fn as_dwarf5(&self, name: &str, held: &Held) -> Result<(&[u8], &[u64])> {
+        let changed = self
+            .as_dwarf5
+            .get_or_init(|| as_dwarf5(name, &self.bytes, held));
+        Ok(match changed.as_ref().map_err(Clone::clone)? {
+            Some(changed) => (&changed.bytes, &changed.starts),
+            None => (&self.bytes, &[]),
+        })
+    }
 }
 
 /// Contents that belong together: of one section or, in a relocatable object, of all debug sections of
@@ -100,10 +127,7 @@ impl<'data> Contents<'data> {
         if let [index] = *group.members {
             return self.load_one(elf, sections, index);
         }
-        let mut all = Loaded {
-            bytes: Cow::Owned(Vec::new()),
-            unresolved: Vec::new(),
-        };
+        let mut all = Loaded::new(Cow::Owned(Vec::new()), Vec::new());
         for &index in &group.members {
             let (Some(section), Some(one)) =
                 (sections.get(index), self.load_one(elf, sections, index)?)
@@ -179,7 +203,7 @@ impl<'data> Contents<'data> {
             }
             unresolved = relocation::apply(elf, sections, table, target, bytes.to_mut())?;
         }
-        Ok(Loaded { bytes, unresolved })
+        Ok(Loaded::new(bytes, unresolved))
     }
 }
 

@@ -40,6 +40,7 @@ mod compression;
 mod containers;
 mod contents;
 pub mod descriptor;
+mod dwarf6;
 pub(crate) mod elf;
 mod identify;
 mod image;
@@ -245,6 +246,18 @@ impl<'data> CodeObject<'data> {
     /// relocations outside the section or to symbols that do not exist.
     pub fn section(&self, name: &str) -> Result<Option<&[u8]>> {
         Ok(self.load(name)?.map(|loaded| &*loaded.bytes))
+    }
+
+    /// The contents of a debug section as a reader of DWARF 5 wants them, with the offsets of what is of version 6 and read as version 5;
+    /// empty if there is none.
+    ///
+    /// # Errors
+    /// As [`section`](Self::section).
+    pub(crate) fn debug_section(&self, name: &str) -> Result<(&[u8], &[u64])> {
+        match self.load(name)? {
+            Some(loaded) => loaded.as_dwarf5(name, &self.elf.held),
+            None => Ok((&[], &[])),
+        }
     }
 
     /// The relocations of a section that could not be applied, by ascending entry in the file, at most
