@@ -60,6 +60,20 @@ pub fn corpus() -> Vec<PathBuf> {
     files
 }
 
+/// A small object of each producer that was tried (`spec-notes/producers.md`), in a fixed order.
+#[must_use]
+pub fn of_producers() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(fixture("producers")).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| {
+        let extension = path.extension().and_then(|e| e.to_str());
+        matches!(extension, Some("hsaco" | "o" | "elf"))
+    });
+    files.sort();
+    assert!(files.len() > 10, "the objects of producers are missing");
+    files
+}
+
 /// The folders of the stopped waves.
 #[must_use]
 pub fn wave_cases() -> Vec<PathBuf> {

@@ -20,7 +20,7 @@ use std::process::Command;
 #[path = "hostile/elf.rs"]
 mod elf;
 
-use dwarf_tests::{Ran, corpus, fixture, hetdwarf, llvm_tool, number, wave_cases};
+use dwarf_tests::{Ran, corpus, fixture, hetdwarf, llvm_tool, number, of_producers, wave_cases};
 use fallible_iterator::FallibleIterator;
 use hetdwarf::debug_info::{DebugInfo, DieValue};
 use hetdwarf::dump::{Dump, Part};
@@ -116,6 +116,7 @@ fn objects() -> Vec<PathBuf> {
         ["languages", "bounds", "templates", "rust", "dwarf6-as-5"]
             .map(|name| fixture(&format!("shapes/{name}.hsaco"))),
     );
+    files.extend(of_producers());
     files.push(fixture("corpus/llvm22/small.dwo"));
     files.push(fixture("object/split-4.dwo"));
     for case in wave_cases() {

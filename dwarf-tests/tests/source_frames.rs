@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use addr2line::Context;
-use dwarf_tests::{corpus, fixture};
+use dwarf_tests::{corpus, fixture, of_producers};
 use gimli::{EndianSlice, LittleEndian};
 use hetdwarf::debug_info::DebugInfo;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
@@ -87,7 +87,7 @@ fn compare(path: &Path) -> (usize, usize) {
 #[test]
 fn addr2line_says_the_same() {
     let mut sum = (0, 0);
-    for path in corpus() {
+    for path in corpus().into_iter().chain(of_producers()) {
         let (frames, inlined) = compare(&path);
         sum = (sum.0 + frames, sum.1 + inlined);
     }

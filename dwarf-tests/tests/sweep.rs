@@ -100,6 +100,7 @@ impl Tally {
 /// The files to look into: the corpus, the objects of the stopped waves and the bundles.
 fn files() -> Vec<PathBuf> {
     let mut files = corpus();
+    files.extend(dwarf_tests::of_producers());
     for case in wave_cases() {
         let objects = std::fs::read_dir(case)
             .unwrap()

@@ -45,6 +45,7 @@ fn objects() -> Vec<PathBuf> {
         "frames",
         "object",
         "print",
+        "producers",
         "shapes",
         "debug_info",
     ];
