@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use hetdwarf::arch::{Lane, Register};
 use hetdwarf::eval::{Frame as _, Outcome};
-use hetdwarf::location::{Access, Storage, read, read_lanes, write};
+use hetdwarf::location::{Access, Destination, Storage, read, read_lanes};
 
 use crate::bits::{self, hetdwarf_bits};
 use crate::handle::{Lock, give, handles, with};
@@ -410,7 +410,13 @@ pub unsafe extern "C" fn hetdwarf_result_write(
             let read_only = || Fault::new(HETDWARF_READ_ONLY, "the wave cannot be written to");
             let mut wave = writer.ok_or_else(read_only)?;
             let lane = result.lane(lane)?;
-            let written = write(&result.location()?, bytes, bit_size, lane, &mut wave);
+            let access = Access {
+                wave: &wave,
+                lane,
+                max_bits: MOST_BITS,
+            };
+            let destination = Destination::find(&result.location()?, bit_size, &access);
+            let written = destination.and_then(|found| found.write(bytes, &mut wave));
             written.map_err(|error| match wave.is_refused() {
                 true => read_only(),
                 false => error.into(),

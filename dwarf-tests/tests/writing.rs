@@ -16,7 +16,7 @@ use hetdwarf::arch::{AddressSpace, Lane, Register, WaveSize, scratch};
 use hetdwarf::error::ErrorKind;
 use hetdwarf::eval::{Context, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit, evaluate};
 use hetdwarf::expr::{Encoding, ParseOptions, parse};
-use hetdwarf::location::{Access, Arena, LaneSelect, Location, Place, Storage, read, write};
+use hetdwarf::location::{Access, Arena, Destination, LaneSelect, Location, Place, Storage, read};
 use hetdwarf::wave::{Memory, Snapshot, Wave};
 
 /// Where the snapshots have memory.
@@ -459,6 +459,22 @@ fn locate<'a>(
         Outcome::Location(location) => Ok(location),
         Outcome::Value(value) => panic!("{text}: {value:?}"),
     }
+}
+
+/// Writes through a location: first its places are found, then the wave is free to be written to.
+fn write(
+    location: &Location<'_>,
+    bytes: &[u8],
+    bit_size: u64,
+    lane: Option<Lane>,
+    wave: &mut dyn Wave,
+) -> hetdwarf::Result<()> {
+    let access = Access {
+        wave,
+        lane,
+        max_bits: bit_size,
+    };
+    Destination::find(location, bit_size, &access)?.write(bytes, wave)
 }
 
 /// Writes random bits through a location and compares everything with the model.

@@ -53,7 +53,7 @@ pub(crate) use memory::access_error;
 pub use part::Part;
 pub use read::{Access, read};
 pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
-pub use write::write;
+pub use write::Destination;
 
 use crate::arch::{AddressSpace, Lane, Register, WaveSize};
 use crate::error::{ErrorKind, Result};

@@ -215,7 +215,7 @@ pub(super) fn out_of_bounds(place: &Place<'_>, offset: u128, count: u64) -> Erro
 }
 
 #[cold]
-fn too_many_bits(value: u64) -> Error {
+pub(super) fn too_many_bits(value: u64) -> Error {
     let limit = Limit::Bits;
     reached(limit, value)
 }

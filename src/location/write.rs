@@ -2,54 +2,88 @@
 
 use super::bits::{copy_bits, zeros};
 use super::memory::{Run, access_error, for_each_run, lane_of};
-use super::read::{low, out_of_bounds, register_bits};
+use super::read::{Access, low, out_of_bounds, register_bits, too_many_bits};
 use super::{Location, Place, Storage};
-use crate::arch::{Lane, Register};
+use crate::arch::Register;
 use crate::error::{ErrorKind, Need, Resource, Result};
 use crate::limits::too_many;
 use crate::wave::{Memory, Wave};
 
-/// Writes the first `bit_size` bits of `bytes` to every place of `location`.
+/// Where the bits of an object go when it is written: to every place of its location.
 ///
-/// Nothing is written unless every bit has a place that can be written to; only a failure of the wave
-/// itself can leave the write half done.
-///
-/// * `lane`: the lane that writes, which decides what a location that stands for all lanes means.
-///
-/// # Errors
-/// [`ErrorKind::OutOfBounds`] if the storage is smaller; [`ErrorKind::UndefinedRead`] if a part is
-/// optimised away; [`ErrorKind::Unsupported`] for an implicit part, which cannot be changed;
-/// [`ErrorKind::Access`] if the wave refuses.
+/// It depends on the wave as it was when the places were found, but neither on the location nor on the stop that the location
+/// comes from, so that the wave is free to be written to.
 ///
 /// Source: HET A.2.5.3: a changed value goes to all single location descriptions.
-pub fn write(
-    location: &Location<'_>,
-    bytes: &[u8],
+///
+/// ```
+/// use hetdwarf::arch::{Lane, Register, WaveSize};
+/// use hetdwarf::location::{Access, Destination, Location, read};
+/// use hetdwarf::wave::Snapshot;
+///
+/// let v0 = Register::v::<0>(WaveSize::Wave32);
+/// let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0);
+/// wave.set_lanes(v0, &[Some(1); 32])?;
+/// let location = Location::register(v0);
+///
+/// let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64 };
+/// let destination = Destination::find(&location, 16, &access)?;
+/// destination.write(&[7, 0], &mut wave)?;
+///
+/// let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64 };
+/// assert_eq!(read(&location, 64, &access)?.bytes, [7, 0, 0, 0, 1, 0, 0, 0]);
+/// # Ok::<(), hetdwarf::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Destination {
     bit_size: u64,
-    lane: Option<Lane>,
-    wave: &mut dyn Wave,
-) -> Result<()> {
-    if (bytes.len() as u64) < bit_size.div_ceil(8) {
-        let expected = format!("{bit_size} bits");
-        return Err(ErrorKind::Syntax {
-            expected,
-            found: format!("{} bytes", bytes.len()),
+    leaves: Vec<Leaf>,
+}
+
+impl Destination {
+    /// The places of the first `bit_size` bits of an object.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfBounds`] if the storage is smaller; [`ErrorKind::UndefinedRead`] if a part is
+    /// optimised away; [`ErrorKind::Unsupported`] for an implicit part, which cannot be changed; [`ErrorKind::Limit`] above
+    /// `max_bits`.
+    pub fn find(
+        location: &Location<'_>,
+        bit_size: u64,
+        access: &Access<'_>,
+    ) -> Result<Destination> {
+        if bit_size > access.max_bits {
+            return Err(too_many_bits(access.max_bits));
         }
-        .into());
+        let mut plan = Plan {
+            access,
+            leaves: Vec::new(),
+        };
+        plan.location(location, 0, bit_size, 0)?;
+        let leaves = plan.leaves;
+        Ok(Destination { bit_size, leaves })
     }
-    let mut plan = Plan {
-        lane,
-        wave,
-        leaves: Vec::new(),
-    };
-    plan.location(location, 0, bit_size, 0)?;
-    for leaf in plan.leaves {
-        leaf.write(bytes, wave)?;
+
+    /// Writes the first bits of `bytes`, as many as the places were found for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Syntax`] if there are fewer; [`ErrorKind::Access`] if the wave refuses, which is all that can leave the write
+    /// half done.
+    pub fn write(&self, bytes: &[u8], wave: &mut dyn Wave) -> Result<()> {
+        if (bytes.len() as u64) < self.bit_size.div_ceil(8) {
+            let expected = format!("{} bits", self.bit_size);
+            return Err(ErrorKind::Syntax {
+                expected,
+                found: format!("{} bytes", bytes.len()),
+            }
+            .into());
+        }
+        (self.leaves.iter()).try_for_each(|leaf| leaf.write(bytes, wave))
     }
-    Ok(())
 }
 
 /// What a debugger is asked to change.
+#[derive(Clone, Debug)]
 enum Target {
     /// Bytes of a register, from this one on.
     Register(Register, u64),
@@ -58,6 +92,7 @@ enum Target {
 }
 
 /// Bits that go to one register or memory.
+#[derive(Clone, Debug)]
 struct Leaf {
     target: Target,
     /// Bits of the first byte that stay.
@@ -71,8 +106,7 @@ struct Leaf {
 }
 
 struct Plan<'w> {
-    lane: Option<Lane>,
-    wave: &'w dyn Wave,
+    access: &'w Access<'w>,
     leaves: Vec<Leaf>,
 }
 
@@ -99,7 +133,7 @@ impl Plan<'_> {
         if self.leaves.len() >= LEAVES {
             return Err(too_many("parts of a place that is written", LEAVES as u64));
         }
-        let start = match (place.lane_step, self.lane) {
+        let start = match (place.lane_step, self.access.lane) {
             (0, _) => Some(place.bit_offset),
             (_, Some(lane)) => place.bit_offset_in(lane),
             (_, None) => return Err(Need::Lane.into()),
@@ -128,7 +162,7 @@ impl Plan<'_> {
                 space,
                 lane: select,
             } => {
-                let (wave, lane) = (self.wave, lane_of(select, self.lane));
+                let (wave, lane) = (self.access.wave, lane_of(select, self.access.lane));
                 self.leaf(start, count, from, |first, length| {
                     let mut runs = Vec::new();
                     for_each_run(wave, space, lane, first, length, &mut |run| {
@@ -273,8 +307,16 @@ mod tests {
         };
         for storage in [register, memory] {
             let location = Location::One(Place::new(storage, 4));
-            write(&location, &[], 0, None, &mut Nothing).unwrap();
-            assert!(write(&location, &[1], 1, None, &mut Nothing).is_err());
+            let access = Access {
+                wave: &Nothing,
+                lane: None,
+                max_bits: 8,
+            };
+            let write = |bits, bytes: &[u8]| {
+                Destination::find(&location, bits, &access)?.write(bytes, &mut Nothing)
+            };
+            write(0, &[]).unwrap();
+            assert!(write(1, &[1]).is_err());
         }
     }
 }

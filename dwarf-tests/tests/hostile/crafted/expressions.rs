@@ -9,7 +9,7 @@ use hetdwarf::eval::{
     Subprogram, Unit, evaluate, locate_lanes,
 };
 use hetdwarf::expr::{Encoding, ParseOptions, parse};
-use hetdwarf::location::{Access, Arena, read, read_lanes, write};
+use hetdwarf::location::{Access, Arena, Destination, read, read_lanes};
 use hetdwarf::meter::Meter;
 
 use crate::elf::uleb;
@@ -134,7 +134,9 @@ fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
             let _ = read(&location, bits, &access);
             let _ = read_lanes(&location, bits.min(1 << 20), &wave, 1 << 24);
         }
-        let _ = write(&location, &[0; 1 << 12], 1 << 15, Some(Lane(1)), &mut wave);
+        if let Ok(destination) = Destination::find(&location, 1 << 15, &access) {
+            let _ = destination.write(&[0; 1 << 12], &mut wave);
+        }
     }
 }
 
