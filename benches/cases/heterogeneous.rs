@@ -9,10 +9,8 @@ use super::evaluators::bytes;
 use super::{Case, Maker, maker};
 use hetdwarf::arch::{AddressSpace, Lane, Register, WaveSize};
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, ExpressionBytes, IntegerType, LaneFocus, LegacyBase,
-    LegacyFrame, LegacyUnit, LocationAttribute, LocationEntry, ObjectShape, Outcome, PerLane,
-    Procedure, Reading, Resolver, ResultKind, SlotPointer, Unit, evaluate, locate_lanes,
-    rewrite_legacy,
+    BaseType, Context, DieReference, ExpressionBytes, LaneFocus, LocationAttribute, LocationEntry,
+    Outcome, PerLane, Procedure, Reading, Resolver, ResultKind, Unit, evaluate, locate_lanes,
 };
 use hetdwarf::expr::Encoding;
 use hetdwarf::location::{
@@ -119,9 +117,6 @@ const SHAPES: [(&str, &str, LaneFocus, bool); 15] = [
     ),
 ];
 
-/// A stack variable of LLVM without the extensions.
-const LEGACY: &str = "DW_OP_fbreg +0x14, DW_OP_lit5, DW_OP_swap, DW_OP_xderef";
-
 const UNIT: Unit = Unit::unknown(Encoding::AMDGPU);
 
 pub(super) fn makers() -> Vec<Maker> {
@@ -132,10 +127,6 @@ pub(super) fn makers() -> Vec<Maker> {
             Case::new(move || shape(bytes, lane, with_cfa))
         }));
     }
-    makers.push(maker("shapes/stack, legacy", || {
-        let bytes = bytes(LEGACY);
-        Case::new(move || legacy(bytes))
-    }));
     makers.push(maker("VGPR variable/one lane", || {
         let bytes = bytes(VGPR);
         assert_eq!(one_lane(bytes), 0x0d0c_0b0a + 0x0404_0404 * 3);
@@ -246,65 +237,6 @@ fn shape(bytes: &'static [u8], lane: LaneFocus, with_cfa: bool) -> bool {
         Outcome::Location(location) => location.stands_for_all_lanes(),
         Outcome::Value(_) => panic!("a location was asked for"),
     }
-}
-
-/// A unit of clang 22 without base types, addresses and sections.
-struct Clang22;
-
-impl LegacyUnit for Clang22 {
-    fn space(&self, number: u64) -> Option<AddressSpace> {
-        AddressSpace::from_number(number)
-    }
-
-    fn integer(&self, _: Unit, _: u64) -> Option<IntegerType> {
-        None
-    }
-
-    fn address(&self, _: Unit, index: u64) -> hetdwarf::Result<u64> {
-        Ok(index)
-    }
-
-    fn is_loaded(&self, _: u64) -> bool {
-        false
-    }
-
-    fn is_local(&self, _: u64, _: Option<u64>) -> bool {
-        true
-    }
-
-    fn has_stack_value(&self) -> bool {
-        true
-    }
-}
-
-/// Finds out what is meant and evaluates that.
-fn legacy(bytes: &'static [u8]) -> bool {
-    let frame = LegacyFrame {
-        base: LegacyBase::Register(Register::sgpr(33).unwrap()),
-        scaled_by: Some(WaveSize::Wave64),
-    };
-    let object = ObjectShape {
-        bits: 32,
-        byte_elements: false,
-        slot_pointer: SlotPointer::Generic,
-    };
-    let written = ExpressionBytes::alone(bytes, UNIT);
-    let meaning = rewrite_legacy(&written, Some(object), &frame, &Clang22);
-    let [meant] = meaning
-        .readings
-        .into_iter()
-        .collect::<Vec<_>>()
-        .try_into()
-        .unwrap();
-    let arena = Arena::new();
-    let kept = arena.keep(meant);
-    let context = context(&arena, LaneFocus::All);
-    let unit = Unit {
-        encoding: UNIT.encoding.in_memory(),
-        ..UNIT
-    };
-    let expression = ExpressionBytes::alone(kept, unit);
-    evaluate(&expression, ResultKind::Location, &context).is_ok()
 }
 
 /// Evaluates the location of a variable for a lane and reads its bits.

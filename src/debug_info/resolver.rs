@@ -69,7 +69,7 @@ impl DebugInfo<'_> {
     /// The integer type at `offset`, in bytes from the start of a unit's header, as LLVM means it: `DW_ATE_unsigned_1`
     /// has one bit, though its byte size is 1. Nothing for types of other kinds, and above 64 bits.
     #[must_use]
-    pub fn integer_type(&self, unit: Unit, offset: u64) -> Option<IntegerType> {
+    pub(crate) fn integer_type(&self, unit: Unit, offset: u64) -> Option<IntegerType> {
         let id = self.resolve(unit, DieReference::InUnit(offset)).ok()?;
         let die = self.die(id).ok()?;
         let base_type = self.base_type_of(&die).ok()?;

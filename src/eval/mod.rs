@@ -64,9 +64,10 @@ mod value;
 
 pub use context::{Context, Frame, LaneFocus, Outcome, Reading, ResultKind, Subprogram, Tls};
 pub(crate) use entry_value::single_register;
+pub use legacy::Doubt;
 pub(crate) use legacy::MOST_FROM_ONE_DWORD;
-pub use legacy::{
-    Doubt, IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Meaning, ObjectShape, SlotPointer,
+pub(crate) use legacy::{
+    IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Meaning, ObjectShape, SlotPointer,
     rewrite_legacy,
 };
 pub(crate) use location_list::Matching;

@@ -10,6 +10,7 @@ use super::cursor::Cursor;
 use super::operand::{OperandKind, OperandValue};
 use super::{Dialect, Encoding, PrivateCodes};
 use crate::error::Result;
+use core::ops::DerefMut;
 use smallvec::SmallVec;
 
 /// What an operation does to the depth of the stack.
@@ -192,10 +193,14 @@ macro_rules! operations {
 
             /// The operands, in the order of the encoding.
             #[must_use]
-            pub fn operands(&self) -> SmallVec<[OperandValue<'a>; 3]> {
+            pub fn operands(
+                &self,
+            ) -> impl DerefMut<Target = [OperandValue<'a>]>
+            + IntoIterator<Item = OperandValue<'a>>
+            + use<'a> {
                 match *self {
                     $(Operation::$opcode $({ $($field),+ })? => {
-                        SmallVec::from_slice(&[$($(OperandValue::from($field)),+)?])
+                        SmallVec::<[_; 3]>::from_slice(&[$($(OperandValue::from($field)),+)?])
                     })*
                 }
             }

@@ -244,10 +244,12 @@ macro_rules! instructions {
 
             /// The operands with their kinds, in the order of the encoding.
             #[must_use]
-            pub fn operands(&self) -> SmallVec<[(CfaOperand, OperandValue<'a>); 3]> {
+            pub fn operands(
+                &self,
+            ) -> impl IntoIterator<Item = (CfaOperand, OperandValue<'a>)> + use<'a> {
                 match *self {
                     $(Instruction::$opcode $({ $($field),+ })? => {
-                        SmallVec::from_slice(&[$($((CfaOperand::$kind, OperandValue::from($field))),+)?])
+                        SmallVec::<[_; 3]>::from_slice(&[$($((CfaOperand::$kind, OperandValue::from($field))),+)?])
                     })*
                 }
             }

@@ -139,7 +139,11 @@ pub(super) fn is_in(set: &[bool], index: usize) -> bool {
 }
 
 /// The instructions that are reached from one, itself included; `next` adds those after one.
-pub(super) fn reached(from: usize, count: usize, next: impl Fn(usize, &mut Vec<usize>)) -> Vec<bool> {
+pub(super) fn reached(
+    from: usize,
+    count: usize,
+    next: impl Fn(usize, &mut Vec<usize>),
+) -> Vec<bool> {
     let mut found = vec![false; count];
     let mut open = vec![from];
     while let Some(at) = open.pop() {

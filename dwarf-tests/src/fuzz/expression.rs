@@ -146,7 +146,7 @@ fn canonical(operations: &[Operation<'_>], encoding: Encoding, depth: u32) -> Op
         let kinds = operation.opcode().row().operands;
         let inner;
         let mut operands = operation.operands();
-        for (kind, value) in kinds.iter().zip(&mut operands) {
+        for (kind, value) in kinds.iter().zip(operands.iter_mut()) {
             if let (OperandKind::Expression, OperandValue::Bytes(bytes)) = (kind, &*value) {
                 let (operations, complete) = decode(bytes, encoding);
                 if !complete || depth >= DEPTH {

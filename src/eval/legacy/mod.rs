@@ -30,18 +30,18 @@ use part::Translator;
 
 /// How a function reaches its stack.
 #[derive(Clone, Copy, Debug)]
-pub struct LegacyFrame {
+pub(crate) struct LegacyFrame {
     /// What `DW_OP_fbreg` counts from.
-    pub base: LegacyBase,
+    pub(crate) base: LegacyBase,
     /// The wave size by which stack and frame pointer are scaled; nothing if they are plain addresses of a
     /// lane.
-    pub scaled_by: Option<WaveSize>,
+    pub(crate) scaled_by: Option<WaveSize>,
 }
 
 /// What `DW_OP_fbreg` counts from.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LegacyBase {
+pub(crate) enum LegacyBase {
     /// The address in the register that `DW_AT_frame_base` names.
     Register(Register),
     /// Private address 0: optimised kernels have no `DW_AT_frame_base`, and their frame is the first.
@@ -53,15 +53,15 @@ pub enum LegacyBase {
 /// An integer type, as far as values are converted to it.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IntegerType {
+pub(crate) struct IntegerType {
     /// How many bits a value has, 1 to 64. LLVM's `DW_ATE_unsigned_1` has one, though its byte size is 1.
-    pub bits: u8,
+    pub(crate) bits: u8,
     /// Whether it is widened by its sign.
-    pub signed: bool,
+    pub(crate) signed: bool,
 }
 
 /// What is known of a unit whose locations are of this form, and of the code object it is in.
-pub trait LegacyUnit {
+pub(crate) trait LegacyUnit {
     /// The address space that a number stands for in the unit; nothing if it can be one of two.
     fn space(&self, number: u64) -> Option<AddressSpace>;
 
@@ -90,7 +90,7 @@ pub trait LegacyUnit {
 /// By the letter it is a generic pointer of 8 bytes. Clang's slots for a result that the caller provides memory for
 /// hold a pointer into private memory, which has 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SlotPointer {
+pub(crate) enum SlotPointer {
     /// A generic pointer.
     #[default]
     Generic,
@@ -102,24 +102,24 @@ pub enum SlotPointer {
 
 /// What the object is that a location is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ObjectShape {
+pub(crate) struct ObjectShape {
     /// Its size, in bits.
-    pub bits: u64,
+    pub(crate) bits: u64,
     /// Whether it is a vector whose elements have one byte.
-    pub byte_elements: bool,
+    pub(crate) byte_elements: bool,
     /// The pointer in a slot that leads to it.
-    pub slot_pointer: SlotPointer,
+    pub(crate) slot_pointer: SlotPointer,
 }
 
 /// What a location means.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Meaning {
+pub(crate) struct Meaning {
     /// The expressions that say it; if there are several, the location can be meant in any of these ways, and what
     /// they do not agree upon is not known.
-    pub readings: SmallVec<[Vec<u8>; 1]>,
+    pub(crate) readings: SmallVec<[Vec<u8>; 1]>,
     /// The bits of the object whose location cannot be told. They are undefined in all readings.
-    pub doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Doubt>,
 }
 
 /// Bits of an object whose location cannot be told.
@@ -142,7 +142,7 @@ pub struct Doubt {
 /// An expression that cannot be decoded, or that takes more from the stack than there is, is given back as it is: the
 /// evaluation says what is wrong with it.
 #[must_use]
-pub fn rewrite_legacy(
+pub(crate) fn rewrite_legacy(
     expression: &ExpressionBytes<'_>,
     object: Option<ObjectShape>,
     frame: &LegacyFrame,
