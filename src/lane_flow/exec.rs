@@ -104,10 +104,11 @@ impl Context<'_> {
         self.bitwise(bitwise_of(op), source, exec, decisions)
     }
 
-    /// EXEC gets a new value.
+    /// EXEC gets a new value from an instruction.
     pub(super) fn set_exec(
         &self,
         state: &mut State,
+        index: usize,
         new: NewExec,
         decisions: &Decisions,
     ) -> Result<Outcome, Undecided> {
@@ -128,6 +129,14 @@ impl Context<'_> {
             0 => None,
             mask if mask == all_lanes(self.wave_size) => Some(SectionLanes::All),
             mask => Some(SectionLanes::Mask(mask)),
+        });
+        // A mask that is known from the entry on is not in the state if it was made before the stop.
+        let section = section.or_else(|| match (state.exec, self.facts) {
+            (Exec::Section(_), Some(facts)) => match facts.exec(index.saturating_add(1)) {
+                Exec::Section(known) => Some(known.lanes),
+                Exec::Active | Exec::Unknown => None,
+            },
+            (_, _) => None,
         });
         if let Some(lanes) = section {
             state.exec = Exec::Section(Section { lanes, saved });

@@ -110,13 +110,13 @@ impl<'c> Context<'c> {
                     saved: dst.registers().map(|span| span.first),
                     ..NewExec::of(result)
                 };
-                self.set_exec(state, new, decisions)
+                self.set_exec(state, index, new, decisions)
             }
             Effect::WriteExec { op, dst, src } => {
                 let (exec, source) = (self.exec(state), self.pair(state, src));
                 let result = self.exec_op(op, source, exec, decisions)?;
                 self.assign(state, dst, result);
-                self.set_exec(state, NewExec::of(result), decisions)
+                self.set_exec(state, index, NewExec::of(result), decisions)
             }
             Effect::Compare { dst, to_exec } => Ok(self.compare(state, index, dst, to_exec)),
             Effect::Call { dst, .. } => {
@@ -242,7 +242,7 @@ impl<'c> Context<'c> {
                 source: source.filter(|_| op == ScalarOp::Mov),
                 ..NewExec::of(result)
             };
-            return self.set_exec(state, new, decisions);
+            return self.set_exec(state, index, new, decisions);
         }
         let result = match Bitwise::of(op) {
             Some(_) => self.number(state, index, result),

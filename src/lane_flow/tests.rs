@@ -726,3 +726,44 @@ fn work_whose_result_is_refused_is_paid_for() {
     // 79 instructions and one for what is kept, of which eight are a step.
     assert_eq!(meter.steps(), 10);
 }
+
+/// All lanes are on from 1000 to 1018, whoever stops between: the constant in VCC is not the mask of anybody's lanes, also
+/// where VCC got it before the stop.
+#[test]
+fn a_constant_from_a_register_ends_no_section() {
+    let code = bytes(&[
+        0xbe8a_21c1, // 1000 s_or_saveexec_b64 s[10:11], -1
+        0xbeea_01c1, // 1004 s_mov_b64 vcc, -1
+        0xbf80_0000, // 1008 s_nop 0
+        0xbefe_016a, // 100c s_mov_b64 exec, vcc
+        0x6802_0501, // 1010 v_add_u32_e32 v1, v1, v2
+        0xbefe_010a, // 1014 s_mov_b64 exec, s[10:11]
+        0xbe80_1d1e, // 1018 s_setpc_b64 s[30:31]
+    ]);
+    let function = Function {
+        address: 0x1000,
+        code: &code,
+        is_kernel: false,
+    };
+    let flow = flow("gfx90a", WaveSize::Wave64, &[function]);
+    let plans = flow.plan(0x1000, &meter()).unwrap();
+    let in_section: Vec<_> = (plans.iter())
+        .filter(|(range, _)| (0x1004..0x1014).contains(&range.start))
+        .collect();
+    let [(_, Ok(first)), rest @ ..] = in_section.as_slice() else {
+        panic!("{plans:?}");
+    };
+    let asked = LanePlan::Ask {
+        place: DwordPlace::Scalar(MachineRegister::Sgpr(10)),
+        then: Box::new([
+            LanePlan::Elsewhere,
+            LanePlan::Resumes {
+                pc: 0x1018,
+                left: None,
+                arrival: None,
+            },
+        ]),
+    };
+    assert_eq!(first.halves[0], asked);
+    assert!(rest.iter().all(|(_, plan)| plan.as_ref() == Ok(first)));
+}
