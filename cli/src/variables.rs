@@ -8,6 +8,7 @@ use std::io::Write;
 
 use hetdwarf::debug_info::VariableKind;
 use hetdwarf::inspect::{LocationReading, ValueStateKind};
+use hetdwarf::object::descriptor::InitialRegisters;
 use hetdwarf::report::text::FileNames;
 use hetdwarf::report::{FrameDocument, FrameVariables, Hex, ValueNote, VariableDocument};
 
@@ -25,6 +26,12 @@ pub(crate) struct Printer<'d> {
     names: FileNames<'d>,
     /// The entries of variables of file scope that were printed: they are the same in every frame.
     globals: BTreeSet<Hex>,
+}
+
+/// Describes the registers that hold what they held when the kernel started, if there are any.
+pub(crate) fn entry_text(entry: &[InitialRegisters]) -> Option<String> {
+    let items: Vec<String> = entry.iter().map(ToString::to_string).collect();
+    (!items.is_empty()).then(|| format!("as when the kernel started: {}", items.join("; ")))
 }
 
 impl<'d> Printer<'d> {
@@ -48,9 +55,8 @@ impl<'d> Printer<'d> {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         self.print_place(content, out)?;
-        if !content.entry.is_empty() {
-            let items: Vec<String> = content.entry.iter().map(ToString::to_string).collect();
-            writeln!(out, "as when the kernel started: {}", items.join("; "))?;
+        if let Some(text) = entry_text(&content.entry) {
+            writeln!(out, "{text}")?;
         }
         for place in &content.waiting_lanes {
             self.print_place(place, out)?;

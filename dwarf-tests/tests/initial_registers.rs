@@ -6,6 +6,8 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
+use dwarf_tests::cores::generation::Generation;
+use dwarf_tests::cores::writer::{CoreSpec, QueueSpec, WaveSpec, at};
 use dwarf_tests::{fixture, hetdwarf, lane_cases, llvm_tool, number, wave_cases};
 use hetdwarf::arch::{Family, Processor};
 use hetdwarf::isa::{Decoder, Effect, MachineRegister, Writes};
@@ -527,6 +529,110 @@ fn stops_say_what_registers_still_hold() {
     let document: Value = serde_json::from_str(&hetdwarf(arguments).out).unwrap();
     for frame in document["frames"].as_array().unwrap() {
         assert_eq!(frame.get("entry"), None);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Waves of a core file, at some addresses of an object; the first of them stopped.
+fn core_of(object: &[u8], addresses: &[u64]) -> Vec<u8> {
+    let mut spec = CoreSpec::new(Generation::Gfx11, 110_000);
+    let load = 0x7f40_0000_0000;
+    let copy = 0x7f30_0000_0000;
+    let size = object.len();
+    spec.objects = vec![(load, format!("memory://1#offset={copy:#x}&size={size}"))];
+    spec.memory.push((copy, object.to_vec(), true));
+    let wave = |(seed, address): (u32, &u64)| WaveSpec {
+        seed,
+        lanes: 32,
+        vgprs: 16,
+        agprs: 0,
+        shared: 0,
+        sgprs: 128,
+        lds: 0,
+        is_first: true,
+        is_last: true,
+        has_scratch: true,
+        engine: seed,
+        slot: 0,
+        pc: load + address,
+        exec: 0xff,
+        vcc: 0,
+        flat_scratch: at::scratch(0) + u64::from(8 * seed) * 1024,
+        status: 0,
+        trapsts: 1 << 28,
+        mode: 0x2f0,
+        state_priv: 0,
+        excp_priv: 0,
+        excp_user: 0,
+        trap_ctrl: 0,
+        is_stopped: seed == 0,
+        was_halted: false,
+        was_in_handler: true,
+        is_marked: false,
+        trap_id: 0,
+        packet_index: 62,
+        workgroup: [seed, 0, 0],
+        wave_in_group: 0,
+        copied: None,
+    };
+    spec.queues.push(QueueSpec {
+        id: 1,
+        packets: 64,
+        read: 382,
+        write: 385,
+        scratch_waves: 8,
+        scratch_bytes: 1024,
+        waves: vec![(0..).zip(addresses).map(wave).collect()],
+    });
+    spec.build().merged()
+}
+
+/// `core` says of its waves what `vars` says of a snapshot at the same places (see
+/// [`stops_say_what_registers_still_hold`]), also where the code object has no debugging information.
+#[test]
+fn cores_say_what_registers_still_hold() {
+    let path = fixture("waves/calls-O2/calls-O2.hsaco");
+    let folder = folder("initial-registers-core");
+    let mut objects = vec![std::fs::read(&path).unwrap()];
+    if let Some(objcopy) = llvm_tool("llvm-objcopy") {
+        let stripped = folder.join("stripped.hsaco");
+        let mut command = Command::new(objcopy);
+        command.arg("--strip-debug").args([&path, &stripped]);
+        assert!(command.status().unwrap().success());
+        objects.push(std::fs::read(stripped).unwrap());
+    }
+    let all = ["s[0:1]", "s15", "v0"];
+    let expected: [(u64, &[&str]); 4] = [
+        (0x1918, &all),
+        (0x191c, &all[..2]),
+        (0x1940, &all[..2]),
+        (0x1944, &all[1..2]),
+    ];
+    let addresses = expected.map(|(address, _)| address);
+    for object in objects {
+        let path = folder.join("merged.core");
+        std::fs::write(&path, core_of(&object, &addresses)).unwrap();
+        let core = |more: &[&str]| {
+            let arguments = ["core".into(), path.as_os_str().to_owned()].into_iter();
+            hetdwarf(arguments.chain(more.iter().map(Into::into))).out
+        };
+        let document: Value = serde_json::from_str(&core(&["--format", "json"])).unwrap();
+        let waves = document["waves"].as_array().unwrap();
+        assert_eq!(waves.len(), expected.len());
+        for wave in waves {
+            let pc = u64::try_from(number(&wave["pc"])).unwrap() & 0xffff;
+            let (_, expected) = expected.iter().find(|(address, _)| *address == pc).unwrap();
+            let entry = wave["entry"].as_array().unwrap().iter();
+            let registers: Vec<&str> = entry
+                .map(|one| one["registers"].as_str().unwrap())
+                .collect();
+            assert_eq!(&registers, expected, "{pc:#x}");
+        }
+        assert_eq!(waves[0]["entry"][0]["holds"], "kernarg-segment-pointer");
+        let text = core(&[]);
+        let line = "  as when the kernel started: s[0:1] = kernarg segment pointer; s15 = work-group id x; v0, bits 0-9 = work-item id x\n";
+        assert_eq!(text.matches(line).count(), 1, "{text}");
+        assert_eq!(text.matches("when the kernel started").count(), 1, "{text}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -20,18 +20,23 @@ impl StopFrame<'_, '_, '_> {
             return Ok(Vec::new());
         }
         let program = self.stop.program();
-        let Some(function) = self.function()? else {
-            return Ok(Vec::new());
+        let pc = self.frame.code_address();
+        let descriptor = match self.function()? {
+            // A function of OpenCL has the name of the kernel that calls it.
+            Some(function) => program
+                .kernel_of(&function)
+                .and_then(|kernel| kernel.descriptor.as_ref())
+                .filter(|one| (function.ranges.iter()).any(|range| range.contains(&one.entry()))),
+            // Without debugging information the symbol of the code has the kernel's name.
+            None => program.symbol_at(pc).and_then(|(name, distance)| {
+                let descriptor = program.kernel_named(name)?.descriptor.as_ref();
+                descriptor.filter(|one| pc.checked_sub(distance) == Some(one.entry()))
+            }),
         };
-        // A function of OpenCL has the name of the kernel that calls it.
-        let is_entry = |address| function.ranges.iter().any(|range| range.contains(&address));
-        let kernel = program.kernel_of(&function);
-        let descriptor = kernel.and_then(|kernel| kernel.descriptor.as_ref());
-        let Some(descriptor) = descriptor.filter(|one| is_entry(one.entry())) else {
+        let Some(descriptor) = descriptor else {
             return Ok(Vec::new());
         };
         let mut all = descriptor.initial_registers();
-        let pc = self.frame.code_address();
         // What is before the second entry loads arguments where the hardware has not, into the same registers.
         let second = descriptor.preload_entry().filter(|entry| pc >= *entry);
         let entry = second.unwrap_or(descriptor.entry());

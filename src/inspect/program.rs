@@ -203,13 +203,15 @@ impl<'a> Program<'a> {
 
     /// The kernel of a function's name.
     pub(crate) fn kernel_of(&self, function: &Function<'_>) -> Option<&'a Kernel> {
+        let named = |name: &Option<Cow<'_, str>>| self.kernel_named(name.as_deref()?);
+        named(&function.linkage_name).or_else(|| named(&function.name))
+    }
+
+    /// Returns the kernel of a name.
+    pub(super) fn kernel_named(&self, name: &str) -> Option<&'a Kernel> {
         // A kernel whose descriptor or metadata is damaged is a kernel less, and no reason to stop.
         let kernels = self.source.object.kernels().unwrap_or_default();
-        let named = |name: &Option<Cow<'_, str>>| {
-            let name = name.as_deref()?;
-            let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));
-            kernels.get(found.ok()?)
-        };
-        named(&function.linkage_name).or_else(|| named(&function.name))
+        let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));
+        kernels.get(found.ok()?)
     }
 }

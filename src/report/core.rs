@@ -15,6 +15,7 @@ use crate::gpu_core::{
 };
 use crate::inspect::Programs;
 use crate::meter::Meter;
+use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 use places::Places;
@@ -200,6 +201,9 @@ pub struct CoreWaveDocument {
     /// Its call stack, the innermost function first; in `groups` in the document.
     #[serde(skip)]
     pub stack: Vec<Untrusted<'static>>,
+    /// In a kernel, the registers that still hold what they held when it started ([`StopFrame::initial_registers`](crate::inspect::StopFrame::initial_registers)).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entry: Vec<InitialRegisters>,
 }
 
 /// Waves that are alike.
@@ -304,9 +308,11 @@ impl CoreDocument {
             .waves()
             .map(|wave| {
                 progress(wave.index());
-                let stack = places.stack(&wave, programs.object_of(&wave), programs);
-                let document = CoreWaveDocument::new(&wave, programs, &dispatches, &stack);
-                stacks.push(stack);
+                let found = places.locate(&wave, programs.object_of(&wave), programs);
+                let mut document =
+                    CoreWaveDocument::new(&wave, programs, &dispatches, &found.stack);
+                document.entry = found.entry;
+                stacks.push(found.stack);
                 document
             })
             .collect();
@@ -475,6 +481,7 @@ impl CoreWaveDocument {
             line: innermost.and_then(|frame| frame.line),
             halted_at_launch: wave.is_halted_at_launch(),
             stack: Vec::new(),
+            entry: Vec::new(),
         }
     }
 }

@@ -222,6 +222,9 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         if let Some(more) = document.stack.len().checked_sub(most).filter(|&n| n != 0) {
             writeln!(out, "  {FAINT}… {more} more (--all){FAINT:#}")?;
         }
+        if let Some(text) = variables::entry_text(&document.entry) {
+            writeln!(out, "  {text}")?;
+        }
         match &stop {
             Some(stop) => self.variables(stop, out),
             None => Ok(()),
@@ -279,6 +282,10 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
             .all(|content| content.variables.is_empty())
         {
             return Ok(());
+        }
+        for content in &mut document.frames {
+            // The registers of the wave are printed with its stack.
+            content.entry.clear();
         }
         let mut printer = variables::Printer::new(self.width, &document.frames);
         for content in &document.frames {

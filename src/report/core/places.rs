@@ -7,18 +7,30 @@ use super::super::frame::FrameDocument;
 use super::super::text::FileNames;
 use super::ProblemDocument;
 use crate::arch::CodeAddress;
+use crate::error::Result;
 use crate::gpu_core::CoreWave;
 use crate::inspect::{Programs, Stop, StopFrame};
 use crate::location::Arena;
 use crate::meter::Meter;
+use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
+use crate::wave::Wave;
 
 /// The call stack of a wave, the innermost frame first. Waves at the same place share its frames.
 pub(super) type Stack = Vec<Rc<FrameDocument>>;
 
+/// Where a wave is.
+pub(super) struct Location {
+    pub(super) stack: Stack,
+    /// The registers that hold what they held when the kernel started ([`StopFrame::initial_registers`]).
+    pub(super) entry: Vec<InitialRegisters>,
+}
+
 /// Where call frames are in the source, by code object and address: waves are at few places.
 pub(super) struct Places<'m> {
     known: BTreeMap<(usize, u64), Stack>,
+    /// By code object, address and number of lanes.
+    known_entries: BTreeMap<(usize, u64, u32), Vec<InitialRegisters>>,
     /// Charged for the stacks of all waves.
     meter: &'m Meter,
     is_cut: bool,
@@ -33,25 +45,30 @@ impl<'m> Places<'m> {
     pub(super) fn new(meter: &'m Meter) -> Places<'m> {
         Places {
             known: BTreeMap::new(),
+            known_entries: BTreeMap::new(),
             meter,
             is_cut: false,
             unreadable: BTreeMap::new(),
         }
     }
 
-    /// The call stack of a wave.
-    pub(super) fn stack(
+    /// Finds the call stack of a wave and what its registers still hold.
+    pub(super) fn locate(
         &mut self,
         wave: &CoreWave<'_, '_>,
         object: Option<usize>,
         programs: &Programs<'_>,
-    ) -> Stack {
+    ) -> Location {
+        let bare = |places: &Places<'_>| Location {
+            stack: places.bare(wave, object, programs),
+            entry: Vec::new(),
+        };
         let Some(index) = object else {
-            return self.bare(wave, object, programs);
+            return bare(self);
         };
         if self.meter.refused().is_some() {
             self.is_cut = true;
-            return self.bare(wave, object, programs);
+            return bare(self);
         }
         let arena = Arena::new();
         let stop = match programs.get(index) {
@@ -63,10 +80,45 @@ impl<'m> Places<'m> {
             }
             None => None,
         };
-        match stop.map(|stop| self.frames(&stop, index)) {
-            Some(stack) if !stack.is_empty() => stack,
-            _ => self.bare(wave, object, programs),
+        let Some(stop) = stop else {
+            return bare(self);
+        };
+        let stack = self.frames(&stop, index);
+        let lanes = wave.wave_size().lanes();
+        let entry = self.entry(&stop, (index, wave.pc().0, lanes));
+        // What was refused shows at the next wave.
+        let _ = self.meter.work(stop.meter().steps());
+        let entry = entry.unwrap_or_else(|error| {
+            self.unreadable.entry(index).or_insert(error.to_string());
+            Vec::new()
+        });
+        match stack.is_empty() {
+            false => Location { stack, entry },
+            true => Location {
+                entry,
+                ..bare(self)
+            },
         }
+    }
+
+    /// Returns the registers of a wave that hold what they held when the kernel started.
+    fn entry(
+        &mut self,
+        stop: &Stop<'_, '_>,
+        key: (usize, u64, u32),
+    ) -> Result<Vec<InitialRegisters>> {
+        let found = match (self.known_entries.get(&key), stop.call_frame(0)) {
+            (Some(known), _) => known.clone(),
+            (None, None) => Vec::new(),
+            (None, Some(frame)) => {
+                let found = frame.initial_registers()?;
+                self.meter.hold_all::<InitialRegisters>(found.len())?;
+                self.known_entries.insert(key, found.clone());
+                found
+            }
+        };
+        self.meter.hold_all::<InitialRegisters>(found.len())?;
+        Ok(found)
     }
 
     /// The stack of a wave of which only the pc is known.
@@ -108,8 +160,6 @@ impl<'m> Places<'m> {
             };
             stack.extend(parts);
         }
-        // What was refused shows at the next wave.
-        let _ = self.meter.work(stop.meter().steps());
         stack
     }
 
@@ -180,9 +230,9 @@ mod tests {
         let object = programs.object_of(&wave);
         let meter = core.meter().question();
         let mut places = Places::new(&meter);
-        places.stack(&wave, object, &programs);
+        places.locate(&wave, object, &programs);
         let before = places.meter.steps();
-        places.stack(&wave, object, &programs);
+        places.locate(&wave, object, &programs);
         let arena = Arena::new();
         let stop = programs.stop(&wave, &arena).unwrap();
         let (frames, unwinding) = (stop.call_frames().len() as u64, stop.meter().steps());
