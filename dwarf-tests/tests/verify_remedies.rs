@@ -311,3 +311,81 @@ fn the_text_assembles() {
     let file = assemble(&assembler, &folder.0, "gfx90a", &all);
     assert!(CodeObject::parse(&file).is_ok());
 }
+
+/// A function that keeps EXEC in VCC while all lanes are switched on, as LLVM does at times: EXEC_64 is 17 and VCC_64 is 768,
+/// EXEC_32 is 1 and VCC_32 is 512. The return address is in s[30:31], and the CFA in s32.
+fn with_exec_in_vcc(is_wide: bool, rule: &str, before: &str) -> String {
+    let [mask, exec, vcc] = match is_wide {
+        true => ["b64", "exec", "vcc"],
+        false => ["b32", "exec_lo", "vcc_lo"],
+    };
+    let same = if is_wide { 17 } else { 1 };
+    format!(
+        ".text\n.cfi_sections .debug_frame\n.globl f\n.p2align 8\n.type f,@function\nf:\n.cfi_startproc\n\
+         .cfi_llvm_def_aspace_cfa 64, 0, 6\n\
+         .cfi_escape 0x10, 0x10, 0x08, 0x90, 0x3e, 0x93, 0x04, 0x90, 0x3f, 0x93, 0x04\n\
+         s_mov_{mask} {vcc}, {exec}\n{rule}\ns_mov_{mask} {exec}, -1\n{before}\ns_nop 0\n\
+         s_mov_{mask} {exec}, {vcc}\n.cfi_same_value {same}\ns_setpc_b64 s[30:31]\n\
+         .cfi_endproc\n.Lend:\n.size f, .Lend-f\n"
+    )
+}
+
+#[test]
+fn exec_that_is_kept_in_vcc_is_understood() {
+    let Some(assembler) = llvm_tool("llvm-mc") else {
+        return;
+    };
+    let folder = Folder::new("vcc");
+    for (is_wide, processor, rule, overwritten) in [
+        (true, "gfx90a", ".cfi_register 17, 768", "s_mov_b64 vcc, 0"),
+        (
+            false,
+            "gfx1030",
+            ".cfi_register 1, 512",
+            "s_mov_b32 vcc_lo, 0",
+        ),
+    ] {
+        let found = |rule, before| {
+            let text = with_exec_in_vcc(is_wide, rule, before);
+            check(&assemble(&assembler, &folder.0, processor, &text)).findings
+        };
+        assert_eq!(found(rule, ""), [], "{processor}");
+        let without = found("", "");
+        let evidence = without[0].evidence.as_ref().unwrap();
+        assert_eq!(without[0].rule.id, "cfi-exec-without-rule");
+        assert_eq!(evidence.directives[0].text, rule);
+        // VCC has another value where the row says that it has EXEC.
+        let wrong = found(rule, overwritten);
+        let ids: Vec<_> = wrong.iter().map(|finding| finding.rule.id).collect();
+        assert!(ids.contains(&"cfi-wrong-place"), "{wrong:#?}");
+    }
+}
+
+/// For LLVM 24's assembler what is proposed names registers and lanes. LLVM 22's refuses it.
+#[test]
+fn directives_are_readable_where_the_assembler_knows_them() {
+    let path = fixture("corpus/llvm24/calls-gfx90a-O2.hsaco");
+    let run = |more: &[&str]| {
+        let arguments = ["verify", path.to_str().unwrap()].into_iter();
+        dwarf_tests::hetdwarf(arguments.chain(more.iter().copied())).out
+    };
+    let (old, new) = (run(&[]), run(&["--assembler", "llvm24"]));
+    assert!(old.contains("      .cfi_escape 0x10, ") && !old.contains(".cfi_llvm_v"));
+    // Lanes that the row leaves undefined have no directive.
+    let mut escaped = new
+        .lines()
+        .filter(|line| line.contains(" .cfi_escape 0x10, "));
+    assert!(
+        escaped.all(|line| line.contains("DW_OP_LLVM_undefined")),
+        "{new}"
+    );
+    for name in ["vector_registers", "vector_offset"] {
+        assert!(new.contains(&format!("      .cfi_llvm_{name} ")), "{new}");
+    }
+    // All else is the same.
+    let others = |text: &str| {
+        let lines = text.lines().filter(|line| !line.contains(" .cfi_"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(others(&old), others(&new));
+}

@@ -18,7 +18,7 @@ use super::find_value;
 use super::findings::{Findings, Place, Wrong};
 use super::mask::{Mask, Part};
 use super::rule::{self};
-use super::state::{Slot, State};
+use super::state::{Slot, State, numbered_scalar};
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use super::vector::{LaneValue, Lanes, Vector};
@@ -193,7 +193,7 @@ impl Comparison<'_> {
         };
         findings.add(wrong, self.place, || {
             let dwords = places.iter().map(|place| match place {
-                ScalarPlace::Scalar(n) => Dword::Scalar(MachineRegister::Sgpr(*n)),
+                ScalarPlace::Scalar(n) => Dword::Scalar(numbered_scalar(*n)),
                 ScalarPlace::Lane { vector, lane } => Dword::Lane(*vector, *lane),
             });
             let actual = RowRule::Dwords(dwords.collect());

@@ -11,7 +11,7 @@ use super::decode_row::DecodedRow;
 use super::findings::{Findings, Place};
 use super::flow::{self, Visitor};
 use super::memory;
-use super::state::State;
+use super::state::{State, scalar_index};
 use super::step::Context;
 use crate::abi::Convention;
 use crate::isa::{Effect, Instruction, MachineRegister, ScalarOp};
@@ -139,6 +139,12 @@ fn is_limited(
                     (row.has_scalar(n), is_named)
                 }
                 MachineRegister::ExecLo | MachineRegister::ExecHi => return false,
+                // A rule can name it, as that of EXEC does; it has none of its own.
+                MachineRegister::VccLo | MachineRegister::VccHi
+                    if scalar_index(register).is_some_and(|n| row.names_scalar(n)) =>
+                {
+                    return false;
+                }
                 _ => continue,
             };
             if is_named {

@@ -11,6 +11,7 @@
 
 use fallible_iterator::FallibleIterator;
 
+use super::state::scalar_index;
 use crate::arch::{AddressSpace, Register, RegisterClass, WaveSize};
 use crate::expr::{self, Encoding, Operation};
 use crate::frame::{CfaRule, RegisterRule};
@@ -37,7 +38,7 @@ pub(super) struct DecodedCfa {
 /// Where 32 bits are said to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScalarPlace {
-    /// In a scalar register.
+    /// In a scalar register, by its number among those that are followed ([`scalar_index`]).
     Scalar(u8),
     /// In a lane of a vector register.
     Lane {
@@ -99,6 +100,16 @@ pub(super) fn machine_register(register: Register) -> Option<MachineRegister> {
             | RegisterClass::Agpr,
             _,
         ) => None,
+    }
+}
+
+/// The register of the machine in which a rule finds another; of `vcc` it is the first half.
+///
+/// LLVM keeps EXEC there at times.
+fn holder(register: Register) -> Option<MachineRegister> {
+    match register.class() {
+        Some(RegisterClass::Vcc) => Some(MachineRegister::VccLo),
+        _ => machine_register(register),
     }
 }
 
@@ -190,7 +201,7 @@ fn decode(
         RegisterRule::Offset(plus) => (cfa(plus), false),
         RegisterRule::ValOffset(plus) => (cfa(plus), true),
         RegisterRule::Register(number) => {
-            let register = machine_register(Register::from_number(number)?)?;
+            let register = holder(Register::from_number(number)?)?;
             (Entry::Register { register, bit: 0 }, false)
         }
         RegisterRule::Expression(expression) => {
@@ -226,6 +237,11 @@ fn scalar_place(entry: &Entry, bit: u64) -> Option<ScalarPlace> {
             let dword = u8::try_from(from / 32).ok().filter(|_| from % 32 == 0)?;
             match register {
                 MachineRegister::Sgpr(n) if dword == 0 => Some(ScalarPlace::Scalar(*n)),
+                MachineRegister::VccLo => match dword {
+                    0 => scalar_index(MachineRegister::VccLo).map(ScalarPlace::Scalar),
+                    1 => scalar_index(MachineRegister::VccHi).map(ScalarPlace::Scalar),
+                    _ => None,
+                },
                 MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => Some(ScalarPlace::Lane {
                     vector: *register,
                     lane: dword,
@@ -314,10 +330,8 @@ fn push(operation: Operation<'_>) -> Option<Entry> {
         Operation::Const4u { value } => constant(value.into()),
         Operation::Constu { value } => constant(i64::try_from(value).ok()?),
         Operation::Consts { value } => constant(value),
-        Operation::Regx { register } => Some(Entry::Register {
-            register: machine_register(Register::from_number(register)?)?,
-            bit: 0,
-        }),
+        Operation::Reg { register } => location(register.into()),
+        Operation::Regx { register } => location(register),
         Operation::Bregx { register, offset } => Some(Entry::Number(Scaled {
             register: scalar(Register::from_number(register)?)?,
             pair: false,
@@ -330,6 +344,12 @@ fn push(operation: Operation<'_>) -> Option<Entry> {
         }
         _ => None,
     }
+}
+
+/// The location of a register.
+fn location(register: u64) -> Option<Entry> {
+    let register = holder(Register::from_number(register)?)?;
+    Some(Entry::Register { register, bit: 0 })
 }
 
 fn step(operation: Operation<'_>, stack: &mut Vec<Entry>) -> Option<()> {

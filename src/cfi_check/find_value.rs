@@ -7,7 +7,7 @@
 
 use super::contradiction::{Dword, RowRule, SavedLanes};
 use super::mask::Mask;
-use super::state::{Base, State};
+use super::state::{Base, State, numbered_scalar};
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use super::vector::Vector;
@@ -23,9 +23,7 @@ pub(super) fn dwords(state: &State, registers: &[u8]) -> RowRule {
     let Some(found) = found.collect::<Option<Vec<_>>>() else {
         return RowRule::Other;
     };
-    let own = registers
-        .iter()
-        .map(|n| Dword::Scalar(MachineRegister::Sgpr(*n)));
+    let own = registers.iter().map(|n| Dword::Scalar(numbered_scalar(*n)));
     if own.eq(found.iter().copied()) && registers.len() == 1 {
         return RowRule::SameValue;
     }
@@ -37,11 +35,11 @@ fn dword(state: &State, value: Scalar) -> Option<Dword> {
     if let Scalar::Entry { register, .. } = value
         && state.scalar(register) == value
     {
-        return Some(Dword::Scalar(MachineRegister::Sgpr(register)));
+        return Some(Dword::Scalar(numbered_scalar(register)));
     }
     let scalar = state.known_scalars().find(|(_, one)| *one == value);
     if let Some((n, _)) = scalar {
-        return Some(Dword::Scalar(MachineRegister::Sgpr(n)));
+        return Some(Dword::Scalar(numbered_scalar(n)));
     }
     state.vectors.iter().find_map(|(register, vector)| {
         let lanes = vector.active.named().iter();
@@ -94,7 +92,7 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
         None => return RowRule::Other,
     };
     RowRule::Cfa {
-        register: MachineRegister::Sgpr(n),
+        register: numbered_scalar(n),
         shift,
         plus: i64::from(plus)
             .saturating_neg()

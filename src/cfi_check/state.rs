@@ -261,3 +261,8 @@ pub(super) fn scalar_index(register: MachineRegister) -> Option<u8> {
         .ok()
         .filter(|n| *n < MachineRegister::SCALARS)
 }
+
+/// The scalar register with a number, as [`scalar_index`] counts.
+pub(super) fn numbered_scalar(n: u8) -> MachineRegister {
+    machine_flow::numbered_scalar(n.into()).unwrap_or(MachineRegister::Sgpr(n))
+}

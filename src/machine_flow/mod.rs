@@ -32,8 +32,6 @@ mod tests;
 
 pub(crate) use code::{Code, Edge, Graph, STACK_REGISTERS};
 pub(crate) use machine::{Lanes, Machine, Row};
-#[cfg(test)]
-pub(crate) use scalars::numbered_scalar;
-pub(crate) use scalars::{Scalar, Scalars, bit, indices, nth, scalar_index};
+pub(crate) use scalars::{Scalar, Scalars, bit, indices, nth, numbered_scalar, scalar_index};
 pub(crate) use solve::{Analysis, Solution, Targets, solve, targets};
 pub(crate) use step::{Reached, Transfer, in_lane, rows};

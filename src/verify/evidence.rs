@@ -1,7 +1,7 @@
 //! What shows a contradiction: instructions, and directives, which are made by [`frame::write`](crate::frame::write).
 
 use crate::expr::Dialect;
-use crate::frame::write::{Common, FrameTable, FunctionFrame, Start, Target};
+use crate::frame::write::{Assembler, Common, FrameTable, FunctionFrame, Start, Target};
 use crate::untrusted::Untrusted;
 
 /// What shows that a row contradicts the code.
@@ -43,7 +43,7 @@ pub struct PlacedDirective {
     /// The address of the instruction that it stands before, or that the row is for.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::hex::serialize"))]
     pub pc: u64,
-    /// What the assembler reads: `.cfi_…` where LLVM 22 knows it, else `.cfi_escape`; empty where a row has no rule.
+    /// What the assembler reads: `.cfi_…` where the assembler of the selection knows it, else `.cfi_escape`; empty where a row has no rule.
     pub text: String,
     /// What it says.
     pub meaning: String,
@@ -56,10 +56,14 @@ pub(super) fn instruction_at(target: Target, dialect: Dialect) -> Option<Functio
 }
 
 /// What was said there.
-pub(super) fn directives(frame: FunctionFrame, pc: u64) -> Option<Vec<PlacedDirective>> {
+pub(super) fn directives(
+    frame: FunctionFrame,
+    pc: u64,
+    assembler: Assembler,
+) -> Option<Vec<PlacedDirective>> {
     let mut table = FrameTable::new();
     table.add(frame);
-    let functions = table.directives().ok()?;
+    let functions = table.directives_for(assembler).ok()?;
     let blocks = functions.into_iter().flat_map(|function| function.blocks);
     let all = blocks.flat_map(|block| block.directives);
     let all = all.map(|directive| PlacedDirective {

@@ -4,7 +4,7 @@ use super::evidence::{PlacedDirective, directives, instruction_at};
 use super::subject::Subject;
 use crate::arch::{Register, ScratchAddressing, WaveSize};
 use crate::cfi_check::{Contradiction, Subject as About};
-use crate::frame::write::Target;
+use crate::frame::write::{Assembler, Target};
 use crate::frame::{CfaRule, RegisterRule, Row};
 
 /// Nobody reads a longer expression.
@@ -14,11 +14,16 @@ const LONGEST: usize = 256;
 pub(super) struct Rows<'s, 'p, 'a> {
     subject: &'s Subject<'p, 'a>,
     target: Target,
+    assembler: Assembler,
     last: Option<(u64, Row<'a>)>,
 }
 
 impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
-    pub(super) fn new(subject: &'s Subject<'p, 'a>, wave_size: WaveSize) -> Rows<'s, 'p, 'a> {
+    pub(super) fn new(
+        subject: &'s Subject<'p, 'a>,
+        wave_size: WaveSize,
+        assembler: Assembler,
+    ) -> Rows<'s, 'p, 'a> {
         let target = Target {
             wave_size,
             // Nothing is asked that depends on it.
@@ -27,6 +32,7 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
         Rows {
             subject,
             target,
+            assembler,
             last: None,
         }
     }
@@ -55,7 +61,7 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
                     CfaRule::Register { .. } | CfaRule::Expression(_) => {}
                 }
                 frame.cfa_rule(row.cfa).ok()?;
-                return directives(frame, pc)?.pop();
+                return directives(frame, pc, self.assembler)?.pop();
             }
             About::ReturnAddress => Register::pc(),
             About::Register(register) => register,
@@ -72,7 +78,7 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
             Some(rule) => rule,
         };
         frame.register_rule(number, rule).ok()?;
-        directives(frame, pc)?.pop()
+        directives(frame, pc, self.assembler)?.pop()
     }
 }
 

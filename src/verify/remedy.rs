@@ -16,7 +16,7 @@ use crate::cfi_check::{Contradiction, Dword, RowRule, SavedLanes, Subject as Abo
 use crate::error::Result;
 use crate::expr::{Dialect, write_sleb, write_uleb};
 use crate::frame::Instruction;
-use crate::frame::write::{FunctionFrame, Mask, ReturnAddress, Target};
+use crate::frame::write::{Assembler, FunctionFrame, Mask, ReturnAddress, Target};
 use crate::isa::{Decoder, MachineRegister};
 
 /// How many causes of a kind have evidence in an object; of more that are alike these are shown.
@@ -28,7 +28,7 @@ const BEFORE: usize = 2;
 const FROM: usize = 4;
 
 /// Gives evidence to the first finding of each of the first causes of a kind.
-pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
+pub(super) fn add(subject: &Subject<'_, '_>, assembler: Assembler, findings: &mut [Finding]) {
     let (processor, wave_size) = (subject.processor(), subject.wave_size);
     let decoder = Decoder::new(processor, wave_size);
     let wave_size = wave_size.or(processor.default_wave_size());
@@ -36,7 +36,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
         return;
     };
     let dialect = subject.facts().dialect;
-    let mut rows = Rows::new(subject, wave_size);
+    let mut rows = Rows::new(subject, wave_size, assembler);
     let mut counts: BTreeMap<_, usize> = BTreeMap::new();
     let mut first: BTreeMap<_, usize> = BTreeMap::new();
     let mut made: Vec<(usize, Evidence)> = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
             continue;
         };
         if evidence.directives.len() < MOST_DIRECTIVES {
-            let more = remedy(contradiction, wave_size, dialect).unwrap_or_default();
+            let more = remedy(contradiction, wave_size, (dialect, assembler)).unwrap_or_default();
             evidence.directives.extend(more);
         }
         if evidence.row.len() < MOST_DIRECTIVES {
@@ -136,7 +136,7 @@ fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<
 fn remedy(
     contradiction: &Contradiction,
     wave_size: WaveSize,
-    dialect: Dialect,
+    (dialect, assembler): (Dialect, Assembler),
 ) -> Option<Vec<PlacedDirective>> {
     let is_known = contradiction.expected != RowRule::Other;
     if is_known && contradiction.expected == contradiction.actual {
@@ -154,7 +154,7 @@ fn remedy(
     let mut frame = instruction_at(target, dialect)?;
     let is_said = say(&mut frame, contradiction, wave_size).ok()?;
     is_said?;
-    directives(frame, pc)
+    directives(frame, pc, assembler)
 }
 
 /// Says what is expected; nothing if there is no event for it.

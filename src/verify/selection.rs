@@ -7,9 +7,10 @@ use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::profile::Profile;
-use super::{Verdict, lane};
+use super::{Verdict, lane, location};
 use crate::cfi_check;
 use crate::expr::Dialect;
+use crate::frame::write::Assembler;
 use crate::nearest::nearest;
 use crate::rule::{Rule, Severity};
 use crate::untrusted::Untrusted;
@@ -51,6 +52,8 @@ pub struct Selection {
     profile: Profile,
     /// Which codes the heterogeneous operations have.
     dialect: Dialect,
+    /// The assembler that directives in the evidence are for.
+    assembler: Assembler,
 }
 
 impl Selection {
@@ -74,6 +77,17 @@ impl Selection {
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    /// Says for which assembler the evidence has directives.
+    pub fn set_assembler(&mut self, assembler: Assembler) {
+        self.assembler = assembler;
+    }
+
+    /// Returns the assembler for which the evidence has directives.
+    #[must_use]
+    pub fn assembler(&self) -> Assembler {
+        self.assembler
     }
 
     /// Keeps only the findings of these rules, whatever else is chosen, before or after.
@@ -155,7 +169,8 @@ impl Selection {
 
 /// The rules that [`MACHINE_CODE`] stands for.
 fn machine_code() -> impl Iterator<Item = &'static Rule> {
-    cfi_check::RULES.iter().chain(lane::RULES).copied()
+    let families = [cfi_check::RULES, lane::RULES, location::LANE_MASK_RULES];
+    families.into_iter().flatten().copied()
 }
 
 impl Rule {

@@ -9,6 +9,7 @@ use super::super::limits::LimitArguments;
 use super::super::outputs::ForceArguments;
 use super::object::DialectName;
 use super::sources::SourceArguments;
+use hetdwarf::frame::write::Assembler;
 use hetdwarf::verify::Profile;
 
 pub(super) const VERIFY_EXAMPLES: &str = "Examples:
@@ -70,6 +71,9 @@ pub(crate) struct VerifyArguments {
     /// Which codes the heterogeneous operations have
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
+    /// Write what is proposed for this assembler
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) assembler: AssemblerName,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
     #[command(flatten)]
@@ -83,6 +87,25 @@ pub(crate) struct VerifyArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: VerifyFormat,
+}
+
+/// The assembler that reads what is proposed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AssemblerName {
+    /// LLVM 22 and 23: many rules are `.cfi_escape`.
+    #[default]
+    Llvm22,
+    /// LLVM 24: rules have directives of their own (`.cfi_llvm_register_pair` and others).
+    Llvm24,
+}
+
+impl From<AssemblerName> for Assembler {
+    fn from(name: AssemblerName) -> Assembler {
+        match name {
+            AssemblerName::Llvm22 => Assembler::Llvm22,
+            AssemblerName::Llvm24 => Assembler::Llvm24,
+        }
+    }
 }
 
 /// Who asks for a check.

@@ -126,6 +126,7 @@ fn selection(arguments: &VerifyArguments, config: &Config) -> Result<Selection, 
         selection.set_profile(profile.into());
     }
     selection.set_dialect(dialect(arguments.dialect));
+    selection.set_assembler(arguments.assembler.into());
     if !arguments.rules.is_empty() {
         let only = selection.only(&arguments.rules);
         only.map_err(|error| in_option("--rules", &error))?;

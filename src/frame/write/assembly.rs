@@ -10,9 +10,10 @@ use fallible_iterator::FallibleIterator;
 
 use super::common::ADDRESS_SIZE;
 use super::function::Start;
+use super::readable::{Assembler, expression_directive};
 use super::table::FrameTable;
 use crate::error::{Error, ErrorKind, Result};
-use crate::expr::RegisterStyle;
+use crate::expr::{Encoding, RegisterStyle};
 use crate::frame::entry::{Cie, FrameSection};
 use crate::frame::instruction::{Instruction, Instructions, SMALL_REGISTERS};
 use crate::frame::print::FramePrinter;
@@ -55,7 +56,15 @@ pub struct Directive {
 }
 
 impl FrameTable {
-    /// The same as directives of the assembler, function by function.
+    /// The same as directives of LLVM 22's assembler, function by function; see [`FrameTable::directives_for`].
+    ///
+    /// # Errors
+    /// As [`FrameTable::directives_for`].
+    pub fn directives(&self) -> Result<Vec<FunctionDirectives>> {
+        self.directives_for(Assembler::Llvm22)
+    }
+
+    /// The same as directives of an assembler, function by function.
     ///
     /// The assembler writes the CIE by itself; 64-bit DWARF it writes if it is told to (`-dwarf64`).
     ///
@@ -63,7 +72,7 @@ impl FrameTable {
     /// [`ErrorKind::Unsupported`] if a function starts at an address
     /// or has an addend, if a symbol has control characters, or if its CIE is not the assembler's: an augmentation, initial instructions, other
     /// alignment factors.
-    pub fn directives(&self) -> Result<Vec<FunctionDirectives>> {
+    pub fn directives_for(&self, assembler: Assembler) -> Result<Vec<FunctionDirectives>> {
         let section = self.write()?;
         let unsupported = |what: &'static str| Err(ErrorKind::Unsupported(what).into());
         let reader = FrameSection::debug_frame(&section.bytes);
@@ -78,9 +87,11 @@ impl FrameTable {
             if !function.common.is_the_assemblers() {
                 return unsupported("directives for a CIE that is not the assembler's");
             }
-            let dialect = function.common.encoding().dialect;
+            let encoding = function.common.encoding();
             let lister = Lister {
-                printer: FramePrinter::new(reader, RegisterStyle::Names, dialect),
+                printer: FramePrinter::new(reader, RegisterStyle::Names, encoding.dialect),
+                encoding,
+                assembler,
                 cie: reader.fde_at(*fde)?.cie,
                 index,
             };
@@ -96,6 +107,9 @@ impl FrameTable {
 
 struct Lister<'a> {
     printer: FramePrinter<'a>,
+    /// Of its expressions.
+    encoding: Encoding,
+    assembler: Assembler,
     cie: Arc<Cie<'a>>,
     /// The number of the function in the table.
     index: usize,
@@ -142,7 +156,18 @@ impl<'a> Lister<'a> {
     fn directive(&self, instruction: &Instruction<'_>, bytes: &[u8]) -> Result<String> {
         let mut canonical = Vec::new();
         instruction.encode(ADDRESS_SIZE, &mut canonical)?;
-        let named = named_directive(instruction, self.cie.data_alignment_factor);
+        let named = match (self.assembler, instruction) {
+            (
+                Assembler::Llvm24,
+                Instruction::Expression {
+                    register,
+                    expression,
+                },
+            ) => expression_directive(*register, expression, self.encoding),
+            (Assembler::Llvm22 | Assembler::Llvm24, _) => {
+                named_directive(instruction, self.cie.data_alignment_factor)
+            }
+        };
         // The assembler writes numbers in their shortest form.
         Ok(named
             .filter(|_| canonical == bytes)

@@ -681,3 +681,71 @@ fn the_facts_of_processors() {
     assert_eq!(target("gfx1100", WaveSize::Wave32).unwrap(), FLAT32);
     assert!(target("gfx90a", WaveSize::Wave32).is_err());
 }
+
+/// The directives of LLVM 24 that LLVM's own test has for these expressions (`cfi-expressions` of its AMDGPU back end):
+/// `PC_REG: regx 62, piece 4, regx 63, piece 4` and so on.
+#[test]
+fn newer_assemblers_have_directives_for_expressions() {
+    let pair: &[u8] = &[0x90, 62, 0x93, 4, 0x90, 63, 0x93, 4];
+    let lanes: &[u8] = &[
+        0x90, 0xff, 0x0c, 0x9d, 0x20, 0, 0x90, 0xff, 0x0c, 0x9d, 0x20, 0x20,
+    ];
+    let lane: &[u8] = &[0x90, 0xa9, 0x14, 0xe9, 0x05, 0x2c];
+    let offset: &[u8] = &[
+        0x90, 0xa8, 0x14, 0x16, 0xe9, 0x05, 0x80, 0x02, 0xe9, 0x07, 17, 0x94, 8, 0xe9, 0x0c, 0x20,
+        0x40,
+    ];
+    // VGPR40, of which the active lanes are in AGPR2.
+    let mask: &[u8] = &[
+        0x90, 0xa8, 0x14, 0x90, 0x82, 0x18, 0xe9, 0x07, 17, 0x94, 8, 0xe9, 0x0c, 0x20, 0x40,
+    ];
+    let cases: [(u64, &[u8], &str); 5] = [
+        (16, pair, ".cfi_llvm_register_pair 16, 62, 32, 63, 32"),
+        (
+            16,
+            lanes,
+            ".cfi_llvm_vector_registers 16, 1663, 0, 32, 1663, 1, 32",
+        ),
+        (77, lane, ".cfi_llvm_vector_registers 77, 2601, 11, 32"),
+        (
+            2600,
+            offset,
+            ".cfi_llvm_vector_offset 2600, 32, 17, 64, 256",
+        ),
+        (
+            2600,
+            mask,
+            ".cfi_llvm_vector_register_mask 2600, 3074, 32, 17, 64",
+        ),
+    ];
+    let text = |register, expression: &[u8], assembler| {
+        let mut frame =
+            FunctionFrame::new(BUFFER64, &Common::new(), Start::symbol("f"), 4).unwrap();
+        frame
+            .raw(Instruction::Expression {
+                register,
+                expression,
+            })
+            .unwrap();
+        let mut table = FrameTable::new();
+        table.add(frame);
+        let functions = table.directives_for(assembler).unwrap();
+        functions[0].blocks[0].directives[0].text.clone()
+    };
+    for (register, expression, expected) in cases {
+        assert_eq!(text(register, expression, Assembler::Llvm24), expected);
+        let old = text(register, expression, Assembler::Llvm22);
+        assert!(old.starts_with(".cfi_escape 0x10, "), "{old}");
+    }
+    // What the assembler would write otherwise: a number that is longer than need be, a register below 32 by its long
+    // form, and a lane of which only a part is meant.
+    let others: [(u64, &[u8]); 3] = [
+        (16, &[0x90, 62, 0x93, 0x84, 0, 0x90, 63, 0x93, 4]),
+        (16, &[0x90, 1, 0x93, 4, 0x90, 63, 0x93, 4]),
+        (77, &[0x90, 0xa9, 0x14, 0xe9, 0x05, 0x2d]),
+    ];
+    for (register, expression) in others {
+        let text = text(register, expression, Assembler::Llvm24);
+        assert!(text.starts_with(".cfi_escape "), "{text}");
+    }
+}
