@@ -379,3 +379,59 @@ fn every_unit_of_the_corpus_is_read_as_the_table_says() {
         );
     }
 }
+
+/// A unit of an unknown producer with two pointers: one has the number 2 in `DW_AT_address_class`, and the other the number 1 in
+/// an attribute.
+fn unit_with_pointers(attribute: u16) -> Option<Vec<u8>> {
+    let text = format!(
+        ".section .debug_abbrev,\"\",@progbits\n\
+         .byte 1, 0x11, 1, 0x25, 8, 0, 0\n\
+         .byte 2, 0x0f, 0, 0x33, 0x0b, 0, 0\n\
+         .byte 3, 0x0f, 0\n.uleb128 {attribute:#x}\n.byte 0x0b, 0, 0\n.byte 0\n\
+         .section .debug_info,\"\",@progbits\n\
+         .long .Lend - .Lstart\n.Lstart:\n.short 5\n.byte 1, 8\n.long 0\n\
+         .byte 1\n.asciz \"somebody's compiler\"\n.byte 2, 2, 3, 1, 0\n.Lend:\n"
+    );
+    let tool = llvm_tool("llvm-mc")?;
+    let folder = std::env::temp_dir().join(format!("hetdwarf-spaces-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, object) = (folder.join("p.s"), folder.join("p.o"));
+    std::fs::write(&source, text).unwrap();
+    let mut command = std::process::Command::new(tool);
+    command.args([
+        "-triple=amdgcn-amd-amdhsa",
+        "-mcpu=gfx1100",
+        "-filetype=obj",
+    ]);
+    let ran = command
+        .arg(&source)
+        .arg("-o")
+        .arg(&object)
+        .status()
+        .unwrap();
+    assert!(ran.success());
+    let file = std::fs::read(&object).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    Some(file)
+}
+
+/// LLVM 24 writes `DW_AT_LLVM_address_space` (0x3e10), whose numbers are USAGE's, in place of `DW_AT_address_class` (0x33), whose
+/// numbers are those of the producer's version.
+#[test]
+fn an_address_space_decides_the_numbering() {
+    for (attribute, expected) in [
+        (0x33, AddressSpaceNumbering::UpTo20),
+        (0x3e10, AddressSpaceNumbering::Usage),
+        // An attribute of another meaning: DW_AT_LLVM_vector_size.
+        (0x3e13, AddressSpaceNumbering::UpTo20),
+    ] {
+        let Some(file) = unit_with_pointers(attribute) else {
+            return;
+        };
+        let object = CodeObject::parse(&file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let unit = program.info().unit_ids().next().unwrap();
+        let convention = program.info().convention(unit).unwrap();
+        assert_eq!(convention.address_spaces, expected, "{attribute:#x}");
+    }
+}

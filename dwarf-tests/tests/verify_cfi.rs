@@ -132,3 +132,41 @@ fn an_object_without_call_frame_information() {
     let message = "there is no .debug_frame, for 3 functions".to_owned();
     assert_eq!(found, [("cfi-missing", message)]);
 }
+
+/// Where waves can ask for more vector registers, a kernel's frame may begin after memory that is set apart for those: its CFA
+/// need not be at 0. ENABLE_DYNAMIC_VGPR of gfx12 is bit 6 of COMPUTE_PGM_RSRC2, byte 52 of the descriptor.
+#[test]
+fn the_frame_of_a_kernel_with_dynamic_registers_begins_somewhere() {
+    let Some(assembler) = dwarf_tests::llvm_tool("llvm-mc") else {
+        return;
+    };
+    let folder = std::env::temp_dir().join(format!("hetdwarf-dynamic-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, object) = (folder.join("k.s"), folder.join("k.o"));
+    // The CFA is private_wave 64: const1u 64, lit6, form_aspace_address.
+    let text = ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n.cfi_sections .debug_frame\n.cfi_startproc\n\
+                .cfi_escape 0x0f, 5, 0x08, 64, 0x36, 0xe9, 0x02\n.cfi_undefined 16\ns_endpgm\n.cfi_endproc\n.Lend:\n.size k, .Lend-k\n\
+                .rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 1\n\
+                .amdhsa_group_segment_fixed_size 0xc0de\n.end_amdhsa_kernel\n";
+    std::fs::write(&source, text).unwrap();
+    let mut command = std::process::Command::new(assembler);
+    command.args([
+        "-triple=amdgcn-amd-amdhsa",
+        "-mcpu=gfx1200",
+        "-filetype=obj",
+    ]);
+    let status = command.arg(&source).arg("-o").arg(&object).status();
+    assert!(status.unwrap().success());
+    let rules = || {
+        let found = findings(&object);
+        found.iter().map(|one| one.rule.id).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(), ["cfi-kernel-row"]);
+    let mut file = std::fs::read(&object).unwrap();
+    let is_descriptor = |bytes: &[u8]| bytes == [0xde, 0xc0, 0, 0];
+    let descriptor = file.windows(4).position(is_descriptor).unwrap();
+    file[descriptor + 52] |= 1 << 6;
+    std::fs::write(&object, file).unwrap();
+    assert_eq!(rules(), <[&str; 0]>::default());
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -56,6 +56,38 @@ fn what_the_linker_dropped_is_no_fault() {
     assert!(of_frames("shapes/folded").starts_with("4 of 6 "));
 }
 
+/// The lists of a function that the linker dropped: by llvm-dwarfdump-22 --debug-loc their ranges are from 0x9 on, where no code
+/// is, and by --debug-info its DW_AT_low_pc is 0.
+#[test]
+fn lists_of_dropped_functions_are_no_fault() {
+    let dropped = [
+        (Severity::Note, "cfi-dropped-code"),
+        (Severity::Note, "loc-dropped-code"),
+    ];
+    assert_eq!(rules("verify/dropped"), dropped);
+}
+
+/// By the source three functions have the same fault. One of them was dropped, and two became one.
+#[test]
+fn rows_of_dropped_functions_are_not_checked() {
+    let expected = [
+        (Severity::Note, "cfi-dropped-code"),
+        (Severity::Note, "cfi-rule-overwritten"),
+    ];
+    assert_eq!(rules("verify/dropped-rows"), expected);
+    let found = findings("verify/dropped-rows", Dialect::User);
+    let faults: Vec<_> = found
+        .iter()
+        .filter(|one| one.rule.id == "cfi-rule-overwritten")
+        .collect();
+    assert_eq!(faults.len(), 1, "{faults:#?}");
+    let others: Vec<_> = found
+        .iter()
+        .filter(|one| one.rule.id == "cfi-dropped-code")
+        .collect();
+    assert!(others[0].message.to_string().starts_with("2 of 4 "));
+}
+
 /// DWARF 5 §5.7.8 asks for the address of the slot of a virtual function; GCC, clang and all others write its number, and every debugger
 /// reads it so.
 #[test]

@@ -10,7 +10,7 @@ use gimli::constants::*;
 use gimli::{DwAt, DwTag};
 
 use super::DebugInfo;
-use super::attribute::Extension;
+use super::attribute::{EXTENSIONS, Extension, ExtensionRow};
 use super::die::Die;
 use super::id::{DieId, UnitId};
 use crate::arch::AddressSpace;
@@ -96,12 +96,12 @@ impl AddressSpaceNumbering {
         }
     }
 
-    /// The numbering that the numbers a unit uses belong to: 3, 5 and 6 are in USAGE's only. If there are none of
-    /// those, 2 is local memory of the old numbering: that it were region memory, which no compiler has used for
+    /// The numbering that the numbers a unit uses belong to: 3, 5 and 6 are in USAGE's only, and
+    /// `DW_AT_LLVM_address_space` holds no others. If there are none of those, 2 is local memory of the old numbering: that it were region memory, which no compiler has used for
     /// years, is the one reading left otherwise.
-    fn of_numbers(used: u64) -> AddressSpaceNumbering {
-        let has = |number: u32| used & 1 << number != 0;
-        if has(3) || has(5) || has(6) {
+    fn of_numbers(scan: &Scan) -> AddressSpaceNumbering {
+        let has = |number: u32| scan.spaces & 1 << number != 0;
+        if scan.has_address_space || has(3) || has(5) || has(6) {
             AddressSpaceNumbering::Usage
         } else if has(2) {
             AddressSpaceNumbering::UpTo20
@@ -151,7 +151,7 @@ impl<'a> DebugInfo<'a> {
         Ok(UnitConvention {
             locations: LocationConvention::LaneDword,
             address_spaces: AddressSpaceNumbering::of_producer(&producer)
-                .unwrap_or_else(|| AddressSpaceNumbering::of_numbers(scan.spaces)),
+                .unwrap_or_else(|| AddressSpaceNumbering::of_numbers(&scan)),
         })
     }
 
@@ -163,12 +163,12 @@ impl<'a> DebugInfo<'a> {
         while let Some(entry) = walk.next_entry_with(|abbreviation| {
             attribute_of(abbreviation.tag()).is_some_and(|name| {
                 let mut specified = abbreviation.attributes().iter();
-                specified.any(|attribute| attribute.name() == name)
+                specified.any(|attribute| is_telling(name, attribute.name()))
             })
         })? {
             let name = attribute_of(entry.tag());
-            let attribute = name.and_then(|name| entry.attr(name));
-            if attribute.is_some() {
+            let mut attributes = entry.attrs().iter();
+            if name.is_some_and(|name| attributes.any(|one| is_telling(name, one.name()))) {
                 self.scan_entry(&walk.die(), &mut scan, meter)?;
             }
             walk.pay(meter)?;
@@ -180,6 +180,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     fn scan_entry(&self, die: &Die<'a>, scan: &mut Scan, meter: &Meter) -> Result<()> {
+        scan.has_address_space |= die.extension(Extension::AddressSpace).is_some();
         let Some(attribute) = attribute_of(die.tag()).and_then(|name| die.attribute(name)) else {
             return Ok(());
         };
@@ -227,6 +228,15 @@ const TELLING: [(DwTag, DwAt); 9] = [
     (DW_TAG_rvalue_reference_type, DW_AT_address_class),
 ];
 
+/// Returns true if an attribute shows what the producer means; `name` is that of its entry's tag in [`TELLING`].
+fn is_telling(name: DwAt, attribute: DwAt) -> bool {
+    // LLVM 24 puts the second in place of the first.
+    let is_space = |row: &ExtensionRow| row.extension == Extension::AddressSpace;
+    attribute == name
+        || name == DW_AT_address_class
+            && (EXTENSIONS.iter()).any(|row| is_space(row) && row.llvm == Some(attribute))
+}
+
 fn attribute_of(tag: DwTag) -> Option<DwAt> {
     let row = TELLING.iter().find(|(of, _)| *of == tag);
     row.map(|(_, attribute)| *attribute)
@@ -239,6 +249,8 @@ struct Scan {
     extended: Option<DieId>,
     /// The numbers of address spaces below 64 that are used, as a mask.
     spaces: u64,
+    /// Whether a pointer has `DW_AT_LLVM_address_space`.
+    has_address_space: bool,
 }
 
 impl Scan {

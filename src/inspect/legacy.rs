@@ -19,7 +19,7 @@ use crate::eval::{
 use crate::expr::{Encoding, Opcode, Operation, first_code, operations};
 use crate::location::Arena;
 use crate::meter::Meter;
-use crate::object::descriptor::Field;
+use crate::object::descriptor::KernelDescriptor;
 use crate::object::{Kernel, SymbolSection};
 use fallible_iterator::FallibleIterator;
 
@@ -61,11 +61,10 @@ fn legacy_frame(
 /// Returns true for a kernel whose frame is the first in the lane's private memory. Where waves can ask for more vector registers,
 /// memory may be set apart for those before it.
 fn frame_starts_at_zero(program: &Program<'_>, function: &Function<'_>) -> bool {
-    let is_dynamic = |kernel: &Kernel| {
-        let descriptor = kernel.descriptor.as_ref();
-        descriptor.and_then(|descriptor| descriptor.field(Field::EnableDynamicVgpr)) == Some(1)
-    };
-    program.is_kernel(function) && !program.kernel_of(function).is_some_and(is_dynamic)
+    let descriptor = program
+        .kernel_of(function)
+        .and_then(|kernel| kernel.descriptor.as_ref());
+    program.is_kernel(function) && !descriptor.is_some_and(KernelDescriptor::has_dynamic_vgprs)
 }
 
 /// What `DW_OP_fbreg` counts from in a kernel that has no `DW_AT_frame_base`.

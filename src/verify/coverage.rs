@@ -1,6 +1,8 @@
 //! Which code the frame description entries are for. Source: DWARF 5 §6.4.1, `initial_location` and
 //! `address_range`.
 
+use std::collections::BTreeSet;
+
 use super::finding::{Finding, Findings};
 use super::rule::rules;
 use super::subject::{CodeSymbol, Subject};
@@ -38,7 +40,12 @@ rules! {
          LLVM 22 writes such entries for every function, LLVM 24 writes their rules.";
 }
 
-pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut Findings) {
+/// Checks which code the entries cover. Returns those whose code the linker kept.
+pub(super) fn check<'a>(
+    subject: &Subject<'_, '_>,
+    mut fdes: Vec<Fde<'a>>,
+    findings: &mut Findings,
+) -> Vec<Fde<'a>> {
     let section = subject.frame_section().name();
     if subject.frame_section().bytes().is_empty() {
         if let (true, Some(first)) = (subject.has_debug_info(), subject.symbols().first()) {
@@ -48,30 +55,30 @@ pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut 
             );
             findings.add(Finding::new(&MISSING, ".debug_frame", message).pc(first.range.start));
         }
-        return;
+        return fdes;
     }
     let mut in_order: Vec<&Fde<'_>> = fdes.iter().collect();
     in_order.sort_unstable_by_key(|fde| (fde.initial_location, fde.end(), fde.offset));
-    let (mut dropped, mut first) = (0_usize, u64::MAX);
+    let mut dropped = BTreeSet::new();
     let mut before: Option<&Fde<'_>> = None;
     in_order.retain(|fde| {
         let is_dropped = (subject.is_dropped(fde.initial_location) && fde.address_range > 0)
             || before.is_some_and(|before| is_folded(before, fde));
         if is_dropped {
-            dropped += 1;
-            first = first.min(fde.offset);
+            dropped.insert(fde.offset);
         } else {
             before = Some(fde);
         }
         !is_dropped
     });
-    if dropped > 0 {
+    if let Some(first) = dropped.first() {
         let message = format!(
-            "{dropped} of {} entries are for functions that the linker dropped",
+            "{} of {} entries are for functions that the linker dropped",
+            dropped.len(),
             fdes.len()
         );
         let finding = Finding::new(&DROPPED, section, message);
-        findings.add(finding.example().at(first));
+        findings.add(finding.example().at(*first));
     }
     let ranges: Vec<_> = in_order
         .iter()
@@ -84,7 +91,9 @@ pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut 
     }
     check_overlap(&ranges, section, findings);
     check_functions(subject, &ranges, section, findings);
-    check_empty(fdes, section, findings);
+    check_empty(&fdes, section, findings);
+    fdes.retain(|fde| !dropped.contains(&fde.offset));
+    fdes
 }
 
 /// Whether two entries are for the same code and say the same of it: those of two functions of which the linker made one.

@@ -108,7 +108,7 @@ pub(crate) fn verify_within(
     let mut findings = Findings::default();
     target::check(&subject, &mut findings);
     let fdes = section::check(&subject, &mut findings);
-    coverage::check(&subject, &fdes, &mut findings);
+    let fdes = coverage::check(&subject, fdes, &mut findings);
     let facts = subject.facts();
     let check_instructions = |meter: &Meter| {
         let mut findings = Findings::default();
@@ -164,6 +164,6 @@ pub(crate) fn verify_within(
             finding.help = Some(text.into());
         }
     }
-    remedy::add(&subject, &mut verdict.findings);
+    remedy::add(&subject, selection.assembler(), &mut verdict.findings);
     verdict
 }

@@ -10,7 +10,8 @@ use crate::expr::Dialect;
 use crate::frame::FrameSection;
 use crate::inspect::Program;
 use crate::meter::Meter;
-use crate::object::{SymbolKind, SymbolSection};
+use crate::object::descriptor::KernelDescriptor;
+use crate::object::{Kernel, SymbolKind, SymbolSection};
 use crate::untrusted::Untrusted;
 
 /// A function of the symbol table.
@@ -36,6 +37,25 @@ pub(super) struct Facts<'a> {
 /// The path of a file and a line, and the MD5 of the file if it is known.
 type SourcePlace = ((Untrusted<'static>, u64), Option<[u8; 16]>);
 
+/// Where a kernel starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct KernelEntry {
+    /// The address of the first instruction.
+    pub(super) address: u64,
+    /// Whether waves can ask for more vector registers: their private memory may begin with an area for those.
+    pub(super) has_dynamic_vgprs: bool,
+}
+
+impl KernelEntry {
+    fn new(kernel: &Kernel) -> Option<KernelEntry> {
+        let descriptor = kernel.descriptor.as_ref();
+        Some(KernelEntry {
+            address: kernel.entry()?,
+            has_dynamic_vgprs: descriptor.is_some_and(KernelDescriptor::has_dynamic_vgprs),
+        })
+    }
+}
+
 /// A code object and what several rules ask of it.
 #[derive(Debug)]
 pub(super) struct Subject<'p, 'a> {
@@ -46,8 +66,8 @@ pub(super) struct Subject<'p, 'a> {
     pub(super) has_all_symbols: bool,
     /// Executable sections, by address.
     pub(super) executable: Vec<Range<u64>>,
-    /// The addresses of the first instructions of kernels, sorted.
-    pub(super) kernels: Vec<u64>,
+    /// The first instructions of kernels, sorted.
+    pub(super) kernels: Vec<KernelEntry>,
     /// The size of its wavefronts, if all of them have the same.
     pub(super) wave_size: Option<WaveSize>,
 }
@@ -64,16 +84,13 @@ impl<'p, 'a> Subject<'p, 'a> {
         executable.sort_by_key(|range| (range.start, range.end));
         let kernels = object.kernels().unwrap_or_default();
         let processor = program.processor();
-        let mut sizes = kernels.iter().filter_map(crate::object::Kernel::wave_size);
+        let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
         let wave_size = match (sizes.next(), processor.wave_sizes()) {
             (_, [only]) => Some(*only),
             (Some(first), _) => sizes.all(|size| size == first).then_some(first),
             (None, _) => None,
         };
-        let mut entries: Vec<u64> = kernels
-            .iter()
-            .filter_map(crate::object::Kernel::entry)
-            .collect();
+        let mut entries: Vec<KernelEntry> = kernels.iter().filter_map(KernelEntry::new).collect();
         entries.sort_unstable();
         let has_all_symbols = object.sections().iter().any(|s| s.name == ".symtab");
         Subject {

@@ -98,6 +98,13 @@ impl KernelDescriptor {
         (self.value(Field::KernargPreloadSpecLength) != 0).then(|| self.entry().wrapping_add(256))
     }
 
+    /// Returns true if waves can ask for more vector registers while they run. On a compute queue the start of their private
+    /// memory is then set apart for those, and the frame of the kernel begins after it.
+    #[must_use]
+    pub fn has_dynamic_vgprs(&self) -> bool {
+        self.field(Field::EnableDynamicVgpr) == Some(1)
+    }
+
     /// Local memory of a work-group, in bytes, without what is allocated at dispatch.
     #[must_use]
     pub fn group_segment_fixed_size(&self) -> u32 {

@@ -13,7 +13,7 @@ use super::finding::{Excerpt, Finding, Findings};
 use super::frame_expression::{self, Expressions, Gives, Use};
 use super::given::{Given, GivenRules, Saved};
 use super::register::{self, Existing, register_name};
-use super::subject::Facts;
+use super::subject::{Facts, KernelEntry};
 use super::{expression, meaning};
 use crate::arch::{AddressSpace, Register};
 use crate::expr::RegisterStyle;
@@ -67,11 +67,11 @@ struct Remembered {
 
 /// Checks the instructions of every entry that can be read, and of the common entries they belong to.
 ///
-/// * `kernels`: the addresses of the first instructions of kernels, sorted.
+/// * `kernels`: the first instructions of kernels, sorted.
 pub(super) fn check<'a>(
     facts: &Facts<'a>,
     fdes: &[Fde<'a>],
-    kernels: &[u64],
+    kernels: &[KernelEntry],
     meter: &Meter,
     findings: &mut Findings,
 ) {
@@ -99,8 +99,9 @@ pub(super) fn check<'a>(
         };
         let (_, initial) = common.insert((cie.offset, initial));
         let mut walk = Walk::new(facts, cie, Some(fde), initial, (&mut shared, meter));
-        let after = kernels.partition_point(|entry| *entry < fde.initial_location);
-        walk.is_kernel = kernels.get(after).is_some_and(|entry| fde.contains(*entry));
+        let after = kernels.partition_point(|entry| entry.address < fde.initial_location);
+        let entry = kernels.get(after).copied();
+        walk.kernel = entry.filter(|entry| fde.contains(entry.address));
         walk.run(fde.instructions, fde.instructions_offset, findings);
         if walk.is_exhausted() {
             let message = "the entries from here on are not checked".to_owned();
@@ -129,8 +130,8 @@ struct Walk<'w, 'a> {
     in_row: u32,
     said_no_cfa: bool,
     said_of_row: bool,
-    /// Whether the code is that of a kernel.
-    is_kernel: bool,
+    /// The kernel that the code is of.
+    kernel: Option<KernelEntry>,
     shared: &'w mut Shared<'a>,
     meter: &'w Meter,
 }
@@ -167,7 +168,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             in_row: 0,
             said_no_cfa: false,
             said_of_row: false,
-            is_kernel: false,
+            kernel: None,
         };
         walk.charge(initial.registers.len());
         walk
@@ -430,13 +431,13 @@ impl<'w, 'a> Walk<'w, 'a> {
         if self.said_of_row || says_nothing(fde) {
             return;
         }
-        let (rule, wrong) = match self.rules.cfa {
-            CfaKind::None => (&rule::NO_CFA, "there is no rule for the CFA"),
-            CfaKind::Register | CfaKind::Expression if !self.is_kernel => return,
-            CfaKind::Register | CfaKind::Expression => {
+        let (rule, wrong) = match (self.rules.cfa, self.kernel) {
+            (CfaKind::None, _) => (&rule::NO_CFA, "there is no rule for the CFA"),
+            (CfaKind::Register | CfaKind::Expression, None) => return,
+            (CfaKind::Register | CfaKind::Expression, Some(kernel)) => {
                 let wrong = if self.rules.has_return_address {
                     "the return address is not undefined"
-                } else if self.rules.cfa_is_elsewhere {
+                } else if self.rules.cfa_is_elsewhere && !kernel.has_dynamic_vgprs {
                     "the CFA is not private_wave 0"
                 } else {
                     return;
@@ -446,7 +447,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         };
         self.said_of_row = true;
         let message = format!("at {:#x}..{end:#x} {wrong}", self.location);
-        let help = match self.is_kernel {
+        let help = match self.kernel.is_some() {
             false => "define the CFA before the first instruction",
             true => {
                 "the rules of a kernel are DW_CFA_def_cfa_expression: DW_OP_lit0, DW_OP_lit6, DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address and \
