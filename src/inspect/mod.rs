@@ -70,6 +70,7 @@ pub(crate) use pointee::{implicit_pointer, implicit_unit};
 pub use process::Programs;
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};
+pub(crate) use truth::mask_alone;
 pub use undescribed::Undescribed;
 pub(crate) use value::NotUnderstood;
 pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};

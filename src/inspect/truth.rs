@@ -43,7 +43,7 @@ impl<'p> LegacyReader<'p, '_> {
         };
         Ok(match flow.uniformity(pc, &registers, asked.meter)? {
             Some(Uniformity::Uniform) => None,
-            Some(Uniformity::PerLane) => Some(Meaning {
+            Some(Uniformity::PerLane | Uniformity::Same) => Some(Meaning {
                 readings: smallvec![bit_of_lane(expression, &mask)?],
                 doubts: Vec::new(),
             }),
@@ -54,16 +54,7 @@ impl<'p> LegacyReader<'p, '_> {
     /// The scalar registers that a location names, if they have a bit for each lane of the wave, and nothing is done with
     /// them but what LLVM writes for the `i1` that they hold.
     fn mask_in(&self, expression: &ExpressionBytes<'p>) -> Option<Mask> {
-        /// As many operations as two registers with their spaces and pieces have, and some.
-        const MOST: usize = 12;
-        let mut items: SmallVec<[Item<'_>; MOST]> = SmallVec::new();
-        let mut all = operations(expression.bytes, expression.unit.encoding);
-        while let Some(item) = all.next().ok()? {
-            if items.len() == MOST {
-                return None;
-            }
-            items.push(item);
-        }
+        let items = items(expression)?;
         let lanes = self.asked().wave_size.lanes();
         let (first, rest) = named(&items)?;
         match rest {
@@ -101,6 +92,33 @@ impl<'p> LegacyReader<'p, '_> {
             }
         }
     }
+}
+
+/// As many operations as two registers with their spaces and pieces have, and some.
+const MOST: usize = 12;
+
+/// The operations of an expression; nothing if they are more than are looked at.
+fn items<'e>(expression: &ExpressionBytes<'e>) -> Option<SmallVec<[Item<'e>; MOST]>> {
+    let mut items = SmallVec::new();
+    let mut all = operations(expression.bytes, expression.unit.encoding);
+    while let Some(item) = all.next().ok()? {
+        if items.len() == MOST {
+            return None;
+        }
+        items.push(item);
+    }
+    Some(items)
+}
+
+/// The scalar register that a location names and does nothing with, if it has a bit for each lane of the wave; and its dwords.
+pub(crate) fn mask_alone(
+    expression: &ExpressionBytes<'_>,
+    wave_size: WaveSize,
+) -> Option<(Register, SmallVec<[MachineRegister; 2]>)> {
+    let items = items(expression)?;
+    let (register, rest) = named(&items)?;
+    let is_mask = rest.is_empty() && register.size_in_bits() == Some(wave_size.lanes());
+    is_mask.then(|| (register, dwords(register).collect()))
 }
 
 /// The scalar register that some operations begin with, with or without the space of its location, and what follows.

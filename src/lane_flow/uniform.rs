@@ -29,6 +29,8 @@ pub(crate) enum Uniformity {
     Uniform,
     /// A bit for each: what comparisons write.
     PerLane,
+    /// All bits are the same: a value and a bit for each of the lanes are not told apart.
+    Same,
 }
 
 impl LaneFlow<'_> {
@@ -71,8 +73,8 @@ impl LaneFlow<'_> {
             _ if is_known.is_none() => None,
             (true, true) => None,
             (true, false) => Some(Uniformity::Uniform),
-            // Where it is neither, all bits are the same.
-            (false, _) => Some(Uniformity::PerLane),
+            (false, true) => Some(Uniformity::PerLane),
+            (false, false) => Some(Uniformity::Same),
         })
     }
 }

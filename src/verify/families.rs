@@ -29,6 +29,7 @@ const FAMILIES: &[&[&Rule]] = &[
     super::expression::RULES,
     super::location::RULES,
     super::location::INDEX_RULES,
+    super::location::LANE_MASK_RULES,
     super::lane::RULES,
     super::aranges::RULES,
     super::names::RULES,

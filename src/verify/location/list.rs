@@ -62,6 +62,9 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 let at = entry.expression.offset;
                 if self.check_range(die, attribute, range, section, at) {
                     ranges.push((range.clone(), at));
+                    if bits == Some(8) {
+                        self.lane_mask(die, attribute, &entry.expression, range);
+                    }
                 }
             }
             let site = Site { die, attribute, pc };

@@ -9,6 +9,7 @@ mod entries;
 mod expressions;
 mod function;
 mod index;
+mod lane_mask;
 mod list;
 mod part;
 mod reference;
@@ -50,10 +51,17 @@ use summary::Summary;
 
 pub(super) use function::{contains, merged};
 pub(super) use index::RULES as INDEX_RULES;
+pub(super) use lane_mask::RULES as LANE_MASK_RULES;
 pub(super) use rule::RULES;
 
 /// The rules that expressions and location lists are checked by.
-pub(super) const FAMILIES: [&[&Rule]; 4] = [RULES, INDEX_RULES, expression::RULES, register::RULES];
+pub(super) const FAMILIES: [&[&Rule]; 5] = [
+    RULES,
+    INDEX_RULES,
+    LANE_MASK_RULES,
+    expression::RULES,
+    register::RULES,
+];
 
 /// As how many steps an entry counts: it is read, and noted for those that refer to it.
 const PER_ENTRY: u64 = 2;
@@ -392,34 +400,35 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
 
     /// An object of no size that has a location: that of an empty structure is none to complain of, that of a number is.
     fn check_size(&mut self, die: &Die<'a>) {
+        let Some(ty) = self.base_type(die) else {
+            return;
+        };
+        if self.summary.count(&rule::NO_SIZE) {
+            let name = self.name_of(&ty).unwrap_or_else(|| "?".to_owned());
+            let object = self.name_of(die).unwrap_or_else(|| "?".to_owned());
+            let text = format!("`{object}` has a location, and its type `{name}` has 0 bits");
+            let finding = Finding::new(&rule::NO_SIZE, self.section, text);
+            self.summary.set(finding.at(die.id().offset));
+        }
+    }
+
+    /// The base type of the object that an entry describes, if it has one.
+    fn base_type(&self, die: &Die<'a>) -> Option<Die<'a>> {
         /// Qualifiers and names of types on the way; compilers write three or four.
         const HOPS: usize = 16;
         let mut ty = match die.attribute(DW_AT_type) {
-            Some(_) => Some(die.clone()),
-            None => self.origin(die),
+            Some(_) => die.clone(),
+            None => self.origin(die)?,
         };
         for _ in 0..HOPS {
-            let target = ty.as_ref().and_then(|ty| {
-                let id = self.info.target(ty, ty.attribute(DW_AT_type)?).ok()??;
-                self.info.die(id).ok()
-            });
-            if self.meter.work(1).is_err() {
-                return;
-            }
-            ty = target;
-            let Some(ty) = &ty else { return };
+            self.meter.work(1).ok()?;
+            let id = self.info.target(&ty, ty.attribute(DW_AT_type)?).ok()??;
+            ty = self.info.die(id).ok()?;
             if ty.tag() == DW_TAG_base_type {
-                if self.summary.count(&rule::NO_SIZE) {
-                    let name = self.name_of(ty).unwrap_or_else(|| "?".to_owned());
-                    let object = self.name_of(die).unwrap_or_else(|| "?".to_owned());
-                    let text =
-                        format!("`{object}` has a location, and its type `{name}` has 0 bits");
-                    let finding = Finding::new(&rule::NO_SIZE, self.section, text);
-                    self.summary.set(finding.at(die.id().offset));
-                }
-                return;
+                return Some(ty);
             }
         }
+        None
     }
 
     /// The size of the type that an attribute refers to.
