@@ -256,6 +256,7 @@ pub(crate) fn dialect(name: DialectName) -> Dialect {
         DialectName::User => Dialect::User,
         DialectName::OneByte => Dialect::OneByte,
         DialectName::Draft => Dialect::Draft,
+        DialectName::Dwarf6 => Dialect::Dwarf6,
     }
 }
 

@@ -122,11 +122,79 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(at_start(composite)))
     }
 
+    /// Returns true if the expression has the meaning of DWARF 6.
+    pub(super) fn is_dwarf6(&self) -> bool {
+        self.here.expression.unit.encoding.dialect.is_dwarf6()
+    }
+
+    /// `DW_OP_LLVM_NVIDIA_mux`, which is not described.
+    #[cold]
+    pub(super) fn of_nvidia(&mut self, _selector: u64) -> Result<()> {
+        Err(ErrorKind::Unsupported("an operation of NVIDIA that is not described").into())
+    }
+
+    /// `DW_OP_composite` of DWARF 6.
+    #[inline(never)]
+    pub(super) fn begin_composite(&mut self) -> Result<()> {
+        self.stack.push(Entry::Incomplete)?;
+        self.building = Some(Incomplete::above(self.building.take(), self.context.arena));
+        Ok(())
+    }
+
+    /// The overlay of DWARF 6 (251120.1): it covers the storage of the base, which is as long as it needs to be, and the result
+    /// starts where the base does.
+    fn overlay_of_dwarf6(&mut self, scale: i128) -> Result<()> {
+        self.need(4)?;
+        let width = self.pop_value()?.to_signed()?;
+        let offset = self.pop_value()?.to_signed()?;
+        let over = self.pop_location()?;
+        let base = self.pop_location()?;
+        let Some(place) = base.single().copied() else {
+            return Err(ErrorKind::Unsupported("an overlay on several places at once").into());
+        };
+        if place.lane_step != 0 {
+            return Err(self.needs_lane());
+        }
+        let bits = |value: i128| u128::try_from(value).map_err(|_| SpecRule::OverlayRange);
+        let width = bits(width.saturating_mul(scale))?;
+        let from_base = i128::try_from(place.bit_offset).unwrap_or(i128::MAX);
+        let start = bits(offset.saturating_mul(scale).saturating_add(from_base))?;
+        let end = start.saturating_add(width);
+        let (arena, bounds, lanes) = (self.context.arena, self.bounds(), self.lanes());
+        let storage = Location::One(Place::new(place.storage, 0));
+        // Undefined storage has no end: it counts as large as a composite can be.
+        let size = storage.bits_left().min(bounds.bits);
+        let composite = Incomplete::above(None, arena);
+        let gap = start.saturating_sub(size);
+        let parts = [
+            (storage, start.min(size)),
+            (Location::UNDEFINED, gap),
+            (over, width),
+        ];
+        for (part, bits) in &parts {
+            if *bits != 0 {
+                composite.append(part, *bits, bounds, arena)?;
+            }
+        }
+        let rest = size.saturating_sub(end);
+        if rest != 0 {
+            let [(storage, _), ..] = &parts;
+            let after = storage.move_by(end.cast_signed(), 0, lanes, arena)?;
+            composite.append(&after, rest, bounds, arena)?;
+        }
+        let (composite, _) = composite.complete();
+        let location = at_start(composite).move_by(from_base, 0, lanes, arena)?;
+        self.push(Entry::Location(location))
+    }
+
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "what is left of the base is more than what the part ends at"
     )]
     pub(super) fn overlay(&mut self, scale: i128) -> Result<()> {
+        if self.is_dwarf6() {
+            return self.overlay_of_dwarf6(scale);
+        }
         self.need(4)?;
         let size = self.pop_value()?.to_signed()?;
         let offset = self.pop_value()?.to_signed()?;

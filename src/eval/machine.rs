@@ -404,6 +404,8 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 SelectBitPiece { bit_size, count } => self.select_bit_piece(bit_size, count),
                 Overlay => self.overlay(8),
                 BitOverlay => self.overlay(1),
+                Composite => self.begin_composite(),
+                NvidiaMux { selector } => self.of_nvidia(selector),
             };
             if let Err(error) = done {
                 return Err(self.placed(error, start));

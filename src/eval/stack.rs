@@ -163,6 +163,8 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Linear { base, step } => self.memory(AddressSpace::None, Linear { base, step }),
             Entry::Pointer(pointer) if pointer.space == AddressSpace::None => self.follow(pointer),
             Entry::Pointer(_) => Err(SpecRule::ImplicitPointerUse.into()),
+            // In DWARF 6 a composite is a location, whatever is added to it.
+            Entry::Incomplete if self.is_dwarf6() => Ok(self.complete()),
             Entry::Incomplete => Err(SpecRule::IncompleteComposite.into()),
             Entry::Typed(_) => Err(ErrorKind::TypeMismatch {
                 expected: "a location",

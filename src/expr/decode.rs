@@ -233,7 +233,10 @@ fn read_vendor_code(
     code: u8,
     encoding: &Encoding,
 ) -> Result<(u64, Opcode)> {
-    let knows_users = matches!(encoding.dialect, Dialect::User | Dialect::UserWith(_));
+    let knows_users = matches!(
+        encoding.dialect,
+        Dialect::User | Dialect::UserWith(_) | Dialect::Dwarf6InMemory
+    );
     if code != USER || !knows_users {
         return Err(unknown(code, None));
     }

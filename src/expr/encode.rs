@@ -33,7 +33,11 @@ pub fn encode_operation(
             out.push(USER);
             write_uleb(user.into(), out);
         }
-        None => return Err(ErrorKind::Unsupported(row.no_code).into()),
+        None => {
+            let of_dwarf6 = super::dwarf6::no_code(operation.opcode());
+            let text = of_dwarf6.filter(|_| encoding.dialect.is_dwarf6());
+            return Err(ErrorKind::Unsupported(text.unwrap_or(row.no_code)).into());
+        }
     }
     for (kind, value) in row.operands.iter().zip(operands) {
         write_operand(*kind, value, encoding, out).ok_or_else(|| does_not_fit(row.name))?;
@@ -54,9 +58,12 @@ fn code(operation: &Operation<'_>, dialect: Dialect) -> Option<(Option<u8>, u16)
     let user = user.map(u16::from);
     let vendor = match dialect {
         Dialect::User => user.map(|user| (None, user)),
-        Dialect::UserWith(private) => user
-            .or_else(|| opcode.private_code(private))
-            .map(|user| (None, user)),
+        Dialect::UserWith(_) | Dialect::Dwarf6InMemory => {
+            let private = dialect.private_codes();
+            user.or_else(|| opcode.private_code(private?))
+                .map(|user| (None, user))
+        }
+        Dialect::Dwarf6 => None,
         Dialect::OneByte => one.map(|byte| (Some(byte), 0)),
         Dialect::Draft => draft.map(|byte| (Some(byte), 0)),
     };

@@ -21,6 +21,7 @@
 mod build;
 mod cursor;
 mod decode;
+mod dwarf6;
 mod encode;
 mod operand;
 mod parse;
@@ -67,6 +68,27 @@ pub enum Dialect {
     OneByte,
     /// The codes of the first draft.
     Draft,
+    /// The names of DWARF 6, which has assigned no codes: only operations that DWARF 5 has can be read and written.
+    Dwarf6,
+    /// Of expressions with the meaning of [`Dwarf6`](Self::Dwarf6) that never leave memory: see [`Encoding::in_memory`].
+    Dwarf6InMemory,
+}
+
+impl Dialect {
+    /// Returns true if operations have the names and the meaning of DWARF 6.
+    #[must_use]
+    pub const fn is_dwarf6(self) -> bool {
+        matches!(self, Dialect::Dwarf6 | Dialect::Dwarf6InMemory)
+    }
+
+    /// The vendor codes of operations that have none of their own.
+    pub(crate) const fn private_codes(self) -> Option<PrivateCodes> {
+        match self {
+            Dialect::UserWith(private) => Some(private),
+            Dialect::Dwarf6InMemory => Some(PrivateCodes::IN_MEMORY),
+            Dialect::User | Dialect::OneByte | Dialect::Draft | Dialect::Dwarf6 => None,
+        }
+    }
 }
 
 /// Vendor codes for operations that the specification leaves without one ("TBA" in HET A.7.7.1).
@@ -81,15 +103,18 @@ pub struct PrivateCodes {
     pub overlay: Option<u16>,
     /// `DW_OP_LLVM_bit_overlay`.
     pub bit_overlay: Option<u16>,
+    /// `DW_OP_composite` of DWARF 6.
+    pub composite: Option<u16>,
 }
 
 impl PrivateCodes {
     /// The operations that have no vendor code of their own.
-    pub const OPERATIONS: [Opcode; 4] = [
+    pub const OPERATIONS: [Opcode; 5] = [
         Opcode::AspaceImplicitPointer,
         Opcode::PushIteration,
         Opcode::Overlay,
         Opcode::BitOverlay,
+        Opcode::Composite,
     ];
 
     /// Codes for expressions that are built and evaluated in memory and never written to a file.
@@ -98,6 +123,7 @@ impl PrivateCodes {
         push_iteration: Some(0xff02),
         overlay: Some(0xff03),
         bit_overlay: Some(0xff04),
+        composite: Some(0xff05),
     };
 }
 
@@ -125,9 +151,10 @@ impl Encoding {
     /// The same sizes, with a code for every operation; for expressions that never leave memory.
     #[must_use]
     pub const fn in_memory(self) -> Encoding {
-        Encoding {
-            dialect: Dialect::UserWith(PrivateCodes::IN_MEMORY),
-            ..self
-        }
+        let dialect = match self.dialect.is_dwarf6() {
+            true => Dialect::Dwarf6InMemory,
+            false => Dialect::UserWith(PrivateCodes::IN_MEMORY),
+        };
+        Encoding { dialect, ..self }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::operand::{OperandKind, OperandValue};
 use super::table::{Opcode, Operation, ROWS};
-use super::{Encoding, encode_operation};
+use super::{Encoding, dwarf6, encode_operation};
 use crate::arch::{Register, WaveSize};
 use crate::error::{ErrorKind, Result};
 
@@ -111,7 +111,7 @@ impl Expression {
 
 /// Parses operations separated by commas, as llvm-dwarfdump prints them.
 ///
-/// `DW_OP_LLVM_user` may be left out, and so may the prefixes `DW_OP_` and `DW_OP_LLVM_`; a register may
+/// The names of DWARF 6 are known in every dialect. `DW_OP_LLVM_user` may be left out, and so may the prefixes `DW_OP_` and `DW_OP_LLVM_`; a register may
 /// be a name of the assembler (`v42`), LLVM's (`VGPR42`) or a number.
 ///
 /// # Errors
@@ -164,8 +164,9 @@ fn syntax<T>(expected: impl Into<String>, found: &str) -> Result<T> {
 }
 
 fn parse_operation(text: &str, options: &ParseOptions, depth: u32) -> Result<Parsed> {
-    let text = text
-        .strip_prefix("DW_OP_LLVM_user")
+    let mut prefixes = ["DW_OP_LLVM_user"].into_iter().chain(dwarf6::PREFIXES);
+    let text = prefixes
+        .find_map(|prefix| text.strip_prefix(prefix))
         .map_or(text, str::trim_start);
     let end = text
         .find(|c: char| c.is_whitespace() || c == '(')
@@ -241,6 +242,7 @@ fn find(name: &str) -> Option<(Opcode, u8)> {
             })
         })
         .or_else(|| gnu(name))
+        .or_else(|| Some((dwarf6::find(name)?, 0)))
 }
 
 /// GNU's names for operations of DWARF 5.

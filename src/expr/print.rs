@@ -115,10 +115,16 @@ impl<'n> Printer<'n> {
     fn write_item(&self, item: &Item<'_>, out: &mut String, depth: u32) -> fmt::Result {
         /// Entry values within entry values mean nothing; a few are printed, so that text stays linear.
         const DEPTH: u32 = 4;
-        if matches!(item.code, Code::User(_)) {
-            out.push_str("DW_OP_LLVM_user ");
+        let of_dwarf6 = super::dwarf6::name(item.operation.opcode());
+        match of_dwarf6.filter(|_| self.encoding.dialect.is_dwarf6()) {
+            Some(name) => out.push_str(name),
+            None => {
+                if matches!(item.code, Code::User(_)) {
+                    out.push_str("DW_OP_LLVM_user ");
+                }
+                write!(out, "{}", item.name())?;
+            }
         }
-        write!(out, "{}", item.name())?;
         let row = item.operation.opcode().row();
         let mut named = None;
         for (kind, value) in row.operands.iter().zip(item.operation.operands()) {

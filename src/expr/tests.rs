@@ -489,3 +489,13 @@ fn the_largest_register_number_does_not_overflow_the_printer() {
         "DW_OP_bregx 0xffffffffffffffff -9223372036854775808"
     );
 }
+
+/// 0x0d is NVIDIA's, with a selector that nobody but NVIDIA understands (LLVM's `Dwarf.def`).
+#[test]
+fn nvidias_operation_has_a_name_and_no_meaning() {
+    let bytes = [0x30, 0xe9, 0x0d, 0x85, 0x01];
+    let text = "DW_OP_lit0, DW_OP_LLVM_user DW_OP_LLVM_NVIDIA_mux 0x85";
+    assert_eq!(Printer::new(Encoding::AMDGPU).expression(&bytes), text);
+    let parsed = parse(text, &ParseOptions::default()).unwrap();
+    assert_eq!(parsed.encode(Encoding::AMDGPU).unwrap(), bytes);
+}

@@ -19,6 +19,8 @@ pub(crate) enum DialectName {
     OneByte,
     /// The codes of the first draft.
     Draft,
+    /// The names and overlays of DWARF 6, which has no codes yet.
+    Dwarf6,
 }
 
 /// Which code object of a file.

@@ -118,6 +118,8 @@ pub(super) fn binary(operation: &Operation<'_>) -> Option<Binary> {
         | Operation::PushIteration
         | Operation::Overlay
         | Operation::BitOverlay
+        | Operation::NvidiaMux { .. }
+        | Operation::Composite
         | Operation::Lit { .. }
         | Operation::Reg { .. }
         | Operation::Breg { .. } => return None,

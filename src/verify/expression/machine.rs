@@ -194,19 +194,6 @@ impl<'m> Machine<'m> {
     /// What can be said of the operations without running them.
     fn check_code(&mut self, code: &Code<'_>) {
         if let Some(error) = &code.error {
-            // Assigned in LLVM's BinaryFormat/Dwarf.def, but described nowhere.
-            let is_foreign = matches!(
-                error.kind(),
-                ErrorKind::UnknownOperation {
-                    user: Some(0x0d),
-                    ..
-                }
-            );
-            let rule = if is_foreign {
-                &rule::FOREIGN
-            } else {
-                &rule::DECODE
-            };
             let text = error.kind().to_string();
             // What compilers wrote from 2020 to 2022, in codes that today have no meaning.
             let of_2020 = matches!(
@@ -217,7 +204,8 @@ impl<'m> Machine<'m> {
                 }
             );
             let help = "0xe1 to 0xec are operations of compilers of 2020 to 2022: read them with --dialect one-byte";
-            self.fault_at(rule, Some(code.decoded()), text, of_2020.then_some(help));
+            let help = of_2020.then_some(help);
+            self.fault_at(&rule::DECODE, Some(code.decoded()), text, help);
         }
         if self.in_cfi() {
             for item in &code.items {

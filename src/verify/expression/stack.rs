@@ -77,7 +77,14 @@ impl Machine<'_> {
             | O::Skip { .. }
             | O::Call2 { .. }
             | O::Call4 { .. }
-            | O::CallRef { .. } => Err(Stop),
+            | O::CallRef { .. }
+            // It is in no file.
+            | O::Composite => Err(Stop),
+            // Nothing is known of what it does.
+            O::NvidiaMux { .. } => {
+                self.fault(&rule::FOREIGN, "it is an operation of another vendor");
+                Err(Stop)
+            }
             O::Const1u { .. }
             | O::Const1s { .. }
             | O::Const2u { .. }
