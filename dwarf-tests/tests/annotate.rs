@@ -529,3 +529,37 @@ fn damaged_layouts_give_files_that_can_be_opened() {
         );
     }
 }
+
+/// A wave of `earlyret` at -O0 in a whole-wave section: 0x3090 `s_or_saveexec_b32 s17, -1`, 0x3094 a load, and the wave at 0x309c
+/// `s_mov_b32 exec_lo, s17`. s17 is 0xc0507998, the lanes that are active, and EXEC has all. The attributes alone, without
+/// `DW_AT_LLVM_active_lane`, say EXEC.
+#[test]
+fn active_lanes_of_annotated_code_are_asked_of_the_code() {
+    let folder = Folder::new("active");
+    let case = fixture("lanes/earlyret-gfx1100-O0");
+    let object = case.join("earlyret-gfx1100-O0.hsaco");
+    let annotated = folder.path("annotated.hsaco");
+    let text = |path: &Path| path.display().to_string();
+    let arguments = [
+        "annotate".to_owned(),
+        text(&object),
+        "-o".to_owned(),
+        text(&annotated),
+    ];
+    assert_eq!(hetdwarf(arguments).status, 0);
+    let wave = folder.wave(&case.join("w03.json.gz"));
+    let active = |more: &[&str]| {
+        let mut arguments = vec!["lane-pc".to_owned(), text(&annotated)];
+        arguments.extend(["--wave".to_owned(), text(&wave)]);
+        arguments.extend(["--format", "json"].map(str::to_owned));
+        arguments.extend(more.iter().map(|one| (*one).to_owned()));
+        let document: Value = serde_json::from_str(&hetdwarf(arguments).out).unwrap();
+        let lanes = document["lanes"].as_array().unwrap().iter();
+        let active = lanes.filter(|lane| lane["active"] == true);
+        active.fold(0_u32, |mask, lane| {
+            mask | 1 << lane["lane"].as_u64().unwrap()
+        })
+    };
+    assert_eq!(active(&[]), 0xc050_7998);
+    assert_eq!(active(&["--no-recover"]), u32::MAX);
+}

@@ -72,3 +72,76 @@ fn verify_finds_the_same() {
     };
     assert_eq!(of(5), of(6));
 }
+
+/// The places of a location, by part: how many bits, and where.
+fn parts(dialect: &str, expression: &str) -> Result<(u64, Vec<(u64, String)>), String> {
+    let arguments = [
+        "eval",
+        "--format",
+        "json",
+        "--dialect",
+        dialect,
+        "--expr",
+        expression,
+    ];
+    let ran = dwarf_tests::hetdwarf(arguments);
+    let document: serde_json::Value = serde_json::from_str(&ran.out).map_err(|_| ran.err)?;
+    let lane = &document["lanes"][0];
+    if let Some(error) = lane["error"]["kind"].as_str() {
+        return Err(error.to_owned());
+    }
+    let number = |value: &serde_json::Value| u64::try_from(dwarf_tests::number(value)).unwrap();
+    let place = &lane["result"]["places"][0];
+    let all = place["parts"].as_array().unwrap().iter().map(|part| {
+        let place = &part["places"][0];
+        let at = match place["storage"].as_str().unwrap() {
+            "memory" => format!("memory {}", number(&place["bit_offset"]) / 8),
+            "register" => place["register"].as_str().unwrap().to_owned(),
+            other => other.to_owned(),
+        };
+        (number(&part["bit_size"]), at)
+    });
+    Ok((number(&place["bit_offset"]), all.collect()))
+}
+
+/// An overlay of four bytes, eight from the base. HET A.2.5.4.4.6: the result starts where the base does and has what is left of
+/// its storage, and an overlay past the end is ill-formed. DWARF 6 (251120.1): the result is all of the storage of the base, at
+/// the offset of the base, and what lies between its end and the overlay is undefined.
+#[test]
+fn overlays_have_the_meaning_of_the_dialect() {
+    let over_memory =
+        |name: &str| format!("DW_OP_addr 0x18, DW_OP_regx SGPR6, DW_OP_lit8, DW_OP_lit4, {name}");
+    let (offset, found) = parts("user", &over_memory("DW_OP_LLVM_overlay")).unwrap();
+    let memory = |address: u64| format!("memory {address}");
+    assert_eq!(
+        (offset, &found[..2]),
+        (0, &[(64, memory(24)), (32, "s6".to_owned())][..])
+    );
+    assert_eq!(found[2].1, memory(36));
+    let (offset, found) = parts("dwarf6", &over_memory("DW_OP_overlay")).unwrap();
+    assert_eq!(
+        (offset, &found[..2]),
+        (24 * 8, &[(256, memory(0)), (32, "s6".to_owned())][..])
+    );
+    assert_eq!(found[2].1, memory(36));
+    let past_the_end =
+        |name: &str| format!("DW_OP_regx SGPR4, DW_OP_regx SGPR6, DW_OP_lit8, DW_OP_lit4, {name}");
+    let refused = parts("user", &past_the_end("DW_OP_LLVM_overlay"));
+    assert_eq!(refused, Err("ill-formed".to_owned()));
+    let extended = parts("dwarf6", &past_the_end("DW_OP_overlay")).unwrap();
+    let expected = [(32, "s4"), (32, "undefined"), (32, "s6")];
+    assert_eq!(
+        extended,
+        (0, expected.map(|(bits, at)| (bits, at.to_owned())).to_vec())
+    );
+}
+
+/// A composite of DWARF 6 begins with `DW_OP_composite`, and is a location at any time: it can be moved, and be a part.
+#[test]
+fn a_composite_of_dwarf_6_is_a_location() {
+    let text = "DW_OP_composite, DW_OP_regx SGPR4, DW_OP_piece 4, DW_OP_regx SGPR5, DW_OP_piece 4, DW_OP_lit4, DW_OP_offset";
+    let expected = [(32, "s4".to_owned()), (32, "s5".to_owned())].to_vec();
+    assert_eq!(parts("dwarf6", text), Ok((32, expected)));
+    let empty = "DW_OP_regx SGPR4, DW_OP_composite, DW_OP_regx SGPR5, DW_OP_piece 4";
+    assert_eq!(parts("dwarf6", empty), Ok((0, vec![(32, "s5".to_owned())])));
+}

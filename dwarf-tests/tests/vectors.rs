@@ -226,6 +226,11 @@ const WITHOUT_VECTORS: &[(Opcode, &str)] = &[
         Opcode::GnuVariableValue,
         "only GCC writes it, and a vector has no entry of a variable",
     ),
+    (Opcode::NvidiaMux, "what it does is not published"),
+    (
+        Opcode::Composite,
+        "it is of DWARF 6, and vectors are of the extensions: `dwarf6.rs`",
+    ),
 ];
 
 /// A new operation is named here until somebody has worked out what it is to do.

@@ -58,11 +58,9 @@ fn code(operation: &Operation<'_>, dialect: Dialect) -> Option<(Option<u8>, u16)
     let user = user.map(u16::from);
     let vendor = match dialect {
         Dialect::User => user.map(|user| (None, user)),
-        Dialect::UserWith(_) | Dialect::Dwarf6InMemory => {
-            let private = dialect.private_codes();
-            user.or_else(|| opcode.private_code(private?))
-                .map(|user| (None, user))
-        }
+        Dialect::UserWith(_) | Dialect::Dwarf6InMemory => user
+            .or_else(|| dialect.private_code(opcode))
+            .map(|user| (None, user)),
         Dialect::Dwarf6 => None,
         Dialect::OneByte => one.map(|byte| (Some(byte), 0)),
         Dialect::Draft => draft.map(|byte| (Some(byte), 0)),

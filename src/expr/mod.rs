@@ -81,11 +81,14 @@ impl Dialect {
         matches!(self, Dialect::Dwarf6 | Dialect::Dwarf6InMemory)
     }
 
-    /// The vendor codes of operations that have none of their own.
-    pub(crate) const fn private_codes(self) -> Option<PrivateCodes> {
+    /// The vendor code of an operation that has none of its own.
+    pub(crate) fn private_code(self, opcode: Opcode) -> Option<u16> {
+        /// That of `DW_OP_composite`, which only DWARF 6 has.
+        const COMPOSITE: u16 = 0xff05;
         match self {
-            Dialect::UserWith(private) => Some(private),
-            Dialect::Dwarf6InMemory => Some(PrivateCodes::IN_MEMORY),
+            Dialect::UserWith(private) => opcode.private_code(private),
+            Dialect::Dwarf6InMemory if opcode == Opcode::Composite => Some(COMPOSITE),
+            Dialect::Dwarf6InMemory => opcode.private_code(PrivateCodes::IN_MEMORY),
             Dialect::User | Dialect::OneByte | Dialect::Draft | Dialect::Dwarf6 => None,
         }
     }
@@ -103,18 +106,15 @@ pub struct PrivateCodes {
     pub overlay: Option<u16>,
     /// `DW_OP_LLVM_bit_overlay`.
     pub bit_overlay: Option<u16>,
-    /// `DW_OP_composite` of DWARF 6.
-    pub composite: Option<u16>,
 }
 
 impl PrivateCodes {
     /// The operations that have no vendor code of their own.
-    pub const OPERATIONS: [Opcode; 5] = [
+    pub const OPERATIONS: [Opcode; 4] = [
         Opcode::AspaceImplicitPointer,
         Opcode::PushIteration,
         Opcode::Overlay,
         Opcode::BitOverlay,
-        Opcode::Composite,
     ];
 
     /// Codes for expressions that are built and evaluated in memory and never written to a file.
@@ -123,7 +123,6 @@ impl PrivateCodes {
         push_iteration: Some(0xff02),
         overlay: Some(0xff03),
         bit_overlay: Some(0xff04),
-        composite: Some(0xff05),
     };
 }
 

@@ -214,8 +214,13 @@ fn parse_operation(text: &str, options: &ParseOptions, depth: u32) -> Result<Par
     let one = Expression {
         operations: vec![parsed],
     };
-    let fits =
-        one.operations().next().is_some() && one.encode(options.encoding.in_memory()).is_ok();
+    let encoded = one.encode(options.encoding.in_memory());
+    if let Err(error) = &encoded
+        && matches!(error.kind(), ErrorKind::Unsupported(_))
+    {
+        return Err(error.clone());
+    }
+    let fits = one.operations().next().is_some() && encoded.is_ok();
     match one.operations.into_iter().next() {
         Some(parsed) if fits => Ok(parsed),
         Some(_) | None => syntax(format!("operands that fit {name}"), rest.trim()),

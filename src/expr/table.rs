@@ -483,7 +483,7 @@ impl Opcode {
 
     /// The vendor code that `codes` gives to an operation that has none of its own.
     pub(super) fn private_code(self, codes: PrivateCodes) -> Option<u16> {
-        // Only five operations have no code yet; every other one is found in its row.
+        // Only four operations have no code yet; every other one is found in its row.
         if self == Opcode::AspaceImplicitPointer {
             codes.aspace_implicit_pointer
         } else if self == Opcode::PushIteration {
@@ -492,8 +492,6 @@ impl Opcode {
             codes.overlay
         } else if self == Opcode::BitOverlay {
             codes.bit_overlay
-        } else if self == Opcode::Composite {
-            codes.composite
         } else {
             None
         }
@@ -598,10 +596,8 @@ pub(super) fn by_vendor_code(code: u64, dialect: Dialect) -> Option<Opcode> {
     {
         return Some(opcode);
     }
-    let private = dialect.private_codes()?;
-    PrivateCodes::OPERATIONS.into_iter().find(|opcode| {
-        opcode
-            .private_code(private)
-            .is_some_and(|private| u64::from(private) == code)
-    })
+    let mut without = PrivateCodes::OPERATIONS
+        .into_iter()
+        .chain([Opcode::Composite]);
+    without.find(|opcode| dialect.private_code(*opcode).map(u64::from) == Some(code))
 }

@@ -94,7 +94,10 @@ fn has_code(opcode: Opcode, dialect: Dialect) -> bool {
     codes.std.is_some()
         || match dialect {
             Dialect::User => codes.user.is_some(),
-            Dialect::UserWith(_) => true,
+            // Only DWARF 6 has one without parts.
+            Dialect::UserWith(_) => opcode != Opcode::Composite,
+            Dialect::Dwarf6InMemory => true,
+            Dialect::Dwarf6 => false,
             Dialect::OneByte => codes.one.is_some(),
             Dialect::Draft => codes.draft.is_some(),
         }
@@ -182,7 +185,10 @@ fn codes_are_unique_in_every_dialect() {
         for row in ROWS {
             let codes = row.codes;
             let vendor = match dialect {
-                Dialect::User | Dialect::UserWith(_) => None,
+                Dialect::User
+                | Dialect::UserWith(_)
+                | Dialect::Dwarf6
+                | Dialect::Dwarf6InMemory => None,
                 Dialect::OneByte => codes.one,
                 Dialect::Draft => codes.draft,
             };
@@ -498,4 +504,57 @@ fn nvidias_operation_has_a_name_and_no_meaning() {
     assert_eq!(Printer::new(Encoding::AMDGPU).expression(&bytes), text);
     let parsed = parse(text, &ParseOptions::default()).unwrap();
     assert_eq!(parsed.encode(Encoding::AMDGPU).unwrap(), bytes);
+}
+
+/// DWARF 6 has names and no codes: text is read and printed, a code is never written, and none is read.
+#[test]
+fn dwarf_6_is_a_dialect_of_names() {
+    let encoding = Encoding {
+        dialect: Dialect::Dwarf6,
+        ..Encoding::AMDGPU
+    };
+    let options = ParseOptions {
+        encoding,
+        ..ParseOptions::default()
+    };
+    let names = [
+        "DW_OP_offset",
+        "DW_OP_bit_offset",
+        "DW_OP_undefined",
+        "DW_OP_push_lane",
+        "DW_OP_composite",
+        "DW_OP_overlay",
+        "DW_OP_bit_overlay",
+    ];
+    for name in names {
+        let parsed = parse(name, &options).unwrap();
+        let bytes = parsed.encode(encoding.in_memory()).unwrap();
+        assert_eq!(Printer::new(encoding.in_memory()).expression(&bytes), name);
+        let prefixed = parse(&format!("DW_OP_extended {name}"), &options).unwrap();
+        assert_eq!(prefixed, parsed);
+        let error = parsed.encode(encoding).unwrap_err().to_string();
+        assert!(
+            error.contains(name) && error.contains("DWARF 6 has not assigned"),
+            "{error}"
+        );
+        // The codes of today's extensions are none of DWARF 6.
+        assert!(!Printer::new(encoding).expression(&bytes).contains(name));
+    }
+    // Those that DWARF 5 has under another name have its code.
+    for (name, code) in [
+        ("DW_OP_push_object_location", 0x97),
+        ("DW_OP_form_tls_location", 0x9b),
+    ] {
+        let bytes = parse(name, &options).unwrap().encode(encoding).unwrap();
+        assert_eq!(bytes, [code]);
+        assert_eq!(Printer::new(encoding).expression(&bytes), name);
+    }
+    // The extensions have no empty composite.
+    let error = parse("DW_OP_composite", &ParseOptions::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("DW_OP_composite has no code in this dialect"),
+        "{error}"
+    );
 }

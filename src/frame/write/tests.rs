@@ -682,13 +682,13 @@ fn the_facts_of_processors() {
     assert!(target("gfx90a", WaveSize::Wave32).is_err());
 }
 
-/// The directives of LLVM 24 that LLVM's own test has for these expressions (`cfi-expressions` of its AMDGPU back end):
+/// The directives of LLVM 24 for these expressions, as LLVM's own test of its AMDGPU back end pairs them:
 /// `PC_REG: regx 62, piece 4, regx 63, piece 4` and so on.
 #[test]
 fn newer_assemblers_have_directives_for_expressions() {
     let pair: &[u8] = &[0x90, 62, 0x93, 4, 0x90, 63, 0x93, 4];
     let lanes: &[u8] = &[
-        0x90, 0xff, 0x0c, 0x9d, 0x20, 0, 0x90, 0xff, 0x0c, 0x9d, 0x20, 0x20,
+        0x90, 0xff, 0x14, 0x9d, 0x20, 0, 0x90, 0xff, 0x14, 0x9d, 0x20, 0x20,
     ];
     let lane: &[u8] = &[0x90, 0xa9, 0x14, 0xe9, 0x05, 0x2c];
     let offset: &[u8] = &[
@@ -704,7 +704,7 @@ fn newer_assemblers_have_directives_for_expressions() {
         (
             16,
             lanes,
-            ".cfi_llvm_vector_registers 16, 1663, 0, 32, 1663, 1, 32",
+            ".cfi_llvm_vector_registers 16, 2687, 0, 32, 2687, 1, 32",
         ),
         (77, lane, ".cfi_llvm_vector_registers 77, 2601, 11, 32"),
         (

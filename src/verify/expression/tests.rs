@@ -411,8 +411,12 @@ fn every_operation_is_followed() {
     let missing: Vec<Opcode> = (ROWS.iter().map(|row| row.opcode))
         .filter(|opcode| !followed.contains(opcode))
         .collect();
-    // Without a frame base it is a fault here (`expr-no-frame-base`), which ends the way.
-    assert_eq!(missing, [Opcode::Fbreg]);
+    // Without a frame base it is a fault here (`expr-no-frame-base`), which ends the way; nothing is known of what NVIDIA's does, and
+    // the last is of another dialect.
+    assert_eq!(
+        missing,
+        [Opcode::Fbreg, Opcode::NvidiaMux, Opcode::Composite]
+    );
 }
 
 #[test]
