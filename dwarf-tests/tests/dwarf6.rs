@@ -74,7 +74,7 @@ fn verify_finds_the_same() {
 }
 
 /// The places of a location, by part: how many bits, and where.
-fn parts(dialect: &str, expression: &str) -> Result<(u64, Vec<(u64, String)>), String> {
+fn parts(dialect: &str, expression: &str) -> Result<(u128, Vec<(u128, String)>), String> {
     let arguments = [
         "eval",
         "--format",
@@ -90,7 +90,7 @@ fn parts(dialect: &str, expression: &str) -> Result<(u64, Vec<(u64, String)>), S
     if let Some(error) = lane["error"]["kind"].as_str() {
         return Err(error.to_owned());
     }
-    let number = |value: &serde_json::Value| u64::try_from(dwarf_tests::number(value)).unwrap();
+    let number = dwarf_tests::number;
     let place = &lane["result"]["places"][0];
     let all = place["parts"].as_array().unwrap().iter().map(|part| {
         let place = &part["places"][0];
@@ -112,7 +112,7 @@ fn overlays_have_the_meaning_of_the_dialect() {
     let over_memory =
         |name: &str| format!("DW_OP_addr 0x18, DW_OP_regx SGPR6, DW_OP_lit8, DW_OP_lit4, {name}");
     let (offset, found) = parts("user", &over_memory("DW_OP_LLVM_overlay")).unwrap();
-    let memory = |address: u64| format!("memory {address}");
+    let memory = |address: u32| format!("memory {address}");
     assert_eq!(
         (offset, &found[..2]),
         (0, &[(64, memory(24)), (32, "s6".to_owned())][..])
