@@ -84,8 +84,8 @@ fn parts(dialect: &str, expression: &str) -> Result<(u128, Vec<(u128, String)>),
         "--expr",
         expression,
     ];
-    let ran = dwarf_tests::hetdwarf(arguments);
-    let document: serde_json::Value = serde_json::from_str(&ran.out).map_err(|_| ran.err)?;
+    let ran = hetdwarf(arguments);
+    let document: Value = serde_json::from_str(&ran.out).map_err(|_| ran.err)?;
     let lane = &document["lanes"][0];
     if let Some(error) = lane["error"]["kind"].as_str() {
         return Err(error.to_owned());

@@ -397,7 +397,7 @@ fn unit_with_pointers(attribute: u16) -> Option<Vec<u8>> {
     std::fs::create_dir_all(&folder).unwrap();
     let (source, object) = (folder.join("p.s"), folder.join("p.o"));
     std::fs::write(&source, text).unwrap();
-    let mut command = std::process::Command::new(tool);
+    let mut command = Command::new(tool);
     command.args([
         "-triple=amdgcn-amd-amdhsa",
         "-mcpu=gfx1100",

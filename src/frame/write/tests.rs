@@ -741,7 +741,7 @@ fn newer_assemblers_have_directives_for_expressions() {
     // form, and a lane of which only a part is meant.
     let others: [(u64, &[u8]); 3] = [
         (16, &[0x90, 62, 0x93, 0x84, 0, 0x90, 63, 0x93, 4]),
-        (16, &[0x90, 1, 0x93, 4, 0x90, 63, 0x93, 4]),
+        (16, &[0x90, 17, 0x93, 4, 0x90, 63, 0x93, 4]),
         (77, &[0x90, 0xa9, 0x14, 0xe9, 0x05, 0x2d]),
     ];
     for (register, expression) in others {
