@@ -140,16 +140,20 @@ impl Meter {
         is_left.then(|| Meter::of(&self.limits, self.most_steps / 4, self.most_bytes / 4))
     }
 
-    /// A meter for what may take half of the steps that are left, and hold all that may be held.
-    pub(crate) fn half(&self) -> Meter {
-        let bytes = self.most_bytes.saturating_sub(self.bytes());
-        Meter::of(&self.limits, self.steps_left() / 2, bytes)
-    }
-
     /// A meter for what may take so many steps, if that many are left, and hold all that may be held.
     pub(crate) fn part(&self, steps: u64) -> Meter {
         let bytes = self.most_bytes.saturating_sub(self.bytes());
         Meter::of(&self.limits, self.steps_left().min(steps), bytes)
+    }
+
+    /// Returns the share of some steps that a part of the work may take, by its size.
+    ///
+    /// * `rest`: the size of this part and of those after it, from which its own is taken.
+    pub(crate) fn share(steps: u64, size: u64, rest: &mut u64) -> u64 {
+        let share = u128::from(steps).saturating_mul(size.into());
+        let share = share.div_euclid(u128::from((*rest).max(1)));
+        *rest = rest.saturating_sub(size);
+        u64::try_from(share).unwrap_or(u64::MAX)
     }
 
     /// A meter for a thread that does a part of the question: it starts with what was used until now.
@@ -244,11 +248,16 @@ impl Meter {
         self.work((bytes as u64).div_ceil(BYTES_PER_STEP))
     }
 
+    /// Returns true if so many more bytes may be held.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        let held = self.bytes().checked_add(bytes);
+        held.is_some_and(|held| held <= self.most_bytes)
+    }
+
     /// Whether so many steps and values that are kept can be paid for.
     pub(crate) fn affords<T>(&self, steps: u64, count: usize) -> bool {
         let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
-        let held = self.bytes().checked_add(bytes);
-        steps <= self.steps_left() && held.is_some_and(|held| held <= self.most_bytes)
+        steps <= self.steps_left() && self.has_room(bytes)
     }
 
     /// Takes as many steps as there are, but no more than `most`; gives how many.
@@ -297,13 +306,11 @@ impl Meter {
     /// # Errors
     /// As [`hold`](Meter::hold).
     pub(crate) fn check_room(&self, bytes: u64) -> Result<()> {
-        match self.bytes().checked_add(bytes) {
-            Some(sum) if sum <= self.most_bytes => Ok(()),
-            Some(_) | None => {
-                self.is_full.store(true, Ordering::Relaxed);
-                Err(self.no_bytes())
-            }
+        if self.has_room(bytes) {
+            return Ok(());
         }
+        self.is_full.store(true, Ordering::Relaxed);
+        Err(self.no_bytes())
     }
 
     /// Pays for text of an answer, which is made, kept and printed.
@@ -409,6 +416,11 @@ impl Held {
     pub(crate) fn release(&self, bytes: u64) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.meter.release(bytes);
+    }
+
+    /// Holds bytes if there is room for them. What is not held counts as nothing that was refused.
+    pub(crate) fn try_hold(&self, bytes: u64) -> bool {
+        self.meter.has_room(bytes) && self.hold(bytes).is_ok()
     }
 
     /// As [`Meter::hold`].

@@ -441,10 +441,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         // Each function may take its share of what is left; of what it may take a plan takes half.
         let meter = self.object.meter();
         let left = meter.steps_left().saturating_sub(self.budget.reserved);
-        let (size, code) = (u128::from(report.size), u128::from(self.budget.code.max(1)));
-        let share = u128::from(left).saturating_mul(size).div_euclid(code);
-        let share = u64::try_from(share).unwrap_or(u64::MAX);
-        self.budget.code = self.budget.code.saturating_sub(report.size);
+        let share = Meter::share(left, report.size, &mut self.budget.code);
         let part = meter.part(share.saturating_mul(2).min(left));
         let plan = (self.flow).plan_with_switch_offs(range.start, &part, &wants_switch_off);
         meter.work(part.steps())?;

@@ -4,7 +4,6 @@ use super::Reason;
 use super::answer::LaneState;
 use super::contents::Words;
 use super::place::DwordPlace;
-use super::tree::Asker;
 use super::walk::{Answer, Goal};
 
 /// Answers for the lanes of one half of a wave.
@@ -18,12 +17,14 @@ pub(super) struct Answers<'f, 'c, 'w> {
     pub(super) is_dispatch_known: bool,
 }
 
-impl Asker for Answers<'_, '_, '_> {
-    fn read(&mut self, place: DwordPlace) -> Option<u32> {
+impl Answers<'_, '_, '_> {
+    /// Returns the dword of a place, if it is known.
+    pub(super) fn read(&mut self, place: DwordPlace) -> Option<u32> {
         self.words.get(place)
     }
 
-    fn answer(&mut self, lanes: u32, answer: Answer) {
+    /// Takes the answer for some lanes, a bit each.
+    pub(super) fn answer(&mut self, lanes: u32, answer: Answer) {
         let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
         if self.goal == Goal::Acting {
             for_each(self.lanes, mask, |lane| {

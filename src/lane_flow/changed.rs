@@ -9,7 +9,6 @@
 use std::collections::BTreeSet;
 
 use super::function::FunctionFlow;
-use crate::abi::Callees;
 use crate::arch::{Register, WaveSize};
 use crate::isa::{Effect, MachineRegister, Writes};
 use crate::machine_flow::Edge;
@@ -52,7 +51,7 @@ impl Changed {
     }
 }
 
-impl FunctionFlow {
+impl FunctionFlow<'_> {
     /// Over how many instructions [`changed_between`](Self::changed_between) goes.
     pub(super) fn cost_of_changes(&self) -> usize {
         let instructions = &self.code().instructions;
@@ -65,13 +64,7 @@ impl FunctionFlow {
 
     /// The registers that may be written between two instructions, whichever the wave comes to first: on the ways from one to
     /// the other, and back.
-    pub(super) fn changed_between(
-        &self,
-        callees: &Callees<'_>,
-        wave_size: WaveSize,
-        one: usize,
-        other: usize,
-    ) -> Changed {
+    pub(super) fn changed_between(&self, wave_size: WaveSize, one: usize, other: usize) -> Changed {
         let code = self.code();
         let mut changed = Changed {
             wave_size: Some(wave_size),
@@ -93,13 +86,13 @@ impl FunctionFlow {
                 // What is at the end is executed only if the wave comes there again.
                 .filter(|index| *index != to || is_loop)
             {
-                self.add_writes(callees, index, &mut changed);
+                self.add_writes(index, &mut changed);
             }
         }
         changed
     }
 
-    fn add_writes(&self, callees: &Callees<'_>, index: usize, changed: &mut Changed) {
+    fn add_writes(&self, index: usize, changed: &mut Changed) {
         let code = self.code();
         let Some(instruction) = code.instructions.get(index) else {
             return;
@@ -108,7 +101,7 @@ impl FunctionFlow {
             changed.all = true;
         }
         if let Effect::Call { .. } = instruction.effect {
-            let is_kept = code.call_keeps(callees, code.callee(index));
+            let is_kept = code.call_keeps(self.callees(), code.callee(index));
             let registers = MachineRegister::scalars().chain(code.vectors_with_lanes());
             for register in registers.filter(|register| !is_kept(*register)) {
                 changed.insert(register);

@@ -1,7 +1,7 @@
 //! What is known of whole dwords along every path from one place: of a function from its entry, or of a
 //! frame from the stop to its return.
 
-use super::bill::Fuel;
+use super::fuel::Fuel;
 use super::state::State;
 use super::step::{Context, Outcome};
 use super::value::{Decisions, Value};

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bill::{Bill, WithCost};
 use super::dataflow::{Dataflow, follow};
+use super::fuel::{Fuel, Used};
 use super::idle::Idle;
 use super::liveness::{Dword, Live, Liveness};
 use super::place::{DwordPlace, Slot};
@@ -12,7 +12,6 @@ use super::state::{Exec, SectionLanes, State};
 use super::step::Context;
 use super::value::Value;
 use crate::arch::WaveSize;
-use crate::error::Result;
 use crate::isa::{Effect, MachineRegister, Span};
 use crate::machine_flow::{Code, Edge, STACK_REGISTERS, Solution};
 
@@ -48,37 +47,29 @@ pub(super) struct Marks {
 }
 
 impl Facts {
-    /// Follows a function from its entry.
+    /// Follows a function from its entry. Returns what that took, and None if it was too much.
     ///
-    /// * `most`: how many instructions may be gone through for each thing that is found out. Nothing if those are not enough.
-    ///
-    /// # Errors
-    /// If it cannot be paid for. What it cost is paid in part only: the caller pays for what is kept.
-    pub(super) fn find(
-        context: &Context<'_>,
-        most: usize,
-        bill: &Bill<'_>,
-    ) -> Result<WithCost<Option<Facts>>> {
+    /// * `most`: what each fact may take.
+    pub(super) fn find(context: &Context<'_>, most: Fuel) -> (Option<Facts>, Used) {
         let mut entry = State::at_stop(Exec::Active);
         entry.is_whole = true;
-        let flow = bill.find(most, |left| follow(context, 0, entry, left))?;
-        let flow = flow.keeping(|_, bytes| bytes);
-        let mut cost = flow.cost;
-        let Some(Dataflow { states, .. }) = flow.found else {
-            return Ok(WithCost { found: None, cost });
+        let mut fuel = most;
+        let flow = follow(context, 0, entry, &mut fuel);
+        let mut used = fuel.since(most);
+        let Some(Dataflow { states, .. }) = flow else {
+            return (None, used);
         };
         let marks = mark(context, &states);
-        let mut find = |half| -> Result<Liveness> {
-            let live = bill.find(most, |left| {
-                Liveness::find(context.code, &marks, half, left)
-            })?;
-            cost = cost.plus(live.cost);
-            Ok(live.found)
+        let mut find = |half| {
+            let mut fuel = most;
+            let live = Liveness::find(context.code, &marks, half, &mut fuel);
+            used = used.plus(fuel.since(most));
+            live
         };
         let liveness = match context.wave_size {
-            WaveSize::Wave32 => [find(0)?.alone(), Liveness::default()],
+            WaveSize::Wave32 => [find(0).alone(), Liveness::default()],
             WaveSize::Wave64 => {
-                let mut halves = [find(0)?, find(1)?];
+                let mut halves = [find(0), find(1)];
                 Liveness::divide(&mut halves);
                 halves
             }
@@ -89,18 +80,14 @@ impl Facts {
             WaveSize::Wave32 => [find(low), Idle::default()],
             WaveSize::Wave64 => [find(low), find(high)],
         };
-        let is_whole = until_return(context.code, &marks.changes_exec);
         let facts = Facts {
             states,
-            is_whole,
+            is_whole: until_return(context.code, &marks.changes_exec),
             exec: marks.exec,
             liveness,
             idle,
         };
-        Ok(WithCost {
-            found: Some(facts),
-            cost,
-        })
+        (Some(facts), used)
     }
 
     /// What is known before an instruction, in terms of the entry.

@@ -15,13 +15,10 @@ impl LaneFlow<'_> {
         gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
         match waiting.resumes.and_then(|resumes| self.find_known(resumes)) {
             Some(at) => {
-                let ahead = at.flow.until_acting(
-                    &self.callees,
-                    HalfAt {
-                        index: at.index,
-                        half,
-                    },
-                );
+                let ahead = at.flow.until_acting(HalfAt {
+                    index: at.index,
+                    half,
+                });
                 gap.extend(&ahead.places);
             }
             None => gap.push(waiting.pc),
@@ -31,7 +28,7 @@ impl LaneFlow<'_> {
 
     /// Finds what acts next on the lanes of one half that wait, where it follows right after they go on. Returns the others, a bit
     /// each.
-    pub(super) fn find_following(&self, at: &At, half: u8, lanes: &mut [LaneState]) -> u32 {
+    pub(super) fn find_following(&self, at: &At<'_>, half: u8, lanes: &mut [LaneState]) -> u32 {
         let first = usize::from(half).saturating_mul(32);
         let mut open = 0;
         // Neighbours mostly go on at the same instruction.
@@ -51,9 +48,7 @@ impl LaneFlow<'_> {
                     let Some(index) = at.flow.index_of(*resumes) else {
                         continue;
                     };
-                    at.flow
-                        .until_acting(&self.callees, HalfAt { index, half })
-                        .arrival
+                    at.flow.until_acting(HalfAt { index, half }).arrival
                 }
             };
             known = Some((*resumes, follows));

@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::bill::{Bill, Cells, Cost, FactKey, Fuel, WithCost, cell_of};
+use super::Reason;
+use super::answers::Answers;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
+use super::fuel::{Fuel, pay};
 use super::gap::{self, Ahead};
 use super::liveness::Dword;
 use super::no_mask;
@@ -14,7 +16,7 @@ use super::place::{DwordPlace, Slot};
 use super::state::{Exec, HalfAt, State};
 use super::step::{Context, Follow};
 use super::switches::{Contexts, MOST_KNOWN, Switch, Switches};
-use super::tree::{Asker, Source, Tree};
+use super::tree::{Source, Tree};
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, Goal, Start, walk};
 use crate::abi::{Callees, addressing};
@@ -22,11 +24,10 @@ use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
 use crate::machine_flow::Code;
-use crate::meter::Held;
+use crate::meter::{Held, Meter};
 use crate::sync::lock;
 
-/// How many instructions may be gone through for one thing that is found out, for each that the function has; and the
-/// bounds of their number.
+/// How many instructions may be gone through to find one thing out, for each that the function has; and the bounds of their number.
 const STEPS_EACH: usize = 512;
 const LEAST_STEPS: usize = 1 << 16;
 const MOST_STEPS: usize = 1 << 22;
@@ -41,10 +42,14 @@ pub(super) type Addresses = Option<BTreeSet<u64>>;
 
 /// What is known of a function.
 #[derive(Debug)]
-pub(super) struct FunctionFlow {
-    address: u64,
+pub(super) struct FunctionFlow<'a> {
+    callees: Arc<Callees<'a>>,
     /// What is kept here.
     held: Held,
+    /// What each fact about it may take.
+    fuel: Fuel,
+    /// Over how many instructions its code and what is known from the entry on were found.
+    used: usize,
     code: Code,
     wave_size: WaveSize,
     addressing: Option<ScratchAddressing>,
@@ -59,16 +64,19 @@ pub(super) struct FunctionFlow {
     /// For each place where lanes go on and half of the wave, what follows.
     following: Mutex<BTreeMap<HalfAt, Arc<Ahead>>>,
     /// For each place where a wave stopped, what registers have when the function returns.
-    returns: Cells<usize, Option<Arc<Returned>>>,
-    /// For each half of the wave, what switches its lanes off; nothing if it would take too long.
-    switches: [OnceLock<WithCost<Option<Switches>>>; 2],
+    returns: Kept<usize, Arc<Returned>>,
+    /// For each half of the wave, what switches its lanes off; nothing if it would take too long. With over how many instructions it was found.
+    switches: [OnceLock<(Option<Switches>, usize)>; 2],
     /// The same of lanes that did not enter the function.
-    never: [OnceLock<WithCost<Option<Switches>>>; 2],
+    never: [OnceLock<(Option<Switches>, usize)>; 2],
     /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
     pub(super) ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
     /// The same for each place where a wave stopped.
-    switches_at: Cells<HalfAt, Arc<[PossibleSwitch]>>,
+    switches_at: Kept<HalfAt, Arc<[PossibleSwitch]>>,
 }
+
+/// What was found for places of a function, if it did not take too much, and over how many instructions.
+type Kept<K, T> = Mutex<BTreeMap<K, (Option<T>, usize)>>;
 
 /// The machine code of a function.
 #[derive(Clone, Copy, Debug)]
@@ -96,37 +104,33 @@ pub(super) struct PossibleSwitch {
     pub(super) bits: Bits,
 }
 
-impl FunctionFlow {
+impl<'a> FunctionFlow<'a> {
     /// # Errors
-    /// If it cannot be paid for. Nothing is given if the code cannot be decoded.
+    /// [`Reason::Code`] if the code cannot be decoded, [`Reason::Budget`] if that takes too much.
+    ///
+    /// * `fuel`: what each fact may take.
     pub(super) fn find(
         bytes: &FunctionBytes<'_>,
-        callees: &Callees<'_>,
-        bill: &Bill<'_>,
+        callees: &Arc<Callees<'a>>,
+        mut fuel: Fuel,
         held: Held,
-    ) -> Result<WithCost<Option<Arc<FunctionFlow>>>> {
-        let FunctionBytes {
-            processor,
-            wave_size,
-            decoder,
-            address,
-            code,
-        } = *bytes;
-        let decoded = Cost::of_code(code);
-        bill.affords(decoded)?;
-        let Ok(code) = Code::new(decoder, callees, address, code) else {
-            return Ok(WithCost {
-                found: None,
-                cost: decoded,
-            });
-        };
-        let addressing = addressing(processor, &code.instructions);
+    ) -> core::result::Result<FunctionFlow<'a>, Reason> {
+        let count = bytes.code.len() / 4;
+        let most = fuel;
+        let is_paid = fuel.decode(count).is_some();
+        if !is_paid || !held.try_hold(bytes_of_code(bytes.code)) {
+            return Err(Reason::Budget);
+        }
+        let code = Code::new(bytes.decoder, callees, bytes.address, bytes.code);
+        let code = code.map_err(|_| Reason::Code)?;
         let mut function = FunctionFlow {
-            address,
+            callees: Arc::clone(callees),
             held,
+            fuel: most,
+            used: 0,
+            addressing: addressing(bytes.processor, &code.instructions),
             code,
-            wave_size,
-            addressing,
+            wave_size: bytes.wave_size,
             facts: None,
             plans: Mutex::default(),
             arrivals: Mutex::default(),
@@ -138,32 +142,39 @@ impl FunctionFlow {
             switches_at: Mutex::default(),
             stops: Mutex::default(),
         };
-        let context = function.context(callees, Follow::Scalars, &[]);
-        let facts = Facts::find(&context, function.steps(), bill)?;
-        function.facts = facts.found;
-        let cost = decoded.plus(facts.cost);
-        bill.hold(&function.held, cost.bytes)?;
-        Ok(WithCost {
-            found: Some(Arc::new(function)),
-            cost,
-        })
+        function.fuel = most.at_most(function.steps());
+        let context = function.context(Follow::Scalars, &[]);
+        let (facts, used) = Facts::find(&context, function.fuel);
+        function.used = used.plus(fuel.since(most)).instructions;
+        function.facts = facts.filter(|_| function.held.try_hold(used.bytes));
+        Ok(function)
     }
 
-    fn context<'c>(
-        &'c self,
-        callees: &'c Callees<'c>,
-        follow: Follow,
-        rows: &'c [Option<Slot>],
-    ) -> Context<'c> {
+    fn context<'c>(&'c self, follow: Follow, rows: &'c [Option<Slot>]) -> Context<'c> {
         Context {
             code: &self.code,
-            callees,
+            callees: &self.callees,
             wave_size: self.wave_size,
             addressing: self.addressing,
             facts: self.facts.as_ref(),
             rows,
             follow,
         }
+    }
+
+    /// Charges for what is kept of the whole function. Plans go through all of it, and are charged for all that they need.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub(super) fn pay_for_code(&self, meter: &Meter) -> Result<()> {
+        pay(meter, self.used)
+    }
+
+    /// Charges for what switches lanes off. As [`pay_for_code`](Self::pay_for_code).
+    pub(super) fn pay_for_switches(&self, meter: &Meter) -> Result<()> {
+        let kept = self.switches.iter().chain(&self.never);
+        let mut found = kept.filter_map(OnceLock::get);
+        found.try_for_each(|(_, used)| pay(meter, *used))
     }
 
     fn steps(&self) -> usize {
@@ -185,6 +196,10 @@ impl FunctionFlow {
     /// Whether an instruction is where a call returns to.
     pub(super) fn is_after_call(&self, index: usize) -> bool {
         self.code.is_after_call(index)
+    }
+
+    pub(super) fn callees(&self) -> &Callees<'a> {
+        &self.callees
     }
 
     pub(super) fn code(&self) -> &Code {
@@ -235,14 +250,13 @@ impl FunctionFlow {
     /// A place whose bit decides where they go.
     pub(super) fn walk_from(
         &self,
-        callees: &Callees<'_>,
         at: HalfAt,
         goal: Goal,
         decisions: &Decisions,
         left: &mut usize,
     ) -> Result<Answer, Undecided> {
-        let stop = self.at_stop(callees, at.index);
-        let contexts = self.contexts(callees, at.half, &stop.rows);
+        let stop = self.at_stop(at.index);
+        let contexts = self.contexts(at.half, &stop.rows);
         let before = self.steps().min(*left);
         let mut fuel = Fuel::of(before);
         let start = Start {
@@ -256,7 +270,7 @@ impl FunctionFlow {
     }
 
     /// Returns what a lane of a half executes that goes on at an instruction, up to the first that may act on it.
-    pub(super) fn until_acting(&self, callees: &Callees<'_>, at: HalfAt) -> Arc<Ahead> {
+    pub(super) fn until_acting(&self, at: HalfAt) -> Arc<Ahead> {
         let HalfAt { index, half } = at;
         /// Hardly any instruction is so far after the last target of a branch; finding its state would take long.
         const FAR: usize = 1 << 16;
@@ -269,8 +283,8 @@ impl FunctionFlow {
                 });
             }
             // It is asked for once, and what is known there would be kept for ever.
-            let stop = self.find_at_stop(callees, index);
-            let context = self.context(callees, Follow::ActiveLane(half), &stop.rows);
+            let stop = self.find_at_stop(index);
+            let context = self.context(Follow::ActiveLane(half), &stop.rows);
             Arc::new(gap::until_acting(&context, index, stop.state))
         };
         let mut following = lock(&self.following);
@@ -282,14 +296,14 @@ impl FunctionFlow {
         gap::around(&self.code, index)
     }
 
-    fn at_stop(&self, callees: &Callees<'_>, index: usize) -> Arc<AtStop> {
+    fn at_stop(&self, index: usize) -> Arc<AtStop> {
         let mut stops = lock(&self.stops);
-        let find = || Arc::new(self.find_at_stop(callees, index));
+        let find = || Arc::new(self.find_at_stop(index));
         Arc::clone(stops.entry(index).or_insert_with(find))
     }
 
-    fn find_at_stop(&self, callees: &Callees<'_>, index: usize) -> AtStop {
-        let context = self.context(callees, Follow::Scalars, &[]);
+    fn find_at_stop(&self, index: usize) -> AtStop {
+        let context = self.context(Follow::Scalars, &[]);
         let known = |facts: &Facts| facts.before(&context, index);
         let (Some(facts), Some(known)) = (&self.facts, self.facts.as_ref().and_then(known)) else {
             return AtStop {
@@ -312,164 +326,147 @@ impl FunctionFlow {
     }
 
     /// Whether EXEC says which lanes are active before an instruction.
-    pub(super) fn exec(&self, callees: &Callees<'_>, index: usize) -> Exec {
-        self.at_stop(callees, index).state.exec
+    pub(super) fn exec(&self, index: usize) -> Exec {
+        self.at_stop(index).state.exec
     }
 
     /// Answers for lanes of one half of the wave that are not active before an instruction: where they go on, or what acts on
     /// them next.
     ///
     /// # Errors
-    /// If it cannot be paid for.
+    /// If it costs more than the question may.
     pub(super) fn ask(
         &self,
-        callees: &Callees<'_>,
         at: HalfAt,
         lanes: u32,
-        goal: Goal,
-        asker: &mut impl Asker,
-        bill: &Bill<'_>,
+        asker: &mut Answers<'_, '_, '_>,
+        meter: &Meter,
     ) -> Result<()> {
         let HalfAt { index, half } = at;
+        let goal = asker.goal;
         let mut plans = match goal {
             Goal::Acting => lock(&self.arrivals),
             Goal::On => lock(&self.plans),
         };
         let plan = (plans.entry(at)).or_insert_with(|| Tree::new(self.steps()));
-        let stop = self.at_stop(callees, index);
+        let stop = self.at_stop(index);
         let source = Source {
-            contexts: &self.contexts(callees, half, &stop.rows),
+            contexts: &self.contexts(half, &stop.rows),
             goal,
             start: index,
             state: &stop.state,
         };
-        plan.ask(lanes, &source, bill, asker)
+        plan.ask(lanes, &source, meter, asker)
     }
 
-    /// What registers have when the function returns, for a wave that is before an instruction; nothing if
+    /// Finds something for a place, or takes what was found before, and charges the question for it. Returns None if it takes too much.
+    /// Where there is no room to keep it, it is found again each time.
+    ///
+    /// * `find`: counts instructions off.
+    /// * `bytes`: how many bytes are kept.
+    ///
+    /// # Errors
+    /// If it costs more than the question may.
+    fn keep<K: Ord, T: Clone>(
+        &self,
+        kept: &Kept<K, T>,
+        key: K,
+        meter: &Meter,
+        fuel: Fuel,
+        find: impl FnOnce(&mut Fuel) -> Option<T>,
+        bytes: impl FnOnce(&T) -> u64,
+    ) -> Result<Option<T>> {
+        let mut kept = lock(kept);
+        let (found, used) = match kept.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let mut left = fuel;
+                let found = find(&mut left);
+                let used = left.since(fuel).instructions;
+                if self.held.try_hold(found.as_ref().map_or(0, bytes)) {
+                    kept.insert(key, (found.clone(), used));
+                }
+                (found, used)
+            }
+        };
+        pay(meter, used)?;
+        Ok(found)
+    }
+
+    /// Returns what registers have when the function returns, for a wave that is before an instruction. Returns None if
     /// it does not return, or that is not known.
     ///
     /// # Errors
-    /// If it cannot be paid for.
-    pub(super) fn returned(
-        &self,
-        callees: &Callees<'_>,
-        index: usize,
-        bill: &Bill<'_>,
-    ) -> Result<Option<Arc<Returned>>> {
-        let cell = cell_of(&self.returns, index);
-        let find = || {
-            let context = self.context(callees, Follow::Dwords, &[]);
-            let state = self.at_stop(callees, index).state.clone();
-            let found = bill.find(self.steps(), |fuel| {
-                let flow = follow(&context, index, state, fuel)?;
-                let returned = flow.returned.filter(|_| !flow.is_lost)?;
-                Some(Arc::new(returned))
-            })?;
-            Ok(found.keeping(|returned, _| returned.state.bytes()))
+    /// As [`ask`](Self::ask).
+    pub(super) fn returned(&self, index: usize, meter: &Meter) -> Result<Option<Arc<Returned>>> {
+        let find = |fuel: &mut Fuel| {
+            let context = self.context(Follow::Dwords, &[]);
+            let state = self.at_stop(index).state.clone();
+            let flow = follow(&context, index, state, fuel)?;
+            flow.returned.filter(|_| !flow.is_lost).map(Arc::new)
         };
-        let key = (self.address, FactKey::Returned(index));
-        bill.keep(&cell, key, &self.held, find).cloned()
+        let bytes = |returned: &Arc<Returned>| returned.state.bytes();
+        let fuel = Fuel::of(self.steps());
+        self.keep(&self.returns, index, meter, fuel, find, bytes)
     }
 
-    /// The instructions that may have switched lanes of a half off that are off before an instruction. None if it
-    /// would take too long to tell.
+    /// Returns the instructions that may have switched lanes of a half off that are off before an instruction. There are none if
+    /// it would take too long to tell.
     ///
     /// # Errors
-    /// If it cannot be paid for.
-    pub(super) fn switches(
-        &self,
-        callees: &Callees<'_>,
-        at: HalfAt,
-        bill: &Bill<'_>,
-    ) -> Result<Arc<[PossibleSwitch]>> {
-        let cell = cell_of(&self.switches_at, at);
-        // What it takes to find what switches lanes off anywhere is paid for by itself.
-        let all = self.all_switches(callees, at.half, true, bill)?;
-        let find = || {
-            bill.find(MOST_KNOWN, |fuel| {
-                let all = all.and_then(|all| self.off_lanes(all, callees, at, fuel));
-                let all = all.map(|all| self.possible_switches(all));
-                Arc::from(all.unwrap_or_default())
-            })
-            .map(|found| found.with_bytes(bytes_of))
-        };
-        let key = (self.address, FactKey::SwitchesAt(at));
-        bill.keep(&cell, key, &self.held, find).cloned()
+    /// As [`ask`](Self::ask).
+    pub(super) fn switches(&self, at: HalfAt, meter: &Meter) -> Result<Arc<[PossibleSwitch]>> {
+        let find = |fuel: &mut Fuel| self.find_switches(at, fuel).map(Arc::from);
+        let fuel = Fuel::of(MOST_KNOWN);
+        let found = self.keep(&self.switches_at, at, meter, fuel, find, bytes_of)?;
+        Ok(found.unwrap_or_default())
     }
 
     /// The same, found again each time.
     ///
     /// * `fuel`: how many instructions may be gone through from the last place on that branches go to.
-    ///
-    /// # Errors
-    /// If what is kept for all places cannot be paid for.
-    pub(super) fn find_switches(
-        &self,
-        callees: &Callees<'_>,
-        at: HalfAt,
-        bill: &Bill<'_>,
-        fuel: &mut Fuel,
-    ) -> Result<Option<Vec<PossibleSwitch>>> {
-        let all = self.all_switches(callees, at.half, true, bill)?;
-        let off = all.and_then(|all| self.off_lanes(all, callees, at, fuel));
-        Ok(off.map(|off| self.possible_switches(off)))
+    pub(super) fn find_switches(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<PossibleSwitch>> {
+        let off = self.off_lanes(at, Switch::On, fuel)?;
+        Some(self.possible_switches(off))
     }
 
     /// The bits that lanes have before an instruction that did not enter the function. As [`find_switches`](Self::find_switches).
-    pub(super) fn find_never(
-        &self,
-        callees: &Callees<'_>,
-        at: HalfAt,
-        bill: &Bill<'_>,
-        fuel: &mut Fuel,
-    ) -> Result<Option<Vec<Bits>>> {
-        let all = self.all_switches(callees, at.half, false, bill)?;
-        let off = all.and_then(|all| self.off_lanes(all, callees, at, fuel));
-        Ok(off.map(|off| off.into_iter().map(|(_, bits)| bits).collect()))
+    pub(super) fn find_never(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<Bits>> {
+        let off = self.off_lanes(at, Switch::NotEntered, fuel)?;
+        Some(off.into_iter().map(|(_, bits)| bits).collect())
     }
 
     /// Of the lanes of a half, those that entered the function or those that did not, what switches them off at each place.
-    pub(super) fn all_switches(
-        &self,
-        callees: &Callees<'_>,
-        half: u8,
-        entered: bool,
-        bill: &Bill<'_>,
-    ) -> Result<Option<&Switches>> {
-        let (kept, key, switch) = if entered {
-            (&self.switches, FactKey::Switches(half), Switch::On)
-        } else {
-            (&self.never, FactKey::Never(half), Switch::NotEntered)
-        };
-        let (Some(rows), Some(cell)) = (self.rows_at_entry(), kept.get(usize::from(half))) else {
-            return Ok(None);
+    ///
+    /// * `entry`: what they are at the entry, [`Switch::On`] or [`Switch::NotEntered`].
+    pub(super) fn all_switches(&self, half: u8, entry: Switch) -> Option<&Switches> {
+        let kept = match entry {
+            Switch::NotEntered => &self.never,
+            Switch::On | Switch::At(_) | Switch::Several => &self.switches,
         };
         let find = || {
-            let contexts = self.contexts(callees, half, &rows);
-            let found = bill.find(self.steps(), |fuel| {
-                Switches::find(&contexts, State::at_entry(), switch, fuel)
-            })?;
-            Ok(found.keeping(|_, bytes| bytes))
+            let rows = self.rows_at_entry().unwrap_or_default();
+            let contexts = self.contexts(half, &rows);
+            let mut fuel = self.fuel;
+            let found = Switches::find(&contexts, State::at_entry(), entry, &mut fuel);
+            let used = fuel.since(self.fuel);
+            let found = found.filter(|_| self.held.try_hold(used.bytes));
+            (found, used.instructions)
         };
-        let found = bill.keep(cell, (self.address, key), &self.held, find)?;
-        Ok(found.as_ref())
+        self.facts.as_ref()?;
+        let (found, _) = kept.get(usize::from(half))?.get_or_init(find);
+        found.as_ref()
     }
 
     /// The lanes that may be off before an instruction, by what switched them off, with their bits.
-    fn off_lanes(
-        &self,
-        all: &Switches,
-        callees: &Callees<'_>,
-        at: HalfAt,
-        fuel: &mut Fuel,
-    ) -> Option<Vec<(Switch, Bits)>> {
+    fn off_lanes(&self, at: HalfAt, entry: Switch, fuel: &mut Fuel) -> Option<Vec<(Switch, Bits)>> {
+        let all = self.all_switches(at.half, entry)?;
         let rows = self.rows_at_entry()?;
-        let contexts = self.contexts(callees, at.half, &rows);
+        let contexts = self.contexts(at.half, &rows);
         let found = all.before(&contexts, at.index, fuel)?;
         fuel.count(found.iter().map(|(_, state)| state.size()).sum())?;
         let off = found.iter().filter(|(switch, _)| *switch != Switch::On);
-        let bits = |state| self.bits_at_stop(callees, at.index, state);
+        let bits = |state| self.bits_at_stop(at.index, state);
         Some(off.map(|(switch, state)| (*switch, bits(state))).collect())
     }
 
@@ -493,22 +490,17 @@ impl FunctionFlow {
         Some(rows.collect())
     }
 
-    pub(super) fn contexts<'c>(
-        &'c self,
-        callees: &'c Callees<'c>,
-        half: u8,
-        rows: &'c [Option<Slot>],
-    ) -> Contexts<'c> {
+    pub(super) fn contexts<'c>(&'c self, half: u8, rows: &'c [Option<Slot>]) -> Contexts<'c> {
         Contexts {
-            on: self.context(callees, Follow::ActiveLane(half), rows),
-            off: self.context(callees, Follow::Lane(half), rows),
+            on: self.context(Follow::ActiveLane(half), rows),
+            off: self.context(Follow::Lane(half), rows),
         }
     }
 
     /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
     /// the order of places.
-    pub(super) fn bits_at_stop(&self, callees: &Callees<'_>, index: usize, state: &State) -> Bits {
-        let stop = self.at_stop(callees, index);
+    pub(super) fn bits_at_stop(&self, index: usize, state: &State) -> Bits {
+        let stop = self.at_stop(index);
         let dwords = self.facts.as_ref().map_or(&[][..], Facts::dwords);
         let place_at_stop = |place: DwordPlace| match place {
             DwordPlace::Scratch { slot, lane } => {
@@ -526,14 +518,16 @@ impl FunctionFlow {
     }
 
     /// Whether every way to an instruction puts something into a scalar register that is no mask.
-    pub(super) fn holds_no_mask(
-        &self,
-        callees: &Callees<'_>,
-        index: usize,
-        register: MachineRegister,
-    ) -> bool {
-        no_mask::holds_no_mask(&self.code, callees, index, register)
+    pub(super) fn holds_no_mask(&self, index: usize, register: MachineRegister) -> bool {
+        no_mask::holds_no_mask(&self.code, &self.callees, index, register)
     }
+}
+
+/// Returns how many bytes are kept of the instructions of some code.
+pub(super) fn bytes_of_code(code: &[u8]) -> u64 {
+    /// Of each.
+    const BYTES: u64 = 512;
+    (code.len() as u64 / 4).saturating_mul(BYTES)
 }
 
 /// How many bytes what may have switched lanes off takes.

@@ -4,15 +4,13 @@
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::bill::{Bill, Fuel};
+use super::fuel::Fuel;
 use super::function::{FunctionFlow, PossibleSwitch};
 use super::lane_plan::LanePlan;
 use super::place::DwordPlace;
 use super::state::HalfAt;
 use super::switches::MOST_KNOWN;
 use super::value::Decisions;
-use crate::abi::Callees;
-use crate::error::Result;
 
 /// How much may be known of lanes at one place: a step for each thing that may have switched one off, and for each of its bits.
 const MOST: usize = 1 << 13;
@@ -46,39 +44,32 @@ impl<'h> History<'h> {
     /// Nothing if it would take too long to tell.
     ///
     /// * `left`: how many instructions may still be gone through, from which those are taken that this takes.
-    ///
-    /// # Errors
-    /// If what is kept for all places cannot be paid for.
     pub(super) fn find(
-        flow: &FunctionFlow,
-        callees: &Callees<'_>,
+        flow: &FunctionFlow<'_>,
         at: HalfAt,
         wants: &'h WantsSwitchOff<'h>,
-        bill: &Bill<'_>,
         left: &mut usize,
-    ) -> Result<Option<History<'h>>> {
+    ) -> Option<History<'h>> {
         let mut of = [Fuel::of(MOST_KNOWN); 2];
         let [of_switches, of_never] = &mut of;
-        let switches = flow.find_switches(callees, at, bill, of_switches)?;
-        let never = flow.find_never(callees, at, bill, of_never)?;
+        let switches = flow.find_switches(at, of_switches);
+        let never = flow.find_never(at, of_never);
         for of in of {
             let used = MOST_KNOWN.saturating_sub(of.instructions());
             *left = left.saturating_sub(used);
         }
-        let (Some(switches), Some(never)) = (switches, never) else {
-            return Ok(None);
-        };
+        let (switches, never) = (switches?, never?);
         let all = switches.iter().map(|one| &one.bits).chain(&never);
         let cost = all.fold(1, |cost: usize, bits| {
             cost.saturating_add(bits.len()).saturating_add(1)
         });
-        Ok((cost <= MOST).then_some(History {
+        (cost <= MOST).then_some(History {
             switches,
             never,
             lane: at.half.saturating_mul(32),
             wants,
             cost,
-        }))
+        })
     }
 
     /// Whether a lane may have some bits.

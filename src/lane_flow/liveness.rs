@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use petgraph::Direction;
 use petgraph::graph::NodeIndex;
 
-use super::bill::Fuel;
 use super::facts::Marks;
+use super::fuel::Fuel;
 use super::place::Slot;
 use super::value::Bitwise;
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};

@@ -62,7 +62,7 @@
 //!
 //! **Why it ends.** A value changes at most once by joining, and what is kept of an instruction is bounded;
 //! besides, each thing that is found out has a budget of instructions that is a multiple of those of the function, and one of bytes for
-//! the states that it keeps; both are paid for (`bill`).
+//! the states that it keeps (`fuel`).
 //!
 //! **Callers** (`dataflow`). The same transfer functions, on whole dwords, from the stop to the return: what the
 //! caller finds in its registers is told by what registers, lanes and scratch have at the stop.
@@ -78,13 +78,13 @@
 
 mod answer;
 mod answers;
-mod bill;
 mod changed;
 mod contents;
 mod dataflow;
 mod exec;
 mod facts;
 mod following;
+mod fuel;
 mod function;
 mod functions;
 mod gap;
@@ -115,7 +115,6 @@ mod written;
 use core::fmt;
 
 pub use answer::{FrameLanes, LaneState, StopLanes, Waiting};
-pub(crate) use bill::Bill;
 pub use changed::Changed;
 pub use functions::Function;
 pub use lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};

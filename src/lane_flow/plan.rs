@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Reason;
-use super::bill::Bill;
 use super::function::FunctionFlow;
 use super::history::{History, SwitchOff, WantsSwitchOff};
 use super::lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan, both};
@@ -17,7 +16,6 @@ use super::place::DwordPlace;
 use super::state::{Exec, HalfAt, SectionLanes};
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, Goal};
-use crate::abi::Callees;
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
 
 /// How many questions one place of the code may ask.
@@ -32,15 +30,13 @@ const DEPTH_OF_ARRIVALS: usize = 8;
 /// What plans of a function are made with.
 #[derive(Clone, Copy)]
 pub(super) struct Planning<'p> {
-    pub(super) callees: &'p Callees<'p>,
-    pub(super) bill: &'p Bill<'p>,
     pub(super) is_kernel: bool,
     /// Of which places it is to be told what switched the lane off, as far as its bits tell; nothing if of none. Bits that no lane can
     /// have are then left out.
     pub(super) wants_switch_off: Option<&'p WantsSwitchOff<'p>>,
 }
 
-impl FunctionFlow {
+impl FunctionFlow<'_> {
     /// What is known of the lanes of a wave at each instruction; neighbours of which the same is known are one range.
     ///
     /// * `most`: how many instructions may be gone through. Also returns how many were, and whether there were too few.
@@ -49,11 +45,7 @@ impl FunctionFlow {
         planning: Planning<'_>,
         most: usize,
     ) -> (Vec<RangePlan>, usize, bool) {
-        let Planning {
-            bill,
-            wants_switch_off,
-            ..
-        } = planning;
+        let wants_switch_off = planning.wants_switch_off;
         let count = self.code().instructions.len();
         let most = most.min(self.most_plan_steps(wants_switch_off.is_some()));
         // Half of it may be needed for the plans without what switched lanes off, where it takes too much to tell.
@@ -82,12 +74,12 @@ impl FunctionFlow {
                 continue;
             };
             left = left.saturating_sub(since);
-            let mut plan = if left == 0 || bill.is_refused() {
+            let mut plan = if left == 0 {
                 Err(Reason::Budget)
             } else {
                 self.plan_before(planning, index, after.as_ref(), &mut left)
             };
-            if plan == Err(Reason::Budget) && wants_switch_off.is_some() && !bill.is_refused() {
+            if plan == Err(Reason::Budget) && wants_switch_off.is_some() {
                 let find = || {
                     let plain = Planning {
                         wants_switch_off: None,
@@ -118,13 +110,11 @@ impl FunctionFlow {
         after: Option<&Result<Arc<PlacePlan>, Reason>>,
         left: &mut usize,
     ) -> Result<Arc<PlacePlan>, Reason> {
-        let Planning { callees, bill, .. } = planning;
         let histories: Vec<Option<History<'_>>> = match planning.wants_switch_off {
             Some(wants) => (0..self.halves())
                 .map(|half| HalfAt { index, half })
-                .map(|at| History::find(self, callees, at, wants, bill, &mut *left))
-                .collect::<Result<_, _>>()
-                .map_err(|_| Reason::Budget)?,
+                .map(|at| History::find(self, at, wants, &mut *left))
+                .collect(),
             None => Vec::new(),
         };
         pay(left, 1)?;
@@ -184,14 +174,12 @@ impl FunctionFlow {
         let mut halves = Vec::new();
         for half in 0..self.halves() {
             let history = histories.get(usize::from(half)).and_then(Option::as_ref);
-            let mut questions = MOST_QUESTIONS;
             let mut asker = Asker {
                 flow: self,
-                callees: planning.callees,
                 at: HalfAt { index, half },
                 is_kernel: planning.is_kernel,
                 history,
-                questions: &mut questions,
+                questions: MOST_QUESTIONS,
                 arrivals: MOST_ARRIVALS,
                 parting: BTreeSet::new(),
                 left: &mut *left,
@@ -306,15 +294,14 @@ fn tells_as_much(plan: &PlacePlan, histories: &[Option<History<'_>>]) -> bool {
 }
 
 /// Asks every question of one place of the code both ways.
-struct Asker<'f, 'c> {
-    flow: &'f FunctionFlow,
-    callees: &'f Callees<'c>,
+struct Asker<'f> {
+    flow: &'f FunctionFlow<'f>,
     at: HalfAt,
     is_kernel: bool,
     /// What switched lanes off that are off here, if that is to be told.
     history: Option<&'f History<'f>>,
     /// How many questions may still be asked.
-    questions: &'f mut usize,
+    questions: usize,
     /// How many may be asked for what acts on lanes.
     arrivals: usize,
     /// Where lanes go on that may part after that: what switched them off is told.
@@ -323,7 +310,7 @@ struct Asker<'f, 'c> {
     left: &'f mut usize,
 }
 
-impl Asker<'_, '_> {
+impl Asker<'_> {
     /// What is known of the lanes with some bits; nothing if no lane has them.
     fn ask(&mut self, decisions: &Decisions, depth: usize) -> Result<Option<LanePlan>, Reason> {
         if let Some(history) = self.history {
@@ -332,9 +319,7 @@ impl Asker<'_, '_> {
                 return Ok(None);
             }
         }
-        let answer = self
-            .flow
-            .walk_from(self.callees, self.at, Goal::On, decisions, self.left);
+        let answer = self.flow.walk_from(self.at, Goal::On, decisions, self.left);
         let place = match answer {
             Ok(Answer::Resumes(pc)) => {
                 return self.arrive(pc, decisions, depth);
@@ -376,13 +361,12 @@ impl Asker<'_, '_> {
                 index,
                 half: self.at.half,
             };
-            self.flow.until_acting(self.callees, place).arrival
+            self.flow.until_acting(place).arrival
         });
         if following.is_some() {
             return self.tell(at(following), decisions, depth);
         }
-        let found =
-            (self.flow).walk_from(self.callees, self.at, Goal::Acting, decisions, self.left);
+        let found = (self.flow).walk_from(self.at, Goal::Acting, decisions, self.left);
         match found {
             Ok(Answer::Resumes(arrival)) => self.tell(at(Some(arrival)), decisions, depth),
             Ok(_) => self.tell(at(None), decisions, depth),
@@ -443,7 +427,7 @@ impl Asker<'_, '_> {
 
     /// Counts a question. Gives how many may follow it.
     fn may_ask(&mut self, depth: usize) -> Result<usize, Reason> {
-        *self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
+        self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
         depth.checked_sub(1).ok_or(Reason::Budget)
     }
 }

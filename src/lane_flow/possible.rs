@@ -7,16 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bill::{Bill, Fuel};
+use super::fuel::{Fuel, pay};
 use super::function::FunctionFlow;
 use super::gap::{acts, around, is_control};
 use super::lane_plan::{LanePlan, PlacePlan};
 use super::place::DwordPlace;
 use super::state::State;
 use super::switches::{Contexts, MOST_KNOWN, Switch};
-use crate::abi::Callees;
 use crate::error::Result;
 use crate::machine_flow::{Code, Edge};
+use crate::meter::Meter;
 use crate::sync::lock;
 
 /// How many ways of one kind of lane are told apart.
@@ -183,30 +183,29 @@ fn behind_of(code: &Code, index: usize) -> BTreeSet<u64> {
     places
 }
 
-impl FunctionFlow {
+impl FunctionFlow<'_> {
     /// The lanes that may be off before an instruction, by what switched them off.
     ///
     /// * `plan`: what is known there.
     ///
     /// # Errors
-    /// If it cannot be paid for.
+    /// If it costs more than the question may.
     pub(super) fn possible(
         &self,
-        callees: &Callees<'_>,
         index: usize,
         plan: &PlacePlan,
-        bill: &Bill<'_>,
+        meter: &Meter,
     ) -> Result<Option<Vec<OffLane>>> {
         let Some(rows) = self.rows_at_entry() else {
             return Ok(None);
         };
         let mut found = Vec::new();
         for (half, plan) in (0..self.halves()).zip(&plan.halves) {
-            let contexts = self.contexts(callees, half, &rows);
-            let Some(switches) = self.all_switches(callees, half, true, bill)? else {
+            let contexts = self.contexts(half, &rows);
+            let Some(switches) = self.all_switches(half, Switch::On) else {
                 return Ok(None);
             };
-            let never = self.all_switches(callees, half, false, bill)?;
+            let never = self.all_switches(half, Switch::NotEntered);
             let mut most = Fuel::of(MOST_KNOWN);
             let mut known = lock(&self.ahead);
             let mut ahead = |resumes: u64| {
@@ -228,7 +227,7 @@ impl FunctionFlow {
                 if switch == Switch::On {
                     continue;
                 }
-                let known = self.bits_at_stop(callees, index, &state);
+                let known = self.bits_at_stop(index, &state);
                 let entered = switch != Switch::NotEntered;
                 let at = switch.instruction();
                 let instruction = at.and_then(|at| self.code().instructions.get(at));
@@ -255,10 +254,10 @@ impl FunctionFlow {
                         Right::Open(Some(BTreeSet::new()))
                     }
                 });
-                bill.pay(behind.len().saturating_add(known.len()))?;
+                pay(meter, behind.len().saturating_add(known.len()))?;
                 found.extend(ways.map(|ways| OffLane { half, left, ways }));
             }
-            bill.pay(MOST_KNOWN.saturating_sub(most.instructions()))?;
+            pay(meter, MOST_KNOWN.saturating_sub(most.instructions()))?;
         }
         Ok(Some(found))
     }

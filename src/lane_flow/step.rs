@@ -6,9 +6,9 @@
 )]
 
 use super::Reason;
-use super::bill::Fuel;
 use super::exec::NewExec;
 use super::facts::Facts;
+use super::fuel::Fuel;
 use super::idle::Idle;
 use super::liveness::Dword;
 use super::place::Slot;

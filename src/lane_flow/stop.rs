@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use super::Reason;
 use super::answer::{FrameLanes, LaneState, StopLanes};
 use super::answers::{Answers, set};
-use super::bill::{Bill, Cost, FactKey, WithCost};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, Words};
-use super::function::{FunctionBytes, FunctionFlow};
+use super::fuel::{Fuel, left, pay};
+use super::function::{FunctionBytes, FunctionFlow, bytes_of_code};
 use super::functions::Function;
 use super::history::WantsSwitchOff;
 use super::lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
@@ -21,7 +21,7 @@ use super::step::all_lanes;
 use super::walk::Goal;
 use crate::abi::Callees;
 use crate::arch::{LoadAddress, ProcessAddress, Processor, Register, WaveSize};
-use crate::error::Result;
+use crate::error;
 use crate::isa::{Decoder, MachineRegister};
 use crate::meter::{Held, Meter};
 use crate::sync::lock;
@@ -33,7 +33,8 @@ const MOST_FRAMES: usize = 256;
 #[derive(Debug)]
 struct Entry<'a> {
     function: Function<'a>,
-    flow: Mutex<Option<WithCost<Option<Arc<FunctionFlow>>>>>,
+    /// Or why nothing is known of it.
+    flow: Mutex<Option<Result<Arc<FunctionFlow<'a>>, Reason>>>,
 }
 
 /// What is known of all lanes of a wave, a bit each.
@@ -51,8 +52,8 @@ struct WaveLanes {
 
 /// A place in a function.
 #[derive(Debug)]
-pub(super) struct At {
-    pub(super) flow: Arc<FunctionFlow>,
+pub(super) struct At<'a> {
+    pub(super) flow: Arc<FunctionFlow<'a>>,
     pub(super) index: usize,
     pub(super) is_kernel: bool,
 }
@@ -63,8 +64,10 @@ pub struct LaneFlow<'a> {
     processor: &'static Processor,
     wave_size: WaveSize,
     decoder: Option<Decoder>,
-    pub(super) callees: Callees<'a>,
+    pub(super) callees: Arc<Callees<'a>>,
     functions: BTreeMap<u64, Entry<'a>>,
+    /// The bytes of all functions, each counted by itself if they overlap.
+    size: u64,
     /// The object's, which holds what is kept of them.
     meter: Arc<Meter>,
 }
@@ -96,15 +99,13 @@ impl<'a> LaneFlow<'a> {
             processor,
             wave_size,
             decoder: decoder(),
-            callees: Callees::new(decoder(), callees),
+            callees: Arc::new(Callees::new(decoder(), callees)),
+            size: (functions.values()).fold(0, |sum: u64, one| {
+                sum.saturating_add(one.function.code.len() as u64)
+            }),
             functions,
             meter: Arc::clone(meter),
         }
-    }
-
-    /// What a question pays with.
-    pub(crate) fn bill<'b>(&self, meter: &'b Meter) -> Bill<'b> {
-        Bill::new(meter)
     }
 
     fn entry(&self, pc: u64) -> Option<&Entry<'a>> {
@@ -113,42 +114,37 @@ impl<'a> LaneFlow<'a> {
         (offset < entry.function.code.len() as u64).then_some(entry)
     }
 
-    fn flow(&self, entry: &Entry<'a>, bill: &Bill<'_>) -> Result<Option<Arc<FunctionFlow>>> {
-        let Some(decoder) = &self.decoder else {
-            return Ok(None);
-        };
+    /// What is known of a function, or why nothing is.
+    fn flow(&self, entry: &Entry<'a>, meter: &Meter) -> Result<Arc<FunctionFlow<'a>>, Reason> {
+        let decoder = self.decoder.as_ref().ok_or(Reason::Code)?;
         let Function { address, code, .. } = entry.function;
-        self.make_room_for(entry);
+        let fuel = Fuel::of_fact(code.len(), self.size, &self.meter);
+        self.make_room_for(entry, fuel, meter)?;
         let mut kept = lock(&entry.flow);
-        let kept = match &mut *kept {
-            Some(kept) => kept,
-            none => {
-                let bytes = FunctionBytes {
-                    processor: self.processor,
-                    wave_size: self.wave_size,
-                    decoder,
-                    address,
-                    code,
-                };
-                let held = Held::new(Arc::clone(&self.meter));
-                none.insert(FunctionFlow::find(&bytes, &self.callees, bill, held)?)
-            }
+        let find = || {
+            let bytes = FunctionBytes {
+                processor: self.processor,
+                wave_size: self.wave_size,
+                decoder,
+                address,
+                code,
+            };
+            let held = Held::new(Arc::clone(&self.meter));
+            FunctionFlow::find(&bytes, &self.callees, fuel, held).map(Arc::new)
         };
-        bill.pay_once((address, FactKey::Function), kept.cost)?;
-        Ok(kept.found.clone())
+        kept.get_or_insert_with(find).clone()
     }
 
-    /// Drops what is kept of others, if there may be too little room for a function that nothing is kept of.
-    fn make_room_for(&self, entry: &Entry<'a>) {
-        let bytes = Cost::of_code(entry.function.code).bytes.saturating_mul(2);
-        let count = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let is_kept = |entry: &Entry<'a>| {
-            let kept = lock(&entry.flow);
-            kept.is_some()
-        };
-        if !self.meter.affords::<u8>(0, count) && !is_kept(entry) {
+    /// Drops what is kept of others, if there may be too little room for a function that nothing is kept of. They may have to be
+    /// found again and again, which is why the question is charged.
+    fn make_room_for(&self, entry: &Entry<'a>, fuel: Fuel, meter: &Meter) -> Result<(), Reason> {
+        let bytes = bytes_of_code(entry.function.code).saturating_mul(2);
+        if !self.meter.has_room(bytes) && lock(&entry.flow).is_none() {
+            let paid = meter.work(fuel.steps_of_facts());
+            paid.map_err(|_| Reason::Budget)?;
             self.functions.keys().for_each(|other| self.forget(*other));
         }
+        Ok(())
     }
 
     /// Drops what is kept of the function at an address.
@@ -163,8 +159,8 @@ impl<'a> LaneFlow<'a> {
     /// * `pc`: where it stopped, an address in the code object.
     /// * `load_address`: where the code object was loaded.
     /// * `dispatched`: the lanes that the dispatch started, a bit each; nothing if that is not known.
-    /// * `meter`: what it may cost. Eight instructions that a lane is followed over are a step; what was found out for another wave
-    ///   costs as much.
+    /// * `meter`: what it may cost. Eight instructions that a lane is followed over are a step, also if another wave was followed there
+    ///   before. What is kept of whole functions is free.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::error::ErrorKind::Unavailable) if EXEC cannot be read;
@@ -176,8 +172,7 @@ impl<'a> LaneFlow<'a> {
         load_address: LoadAddress,
         dispatched: Option<u64>,
         meter: &Meter,
-    ) -> Result<StopLanes> {
-        let bill = &self.bill(meter);
+    ) -> error::Result<StopLanes> {
         let all = all_lanes(self.wave_size);
         let mut lanes = WaveLanes {
             exec: Some(self.read_exec(wave)?),
@@ -190,7 +185,7 @@ impl<'a> LaneFlow<'a> {
         let mut contents = Frame::Stopped(wave);
         let mut at = pc;
         loop {
-            let frame = self.frame(&contents, at, lanes, bill)?;
+            let frame = self.frame(&contents, at, lanes, meter)?;
             let others = frame.lanes_that(|state| state == LaneState::Elsewhere);
             let missing = others & lanes.started;
             lanes.unsure = frame.lanes_that(|state| matches!(state, LaneState::Unknown(_)));
@@ -200,7 +195,7 @@ impl<'a> LaneFlow<'a> {
                 break;
             }
             let Some((outer, address)) = self
-                .caller(contents, at, entered, others, bill)?
+                .caller(contents, at, entered, others, meter)?
                 .filter(|_| frames.len() < MOST_FRAMES)
             else {
                 self.end_without_caller(&mut frames, missing);
@@ -254,14 +249,10 @@ impl<'a> LaneFlow<'a> {
     ) -> Option<(Vec<RangePlan>, bool)> {
         let entry = self.functions.get(&function)?;
         // Where that is not enough, there is still something for others.
-        let half = meter.half();
+        let half = meter.part(meter.steps_left() / 2);
         let plans = self.plan_by(entry, &half, wants_switch_off);
         meter.work(half.steps()).ok()?;
-        let range = function..function.saturating_add(entry.function.code.len() as u64);
-        match plans {
-            Ok(plans) => plans,
-            Err(_) => Some((vec![(range, Err(Reason::Budget))], true)),
-        }
+        plans
     }
 
     fn plan_by(
@@ -269,29 +260,32 @@ impl<'a> LaneFlow<'a> {
         entry: &Entry<'a>,
         meter: &Meter,
         wants_switch_off: Option<&WantsSwitchOff<'_>>,
-    ) -> Result<Option<(Vec<RangePlan>, bool)>> {
-        let bill = self.bill(meter);
-        let Some(flow) = self.flow(entry, &bill)? else {
-            return Ok(None);
+    ) -> Option<(Vec<RangePlan>, bool)> {
+        let Function { address, code, .. } = entry.function;
+        let paid = |flow: Arc<FunctionFlow<'a>>| match flow.pay_for_code(meter) {
+            Ok(()) => Ok(flow),
+            Err(_) => Err(Reason::Budget),
         };
-        let is_kernel = entry.function.is_kernel;
-        let most = bill.left();
-        let (plans, used, is_short) = flow.plan(
-            Planning {
-                callees: &self.callees,
-                bill: &bill,
-                is_kernel,
-                wants_switch_off,
-            },
-            most,
-        );
+        let flow = match self.flow(entry, meter).and_then(paid) {
+            Ok(flow) => flow,
+            Err(Reason::Budget) => {
+                let range = address..address.saturating_add(code.len() as u64);
+                return Some((vec![(range, Err(Reason::Budget))], true));
+            }
+            Err(_) => return None,
+        };
+        let most = left(meter);
+        let planning = Planning {
+            is_kernel: entry.function.is_kernel,
+            wants_switch_off,
+        };
+        let (plans, used, is_short) = flow.plan(planning, most);
         // What was found before there was nothing left is right.
-        let _ = bill.pay(used);
+        let _ = flow.pay_for_switches(meter).and(pay(meter, used));
         let has_gaps = plans.iter().any(|(_, plan)| *plan == Err(Reason::Budget));
         // The analysis goes through no more than this, whatever the meter has.
         let bound = flow.most_plan_steps(wants_switch_off.is_some());
-        let is_cut = has_gaps && (bill.is_refused() || is_short && most < bound);
-        Ok(Some((plans, is_cut)))
+        Some((plans, has_gaps && is_short && most < bound))
     }
 
     /// The registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on
@@ -302,21 +296,17 @@ impl<'a> LaneFlow<'a> {
     ///
     /// # Errors
     /// If it costs more than it may.
-    pub fn changed_between(&self, wave: u64, waiting: u64, meter: &Meter) -> Result<Changed> {
-        let bill = self.bill(meter);
-        let places = [
-            self.find(wave, false, &bill)?,
-            self.find(waiting, false, &bill)?,
-        ];
+    pub fn changed_between(
+        &self,
+        wave: u64,
+        waiting: u64,
+        meter: &Meter,
+    ) -> error::Result<Changed> {
+        let places = [wave, waiting].map(|pc| self.find(pc, false, meter));
         Ok(match places {
             [Ok(wave), Ok(waiting)] if Arc::ptr_eq(&wave.flow, &waiting.flow) => {
-                bill.pay(wave.flow.cost_of_changes())?;
-                (wave.flow).changed_between(
-                    &self.callees,
-                    self.wave_size,
-                    waiting.index,
-                    wave.index,
-                )
+                pay(meter, wave.flow.cost_of_changes())?;
+                (wave.flow).changed_between(self.wave_size, waiting.index, wave.index)
             }
             [_, _] => Changed::all(),
         })
@@ -332,10 +322,10 @@ impl<'a> LaneFlow<'a> {
         &self,
         pc: u64,
         plan: &PlacePlan,
-        bill: &Bill<'_>,
-    ) -> Result<Option<Vec<OffLane>>> {
+        meter: &Meter,
+    ) -> error::Result<Option<Vec<OffLane>>> {
         match self.find_known(pc) {
-            Some(at) => (at.flow).possible(&self.callees, at.index, plan, bill),
+            Some(at) => (at.flow).possible(at.index, plan, meter),
             None => Ok(None),
         }
     }
@@ -343,18 +333,17 @@ impl<'a> LaneFlow<'a> {
     /// Whether every way to an address puts something into a scalar register that is no mask.
     pub(crate) fn holds_no_mask(&self, pc: u64, register: MachineRegister) -> bool {
         let at = self.find_known(pc);
-        at.is_some_and(|at| at.flow.holds_no_mask(&self.callees, at.index, register))
+        at.is_some_and(|at| at.flow.holds_no_mask(at.index, register))
     }
 
-    fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {
+    fn read_exec(&self, wave: &dyn Wave) -> error::Result<u64> {
         let register = Register::exec(self.wave_size);
         let mut bytes = [0; 8];
         let size = self.wave_size.lanes();
         let length = usize::try_from(size / 8).unwrap_or(8);
         let part = bytes.get_mut(..length).unwrap_or_default();
-        wave.read_register(register, 0..size, part).map_err(|_| {
-            crate::error::ErrorKind::Unavailable(crate::error::Resource::Register(register))
-        })?;
+        wave.read_register(register, 0..size, part)
+            .map_err(|_| error::ErrorKind::Unavailable(error::Resource::Register(register)))?;
         Ok(u64::from_le_bytes(bytes))
     }
 
@@ -364,13 +353,13 @@ impl<'a> LaneFlow<'a> {
         contents: &Frame<'_>,
         pc: u64,
         wave: WaveLanes,
-        bill: &Bill<'_>,
-    ) -> Result<FrameLanes> {
+        meter: &Meter,
+    ) -> error::Result<FrameLanes> {
         let entry = self.entry(pc);
         let count = usize::try_from(self.wave_size.lanes()).unwrap_or(64);
         let mut lanes = vec![LaneState::Elsewhere; count];
-        match self.find(pc, wave.entered.is_some(), bill)? {
-            Ok(at) => self.place_lanes(contents, &at, wave, bill, &mut lanes)?,
+        match self.find(pc, wave.entered.is_some(), meter) {
+            Ok(at) => self.place_lanes(contents, &at, wave, meter, &mut lanes)?,
             Err(reason) => {
                 set(&mut lanes, wave.started, LaneState::Unknown(reason));
                 // Of the innermost frame EXEC tells, unless it is in a section of other lanes.
@@ -389,37 +378,27 @@ impl<'a> LaneFlow<'a> {
     }
 
     /// The function and the instruction at an address, or why there is none.
-    ///
-    /// # Errors
-    /// If it cannot be paid for.
-    pub(super) fn find(
-        &self,
-        pc: u64,
-        is_caller: bool,
-        bill: &Bill<'_>,
-    ) -> Result<core::result::Result<At, Reason>> {
-        let Some(entry) = self.entry(pc) else {
-            return Ok(Err(Reason::NoFunction));
-        };
-        let Some(flow) = self.flow(entry, bill)? else {
-            return Ok(Err(Reason::Code));
-        };
+    pub(super) fn find(&self, pc: u64, is_caller: bool, meter: &Meter) -> Result<At<'a>, Reason> {
+        let entry = self.entry(pc).ok_or(Reason::NoFunction)?;
+        let flow = self.flow(entry, meter)?;
+        let index = flow.index_of(pc).ok_or(Reason::NoFunction)?;
+        // What calls and is not returned to may be the last instruction of a function.
+        if is_caller && !flow.is_after_call(index) {
+            return Err(Reason::NoFunction);
+        }
         let is_kernel = entry.function.is_kernel;
-        let at = flow.index_of(pc).map(|index| At {
+        Ok(At {
             flow,
             index,
             is_kernel,
-        });
-        // What calls and is not returned to may be the last instruction of a function.
-        let at = at.filter(|at| !is_caller || at.flow.is_after_call(at.index));
-        Ok(at.ok_or(Reason::NoFunction))
+        })
     }
 
     /// The same in a function that was looked at before.
-    pub(super) fn find_known(&self, pc: u64) -> Option<At> {
+    pub(super) fn find_known(&self, pc: u64) -> Option<At<'a>> {
         let entry = self.entry(pc)?;
         let kept = lock(&entry.flow);
-        let flow = kept.as_ref()?.found.clone()?;
+        let flow = kept.as_ref()?.clone().ok()?;
         Some(At {
             index: flow.index_of(pc)?,
             flow,
@@ -430,13 +409,13 @@ impl<'a> LaneFlow<'a> {
     fn place_lanes(
         &self,
         contents: &Frame<'_>,
-        at: &At,
+        at: &At<'_>,
         wave: WaveLanes,
-        bill: &Bill<'_>,
+        meter: &Meter,
         lanes: &mut [LaneState],
-    ) -> Result<()> {
-        bill.pay(at.flow.since(at.index))?;
-        let active = match (wave.entered, at.flow.exec(&self.callees, at.index)) {
+    ) -> error::Result<()> {
+        pay(meter, at.flow.since(at.index))?;
+        let active = match (wave.entered, at.flow.exec(at.index)) {
             (Some(entered), _) => Some(entered),
             (None, Exec::Active) => wave.exec,
             (None, Exec::Section(section)) => self.saved(section, wave.exec, contents),
@@ -468,11 +447,11 @@ impl<'a> LaneFlow<'a> {
                 index: at.index,
                 half,
             };
-            (at.flow).ask(&self.callees, place, part, Goal::On, &mut answers, bill)?;
+            (at.flow).ask(place, part, &mut answers, meter)?;
             let open = self.find_following(at, half, answers.lanes);
             answers.goal = Goal::Acting;
-            (at.flow).ask(&self.callees, place, open, Goal::Acting, &mut answers, bill)?;
-            self.find_left(&mut words, &at.flow, place, bill, lanes)?;
+            (at.flow).ask(place, open, &mut answers, meter)?;
+            self.find_left(&mut words, &at.flow, place, meter, lanes)?;
         }
         forget_where_lanes_part(lanes);
         Ok(())
@@ -482,13 +461,13 @@ impl<'a> LaneFlow<'a> {
     fn find_left(
         &self,
         words: &mut Words<'_, '_>,
-        flow: &FunctionFlow,
+        flow: &FunctionFlow<'_>,
         at: HalfAt,
-        bill: &Bill<'_>,
+        meter: &Meter,
         lanes: &mut [LaneState],
-    ) -> Result<()> {
-        let switches = flow.switches(&self.callees, at, bill)?;
-        bill.pay(switches.iter().map(|one| one.bits.len()).sum())?;
+    ) -> error::Result<()> {
+        let switches = flow.switches(at, meter)?;
+        pay(meter, switches.iter().map(|one| one.bits.len()).sum())?;
         let possible: Vec<(u64, u32)> = (switches.iter())
             .map(|switch| {
                 let (mut lanes, mut at) = (u32::MAX, 0);
@@ -540,11 +519,11 @@ impl<'a> LaneFlow<'a> {
         pc: u64,
         entered: u64,
         others: u64,
-        bill: &Bill<'_>,
-    ) -> Result<Option<(Frame<'w>, u64)>> {
+        meter: &Meter,
+    ) -> error::Result<Option<(Frame<'w>, u64)>> {
         let at = self.find_known(pc).filter(|at| !at.is_kernel);
         let returned = match at {
-            Some(at) => at.flow.returned(&self.callees, at.index, bill)?,
+            Some(at) => at.flow.returned(at.index, meter)?,
             None => None,
         };
         let Some(returned) = returned else {

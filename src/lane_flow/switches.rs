@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bill::Fuel;
+use super::fuel::Fuel;
 use super::state::{Exec, State};
 use super::step::{Context, Outcome};
 use super::value::Decisions;

@@ -535,83 +535,76 @@ fn callees_that_overlap_are_read_a_few_times_over() {
     assert_eq!(place(10, 64), LaneState::Unknown(Reason::Mask));
 }
 
-/// What was found out for another wave costs as much again, and where there is not enough for it nothing is said.
-#[test]
-fn a_stop_pays_for_what_is_kept() {
-    let code = bytes(&IF_ELSE);
-    let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
-    let wave = wave(0x1008, 0x0f, &[(0, 0xf0)]);
-    let stop = |meter: &Meter| flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), meter);
-    let limits = |work: u64, memory: u64| Limits {
+fn limits(work: u64, memory: u64) -> Limits {
+    Limits {
         work,
         memory,
         work_per_byte: 0,
         memory_per_byte: 0,
         ..Limits::DEFAULT
+    }
+}
+
+/// A question is charged the same whether what it asks for was found before or not, and where it may not cost that, there is no answer.
+#[test]
+fn a_question_costs_the_same_before_and_after_others() {
+    let code = bytes(&IF_ELSE);
+    let wave = wave(0x1008, 0x0f, &[(0, 0xf0)]);
+    let stop = |flow: &LaneFlow<'_>, work: u64| {
+        let meter = Meter::new(&limits(work, 1 << 20), 0);
+        let found = flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), &meter);
+        (found, meter.steps())
     };
-    let first = Meter::new(&limits(1000, 1 << 20), 0);
-    let found = stop(&first).unwrap();
-    // Eight instructions are decoded, a step each.
-    assert!(first.steps() > 8, "{}", first.steps());
-    let second = Meter::new(&limits(1000, 1 << 20), 0);
-    assert_eq!(stop(&second).unwrap(), found);
-    assert_eq!(second.steps(), first.steps());
-    for work in 0..first.steps() {
-        let error = stop(&Meter::new(&limits(work, 1 << 20), 0)).unwrap_err();
-        assert!(
-            matches!(
+    let fresh = || flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
+    let kept = fresh();
+    let (expected, steps) = stop(&kept, 1000);
+    let expected = expected.unwrap();
+    assert!(steps > 0);
+    assert_eq!(stop(&kept, steps), (Ok(expected.clone()), steps));
+    for work in 0..steps {
+        // What is too little does not make a plan that says less to others.
+        let fresh = fresh();
+        for flow in [&kept, &fresh] {
+            let error = stop(flow, work).0.unwrap_err();
+            let is_work = matches!(
                 error.kind(),
                 ErrorKind::Limit {
                     limit: Limit::Work,
                     ..
                 }
-            ),
-            "{error}"
-        );
+            );
+            assert!(is_work, "{error}");
+        }
+        assert_eq!(stop(&fresh, 1000), (Ok(expected.clone()), steps));
     }
-    let enough = Meter::new(&limits(first.steps(), 1 << 20), 0);
-    assert_eq!(stop(&enough).unwrap(), found);
 }
 
-/// The same before anything is kept: what is too little does not make a plan that says less to others.
+/// What is kept is held by the file's meter, and takes no more than its share of what the file may cost.
 #[test]
-fn what_cannot_be_paid_for_is_not_kept() {
+fn what_is_kept_has_a_budget_of_the_file() {
     let code = bytes(&IF_ELSE);
     let wave = wave(0x1008, 0x0f, &[(0, 0xf0)]);
-    let limits = |work: u64, memory: u64| Limits {
-        work,
-        memory,
-        work_per_byte: 0,
-        memory_per_byte: 0,
-        ..Limits::DEFAULT
+    let other = [0; 4 * 92];
+    let lane = |work: u64, memory: u64, others: &[u8]| {
+        let file = Arc::new(Meter::new(&limits(work, memory), 0));
+        let processor = Processor::by_name("gfx1100").unwrap();
+        let mut functions = vec![kernel(&code)];
+        functions.extend((!others.is_empty()).then_some(Function {
+            address: 0x2000,
+            code: others,
+            is_kernel: false,
+        }));
+        let flow = LaneFlow::new(processor, WaveSize::Wave32, functions, &file);
+        let found = flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), &meter());
+        assert!(file.refused().is_none());
+        found.unwrap().frames[0].lanes[4]
     };
-    let stop = |flow: &LaneFlow<'_>, work: u64| {
-        let meter = Meter::new(&limits(work, 1 << 20), 0);
-        flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), &meter)
-    };
-    let expected = stop(&flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]), 1000).unwrap();
-    for work in 0..100 {
-        let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
-        if let Ok(found) = stop(&flow, work) {
-            assert_eq!(found, expected, "{work}");
-        }
-        assert_eq!(stop(&flow, 1000).unwrap(), expected, "{work}");
-    }
-    // What is kept is held by the file's meter.
-    let small = Arc::new(Meter::new(&limits(1000, 100), 0));
-    let processor = Processor::by_name("gfx1100").unwrap();
-    let flow = LaneFlow::new(processor, WaveSize::Wave32, [kernel(&code)], &small);
-    let error = stop(&flow, 1000).unwrap_err();
-    assert!(
-        matches!(
-            error.kind(),
-            ErrorKind::Limit {
-                limit: Limit::Memory,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    let refused = LaneState::Unknown(Reason::Budget);
+    assert_eq!(lane(1 << 20, 100, &[]), refused);
+    // Half of 1,000 steps is for eight facts: 496 instructions each. To decode eight instructions counts as 64.
+    assert_ne!(lane(1000, 1 << 20, &[]), refused);
+    // With 92 other instructions there are 496 * 8 / 100 for each.
+    assert_eq!(lane(1000, 1 << 20, &other), refused);
 }
 
 /// At each of many places to which branches go, something is known of every scalar register: a few kilobytes for two instructions.
@@ -620,35 +613,14 @@ fn states_that_are_kept_have_a_bound() {
     // s_cbranch_scc0 over an s_nop, which the next branch follows.
     let dwords = [0xbfa1_0001, 0xbf80_0000].repeat(1 << 15);
     let code = bytes(&[&dwords[..], &[0xbfb0_0000]].concat());
-    let limits = |memory: u64| Limits {
-        work: 1 << 40,
-        memory,
-        ..Limits::DEFAULT
-    };
     let wave = wave(0x1008, 0x0f, &[]);
-    let stop = |memory: u64| {
-        let processor = Processor::by_name("gfx1100").unwrap();
-        let held = Arc::new(Meter::new(&Limits::DEFAULT, 0));
-        let flow = LaneFlow::new(processor, WaveSize::Wave32, [kernel(&code)], &held);
-        let meter = Meter::new(&limits(memory), 0);
-        let found = flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), &meter);
-        (found, meter.peak_bytes())
-    };
-    // There is a bound for each thing that is found out, whatever may be held.
-    let (found, peak) = stop(1 << 40);
+    let processor = Processor::by_name("gfx1100").unwrap();
+    let file = Arc::new(Meter::new(&limits(1 << 40, 1 << 40), 0));
+    let flow = LaneFlow::new(processor, WaveSize::Wave32, [kernel(&code)], &file);
+    let found = flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), &meter());
+    // There is a bound for each fact, whatever may be held.
     let lane = found.unwrap().frames[0].lanes[4];
     assert_eq!(lane, LaneState::Unknown(Reason::WholeWave));
-    assert!((32 << 20..=64 << 20).contains(&peak), "{peak}");
-    // And what may be held is a bound as well.
-    let error = stop(1 << 20).0.unwrap_err();
-    let is_memory = matches!(
-        error.kind(),
-        ErrorKind::Limit {
-            limit: Limit::Memory,
-            ..
-        }
-    );
-    assert!(is_memory, "{error}");
 }
 
 /// A function that is forgotten holds nothing any more, and is found out again.
@@ -674,14 +646,7 @@ fn what_is_kept_of_a_function_is_given_back() {
 fn a_plan_that_costs_too_much_leaves_the_rest_to_others() {
     let code = bytes(&IF_ELSE);
     let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
-    let meter = |work: u64| {
-        let limits = Limits {
-            work,
-            work_per_byte: 0,
-            ..Limits::DEFAULT
-        };
-        Meter::new(&limits, 0)
-    };
+    let meter = |work: u64| Meter::new(&limits(work, 1 << 20), 0);
     let enough = meter(1000);
     let plan = flow.plan(0x1000, &enough).unwrap();
     assert!(plan.iter().all(|(_, known)| known.is_ok()), "{plan:?}");
@@ -705,26 +670,6 @@ fn what_changes_between_places_is_paid_for() {
     };
     // What is in no function has no changes to look for.
     assert_eq!(steps(0x1018), steps(0x2000) + 8);
-}
-
-/// What was gone through is paid for also where what it kept is refused.
-#[test]
-fn work_whose_result_is_refused_is_paid_for() {
-    let limits = Limits {
-        memory: 100,
-        memory_per_byte: 0,
-        ..Limits::DEFAULT
-    };
-    let meter = Meter::new(&limits, 0);
-    let bill = Bill::new(&meter);
-    let refused = bill.find(1000, |left| {
-        left.count(79).unwrap();
-        left.keep(1000).unwrap();
-    });
-    let error = refused.err().unwrap();
-    assert!(error.is_limit(), "{error}");
-    // 79 instructions and one for what is kept, of which eight are a step.
-    assert_eq!(meter.steps(), 10);
 }
 
 /// All lanes are on from 1000 to 1018, whoever stops between: the constant in VCC is not the mask of anybody's lanes, also

@@ -2,13 +2,15 @@
 //! ask for them.
 
 use super::Reason;
-use super::bill::{Bill, Fuel};
+use super::answers::Answers;
+use super::fuel::{Fuel, pay};
 use super::place::DwordPlace;
 use super::state::State;
 use super::switches::Contexts;
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, Goal, Start, walk};
 use crate::error::Result;
+use crate::meter::Meter;
 
 /// How many bits a lane's place may depend on.
 const DEPTH: usize = 64;
@@ -50,15 +52,6 @@ pub(super) struct Source<'c, 'x> {
     pub(super) state: &'c State,
 }
 
-/// The dwords that the tree asks for, and the answers for lanes that differ in them.
-pub(super) trait Asker {
-    /// What a place has; nothing if that is not known.
-    fn read(&mut self, place: DwordPlace) -> Option<u32>;
-
-    /// The answer for some lanes, a bit each.
-    fn answer(&mut self, lanes: u32, answer: Answer);
-}
-
 impl Tree {
     /// One that has to be looked for.
     ///
@@ -73,13 +66,13 @@ impl Tree {
     /// Answers for lanes, a bit each.
     ///
     /// # Errors
-    /// If it cannot be paid for: every node on the way costs what it took to find it.
+    /// If it costs more than the question may: every node on the way costs what it took to find it.
     pub(super) fn ask(
         &mut self,
         lanes: u32,
         source: &Source<'_, '_>,
-        bill: &Bill<'_>,
-        asker: &mut impl Asker,
+        meter: &Meter,
+        asker: &mut Answers<'_, '_, '_>,
     ) -> Result<()> {
         // The way to the node that is looked at: what is asked first is answered to the end before the next.
         let mut decisions = Decisions::default();
@@ -89,20 +82,18 @@ impl Tree {
                 decisions.go_on(depth.saturating_sub(1), decision);
             }
             if matches!(node, Node::Open) {
-                let found = bill.find(self.fuel, |fuel| expand(source, &decisions, depth, fuel))?;
-                *node = found.found;
-                if let Node::Answer { cost, .. } | Node::Ask { cost, .. } = node {
-                    self.fuel = self.fuel.saturating_sub(*cost);
-                }
+                let mut fuel = Fuel::of(self.fuel);
+                *node = expand(source, &decisions, depth, &mut fuel);
+                self.fuel = fuel.instructions();
             }
             match node {
                 Node::Open => {}
                 Node::Answer { answer, cost } => {
-                    bill.pay(*cost)?;
+                    pay(meter, *cost)?;
                     asker.answer(lanes, *answer);
                 }
                 Node::Ask { place, cost, then } => {
-                    bill.pay(*cost)?;
+                    pay(meter, *cost)?;
                     let [clear, set, neither] = &mut **then;
                     let depth = depth.saturating_add(1);
                     let decided = |bit| Some((*place, bit));

@@ -10,10 +10,10 @@
 
 use std::collections::BTreeSet;
 
+use super::fuel::pay;
 use super::function::FunctionFlow;
 use super::state::HalfAt;
 use super::stop::LaneFlow;
-use crate::abi::Callees;
 use crate::error::Result;
 use crate::isa::{Effect, MachineRegister, Operand, ScalarOp, Span};
 use crate::machine_flow::{Code, Edge};
@@ -46,13 +46,12 @@ impl LaneFlow<'_> {
         registers: &[MachineRegister],
         meter: &Meter,
     ) -> Result<Option<Uniformity>> {
-        let bill = self.bill(meter);
-        let Ok(at) = self.find(pc, false, &bill)? else {
+        let Ok(at) = self.find(pc, false, meter) else {
             return Ok(None);
         };
         let code = at.flow.code();
         let count = code.instructions.len();
-        bill.pay(count)?;
+        pay(meter, count)?;
         // A jump to a place that is not known may lead here.
         let is_lost = |index: usize| code.edges(index).any(|edge| edge == Edge::Lost);
         if (0..count).any(is_lost) {
@@ -60,7 +59,6 @@ impl LaneFlow<'_> {
         }
         let mut search = Search {
             flow: &at.flow,
-            callees: &self.callees,
             seen: BTreeSet::new(),
             work: Vec::new(),
             is_kernel: at.is_kernel,
@@ -68,7 +66,7 @@ impl LaneFlow<'_> {
             is_per_lane: false,
         };
         let is_known = search.run(at.index, registers);
-        bill.pay(search.seen.len())?;
+        pay(meter, search.seen.len())?;
         Ok(match (search.is_uniform, search.is_per_lane) {
             _ if is_known.is_none() => None,
             (true, true) => None,
@@ -99,8 +97,7 @@ impl Home {
 type Wanted = (usize, Home, u8);
 
 struct Search<'s> {
-    flow: &'s FunctionFlow,
-    callees: &'s Callees<'s>,
+    flow: &'s FunctionFlow<'s>,
     seen: BTreeSet<Wanted>,
     work: Vec<Wanted>,
     is_kernel: bool,
@@ -157,7 +154,8 @@ impl Search<'_> {
         let instruction = code.instructions.get(index)?;
         let register = home.register();
         if let Effect::Call { .. } = instruction.effect {
-            return code.call_keeps(self.callees, code.callee(index))(register).then_some(true);
+            return code.call_keeps(self.flow.callees(), code.callee(index))(register)
+                .then_some(true);
         }
         if instruction.writes.is_indirect() && matches!(home, Home::Lane(..)) {
             return None;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Reason;
-use super::bill::Fuel;
+use super::fuel::Fuel;
 use super::gap::{acts, is_taken_by_active};
 use super::state::State;
 use super::step::Outcome;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::changed::{is_in, reached};
+use super::fuel::pay;
 use super::stop::LaneFlow;
 use crate::error::Result;
 use crate::isa::{Effect, MachineRegister};
@@ -25,15 +26,14 @@ impl LaneFlow<'_> {
         registers: &[MachineRegister],
         meter: &Meter,
     ) -> Result<Vec<bool>> {
-        let bill = self.bill(meter);
-        let found = [self.find(from, false, &bill)?, self.find(to, false, &bill)?];
+        let found = [from, to].map(|pc| self.find(pc, false, meter));
         let [Ok(from), Ok(to)] = found else {
             return Ok(vec![true; registers.len()]);
         };
         if !Arc::ptr_eq(&from.flow, &to.flow) {
             return Ok(vec![true; registers.len()]);
         }
-        bill.pay(from.flow.cost_of_changes())?;
+        pay(meter, from.flow.cost_of_changes())?;
         let code = from.flow.code();
         let between = Between::new(code, from.index, to.index);
         let may_write = |register: &MachineRegister| {

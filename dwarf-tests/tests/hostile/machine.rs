@@ -38,7 +38,7 @@ fn annotating_any_code_costs_no_more_than_its_file_may() {
             let most = (1 << 14) + 32 * file.len() as u64;
             assert!(steps <= most, "{name}, {count}: {steps} of {most}");
             let held = allocated.bytes_max;
-            // The states of one analysis may have 64 MiB, which are free again when it is over (`lane_flow/bill.rs`).
+            // The states of one analysis may have 64 MiB, which are free again when it is over (`lane_flow/fuel.rs`).
             let most = (80 << 20) + 64 * file.len() as u64;
             assert!(held <= most, "{name}, {count}: {held} of {most}");
             told += u64::from(covered > 0);

@@ -26,7 +26,7 @@ use crate::eval::LocationAttribute;
 use crate::expr::write_uleb;
 use crate::inspect::{SaidLanes, Stop, StopOptions};
 use crate::isa::MachineRegister;
-use crate::lane_flow::{ActiveLanes, Bill, DwordPlace, LaneFlow, OffLane, PlacePlan, Right};
+use crate::lane_flow::{ActiveLanes, DwordPlace, LaneFlow, OffLane, PlacePlan, Right};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::rule::Rule;
@@ -103,36 +103,24 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         let Some(start) = start.filter(is_new) else {
             continue;
         };
-        let share = share_of(meter, (size(&function), &mut code));
+        // Of what it may take a plan takes half; the other half is for what is held against it.
+        let share = Meter::share(meter.steps_left(), size(&function), &mut code);
         let flow = subject.program.lane_flow(wave_size);
         let mut check = FunctionCheck {
             subject,
             function: &function,
             flow,
-            bill: flow.bill(subject.meter()),
             wave_size,
             found: BTreeMap::new(),
         };
         let done = check.run(start, share);
+        flow.forget(start);
         // What was found before a limit was reached is given.
         check.finish(findings);
         if done.is_err() {
             return;
         }
     }
-}
-
-/// Returns how many steps the plan of a function may take: its share of half of what is left, by the bytes of code. The other half is for what is
-/// held against it.
-///
-/// * `code`: the bytes of this function and of those after it.
-fn share_of(meter: &Meter, (size, code): (u64, &mut u64)) -> u64 {
-    let share = u128::from(meter.steps_left())
-        .saturating_mul(size.into())
-        .div_euclid(u128::from((*code).max(1)));
-    *code = code.saturating_sub(size);
-    // Of what it may take a plan takes half.
-    u64::try_from(share).unwrap_or(u64::MAX)
 }
 
 /// Whether an abbreviation may have `DW_AT_LLVM_lane_pc`.
@@ -166,7 +154,6 @@ struct FunctionCheck<'c, 'p, 'a> {
     subject: &'c Subject<'p, 'a>,
     function: &'c Function<'a>,
     flow: &'p LaneFlow<'a>,
-    bill: Bill<'c>,
     wave_size: WaveSize,
     found: BTreeMap<Fault, Seen>,
 }
@@ -226,7 +213,7 @@ impl FunctionCheck<'_, '_, '_> {
     }
 
     fn place(&mut self, pc: u64, plan: &PlacePlan) -> Result<(), Error> {
-        let Some(kinds) = self.flow.possible(pc, plan, &self.bill)? else {
+        let Some(kinds) = (self.flow).possible(pc, plan, self.subject.meter())? else {
             return Ok(());
         };
         // Of each kind what is said first, as long as nothing that is said is right.
