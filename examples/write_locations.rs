@@ -89,6 +89,7 @@ fn main() -> hetdwarf::Result<()> {
                 wave: &wave,
                 lane: Some(lane),
                 max_bits: 1 << 20,
+                meter: None,
             },
         )?;
         println!("  {} bytes, in lane 5: {:02x?}", bytes.len(), found.bytes);

@@ -254,12 +254,6 @@ impl Meter {
         held.is_some_and(|held| held <= self.most_bytes)
     }
 
-    /// Whether so many steps and values that are kept can be paid for.
-    pub(crate) fn affords<T>(&self, steps: u64, count: usize) -> bool {
-        let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
-        steps <= self.steps_left() && self.has_room(bytes)
-    }
-
     /// Takes as many steps as there are, but no more than `most`; gives how many.
     #[inline]
     pub(crate) fn take_steps(&self, most: u32) -> u32 {

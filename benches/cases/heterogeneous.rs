@@ -253,6 +253,7 @@ fn one_lane(bytes: &'static [u8]) -> u32 {
         wave: &Pattern,
         lane: Some(Lane(3)),
         max_bits: 1 << 16,
+        meter: None,
     };
     let bits = read(&location, 32, &access).unwrap();
     assert!(bits.is_complete());
@@ -266,5 +267,15 @@ fn all_lanes(bytes: &'static [u8]) -> LaneBits {
     let PerLane::All(location) = locate_lanes(&attribute(bytes), &context).unwrap() else {
         panic!("one location stands for all lanes")
     };
-    read_lanes(&location, 32, &Pattern, 1 << 16).unwrap()
+    read_lanes(
+        &location,
+        32,
+        &Access {
+            wave: &Pattern,
+            lane: None,
+            max_bits: 1 << 16,
+            meter: None,
+        },
+    )
+    .unwrap()
 }

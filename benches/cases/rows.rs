@@ -240,7 +240,7 @@ fn step_gimli<P: Peer>(table: &Table<P>) -> Sum {
 fn random<P: Peer>(table: &Table<P>) -> Sum {
     let mut sum = Sum::default();
     for pc in &table.addresses {
-        let (_, row) = table.index.row_at(*pc).unwrap().unwrap();
+        let (_, row) = table.index.row_at(*pc, None).unwrap().unwrap();
         sum.add(black_box(row).start);
     }
     sum

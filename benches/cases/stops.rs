@@ -82,7 +82,7 @@ pub(super) fn makers() -> Vec<Maker> {
     makers.push(maker("unwind/row of an address", || {
         let program = program("recursion", "recursion.rocm.hsaco");
         // In the body of `sum`, after 38 rows.
-        let row = move || program.cfi().row_at(0x1cdc).unwrap().unwrap().1;
+        let row = move || program.cfi().row_at(0x1cdc, None).unwrap().unwrap().1;
         assert!(row().rules().len() > 20);
         Case::new(row)
     }));

@@ -372,6 +372,7 @@ pub unsafe extern "C" fn hetdwarf_result_read(
                 wave: result.wave(),
                 lane: result.lane(lane)?,
                 max_bits: MOST_BITS,
+                meter: None,
             };
             bits::put(bits, &read(&result.readable(), bit_size, &access)?)
         })
@@ -455,19 +456,16 @@ pub unsafe extern "C" fn hetdwarf_stop_register(
             let location = data.frame(level)?.call_frame().register(register)?;
             let wave = data.stop().wave();
             let lane = lane_of(lane, wave)?;
+            let access = Access {
+                wave,
+                lane,
+                max_bits: MOST_BITS,
+                meter: None,
+            };
             let found = if location.stands_for_all_lanes() {
-                read_lanes(&location, bit_size, wave, MOST_BITS)?.bits(lane.unwrap_or(Lane(0)))
+                read_lanes(&location, bit_size, &access)?.bits(lane.unwrap_or(Lane(0)))
             } else {
-                let max_bits = MOST_BITS;
-                read(
-                    &location,
-                    bit_size,
-                    &Access {
-                        wave,
-                        lane,
-                        max_bits,
-                    },
-                )?
+                read(&location, bit_size, &access)?
             };
             bits::put(bits, &found)
         })

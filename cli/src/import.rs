@@ -15,7 +15,7 @@ use super::packages::ObjectFile;
 use hetdwarf::arch::{CodeAddress, LoadAddress, ProcessAddress, WaveSize};
 use hetdwarf::debug_agent::{Log, LoggedObject, LoggedWave};
 use hetdwarf::limits::Limits;
-use hetdwarf::object::{CodeObject, code_objects_and_packages_within};
+use hetdwarf::object::{CodeObject, code_objects_within};
 use hetdwarf::report::{Hex, write_json_pretty};
 use hetdwarf::untrusted::Untrusted;
 
@@ -196,7 +196,7 @@ fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
         let in_file = |error: &dyn core::fmt::Display| Failure::in_file(path, error);
         let file = ObjectFile::open(path, Input::Object, limits)?;
         let meter = file.meter(limits);
-        let inside = code_objects_and_packages_within(&file, &file.packages(), &meter);
+        let inside = code_objects_within(&file, &file.packages(), &meter);
         let inside = inside.map_err(|error| in_file(&error))?;
         if inside.is_empty() {
             return Err(match &file.reference {

@@ -115,13 +115,13 @@ fn entries(program: &Program<'_>, addresses: &mut Vec<u64>) {
             }
             for attribute in die.attributes() {
                 if let Ok(DieValue::LocationList(offset)) = info.value(&die, attribute)
-                    && let Ok(list) = info.location_list(unit, offset)
+                    && let Ok(list) = info.location_list(unit, offset, &info.question())
                 {
                     let _ = list.take(1000).count();
                 }
             }
             if count < 40
-                && let Ok(id) = info.read_type(&mut types, Some(die.id()))
+                && let Ok(id) = info.read_type(&mut types, Some(die.id()), &info.question())
             {
                 let _ = type_name(&types, id);
             }
@@ -244,6 +244,7 @@ pub fn expression(bytes: &[u8]) {
                     wave: &wave,
                     lane: Some(Lane(3)),
                     max_bits: 1 << 20,
+                    meter: None,
                 };
                 for bits in [
                     1,
@@ -257,7 +258,7 @@ pub fn expression(bytes: &[u8]) {
                 ] {
                     let _ = read(&location, bits, &access);
                 }
-                let _ = read_lanes(&location, 64, &wave, 1 << 20);
+                let _ = read_lanes(&location, 64, &access);
                 let _ = location.offset_by_bits(8, &arena);
             }
         }

@@ -546,7 +546,8 @@ fn expressions(object: &CodeObject<'_>, split: bool) -> Vec<(Vec<u8>, Encoding)>
                         found.push((expression.bytes.to_vec(), expression.unit.encoding));
                     }
                     Ok(DieValue::LocationList(offset)) if !split => {
-                        let mut list = info.location_list(unit, offset).unwrap();
+                        let meter = info.question();
+                        let mut list = info.location_list(unit, offset, &meter).unwrap();
                         while let Some(entry) = list.next().unwrap() {
                             let expression = entry.expression;
                             found.push((expression.bytes.to_vec(), expression.unit.encoding));

@@ -228,7 +228,8 @@ fn shown(info: &DebugInfo<'_>, unit: UnitId) -> Shown {
                     look(expression.bytes, expression.unit.encoding);
                 }
                 Ok(DieValue::LocationList(offset)) => {
-                    let mut entries = info.location_list(unit, offset).unwrap();
+                    let meter = info.question();
+                    let mut entries = info.location_list(unit, offset, &meter).unwrap();
                     while let Some(entry) = entries.next().unwrap() {
                         look(entry.expression.bytes, entry.expression.unit.encoding);
                     }

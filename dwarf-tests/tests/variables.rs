@@ -199,6 +199,7 @@ fn pointed_at(
         wave,
         lane: Some(lane),
         max_bits: 1 << 20,
+        meter: None,
     };
     let bits = read(&location, length as u64 * 8, &access).map_err(|error| error.to_string())?;
     if bits.is_complete() {
@@ -339,6 +340,7 @@ fn reading_all_lanes_at_once_is_reading_each() {
                         wave: &wave,
                         lane: Some(lane),
                         max_bits: 1 << 20,
+                        meter: None,
                     };
                     assert_eq!(
                         read(&location, all.bit_size, &access).unwrap(),

@@ -254,8 +254,8 @@ fn what_the_row_says_is_what_it_says() {
         let assembled = CodeObject::parse(&file).unwrap();
         let assembled = Program::load(&assembled).unwrap();
         for (n, one) in said.into_iter().enumerate() {
-            let (_, there) = program.cfi().row_at(one.pc).unwrap().expect("a row");
-            let (_, said) = (assembled.cfi().row_at(4 * n as u64).unwrap()).expect("a row");
+            let (_, there) = program.cfi().row_at(one.pc, None).unwrap().expect("a row");
+            let (_, said) = (assembled.cfi().row_at(4 * n as u64, None).unwrap()).expect("a row");
             let (cfa, said_cfa) = (there.cfa, said.cfa);
             let (there, said) = (there.rules(), said.rules());
             if let Some(name) = one.meaning.strip_prefix("no rule of ") {

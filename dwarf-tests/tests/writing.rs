@@ -515,6 +515,7 @@ fn check(
             wave,
             lane,
             max_bits: 1 << 20,
+            meter: None,
         },
     )
     .map_err(|error| error.to_string())?;

@@ -201,7 +201,7 @@ impl Object {
                 let Some(function) = info.find_function(pc)? else {
                     return Ok(None);
                 };
-                let inlined = info.inlined_chain(&function, pc)?;
+                let inlined = info.inlined_chain(&function, pc, &info.question())?;
                 let name =
                     |name: &Option<std::borrow::Cow<'_, str>>| name.as_deref().map(str::to_owned);
                 Ok(Some(Function {

@@ -377,7 +377,7 @@ impl Writer<'_> {
             return Ok(Cow::Borrowed(file));
         }
         if !sections.iter().any(|(_, name, _)| embeds(name))
-            && !code_objects_within(file, self.meter)?.is_empty()
+            && !code_objects_within(file, &[], self.meter)?.is_empty()
         {
             self.note("its device code lies in its data, which is not written")?;
             return Ok(Cow::Borrowed(file));

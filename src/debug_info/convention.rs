@@ -197,8 +197,7 @@ impl<'a> DebugInfo<'a> {
                 scan.expression(die.id(), &expression, meter)
             }
             LocationAttribute::List { offset, .. } => {
-                let Ok(mut entries) = self.location_list_within(die.id().unit, offset, meter)
-                else {
+                let Ok(mut entries) = self.location_list(die.id().unit, offset, meter) else {
                     return Ok(());
                 };
                 loop {

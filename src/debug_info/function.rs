@@ -164,7 +164,7 @@ impl<'a> DebugInfo<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
         let own = chain.entries().next();
-        let ranges = own.map(|die| self.ranges_within(die, meter)).transpose();
+        let ranges = own.map(|die| self.ranges(die, meter)).transpose();
         let ranges = keep.value(ranges).unwrap_or_default();
         let frame_base = chain
             .find(DW_AT_frame_base)

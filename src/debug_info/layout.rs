@@ -260,7 +260,7 @@ impl<'a> DebugInfo<'a> {
     ) -> Result<TypeId> {
         // The characters of a string are in its own entry, or in none.
         let is_string = layout.outer.last().map(|(entry, ..)| *entry) == Some(layout.inner);
-        let mut id = self.read_type_within(table, Some(layout.inner), meter)?;
+        let mut id = self.read_type(table, Some(layout.inner), meter)?;
         if is_string && let TypeKind::Array { element, .. } = table.get(id).kind {
             id = element;
         }
@@ -275,7 +275,7 @@ impl<'a> DebugInfo<'a> {
             id = table.add_derived(id, ty);
         }
         for (entry, found, size) in layout.outer.iter().rev() {
-            let known = self.read_type_within(table, Some(*entry), meter)?;
+            let known = self.read_type(table, Some(*entry), meter)?;
             let mut ty = table.get(known).clone();
             ty.byte_size = Some(*size);
             if let TypeKind::Array {

@@ -17,14 +17,7 @@ use crate::meter::Meter;
 #[derive(Debug)]
 pub struct LocationEntries<'d, 'a> {
     encoded: EncodedLocations<'d, 'a>,
-    payer: Payer<'d>,
-}
-
-/// The meter that entries are paid for with.
-#[derive(Debug)]
-enum Payer<'d> {
-    Own(Meter),
-    Asker(&'d Meter),
+    meter: &'d Meter,
 }
 
 /// The same entry by entry as they are encoded. Nobody pays for them here.
@@ -43,20 +36,12 @@ pub(super) struct EncodedLocations<'d, 'a> {
 impl<'a> DebugInfo<'a> {
     /// The entries of the location list at `offset` of the section that holds those of the unit:
     /// `.debug_loclists`, before DWARF 5 `.debug_loc`. Base addresses are applied, and entries for code
-    /// that the linker threw away are left out. Every entry that is encoded takes a step, also one that is not given, of
-    /// as many as a question about the file may take.
+    /// that the linker threw away are left out. Every entry that is encoded takes a step, also one that is
+    /// not given.
     ///
     /// # Errors
     /// If the offset is outside the section. The iterator ends with its first error.
-    pub fn location_list(&self, unit: UnitId, offset: u64) -> Result<LocationEntries<'_, 'a>> {
-        Ok(LocationEntries {
-            encoded: self.encoded_locations(unit, offset)?,
-            payer: Payer::Own(self.question()),
-        })
-    }
-
-    /// The same, paid for with the meter of a question.
-    pub(crate) fn location_list_within<'d>(
+    pub fn location_list<'d>(
         &'d self,
         unit: UnitId,
         offset: u64,
@@ -64,7 +49,7 @@ impl<'a> DebugInfo<'a> {
     ) -> Result<LocationEntries<'d, 'a>> {
         Ok(LocationEntries {
             encoded: self.encoded_locations(unit, offset)?,
-            payer: Payer::Asker(meter),
+            meter,
         })
     }
 
@@ -126,12 +111,8 @@ impl<'a> FallibleIterator for LocationEntries<'_, 'a> {
     type Error = Error;
 
     fn next(&mut self) -> Result<Option<LocationEntry<'a>>> {
-        let meter = match &self.payer {
-            Payer::Own(meter) => meter,
-            Payer::Asker(meter) => meter,
-        };
         loop {
-            meter.work(1)?;
+            self.meter.work(1)?;
             match self.encoded.next()? {
                 Some(None) => {}
                 Some(entry) => return Ok(entry),

@@ -228,8 +228,9 @@ impl<'a> DebugInfo<'a> {
         self.held.meter()
     }
 
-    /// A meter for a question that is asked by itself.
-    pub(crate) fn question(&self) -> Meter {
+    /// Returns a meter for a question that is asked by itself.
+    #[must_use]
+    pub fn question(&self) -> Meter {
         self.meter().question()
     }
 

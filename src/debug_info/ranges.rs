@@ -28,12 +28,7 @@ impl<'a> DebugInfo<'a> {
     ///
     /// # Errors
     /// If the attributes or the range list are malformed.
-    pub fn ranges(&self, die: &Die<'a>) -> Result<Vec<Range<u64>>> {
-        self.ranges_within(die, &self.question())
-    }
-
-    /// The same; what is kept is paid for.
-    pub(crate) fn ranges_within(&self, die: &Die<'a>, meter: &Meter) -> Result<Vec<Range<u64>>> {
+    pub fn ranges(&self, die: &Die<'a>, meter: &Meter) -> Result<Vec<Range<u64>>> {
         let mut ranges = Vec::new();
         let mut full = Ok(());
         self.for_each_range(die, meter, |range| {

@@ -36,12 +36,7 @@ impl<'a> DebugInfo<'a> {
     ///
     /// # Errors
     /// If there is no entry at `ty`, or it is malformed.
-    pub fn read_type(&self, table: &mut TypeTable, ty: Option<DieId>) -> Result<TypeId> {
-        self.read_type_within(table, ty, &self.question())
-    }
-
-    /// The same; what is read and kept is paid for.
-    pub(crate) fn read_type_within(
+    pub fn read_type(
         &self,
         table: &mut TypeTable,
         ty: Option<DieId>,

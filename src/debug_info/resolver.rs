@@ -57,7 +57,7 @@ impl<'a> DebugInfo<'a> {
         meter: &Meter,
     ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
         let mut matching = Matching::at(pc);
-        let mut entries = self.location_list_within(UnitId(unit.id), offset, meter)?;
+        let mut entries = self.location_list(UnitId(unit.id), offset, meter)?;
         while let Some(entry) = entries.next()? {
             matching.add(entry)?;
         }

@@ -79,12 +79,7 @@ impl<'a> DebugInfo<'a> {
     ///
     /// # Errors
     /// If the entries of the function are malformed.
-    pub fn inlined_chain(&self, function: &Function<'a>, pc: u64) -> Result<Vec<InlinedCall<'a>>> {
-        self.inlined_within(function, pc, &self.question())
-    }
-
-    /// The same; entries that are read are paid for.
-    pub(crate) fn inlined_within(
+    pub fn inlined_chain(
         &self,
         function: &Function<'a>,
         pc: u64,
@@ -121,7 +116,7 @@ impl<'a> DebugInfo<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
         let chain = self.chain(die.clone());
-        let ranges = keep.value(self.ranges_within(die, meter).map(Some));
+        let ranges = keep.value(self.ranges(die, meter).map(Some));
         let simt = self.simt(&chain, &mut keep);
         let call_file = die.attribute(DW_AT_call_file);
         InlinedCall {

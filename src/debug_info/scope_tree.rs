@@ -191,7 +191,7 @@ impl<'a> DebugInfo<'a> {
             let Ok(number) = u32::try_from(scopes.len()) else {
                 return Ok(None);
             };
-            let mut ranges = self.ranges_within(&die, meter)?;
+            let mut ranges = self.ranges(&die, meter)?;
             merge(&mut ranges);
             if ranges.is_empty() {
                 // No address is in it, nor in what it contains.

@@ -179,7 +179,7 @@ impl<'a> DebugInfo<'a> {
             return Ok(frames(Rest::Scopes(tree, tree.innermost_function(pc))));
         }
         let function = self.function(entry.id)?;
-        let calls = self.inlined_within(&function, pc, meter)?;
+        let calls = self.inlined_chain(&function, pc, meter)?;
         let mut place = place;
         let mut read = Vec::with_capacity(calls.len().saturating_add(1));
         let mut add = |function, place| {

@@ -9,13 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use gimli::constants::{
-    DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_endianity,
-    DW_AT_location, DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant,
-    DW_TAG_formal_parameter, DW_TAG_inlined_subroutine,
-};
-use smallvec::SmallVec;
-
 use super::DebugInfo;
 use super::attribute::Extension;
 use super::die::Die;
@@ -28,6 +21,11 @@ use crate::arch::MemorySpace;
 use crate::error::{Error, Result};
 use crate::eval::LocationAttribute;
 use crate::meter::Meter;
+use gimli::constants::{
+    DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_endianity,
+    DW_AT_location, DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant,
+    DW_TAG_formal_parameter, DW_TAG_inlined_subroutine,
+};
 
 /// What kind of variable it is.
 #[non_exhaustive]
@@ -157,9 +155,6 @@ fn pay_for_variable(meter: &Meter) -> Result<()> {
     meter.hold_all::<Variable<'_>>(1)
 }
 
-/// The variables of a scope, and whether it is an inlined call.
-type KnownScope<'d, 'a> = (&'d [Arc<Variable<'a>>], bool);
-
 impl<'a> DebugInfo<'a> {
     /// What is in scope at `pc`, an address of the code object in `function`: the innermost scope first,
     /// in the order of the entries within each. After blocks, inlined calls and the function itself
@@ -173,26 +168,15 @@ impl<'a> DebugInfo<'a> {
     /// If the entries of the function are malformed.
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
         let mut found = InScope::default();
-        self.variables_within(function, pc, &self.question(), &mut found)?;
+        match self.known_variables(function.die, pc) {
+            Some(known) => found = known,
+            None => self.walked_variables(function.die, pc, &self.question(), &mut found)?,
+        }
         Ok(owned(found.variables))
     }
 
-    /// The same; entries that are read to find the scopes are paid for. Those that were found before an error are in
-    /// `in_scope` too.
-    pub(crate) fn variables_within(
-        &self,
-        function: &Function<'a>,
-        pc: u64,
-        meter: &Meter,
-        in_scope: &mut InScope<'a>,
-    ) -> Result<()> {
-        if self.known_variables(function.die, pc, meter, in_scope)? {
-            return Ok(());
-        }
-        self.walked_variables(function.die, pc, meter, in_scope)
-    }
-
-    /// The same, read anew in a walk over the entries of the function.
+    /// The same, read anew in a walk over the entries of the function, for which `meter` is charged. Those that were found before an error
+    /// are in `in_scope` too.
     pub(crate) fn walked_variables(
         &self,
         function: DieId,
@@ -222,39 +206,22 @@ impl<'a> DebugInfo<'a> {
         self.globals_within(function.unit, meter, variables)
     }
 
-    /// The same for a function whose scopes are kept; false for any other.
-    pub(crate) fn known_variables(
-        &self,
-        function: DieId,
-        pc: u64,
-        meter: &Meter,
-        in_scope: &mut InScope<'a>,
-    ) -> Result<bool> {
-        let Some(tree) = self.scope_tree(function) else {
-            return Ok(false);
-        };
-        let Some(globals) = self.kept_globals(function.unit) else {
-            return Ok(false);
-        };
-        let mut scopes: SmallVec<[KnownScope<'_, 'a>; 8]> = SmallVec::new();
+    /// The same for a function whose scopes are kept. Returns None for any other.
+    pub(crate) fn known_variables(&self, function: DieId, pc: u64) -> Option<InScope<'a>> {
+        let tree = self.scope_tree(function)?;
+        let globals = self.kept_globals(function.unit)?;
+        let InScope {
+            mut variables,
+            mut ends,
+        } = InScope::default();
         for number in tree.around(pc) {
-            let Some(found) = self.scope_variables(tree, number) else {
-                return Ok(false);
-            };
-            scopes.push((found, tree.is_inlined_call(number)));
-        }
-        scopes.push((globals, false));
-        let InScope { variables, ends } = in_scope;
-        for (scope, is_inlined_call) in scopes {
-            meter.work(scope.len() as u64)?;
-            meter.hold_all::<Variable<'a>>(scope.len())?;
-            variables.extend_from_slice(scope);
-            if is_inlined_call {
-                meter.hold_all::<usize>(1)?;
+            variables.extend_from_slice(self.scope_variables(tree, number)?);
+            if tree.is_inlined_call(number) {
                 ends.push(variables.len());
             }
         }
-        Ok(true)
+        variables.extend_from_slice(globals);
+        Some(InScope { variables, ends })
     }
 
     /// The variables of file scope of a unit, read once; nothing if they cannot be read, or not be kept.

@@ -313,7 +313,7 @@ impl<'a> Attributes<'_, 'a> {
         if unit.alone {
             return self.raw_locations(unit, offset, items);
         }
-        let mut list = (self.info).location_list_within(unit.id, offset, self.meter)?;
+        let mut list = (self.info).location_list(unit.id, offset, self.meter)?;
         while let Some(entry) = list.next()? {
             let (head, range) = match entry.range {
                 LocationRange::Bounded(range) => {

@@ -248,6 +248,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             wave,
             lane,
             max_bits: self.context.limits.bits,
+            meter: None,
         })
     }
 

@@ -6,7 +6,7 @@ use super::stack::{Entry, Linear};
 use super::value::{BaseType, Value};
 use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, WaveSize};
 use crate::error::{Error, ErrorKind, Limit, Need, Result, SpecRule};
-use crate::location::{Location, Place, Storage, read_plain, read_value_within};
+use crate::location::{Access, Location, Place, Storage, read_plain, read_value};
 use crate::meter::Meter;
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -156,7 +156,11 @@ impl<'a> Machine<'_, '_, 'a> {
         }
         let limits = &self.context.limits;
         let meter = Meter::of_steps(limits, self.steps_left().into());
-        let value = read_value_within(location, bit_size, &self.access()?, &meter);
+        let access = Access {
+            meter: Some(&meter),
+            ..self.access()?
+        };
+        let value = read_value(location, bit_size, &access);
         if meter.refused().is_some() {
             return Err(limits.reached(Limit::Steps));
         }

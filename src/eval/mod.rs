@@ -26,13 +26,13 @@
 //!
 //! context.lane = LaneFocus::One(Lane(1));
 //! let Outcome::Location(place) = evaluate(&expression, ResultKind::Location, &context)? else { unreachable!() };
-//! let access = Access { wave: &wave, lane: Some(Lane(1)), max_bits: 64 };
+//! let access = Access { wave: &wave, lane: Some(Lane(1)), max_bits: 64, meter: None };
 //! assert_eq!(read(&place, 32, &access)?.bytes, [11, 0, 0, 0]);
 //!
 //! context.lane = LaneFocus::All;
 //! let Outcome::Location(places) = evaluate(&expression, ResultKind::Location, &context)? else { unreachable!() };
 //! assert!(places.stands_for_all_lanes());
-//! assert_eq!(read_lanes(&places, 32, &wave, 64)?.bits(Lane(2)).bytes, [12, 0, 0, 0]);
+//! assert_eq!(read_lanes(&places, 32, &access)?.bits(Lane(2)).bytes, [12, 0, 0, 0]);
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 //!

@@ -158,18 +158,11 @@ impl<'a> FrameIndex<'a> {
 
     /// The row that holds at an address, and its FDE.
     ///
+    /// * `meter`: charged for what is read.
+    ///
     /// # Errors
     /// If the entry or its instructions are malformed.
-    pub fn row_at(&self, pc: u64) -> Result<Option<(Fde<'a>, Row<'a>)>> {
-        self.row_within(pc, None)
-    }
-
-    /// The same; what is read is paid for.
-    pub(crate) fn row_within(
-        &self,
-        pc: u64,
-        meter: Option<&Meter>,
-    ) -> Result<Option<(Fde<'a>, Row<'a>)>> {
+    pub fn row_at(&self, pc: u64, meter: Option<&Meter>) -> Result<Option<(Fde<'a>, Row<'a>)>> {
         let Some(offset) = self.offset_of(pc) else {
             return Ok(None);
         };
@@ -210,7 +203,7 @@ impl<'a, 'f: 'a> RowSource<'a> for FrameIndex<'f> {
             meter.map_or(Ok(()), |meter| meter.work(1))?;
             return Ok(Some(known));
         }
-        let Some((fde, row)) = self.row_within(pc, meter)? else {
+        let Some((fde, row)) = self.row_at(pc, meter)? else {
             return Ok(None);
         };
         let known = Arc::new(KnownRow { cie: fde.cie, row });

@@ -12,7 +12,7 @@
 //! let object = CodeObject::parse(&file)?;
 //! let program = Program::load(&object)?;
 //! let mid = object.symbols()?.into_iter().find(|symbol| symbol.name == "mid").unwrap();
-//! let (fde, row) = program.cfi().row_at(mid.address + 0x40)?.unwrap();
+//! let (fde, row) = program.cfi().row_at(mid.address + 0x40, None)?.unwrap();
 //! assert!(fde.contains(mid.address));
 //! let return_address = fde.cie.return_address_register;
 //! println!("from {:#x}: return address {:?}", row.start, row.rule(return_address));

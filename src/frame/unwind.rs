@@ -220,6 +220,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
             wave: self.unwind.wave,
             lane: None,
             max_bits: self.unwind.limits.bits,
+            meter: None,
         };
         let bits = column.size_in_bits().unwrap_or(64);
         match read_value(&location, bits, &access) {

@@ -63,11 +63,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn description(&self) -> Result<FrameDescription> {
-        self.description_within(self.stop.meter())
-    }
-
-    /// [`description`](StopFrame::description) as a part of a question.
-    pub(crate) fn description_within(&self, meter: &Meter) -> Result<FrameDescription> {
+        let meter = self.stop.meter();
         let mut frames = self.source_frames(meter)?.enumerate().peekable();
         while let Some((depth, source)) = frames.next() {
             meter.work(1)?;
@@ -100,7 +96,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Returns the descriptions of all frames that the call frame consists of, the innermost first and the function last.
     #[cfg(feature = "serde")]
-    pub(crate) fn descriptions_within(&self, meter: &Meter) -> Result<Vec<FrameDescription>> {
+    pub(crate) fn descriptions(&self) -> Result<Vec<FrameDescription>> {
+        let meter = self.stop.meter();
         let mut found = Vec::new();
         let mut frames = self.source_frames(meter)?.peekable();
         while let Some(source) = frames.next() {

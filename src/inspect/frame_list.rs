@@ -127,7 +127,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     pub fn call_index(&self) -> usize {
         let list = self.stop.frame_list();
         let level = self.frame.level();
-        let last = || self.depth_of_call(self.stop.meter()).unwrap_or(0);
+        let last = || self.depth_of_call().unwrap_or(0);
         match self.waiting {
             None => self.stop.number_of_call(level),
             Some(_) => list.first(level).saturating_add(last()),
@@ -189,7 +189,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     }
 
     /// Returns how many inlined calls the program location is in.
-    pub(super) fn depth_of_call(&self, meter: &Meter) -> Result<usize> {
-        Ok(self.count_parts(meter)?.saturating_sub(1))
+    pub(super) fn depth_of_call(&self) -> Result<usize> {
+        Ok(self.count_parts(self.stop.meter())?.saturating_sub(1))
     }
 }

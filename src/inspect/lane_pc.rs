@@ -344,11 +344,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             lane: LaneFocus::None,
             ..context.context()
         };
-        let access = Access {
-            wave,
-            lane: None,
-            max_bits: self.stop.limits().bits,
-        };
+        let access = self.stop.access(None);
         let location = locate(&attribute, &context)?;
         let Some(place) = location.single() else {
             return Err(SpecRule::LanePcKind.into());
@@ -385,11 +381,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             return Ok(0);
         }
         let wave = self.stop.wave();
-        let access = Access {
-            wave,
-            lane: None,
-            max_bits: self.stop.limits().bits,
-        };
+        let access = self.stop.access(None);
         let lanes = wave.wave_size().lanes();
         Ok(u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX))
     }

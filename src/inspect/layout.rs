@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{
     BaseTypeEncoding, Context, LaneFocus, LocationAttribute, Outcome, ResultKind, evaluate, locate,
 };
-use crate::location::{Access, Bits, Location, Storage, read_value_within, read_within};
+use crate::location::{Access, Bits, Location, Storage, read, read_value};
 
 /// The type of a variable in each lane, where it is laid out at run time.
 #[derive(Clone, Debug, Default)]
@@ -149,13 +149,8 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         let stop = self.frame.stop;
         let bit_size = byte_size.min(MOST_BYTES).saturating_mul(8);
         self.keep(bit_size, 1)?;
-        let access = Access {
-            wave: stop.wave(),
-            lane: Some(lane),
-            max_bits: stop.limits().bits,
-        };
         let location = self.bounded(*location, bit_size, Some(lane))?;
-        read_within(&location, bit_size, &access, stop.meter())
+        read(&location, bit_size, &stop.access(Some(lane)))
     }
 }
 
@@ -317,14 +312,13 @@ impl<'p> FrameContext<'_, 'p, '_> {
             return Err(ErrorKind::Unsupported("a bound of more than 8 bytes").into());
         }
         let access = Access {
-            wave: stop.wave(),
-            lane: match within.context.lane {
+            max_bits: 64,
+            ..stop.access(match within.context.lane {
                 LaneFocus::One(lane) => Some(lane),
                 LaneFocus::None | LaneFocus::All => None,
-            },
-            max_bits: 64,
+            })
         };
-        let bits = read_value_within(&location, bit_size, &access, stop.meter())?;
+        let bits = read_value(&location, bit_size, &access)?;
         Ok(bits.cast_signed())
     }
 }

@@ -7,8 +7,7 @@ use super::program::Program;
 use super::stop::StopFrame;
 use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
 use crate::debug_info::{
-    DebugInfo, Function, InScope, LocationConvention, UnitConvention, UnitId, Variable,
-    VariableKind,
+    DebugInfo, Function, LocationConvention, UnitConvention, UnitId, Variable, VariableKind,
 };
 use crate::error::{Ambiguity, ErrorKind, Result};
 use crate::eval::{
@@ -219,11 +218,10 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         if space != Some(AddressSpace::PrivateLane) && !is_result {
             return Ok(SlotPointer::Generic);
         }
-        let mut others = InScope::default();
-        let meter = self.asked.meter;
-        let known = (self.info).known_variables(function.die, address, meter, &mut others)?;
+        let known = (self.info).known_variables(function.die, address);
+        let others = known.iter().flat_map(|known| &known.variables);
         // Another variable begins before the end of a slot of 8 bytes.
-        let is_cut = others.variables.iter().any(|other| match other.location {
+        let is_cut = others.into_iter().any(|other| match other.location {
             Some(LocationAttribute::Expression(expression)) => {
                 let start = Slot::of(&expression).map(|other| other.offset);
                 let between = start.and_then(|start| start.checked_sub(slot.offset));
@@ -231,7 +229,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
             }
             Some(LocationAttribute::List { .. }) | None => false,
         });
-        Ok(if known && is_cut {
+        Ok(if is_cut {
             SlotPointer::Private
         } else {
             SlotPointer::Unknown

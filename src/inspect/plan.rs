@@ -1,8 +1,7 @@
 //! What all waves share that stop at the same address: the function and its variables, found once.
 //!
 //! Thousands of waves stop at a few addresses, and each of them is asked the same. What is left for a wave is to read
-//! registers and memory. A plan is paid for each time as if its variables were listed anew, so that what a question costs
-//! does not depend on who asked before.
+//! registers and memory. A plan lists what `debug_info` keeps for the file, and no question is charged for it.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -69,6 +68,10 @@ impl<'a> PlannedVariable<'a> {
     }
 }
 
+/// How many variables there may be, and plans, each of which counts as some of them: some 4 MiB.
+const MOST: usize = 1 << 14;
+const PLAN: usize = 4;
+
 /// The plans of addresses that were asked for.
 #[derive(Debug, Default)]
 pub(super) struct Plans<'a> {
@@ -87,15 +90,14 @@ impl<'a> Plans<'a> {
         lock(&self.known).plans.get(&address).cloned()
     }
 
+    /// Returns true if what is in scope is little enough to be kept. What is not is read by each question, which is charged for it.
+    pub(super) fn may_keep(in_scope: &InScope<'a>) -> bool {
+        in_scope.variables.len().saturating_add(PLAN) <= MOST
+    }
+
     /// Keeps a plan. There is no end of addresses, so that it starts anew when it has become large.
     pub(super) fn keep(&self, address: u64, plan: &Arc<FramePlan<'a>>) {
-        /// How many variables there may be, and plans, each of which counts as some of them: some 4 MiB.
-        const MOST: usize = 1 << 14;
-        const PLAN: usize = 4;
         let size = plan.variables.len().saturating_add(PLAN);
-        if size > MOST {
-            return;
-        }
         let known = &mut *lock(&self.known);
         known.variables = known.variables.saturating_add(size);
         if known.variables > MOST {

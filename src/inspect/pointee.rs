@@ -16,7 +16,7 @@ use crate::error::{ErrorKind, Result, SpecRule};
 use crate::eval::{
     Context, DieReference, LaneFocus, LocationAttribute, Procedure, Resolver, locate,
 };
-use crate::location::{Access, ImplicitPointer, Location, Place, Storage, read_within};
+use crate::location::{ImplicitPointer, Location, Place, Storage, read};
 
 /// How many pointers are followed one after the other; they may go in a circle.
 const DEPTH: u32 = 8;
@@ -111,12 +111,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         let bit_size = size.saturating_mul(8);
         let stop = self.stop();
         pay_for_bits(bit_size, stop.meter())?;
-        let access = Access {
-            wave: stop.wave(),
-            lane: Some(lane),
-            max_bits: stop.limits().bits,
-        };
-        let bits = read_within(&location, bit_size, &access, stop.meter())?;
+        let bits = read(&location, bit_size, &stop.access(Some(lane)))?;
         let pointees = self.pointees_within((&location, target), lane, types, depth);
         let value = TypedBytes::of(&bits);
         let options = Options {

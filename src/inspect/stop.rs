@@ -202,6 +202,16 @@ impl<'p, 'a> Stop<'p, 'a> {
         self.0.meter
     }
 
+    /// Returns what a location is read with, for one lane or for the whole wave.
+    pub(crate) fn access(&self, lane: Option<Lane>) -> Access<'p> {
+        Access {
+            wave: self.wave(),
+            lane,
+            max_bits: self.limits().bits,
+            meter: Some(self.meter()),
+        }
+    }
+
     /// Starts to count for another question.
     pub(crate) fn reset_meter(&self) {
         self.0.meter.reset();
@@ -358,17 +368,8 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn inlined(&self, function: &Function<'a>) -> Result<Vec<InlinedCall<'a>>> {
-        self.inlined_within(function, self.stop.meter())
-    }
-
-    /// The same; entries that are read are paid for.
-    pub(crate) fn inlined_within(
-        &self,
-        function: &Function<'a>,
-        meter: &Meter,
-    ) -> Result<Vec<InlinedCall<'a>>> {
         let info = self.stop.program().info();
-        info.inlined_within(function, self.lookup_address(), meter)
+        info.inlined_chain(function, self.lookup_address(), self.stop.meter())
     }
 
     /// The source line.
@@ -404,6 +405,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
             wave,
             lane: None,
             max_bits: 64,
+            meter: None,
         };
         let mask = read_value(&location, exec.size_in_bits()?, &access).ok()?;
         u64::try_from(mask).ok()

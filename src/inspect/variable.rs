@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::context::{FrameContext, VariableContext};
 use super::layout::{LaneTypes, is_class, is_open_array, is_truth_value, is_vector_of_bytes};
 use super::legacy::{LegacyReader, Meanings};
-use super::plan::{FramePlan, Listed, PlannedVariable};
+use super::plan::{FramePlan, Listed, PlannedVariable, Plans};
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
 use crate::arch::Lane;
@@ -17,9 +17,7 @@ use crate::eval::{
     Doubt, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading, Unit,
     locate_lanes,
 };
-use crate::location::{
-    Access, Bits, Composite, Location, Place, Storage, read_lanes_within, read_within,
-};
+use crate::location::{Bits, Composite, Location, Place, Storage, read, read_lanes};
 use crate::meter::Meter;
 
 /// The most bytes of a variable that are read for each lane; what is after them is not shown.
@@ -37,31 +35,29 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// If the entries of the function are malformed.
     pub fn variables(&self, types: &mut TypeTable) -> Result<Vec<VariableValue<'p>>> {
         self.stop.reset_meter();
-        let (variables, _) = self.variables_within(types, self.stop.meter())?;
-        Ok(variables)
+        Ok(self.variables_and_limit(types)?.0)
     }
 
-    /// The same as a part of a question about several frames; entries that are read to find the scopes are paid for. Also
-    /// gives the limit that was reached before all were read.
-    pub(crate) fn variables_within(
+    /// [`variables`](StopFrame::variables) as a part of another question. Also returns the limit that was reached before all were read.
+    pub(crate) fn variables_and_limit(
         &self,
         types: &mut TypeTable,
-        meter: &Meter,
     ) -> Result<(Vec<VariableValue<'p>>, Option<Error>)> {
-        let Some((plan, mut limit)) = self.plan(meter)? else {
+        let Some((plan, mut limit)) = self.plan()? else {
             return Ok((Vec::new(), None));
         };
+        let meter = self.stop.meter();
         let reader = Reader::new(*self, &plan.function);
-        let last = self.depth_of_call(meter)?;
+        let last = self.depth_of_call()?;
         let mut values = Vec::with_capacity(plan.variables.len());
         for (index, variable) in plan.variables.iter().enumerate() {
             let depth = plan.depth_of(index).min(last);
             if !self.has_depth(depth) {
                 continue;
             }
-            // Nothing could be said of the others but that.
-            if meter.steps_left() == 0 {
-                limit = limit.or_else(|| meter.work(1).err());
+            let paid = meter.work(1);
+            if let Err(error) = paid.and_then(|()| meter.hold_all::<VariableValue<'_>>(1)) {
+                limit = limit.or(Some(error));
                 break;
             }
             let value = reader.read(variable, types);
@@ -72,11 +68,13 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Returns the function, the variables that names in this frame can mean, the innermost scope first and those of file scope last, and
     /// the limit that was reached before all were found. None if there is no function.
-    pub(crate) fn visible_within(&self, meter: &Meter) -> Result<Option<Visible<'a>>> {
-        let Some((plan, limit)) = self.plan(meter)? else {
+    pub(crate) fn visible(&self) -> Result<Option<Visible<'a>>> {
+        let Some((plan, limit)) = self.plan()? else {
             return Ok(None);
         };
-        let last = self.depth_of_call(meter)?;
+        let paid = self.stop.meter().work(plan.variables.len() as u64);
+        let limit = limit.or(paid.err());
+        let last = self.depth_of_call()?;
         let variables = plan.variables.iter().enumerate();
         let is_visible = |(index, planned): &(usize, &PlannedVariable<'a>)| {
             planned.variable.scope_die.is_none() || self.has_depth(plan.depth_of(*index).min(last))
@@ -90,35 +88,25 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }))
     }
 
-    /// The function and its variables here, paid for, and the limit that was reached before all were found; nothing if there
-    /// is no function.
-    fn plan(&self, meter: &Meter) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
+    /// Returns the function and its variables here, and the limit that was reached before all were found. None if there is no function.
+    fn plan(&self) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
         let program = self.stop.program();
         let (info, address) = (program.info(), self.lookup_address());
-        let affordable = |plan: &Arc<FramePlan<'a>>| {
-            let count = plan.variables.len();
-            meter.affords::<Variable<'a>>(count as u64, count)
-        };
-        if let Some(plan) = program.plans().get(address).filter(affordable) {
-            let count = plan.variables.len();
-            meter.work(count as u64)?;
-            meter.hold_all::<Variable<'a>>(count)?;
+        if let Some(plan) = program.plans().get(address) {
             return Ok(Some((plan, None)));
         }
         let Some(function) = self.function()? else {
             return Ok(None);
         };
+        let known = info.known_variables(function.die, address);
+        if let Some(in_scope) = known.filter(Plans::may_keep) {
+            let plan = Arc::new(FramePlan::new(function, in_scope));
+            program.plans().keep(address, &plan);
+            return Ok(Some((plan, None)));
+        }
         let mut in_scope = InScope::default();
-        let found = match info.known_variables(function.die, address, meter, &mut in_scope) {
-            Ok(false) => info.walked_variables(function.die, address, meter, &mut in_scope),
-            Ok(true) => {
-                let plan = Arc::new(FramePlan::new(function, in_scope));
-                program.plans().keep(address, &plan);
-                return Ok(Some((plan, None)));
-            }
-            Err(error) => Err(error),
-        };
-        let limit = match found {
+        let meter = self.stop.meter();
+        let limit = match info.walked_variables(function.die, address, meter, &mut in_scope) {
             Err(error) if !error.is_limit() => return Err(error),
             found => found.err(),
         };
@@ -172,7 +160,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     fn read(&self, planned: &PlannedVariable<'a>, types: &mut TypeTable) -> VariableValue<'p> {
         let variable = &planned.variable;
         let info = self.frame.stop.program().info();
-        let ty = info.read_type_within(types, variable.ty, self.frame.stop.meter());
+        let ty = info.read_type(types, variable.ty, self.frame.stop.meter());
         let ty = ty.map(|ty| match variable.big_endian {
             true => types.add_big_endian(ty),
             false => ty,
@@ -385,7 +373,6 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     /// Reads the bits.
     fn fetch(&self, location: PerLane<'p>, bit_size: u64) -> Result<Contents<'p>> {
         let stop = self.frame.stop;
-        let max_bits = stop.limits().bits;
         match location {
             PerLane::All(location) if is_undefined(&location) => Ok(Contents::None),
             PerLane::All(location) => {
@@ -396,8 +383,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 };
                 self.keep(bit_size, lanes)?;
                 let location = self.bounded(location, bit_size, None)?;
-                let meter = stop.meter();
-                match read_lanes_within(&location, bit_size, stop.wave(), max_bits, meter) {
+                match read_lanes(&location, bit_size, &stop.access(None)) {
                     Ok(bits) => Ok(Contents::Lanes { bits, location }),
                     // What is wrong in one lane, the end of a register for example, may be right in others.
                     Err(error) if !location.stands_for_all_lanes() || error.is_limit() => {
@@ -429,12 +415,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 Err(error) if self.is_lost(&error) => Location::UNDEFINED,
                 Err(error) => return Err(error),
             };
-            let access = Access {
-                wave: stop.wave(),
-                lane: Some(lane),
-                max_bits: stop.limits().bits,
-            };
-            let bits = read_within(&location, bit_size, &access, stop.meter())?;
+            let bits = read(&location, bit_size, &stop.access(Some(lane)))?;
             Ok((bits, location))
         });
         Ok(Contents::Each(each.collect()))

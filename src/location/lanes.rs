@@ -5,13 +5,11 @@
 
 use super::bits::{Bits, copy_bits, zeros};
 use super::memory::lane_of;
-use super::read::{Access, VISITS, read_within};
+use super::read::{Access, read};
 use super::{Composite, LaneSelect, Location, Mask, Place, Storage};
 use crate::arch::{AddressSpace, Lane, Register, WaveSize, scratch};
 use crate::error::Result;
-use crate::limits::Limits;
-use crate::meter::Meter;
-use crate::wave::{Memory, Wave};
+use crate::wave::Memory;
 
 /// The bits of an object in every lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,37 +105,26 @@ impl LaneBits {
 
 const NONE: &Mask = &Mask::new();
 
-/// Reads `bit_size` bits of `location` for each lane of the wave.
+/// Reads `bit_size` bits of `location` for each lane of the wave. The lane of `access` is not used.
 ///
 /// # Errors
 /// As [`read`](super::read()); the first lane that has one decides.
-pub fn read_lanes(
-    location: &Location<'_>,
-    bit_size: u64,
-    wave: &dyn Wave,
-    max_bits: u64,
-) -> Result<LaneBits> {
-    let meter = &Meter::of_steps(&Limits::DEFAULT, VISITS);
-    read_lanes_within(location, bit_size, wave, max_bits, meter)
+pub fn read_lanes(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<LaneBits> {
+    access.metered(|meter| {
+        let access = Access {
+            lane: None,
+            meter: Some(meter),
+            ..*access
+        };
+        read_each(location, bit_size, &access)
+    })
 }
 
-/// [`read_lanes`], where visits of places are paid for.
-pub(crate) fn read_lanes_within(
-    location: &Location<'_>,
-    bit_size: u64,
-    wave: &dyn Wave,
-    max_bits: u64,
-    meter: &Meter,
-) -> Result<LaneBits> {
-    let lanes = wave.wave_size();
+fn read_each(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<LaneBits> {
+    let lanes = access.wave.wave_size();
     let count = lanes.lanes() as usize;
-    if !location.stands_for_all_lanes() || bit_size > max_bits {
-        let access = Access {
-            wave,
-            lane: None,
-            max_bits,
-        };
-        let bits = read_within(location, bit_size, &access, meter)?;
+    if !location.stands_for_all_lanes() || bit_size > access.max_bits {
+        let bits = read(location, bit_size, access)?;
         return Ok(LaneBits::same(bits, count));
     }
     let bytes_per_lane = bit_size.div_ceil(8);
@@ -152,9 +139,8 @@ pub(crate) fn read_lanes_within(
         masks: Vec::new(),
     };
     let mut rows = Rows {
-        wave,
+        access,
         result: &mut result,
-        meter,
     };
     if let Location::One(place) = location
         && rows.place(place, 0, bit_size, 0).is_some()
@@ -165,11 +151,10 @@ pub(crate) fn read_lanes_within(
     result.bytes.fill(0);
     for lane in lanes.all_lanes() {
         let access = Access {
-            wave,
             lane: Some(lane),
-            max_bits,
+            ..*access
         };
-        let bits = read_within(location, bit_size, &access, meter)?;
+        let bits = read(location, bit_size, &access)?;
         result.store(&bits, lane, count);
     }
     Ok(result)
@@ -227,16 +212,15 @@ impl LaneBits {
 /// Reads bits for all lanes from storage that is arranged in rows. Returns nothing for other storage, or if something is
 /// missing: the slow path then reports what.
 struct Rows<'r> {
-    wave: &'r dyn Wave,
+    access: &'r Access<'r>,
     result: &'r mut LaneBits,
-    meter: &'r Meter,
 }
 
 impl Rows<'_> {
     /// Reads `count` bits, `offset` bits into `place`, to bit `to` of every lane.
     fn place(&mut self, place: &Place<'_>, offset: u128, count: u64, to: u64) -> Option<()> {
         // What is read is copied for every lane.
-        self.meter.work(8).ok()?;
+        self.access.metered(|meter| meter.work(8)).ok()?;
         match place.storage {
             Storage::Register(register) => self.register(register, place, offset, count, to),
             Storage::Memory {
@@ -302,6 +286,7 @@ impl Rows<'_> {
         let step = u32::try_from(place.lane_step).ok()?;
         let start = u32::try_from(place.bit_offset.checked_add(offset)?).ok()?;
         let last = self
+            .access
             .wave
             .wave_size()
             .lanes()
@@ -317,7 +302,7 @@ impl Rows<'_> {
         let mut row = [0; 256];
         let row = row.get_mut(..end_byte.checked_sub(first_byte)? as usize)?;
         let bits = first_byte.checked_mul(8)?..end_byte.checked_mul(8)?;
-        self.wave.read_register(register, bits, row).ok()?;
+        self.access.wave.read_register(register, bits, row).ok()?;
         self.result
             .scatter(row, (start % 8).into(), step.into(), count, to);
         Some(())
@@ -325,7 +310,7 @@ impl Rows<'_> {
 
     /// Reads interleaved scratch: the same dword of all lanes lies in a row.
     fn scratch(&mut self, start: u64, count: u64, to: u64) -> Option<()> {
-        let lanes = self.wave.wave_size();
+        let lanes = self.access.wave.wave_size();
         let mut row = [0; 256];
         let row = row.get_mut(..row_bytes(lanes))?;
         let mut done = 0u64;
@@ -334,7 +319,8 @@ impl Rows<'_> {
             let (dword, within) = (bit / 32, bit % 32);
             let dword_address = u32::try_from(dword.checked_mul(4)?).ok()?;
             let address = scratch::dwords_for_all_lanes(dword_address, lanes)?;
-            self.wave
+            self.access
+                .wave
                 .read_memory(Memory::PrivateWave, address, row)
                 .ok()?;
             let left = 32u64.checked_sub(within)?.min(count.checked_sub(done)?);
@@ -351,11 +337,10 @@ impl Rows<'_> {
             ..*place
         };
         let access = Access {
-            wave: self.wave,
-            lane: None,
             max_bits: count.max(1),
+            ..*self.access
         };
-        let bits = read_within(&Location::One(place), count, &access, self.meter)
+        let bits = read(&Location::One(place), count, &access)
             .ok()
             .filter(Bits::is_complete)?;
         self.result.scatter(&bits.bytes, 0, 0, count, to);

@@ -19,7 +19,7 @@
 //! wave.set_lanes(v0, &core::array::from_fn::<_, 32, _>(|lane| Some(10 + lane as u32)))?;
 //!
 //! // Lane 0's dword of v0; moved by 32 bits it is lane 1's.
-//! let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64 };
+//! let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64, meter: None };
 //! let arena = hetdwarf::location::Arena::new();
 //! let of_lane_1 = Location::register(v0).offset_by_bits(32, &arena)?;
 //! assert_eq!(read(&of_lane_1, 32, &access)?.bytes, [11, 0, 0, 0]);
@@ -46,13 +46,12 @@ pub use bits::Bits;
 pub(crate) use composite::Bounds;
 pub use composite::{Composite, Parts};
 pub(crate) use incomplete::Incomplete;
-pub(crate) use lanes::read_lanes_within;
 pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
 pub(crate) use memory::access_error;
 pub use part::Part;
 pub use read::{Access, read};
-pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
+pub(crate) use read::{read_plain, read_value};
 pub use write::Destination;
 
 use crate::arch::{AddressSpace, Lane, Register, WaveSize};

@@ -12,10 +12,6 @@ use crate::limits::reached;
 use crate::meter::Meter;
 use crate::wave::Wave;
 
-/// How many places one read may visit, where nobody says otherwise: composites of composites of several places
-/// multiply. Variables of real code are in a few dozen parts.
-pub(super) const VISITS: u64 = 1 << 20;
-
 /// Whom to ask for bits, and on whose behalf.
 #[derive(Clone, Copy)]
 pub struct Access<'w> {
@@ -25,6 +21,20 @@ pub struct Access<'w> {
     pub lane: Option<Lane>,
     /// The most bits that are read at once.
     pub max_bits: u64,
+    /// Charged for each part of the location. Without one, a read may visit 2^20 parts.
+    pub meter: Option<&'w Meter>,
+}
+
+impl Access<'_> {
+    /// Calls a function with what is charged for each part of a location.
+    pub(super) fn metered<T>(&self, read: impl FnOnce(&Meter) -> T) -> T {
+        /// Composites of composites of several places multiply. Variables of real code are in a few dozen parts.
+        const VISITS: u64 = 1 << 20;
+        match self.meter {
+            Some(meter) => read(meter),
+            None => read(&Meter::of_steps(&Limits::DEFAULT, VISITS)),
+        }
+    }
 }
 
 impl core::fmt::Debug for Access<'_> {
@@ -46,36 +56,16 @@ impl core::fmt::Debug for Access<'_> {
 ///
 /// Source: HET A.2.5.3 and A.2.5.4.3.4, `DW_OP_deref_type`.
 pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<Bits> {
-    read_within(
-        location,
-        bit_size,
-        access,
-        &Meter::of_steps(&Limits::DEFAULT, VISITS),
-    )
-}
-
-/// [`read`], where visits of places are paid for.
-pub(crate) fn read_within(
-    location: &Location<'_>,
-    bit_size: u64,
-    access: &Access<'_>,
-    meter: &Meter,
-) -> Result<Bits> {
     if bit_size > access.max_bits {
         return Err(too_many_bits(access.max_bits));
     }
     let mut bits = Bits::zero(bit_size)?;
-    let mut reader = Reader {
-        access,
-        found: Found::new(&mut bits.bytes),
-        meter,
-    };
-    reader.location(location, 0, bit_size, 0)?;
+    let found = Found::new(&mut bits.bytes);
     let Found {
         undefined,
         unavailable,
         ..
-    } = reader.found;
+    } = found.read(location, bit_size, access)?;
     Ok(Bits {
         undefined,
         unavailable,
@@ -83,7 +73,7 @@ pub(crate) fn read_within(
     })
 }
 
-/// Reads up to 128 bits that must all be there.
+/// Reads up to 128 bits that must all be there. Nothing is charged for those of a plain register or memory.
 ///
 /// # Errors
 /// As [`read`], and [`ErrorKind::UndefinedRead`] or [`ErrorKind::Unavailable`] if a bit has no value.
@@ -91,21 +81,6 @@ pub(crate) fn read_value(
     location: &Location<'_>,
     bit_size: u32,
     access: &Access<'_>,
-) -> Result<u128> {
-    read_value_within(
-        location,
-        bit_size,
-        access,
-        &Meter::of_steps(&Limits::DEFAULT, VISITS),
-    )
-}
-
-/// [`read_value`], where visits of places are paid for, but for the one of a plain register or memory.
-pub(crate) fn read_value_within(
-    location: &Location<'_>,
-    bit_size: u32,
-    access: &Access<'_>,
-    meter: &Meter,
 ) -> Result<u128> {
     if let Location::One(place) = location
         && let Some(value) = read_plain(place, bit_size, access.wave)
@@ -119,16 +94,11 @@ pub(crate) fn read_value_within(
     let Some(bytes) = value.get_mut(..bit_size.div_ceil(8) as usize) else {
         return Err(too_many_bits(128));
     };
-    let mut reader = Reader {
-        access,
-        found: Found::new(bytes),
-        meter,
-    };
-    reader.location(location, 0, bit_size.into(), 0)?;
-    if !reader.found.undefined.is_empty() {
+    let found = Found::new(bytes).read(location, bit_size.into(), access)?;
+    if !found.undefined.is_empty() {
         return Err(ErrorKind::UndefinedRead.into());
     }
-    if !reader.found.unavailable.is_empty() {
+    if !found.unavailable.is_empty() {
         return Err(unavailable(location).into());
     }
     Ok(u128::from_le_bytes(value))
@@ -136,7 +106,7 @@ pub(crate) fn read_value_within(
 
 /// What nearly every read is: 1 to 8 whole bytes of a register or of global memory, the same for all lanes.
 ///
-/// Nothing if it is anything else; nor if something is wrong, which [`read_value_within`] then finds out.
+/// Nothing if it is anything else; nor if something is wrong, which [`read_value`] then finds out.
 #[inline(always)]
 pub(crate) fn read_plain(place: &Place<'_>, bit_size: u32, wave: &dyn Wave) -> Option<u64> {
     let whole_bytes = place.bit_offset.is_multiple_of(8) && bit_size.is_multiple_of(8);
@@ -227,13 +197,26 @@ struct Found<'b> {
     unavailable: Mask,
 }
 
-impl Found<'_> {
-    fn new(bytes: &mut [u8]) -> Found<'_> {
+impl<'b> Found<'b> {
+    fn new(bytes: &'b mut [u8]) -> Found<'b> {
         Found {
             bytes,
             undefined: Mask::new(),
             unavailable: Mask::new(),
         }
+    }
+
+    /// Reads from the start of a location.
+    fn read(self, location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<Self> {
+        access.metered(|meter| {
+            let mut reader = Reader {
+                access,
+                found: self,
+                meter,
+            };
+            reader.location(location, 0, bit_size, 0)?;
+            Ok(reader.found)
+        })
     }
 }
 

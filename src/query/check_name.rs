@@ -95,7 +95,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         };
         let stop = self.scope.tree.frame.stop();
         let (info, table) = (stop.program().info(), &mut self.types.table);
-        let ty = info.read_type_within(table, Some(found.die), stop.meter());
+        let ty = info.read_type(table, Some(found.die), stop.meter());
         let ty = ty.map_err(self.fault())?;
         Ok(find_constant(&self.types.table, ty, path.name))
     }
@@ -140,7 +140,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
 
     fn enumerator(&mut self, enumeration: DieId, name: &str) -> Checked<Option<StepId>> {
         let info = self.scope.tree.frame.stop().program().info();
-        let ty = info.read_type_within(
+        let ty = info.read_type(
             &mut self.types.table,
             Some(enumeration),
             self.scope.tree.frame.stop().meter(),
@@ -175,7 +175,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                 let fault = self.fault();
                 let table = &mut self.types.table;
                 let ty = info
-                    .read_type_within(
+                    .read_type(
                         table,
                         Some(function.die),
                         self.scope.tree.frame.stop().meter(),
@@ -183,7 +183,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                     .map_err(&fault)?;
                 // What it returns may stand in the declaration that the entry completes.
                 let result = info
-                    .read_type_within(table, function.result, self.scope.tree.frame.stop().meter())
+                    .read_type(table, function.result, self.scope.tree.frame.stop().meter())
                     .map_err(&fault)?;
                 self.types.returning(ty, result);
                 let load_address = stop.options().load_address;

@@ -171,11 +171,7 @@ impl Checker<'_, '_, '_, '_> {
 
     fn read_type(&mut self, die: DieId) -> Checked<TypeId> {
         let stop = self.scope.tree.frame.stop();
-        let id = (stop.program().info()).read_type_within(
-            &mut self.types.table,
-            Some(die),
-            stop.meter(),
-        );
+        let id = (stop.program().info()).read_type(&mut self.types.table, Some(die), stop.meter());
         id.map_err(self.fault())
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Scope<'s, 'p, 'a> {
 
 impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     pub(super) fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Scope<'s, 'p, 'a>> {
-        let found = frame.visible_within(frame.stop().meter())?;
+        let found = frame.visible()?;
         let (function, visible, limit) = match found {
             Some(found) => (Some(found.function), found.variables, found.limit),
             None => (None, Vec::new(), None),

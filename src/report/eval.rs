@@ -9,7 +9,7 @@ use crate::arch::{Lane, WaveSize};
 use crate::error::{Error, Result};
 use crate::eval::{Context, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit, evaluate};
 use crate::expr::{Dialect, Encoding, ParseOptions, parse};
-use crate::location::{Access, Bits, Location, read_within};
+use crate::location::{Access, Bits, Location, read};
 use crate::meter::Meter;
 
 /// The most parts of composites that are listed for all lanes together.
@@ -408,8 +408,9 @@ impl Reading {
             wave: context.wave.unwrap_or(&NoWave),
             lane,
             max_bits: context.limits.bits,
+            meter: Some(&self.meter),
         };
-        let read = read_within(&location, bits, &access, &self.meter);
+        let read = read(&location, bits, &access);
         Some(read.map(|bits| ReadDocument::from(&bits)))
     }
 }

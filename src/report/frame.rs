@@ -55,18 +55,13 @@ impl FrameDocument {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn new(frame: &StopFrame<'_, '_, '_>) -> Result<FrameDocument> {
-        FrameDocument::within(frame, frame.stop().meter())
-    }
-
-    /// [`FrameDocument::new`] as a part of a question.
-    pub(super) fn within(frame: &StopFrame<'_, '_, '_>, meter: &Meter) -> Result<FrameDocument> {
         let frame = match frame.is_whole() {
             true => frame.innermost(),
             false => *frame,
         };
-        let description = frame.description_within(meter)?;
+        let description = frame.description()?;
         let numbers = (frame.index(), frame.call_index());
-        FrameDocument::of(&frame, numbers, description, meter)
+        FrameDocument::of(&frame, numbers, description, frame.stop().meter())
     }
 
     /// Describes all frames that a call frame consists of, the innermost first and the function last; of an inlined call only itself.
@@ -75,9 +70,9 @@ impl FrameDocument {
         meter: &Meter,
     ) -> Result<Vec<FrameDocument>> {
         if !frame.is_whole() {
-            return Ok(vec![FrameDocument::within(frame, meter)?]);
+            return Ok(vec![FrameDocument::new(frame)?]);
         }
-        let parts = frame.descriptions_within(meter)?;
+        let parts = frame.descriptions()?;
         let first = frame.innermost().index();
         let call = first.saturating_add(parts.len().saturating_sub(1));
         let parts = (first..).zip(parts);

@@ -121,7 +121,7 @@ impl PrintDocument {
         let mut completeness = Completeness::default();
         let mut found = Vec::new();
         let mut answer = |(frame, lanes): (StopFrame<'_, '_, '_>, Vec<Lane>)| {
-            let place = FrameDocument::within(&frame, meter)?;
+            let place = FrameDocument::new(&frame)?;
             let mut query = Query::within(frame)?;
             let mut writer = Writer {
                 lanes: &lanes,

@@ -12,8 +12,7 @@ use crate::error::Result;
 use crate::eval::Frame;
 use crate::frame::{CallFrame, RegisterRule, Row, Stopped};
 use crate::inspect::{Stop, StopFrame, Undescribed};
-use crate::location::{Access, Bits, read_lanes_within, read_within};
-use crate::meter::Meter;
+use crate::location::{Bits, read, read_lanes};
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -275,7 +274,6 @@ impl RegisterDocument {
         };
         let stop = frame.stop();
         let wave = stop.wave();
-        let max_bits = frame.stop().limits().bits;
         let (location, assumed) = match callee.recovered(register) {
             Ok(found) => found,
             Err(error) => {
@@ -287,19 +285,12 @@ impl RegisterDocument {
         document.assumes_exec = assumed.then_some(true);
         let bit_size = u64::from(register.size_in_bits()?);
         // A CFA in per-lane memory stands for all lanes; a scalar register is then one lane's.
-        let read = |meter: &Meter| {
-            if location.stands_for_all_lanes() {
-                let bits = read_lanes_within(&location, bit_size, wave, max_bits, meter)?;
-                return Ok(bits.bits(lane));
-            }
-            let access = Access {
-                wave,
-                lane: None,
-                max_bits,
-            };
-            read_within(&location, bit_size, &access, meter)
+        let access = stop.access(None);
+        let read = match location.stands_for_all_lanes() {
+            true => read_lanes(&location, bit_size, &access).map(|bits| bits.bits(lane)),
+            false => read(&location, bit_size, &access),
         };
-        match read(stop.meter()) {
+        match read {
             // What is undefined was not recovered, and is not listed.
             Ok(bits) if bits.undefined.covers(0..bit_size) => return None,
             Ok(bits) if register.is_vector() => {

@@ -8,7 +8,7 @@ use crate::display::Pointee;
 use crate::error::Need;
 use crate::eval::Reading;
 use crate::inspect::{MOST_BYTES, NotUnderstood, ValueState, ValueStateKind, implicit_unit};
-use crate::location::{Access, Bits, LaneSelect, Location, Place, Storage, read_within};
+use crate::location::{Bits, LaneSelect, Location, Place, Storage, read};
 
 impl<'p> Node<'p> {
     /// Returns the address space and the address of the value.
@@ -168,12 +168,7 @@ impl<'p> Tree<'_, 'p, '_> {
         bit_size: u64,
     ) -> Result<Bits, NoValue> {
         let stop = self.frame.stop();
-        let access = Access {
-            wave: stop.wave(),
-            lane: Some(lane),
-            max_bits: stop.limits().bits,
-        };
-        Ok(read_within(location, bit_size, &access, stop.meter())?)
+        Ok(read(location, bit_size, &stop.access(Some(lane)))?)
     }
 
     /// Returns what pointers without bits stand for in a value.

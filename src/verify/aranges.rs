@@ -214,7 +214,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
     /// The code of a unit, as its first entry says, without what the linker dropped; empty where it does not say.
     fn code_of(&self, unit: UnitId) -> Vec<Range<u64>> {
         let root = self.info.root(unit).ok();
-        let ranges = root.and_then(|root| self.info.ranges_within(&root, self.meter).ok());
+        let ranges = root.and_then(|root| self.info.ranges(&root, self.meter).ok());
         let mut ranges = ranges.unwrap_or_default();
         ranges.retain(|range| contains(&self.executable, range));
         merged(ranges)

@@ -40,7 +40,7 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
     fn row(&mut self, pc: u64) -> Option<&Row<'a>> {
         if self.last.as_ref().is_none_or(|(known, _)| *known != pc) {
             let cfi = self.subject.program.cfi();
-            let (_, row) = cfi.row_within(pc, Some(self.subject.meter())).ok()??;
+            let (_, row) = cfi.row_at(pc, Some(self.subject.meter())).ok()??;
             self.last = Some((pc, row));
         }
         self.last.as_ref().map(|(_, row)| row)

@@ -34,7 +34,7 @@
 //!     }
 //! }
 //!
-//! let access = Access { wave: &Two, lane: None, max_bits: 64 };
+//! let access = Access { wave: &Two, lane: None, max_bits: 64, meter: None };
 //! let bits = read(&Location::register(Register::s::<4>()), 16, &access)?;
 //! assert_eq!(bits.bytes, [0x44, 0x33]);
 //! # Ok::<(), hetdwarf::Error>(())

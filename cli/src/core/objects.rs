@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hetdwarf::arch::LoadAddress;
 use hetdwarf::gpu_core::{Fit, GpuCore, Image, ObjectSource, Process};
 use hetdwarf::object::{
-    CodeObject, code_objects_and_packages_within, code_objects_if_any, may_hold_code_objects,
+    CodeObject, code_objects_if_any, code_objects_within, may_hold_code_objects,
 };
 use hetdwarf::report::{FoundObject, ProblemDocument};
 use hetdwarf::untrusted::Untrusted;
@@ -95,7 +95,7 @@ impl Found<'_> {
         let (path, load_address) = object_and_load(given);
         let file = ObjectFile::open(path, Input::Object, core.limits())?;
         let meter = file.meter(core.limits());
-        let inside = code_objects_and_packages_within(&file, &file.packages(), &meter)
+        let inside = code_objects_within(&file, &file.packages(), &meter)
             .map_err(|error| Failure::in_file(path, error))?;
         let mut is_used = false;
         let mut reason = match &file.reference {

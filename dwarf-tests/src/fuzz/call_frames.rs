@@ -151,7 +151,10 @@ fn find<'a>(index: &FrameIndex<'a>, fde: &Fde<'a>, rows: &[Row<'a>]) {
             if found.offset != fde.offset {
                 continue;
             }
-            let (_, found) = index.row_at(pc).unwrap().expect("a row that was there");
+            let (_, found) = index
+                .row_at(pc, None)
+                .unwrap()
+                .expect("a row that was there");
             assert!(found.start <= pc && pc < found.end);
             assert_eq!(found, *row, "{pc:#x}");
         }
@@ -192,6 +195,7 @@ fn walk(index: &FrameIndex<'_>, wave: &Scrambled, reading: Reading, pc: u64) {
                 wave,
                 lane: None,
                 max_bits: 1 << 12,
+                meter: None,
             };
             if let Some(bits) = register.size_in_bits() {
                 let _ = read(&location, bits.into(), &access);

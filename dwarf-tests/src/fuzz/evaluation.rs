@@ -140,6 +140,7 @@ fn lanes<'a>(attribute: &LocationAttribute<'a>, context: &Context<'_, 'a>, bits:
             wave,
             lane: Some(lane),
             max_bits: MAX_BITS,
+            meter: None,
         };
         match (&all, one) {
             (Ok(PerLane::All(all)), Ok(one)) => {
@@ -174,12 +175,22 @@ fn lanes<'a>(attribute: &LocationAttribute<'a>, context: &Context<'_, 'a>, bits:
 /// Bits of all lanes in one access, and lane by lane.
 fn rows(location: &Location<'_>, context: &Context<'_, '_>, bits: u64) {
     let wave = context.wave.unwrap();
-    let together = read_lanes(location, bits, wave, MAX_BITS);
+    let together = read_lanes(
+        location,
+        bits,
+        &Access {
+            wave,
+            lane: None,
+            max_bits: MAX_BITS,
+            meter: None,
+        },
+    );
     for lane in wave.wave_size().all_lanes() {
         let access = Access {
             wave,
             lane: Some(lane),
             max_bits: MAX_BITS,
+            meter: None,
         };
         let alone = read(location, bits, &access);
         match (&together, &alone) {

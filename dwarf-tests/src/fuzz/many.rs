@@ -132,12 +132,13 @@ pub fn cost(file: &[u8]) {
     let mut limits = Limits::DEFAULT;
     (limits.work, limits.memory) = (1 << 12, 1 << 16);
     let meter = Arc::new(Meter::new(&limits, file.len() as u64));
-    let found = code_objects_within(file, &meter).map_or(0, |found| found.len());
+    let found = code_objects_within(file, &[], &meter).map_or(0, |found| found.len());
     assert!(meter.bytes() <= meter.most_bytes() && meter.steps() <= meter.most_steps());
     let meter = Arc::new(Meter::new(&limits, file.len() as u64));
     let checked = check_file_within(
         "file",
         file,
+        &[],
         &Selection::default(),
         NonZeroUsize::MIN,
         &meter,

@@ -79,6 +79,7 @@ fn a_vector_register_saved_for_inactive_lanes_is_lost_in_the_others() {
             wave,
             lane: None,
             max_bits: 1 << 20,
+            meter: None,
         };
         let bits = u64::from(target.wave_size.lanes()) * 32;
         let found = read(&location, bits, &access).unwrap();

@@ -16,6 +16,7 @@ pub fn caller_value(frame: &CallFrame<'_, '_, '_>, register: Register, wave: &Sn
         wave,
         lane: None,
         max_bits: 1 << 20,
+        meter: None,
     };
     let bits = register.size_in_bits().unwrap().into();
     let found = read(&location, bits, &access).unwrap();

@@ -59,7 +59,7 @@ fn of_object(name: &str, file: &[u8], costs: &mut Costs) {
     verify(file, &asked);
     costs.add(name, "verify", &asked);
     let asked = meter(file);
-    let _ = code_objects_within(file, &asked);
+    let _ = code_objects_within(file, &[], &asked);
     costs.add(name, "find", &asked);
     let parsed = |read: &dyn for<'a> Fn(&'a CodeObject<'a>)| {
         let asked = meter(file);

@@ -42,6 +42,7 @@ pub fn verify(file: &[u8], meter: &Arc<Meter>) -> CheckedFile {
     check_file_within(
         "file",
         file,
+        &[],
         &Selection::default(),
         NonZeroUsize::MIN,
         meter,
@@ -93,7 +94,7 @@ fn line_rows(file: &[u8], meter: &Arc<Meter>) {
 }
 
 fn found(file: &[u8], meter: &Arc<Meter>) {
-    assert!(code_objects_within(file, meter).unwrap().len() > 10);
+    assert!(code_objects_within(file, &[], meter).unwrap().len() > 10);
 }
 
 /// The variables of a stop; its meter is that of the question, so that its steps are added.
@@ -938,7 +939,8 @@ fn threads_reach_the_limit_where_one_does() {
         let texts = [1, 2, 5].map(|threads| {
             let meter = Arc::new(Meter::new(&limits, 0));
             let threads = NonZeroUsize::new(threads).unwrap();
-            let found = check_file_within("file", &file, &Selection::default(), threads, &meter);
+            let found =
+                check_file_within("file", &file, &[], &Selection::default(), threads, &meter);
             format!("{found:?}")
         });
         assert_eq!(texts[0], texts[1], "{work}");
@@ -996,6 +998,7 @@ fn an_arena_does_not_grow_without_end() {
         wave: &Zeros(WaveSize::Wave64),
         lane: None,
         max_bits: u64::MAX,
+        meter: None,
     };
     let error = read(&everything, u64::MAX, &access).unwrap_err();
     assert_eq!(error.kind().name(), "limit");

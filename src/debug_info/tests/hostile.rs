@@ -58,12 +58,12 @@ fn touch(info: &DebugInfo<'_>) {
             let offset = die.id().offset;
             let _ = resolver.procedure(expressions, DieReference::InSection(offset));
             let _ = resolver.base_type(expressions, offset);
-            let _ = info.ranges(&die);
+            let _ = info.ranges(&die, &info.question());
             for found in die.attributes() {
                 let _ = attribute::attribute_name(die.tag(), found);
                 match info.value(&die, found) {
                     Ok(DieValue::Reference(target)) => {
-                        if let Ok(ty) = info.read_type(&mut table, Some(target)) {
+                        if let Ok(ty) = info.read_type(&mut table, Some(target), &info.question()) {
                             let _ = type_name(&table, ty);
                         }
                     }
@@ -79,7 +79,7 @@ fn touch(info: &DebugInfo<'_>) {
     for pc in pcs {
         let _ = info.line_at(pc);
         if let Ok(Some(function)) = info.find_function(pc) {
-            let _ = info.inlined_chain(&function, pc);
+            let _ = info.inlined_chain(&function, pc, &info.question());
             let _ = info.variables_at(&function, pc);
         }
     }
@@ -178,7 +178,11 @@ fn blocks_and_namespaces_nest_as_deep_as_they_like() {
     assert_eq!(global.name.as_deref(), Some("g"));
     // A qualified name has an end.
     assert_eq!(global.scope.as_deref().unwrap().len(), 32 * 3 - 2);
-    assert!(info.inlined_chain(&function, 0x1008).unwrap().is_empty());
+    assert!(
+        info.inlined_chain(&function, 0x1008, &info.question())
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -228,7 +232,9 @@ fn types_nest_as_deep_as_they_like() {
     let sections = builder.finish();
     let info = load(&sections);
     let mut table = TypeTable::default();
-    let mut id = info.read_type(&mut table, Some(at(&info, 12))).unwrap();
+    let mut id = info
+        .read_type(&mut table, Some(at(&info, 12)), &info.question())
+        .unwrap();
     assert!(type_name(&table, id).len() < 1000);
     for _ in 0..DEPTH {
         let TypeKind::Pointer { target, .. } = table.get(id).kind else {

@@ -102,7 +102,7 @@ fn every_kind_of_location_list_entry_is_read() {
     let sections = sections(FILE);
     let info = load(&sections);
     let entries: Vec<_> = info
-        .location_list(UnitId(0), 0x10)
+        .location_list(UnitId(0), 0x10, &info.question())
         .unwrap()
         .map(|entry| Ok((entry.range, entry.expression)))
         .collect()
@@ -424,7 +424,9 @@ fn a_type_that_is_missing_is_said_to_be() {
     let info = load(&sections);
     let globals = info.globals(UnitId(0)).unwrap();
     let mut table = TypeTable::default();
-    let signed = info.read_type(&mut table, globals[0].ty).unwrap();
+    let signed = info
+        .read_type(&mut table, globals[0].ty, &info.question())
+        .unwrap();
     assert_eq!(type_name(&table, signed), "Signed");
     assert_eq!(table.get(signed).byte_size, Some(24));
     assert_eq!(

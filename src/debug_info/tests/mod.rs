@@ -52,7 +52,9 @@ pub(super) fn at(info: &DebugInfo<'_>, offset: u64) -> DieId {
 /// Reads the type at an offset of `.debug_info`.
 pub(super) fn read(info: &DebugInfo<'_>, offset: u64) -> (TypeTable, Type) {
     let mut table = TypeTable::default();
-    let id = info.read_type(&mut table, Some(at(info, offset))).unwrap();
+    let id = info
+        .read_type(&mut table, Some(at(info, offset)), &info.question())
+        .unwrap();
     let ty = table.get(id).clone();
     (table, ty)
 }
@@ -60,7 +62,9 @@ pub(super) fn read(info: &DebugInfo<'_>, offset: u64) -> (TypeTable, Type) {
 /// The name of the type at an offset of `.debug_info`.
 pub(super) fn name(info: &DebugInfo<'_>, offset: u64) -> String {
     let mut table = TypeTable::default();
-    let id = info.read_type(&mut table, Some(at(info, offset))).unwrap();
+    let id = info
+        .read_type(&mut table, Some(at(info, offset)), &info.question())
+        .unwrap();
     type_name(&table, id)
 }
 

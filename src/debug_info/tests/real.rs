@@ -15,7 +15,8 @@ fn location_list(info: &DebugInfo<'_>, die: DieId) -> Vec<(core::ops::Range<u64>
     let DieValue::LocationList(offset) = info.value(&die, attribute).unwrap() else {
         panic!("not a location list");
     };
-    let mut entries = info.location_list(die.id().unit, offset).unwrap();
+    let meter = info.question();
+    let mut entries = info.location_list(die.id().unit, offset, &meter).unwrap();
     let mut list = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
         let LocationRange::Bounded(range) = entry.range else {
@@ -172,7 +173,7 @@ fn lists_of_64_bit_dwarf_4_are_read() {
     );
     let block = info.die(at(&info, 0xc3)).unwrap();
     assert_eq!(
-        info.ranges(&block).unwrap(),
+        info.ranges(&block, &info.question()).unwrap(),
         [0x160c..0x1610, 0x161c..0x1690]
     );
 }
@@ -184,7 +185,9 @@ fn inlined_calls_come_innermost_first() {
     let function = info.find_function(0x1780).unwrap().unwrap();
     assert_eq!(function.name.as_deref(), Some("inlined"));
     assert_eq!(function.linkage_name, None);
-    let calls = info.inlined_chain(&function, 0x1780).unwrap();
+    let calls = info
+        .inlined_chain(&function, 0x1780, &info.question())
+        .unwrap();
     let facts: Vec<_> = calls
         .iter()
         .map(|call| {
@@ -214,7 +217,11 @@ fn inlined_calls_come_innermost_first() {
     assert_eq!(&*line.file.unwrap().path, "./inlined.cl");
     assert!(line.range.contains(&0x1780));
     let outside = info.find_function(0x1600).unwrap().unwrap();
-    assert!(info.inlined_chain(&outside, 0x1600).unwrap().is_empty());
+    assert!(
+        info.inlined_chain(&outside, 0x1600, &info.question())
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -330,7 +337,7 @@ fn a_split_unit_takes_its_addresses_from_the_skeleton() {
     assert_eq!(location_list(&info, die(0x48)), [(0x161c..0x16b4, 0x92)]);
     let block = info.die(die(0x51)).unwrap();
     assert_eq!(
-        info.ranges(&block).unwrap(),
+        info.ranges(&block, &info.question()).unwrap(),
         [0x160c..0x1610, 0x161c..0x16b4]
     );
     let line = info.line_at(0x1604).unwrap().unwrap();
@@ -394,7 +401,9 @@ fn types_are_named_as_llvm_names_them() {
     let names: Vec<_> = globals
         .iter()
         .map(|global| {
-            let ty = info.read_type(&mut table, global.ty).unwrap();
+            let ty = info
+                .read_type(&mut table, global.ty, &info.question())
+                .unwrap();
             (global.name.as_deref().unwrap(), type_name(&table, ty))
         })
         .collect();
@@ -433,7 +442,9 @@ fn types_are_named_as_llvm_names_them() {
             .iter()
             .find(|global| global.name.as_deref() == Some(name));
         let mut table = TypeTable::default();
-        let id = info.read_type(&mut table, global.unwrap().ty).unwrap();
+        let id = info
+            .read_type(&mut table, global.unwrap().ty, &info.question())
+            .unwrap();
         let TypeKind::Typedef(id) = table.get(id).kind else {
             panic!("no typedef");
         };
@@ -465,7 +476,9 @@ fn types_in_type_units_are_found_by_their_signatures() {
             .find(|g| g.name.as_deref() == Some("bits"))
             .unwrap();
         let mut table = TypeTable::default();
-        let id = info.read_type(&mut table, bits.ty).unwrap();
+        let id = info
+            .read_type(&mut table, bits.ty, &info.question())
+            .unwrap();
         let TypeKind::Record { members, .. } = &table.get(id).kind else {
             panic!("{:?}", table.get(id));
         };
@@ -683,7 +696,8 @@ fn a_lane_pc_is_recognised() {
     };
     // llvm-dwarfdump prints nothing for the attribute, but lists the list under --debug-loclists.
     assert_eq!(offset, 0x28);
-    let list = info.location_list(UnitId(unit.id), offset).unwrap();
+    let meter = info.question();
+    let list = info.location_list(UnitId(unit.id), offset, &meter).unwrap();
     let ranges: Vec<_> = list
         .map(|entry| Ok(entry.range))
         .collect::<Vec<_>>()

@@ -23,7 +23,7 @@ fn boundaries(info: &DebugInfo<'_>, function: &Function<'_>) -> Vec<u64> {
         if die.is_null() {
             continue;
         }
-        for range in info.ranges(die).unwrap() {
+        for range in info.ranges(die, &info.question()).unwrap() {
             found.extend([
                 range.start.saturating_sub(1),
                 range.start,
@@ -73,13 +73,9 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
                     "{object} {pc:#x}"
                 );
                 // Both tell apart what each frame has.
-                let mut known = InScope::default();
-                assert!(
-                    info.known_variables(function.die, pc, &meter, &mut known)
-                        .unwrap()
-                );
+                let known = info.known_variables(function.die, pc).unwrap();
                 assert_eq!(known.ends, walked.ends, "{object} {pc:#x}");
-                let calls = info.inlined_chain(&function, pc).unwrap();
+                let calls = info.inlined_chain(&function, pc, &info.question()).unwrap();
                 assert_eq!(known.ends.len(), calls.len(), "{object} {pc:#x}");
                 compared += 1;
             }
@@ -113,7 +109,7 @@ fn frames_have_what_function_calls_and_line_say() {
                     None => (None, None, None),
                 };
                 let mut expected = vec![];
-                for call in info.inlined_chain(&function, pc).unwrap() {
+                for call in info.inlined_chain(&function, pc, &info.question()).unwrap() {
                     expected.push((Some(call.die), call.name.map(Cow::into_owned), place));
                     let column = call.call_line.and(call.call_column);
                     place = (call.call_file, call.call_line, column);

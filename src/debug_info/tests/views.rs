@@ -49,7 +49,8 @@ fn view_pairs_are_read_over() {
         assert_eq!(found.len(), LISTS.len(), "{file}");
         for ((name, offset), (expected, ranges)) in found.into_iter().zip(LISTS) {
             assert_eq!(name, *expected, "{file}");
-            let mut entries = info.location_list(unit, offset).unwrap();
+            let meter = info.question();
+            let mut entries = info.location_list(unit, offset, &meter).unwrap();
             let mut read = Vec::new();
             while let Some(entry) = entries.next().unwrap() {
                 let LocationRange::Bounded(range) = entry.range else {
@@ -84,7 +85,8 @@ fn a_view_pair_that_is_cut_short_ends_the_list() {
     lists_of.truncate(0x16);
     let info = load(&sections);
     let unit = info.unit_ids().next().unwrap();
-    let mut entries = info.location_list(unit, 0xc).unwrap();
+    let meter = info.question();
+    let mut entries = info.location_list(unit, 0xc, &meter).unwrap();
     assert!(entries.next().unwrap().is_some());
     let error = entries.next().unwrap_err();
     assert_eq!(error.origin().unwrap().section, ".debug_loclists");

@@ -458,6 +458,7 @@ fn evaluated(text: &str, bits: u64, wave: &Snapshot, lane: Lane) -> Vec<Bits> {
                 wave,
                 lane: Some(lane),
                 max_bits: 64,
+                meter: None,
             };
             read(&location, bits, &access).unwrap()
         })

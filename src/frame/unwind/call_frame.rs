@@ -217,6 +217,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             wave: unwind.wave,
             lane: None,
             max_bits: unwind.limits.bits,
+            meter: None,
         };
         let value = u64::try_from(read_value(&location, bits, &access)?).unwrap_or(u64::MAX);
         let mask = space.address_mask(self.encoding().address_size);

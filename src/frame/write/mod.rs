@@ -20,7 +20,7 @@
 //!
 //! let section = table.write()?.resolved(|symbol| (symbol == "helper").then_some(0x1a00))?;
 //! let index = FrameIndex::new(FrameSection::debug_frame(&section));
-//! let (_, row) = index.row_at(0x1a08)?.unwrap();
+//! let (_, row) = index.row_at(0x1a08, None)?.unwrap();
 //! assert_eq!((row.start, row.end), (0x1a08, 0x1a40));
 //! assert_eq!(table.directives()?[0].blocks[2].directives[0].text, ".cfi_def_cfa_register 65");
 //! # Ok::<(), hetdwarf::Error>(())

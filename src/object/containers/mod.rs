@@ -143,22 +143,11 @@ pub fn code_objects_if_any<'data>(
     search(data, &[], &meter_of(data, limits), Keep::All)
 }
 
-/// As [`code_objects_if_any`], as a part of a question.
+/// As [`code_objects_if_any`], with those in packages that the file names, as a part of a question.
 ///
 /// # Errors
 /// As [`code_objects_if_any`].
 pub fn code_objects_within<'data>(
-    data: &'data [u8],
-    meter: &Arc<Meter>,
-) -> Result<Vec<EmbeddedCodeObject<'data>>> {
-    search(data, &[], meter, Keep::All)
-}
-
-/// As [`code_objects_within`], with those in packages that the file names.
-///
-/// # Errors
-/// As [`code_objects_if_any`].
-pub fn code_objects_and_packages_within<'data>(
     data: &'data [u8],
     packages: &[Package<'data>],
     meter: &Arc<Meter>,

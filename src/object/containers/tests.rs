@@ -173,7 +173,10 @@ fn entries_that_overlap_are_limited_where_they_are_copied() {
         ..Limits::DEFAULT
     };
     let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
-    assert_eq!(code_objects_within(&packed, &meter).unwrap().len(), 1000);
+    assert_eq!(
+        code_objects_within(&packed, &[], &meter).unwrap().len(),
+        1000
+    );
     let copies = 1000 * object.len() as u64;
     let (bytes, steps) = (meter.peak_bytes(), meter.steps());
     assert!(bytes > data.len() as u64 + copies, "{bytes}");
@@ -196,7 +199,7 @@ fn one_code_object_is_found_without_holding_the_others() {
     assert!(code_object(&data, &Selector::parse("gfx90a")).is_err());
     // Room for the bundle and one of its two code objects.
     let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
-    code_objects_within(&data, &meter).unwrap();
+    code_objects_within(&data, &[], &meter).unwrap();
     let limits = Limits {
         memory: meter.peak_bytes() - 1,
         memory_per_byte: 0,

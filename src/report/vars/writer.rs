@@ -75,7 +75,7 @@ impl<'w> Writer<'w> {
     ) -> Result<Vec<FrameVariables>> {
         // They are what the answer is about, and come first where there is not enough for all.
         let parts = FrameDocument::parts(frame, self.meter)?;
-        let (mut values, limit) = frame.variables_within(types, self.meter)?;
+        let (mut values, limit) = frame.variables_and_limit(types)?;
         if let Some(error) = limit {
             self.completeness.note(&error);
         }

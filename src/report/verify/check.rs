@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::limits::Limits;
 use crate::meter::Meter;
-use crate::object::{CodeObject, EmbeddedCodeObject, Package, code_objects_and_packages_within};
+use crate::object::{CodeObject, EmbeddedCodeObject, Package, code_objects_within};
 use crate::verify::{Selection, verify_within};
 
 /// What was found in one file. Both lists are empty if there is no code object in it.
@@ -68,48 +68,20 @@ pub fn check_file_with(
     threads: NonZeroUsize,
 ) -> CheckedFile {
     let meter = Arc::new(Meter::new(limits, data.len() as u64));
-    check_file_within(path, data, selection, threads, &meter)
+    check_file_within(path, data, &[], selection, threads, &meter)
 }
 
-/// The same, counted by a meter, whose limits are those that hold.
+/// [`check_packaged_file`], counted by a meter, whose limits are those that hold.
 #[must_use]
 pub fn check_file_within(
     path: &str,
     data: &[u8],
-    selection: &Selection,
-    threads: NonZeroUsize,
-    meter: &Arc<Meter>,
-) -> CheckedFile {
-    check(path, data, &[], selection, threads, meter)
-}
-
-/// [`check_file_with`], with the code objects of the file in packages that it names.
-///
-/// * `packages`: those that were found.
-#[must_use]
-pub fn check_packaged_file(
-    path: &str,
-    data: &[u8],
-    packages: &[Package<'_>],
-    selection: &Selection,
-    limits: &Limits,
-    threads: NonZeroUsize,
-) -> CheckedFile {
-    let lengths = packages.iter().map(|package| package.data.len());
-    let length = lengths.fold(data.len(), usize::saturating_add);
-    let meter = Arc::new(Meter::new(limits, length as u64));
-    check(path, data, packages, selection, threads, &meter)
-}
-
-fn check(
-    path: &str,
-    data: &[u8],
     packages: &[Package<'_>],
     selection: &Selection,
     threads: NonZeroUsize,
     meter: &Arc<Meter>,
 ) -> CheckedFile {
-    let objects = match code_objects_and_packages_within(data, packages, meter) {
+    let objects = match code_objects_within(data, packages, meter) {
         Ok(objects) => objects,
         Err(error) => return CheckedFile::unreadable(path, error),
     };
@@ -160,6 +132,24 @@ fn check(
         }
     }
     checked
+}
+
+/// [`check_file_with`], with the code objects of the file in packages that it names.
+///
+/// * `packages`: those that were found.
+#[must_use]
+pub fn check_packaged_file(
+    path: &str,
+    data: &[u8],
+    packages: &[Package<'_>],
+    selection: &Selection,
+    limits: &Limits,
+    threads: NonZeroUsize,
+) -> CheckedFile {
+    let lengths = packages.iter().map(|package| package.data.len());
+    let length = lengths.fold(data.len(), usize::saturating_add);
+    let meter = Arc::new(Meter::new(limits, length as u64));
+    check_file_within(path, data, packages, selection, threads, &meter)
 }
 
 fn check_object(

@@ -199,7 +199,7 @@ impl FunctionCheck<'_, '_, '_> {
                 continue;
             };
             let (info, unit) = (self.subject.program.info(), self.function.die.unit);
-            let list = info.location_list_within(unit, offset, self.subject.meter());
+            let list = info.location_list(unit, offset, self.subject.meter());
             let Ok(mut list) = list else {
                 continue;
             };

@@ -36,7 +36,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let mut ranges: SmallVec<[(Range<u64>, u64); 4]> = SmallVec::new();
         let mut section = self.section;
         let info = self.info;
-        let mut entries = match info.location_list_within(self.id, offset, self.meter) {
+        let mut entries = match info.location_list(self.id, offset, self.meter) {
             Ok(entries) => entries,
             Err(error) => return self.bad_list(die, attribute, &error),
         };

@@ -195,7 +195,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         // Ranges that cannot be read are found with their entry.
         let root = info
             .root(unit.id)
-            .and_then(|root| info.ranges_within(&root, subject.meter()));
+            .and_then(|root| info.ranges(&root, subject.meter()));
         kept.begin_unit();
         let is_simt = (unit.language).is_some_and(|language| SIMT_LANGUAGES.contains(&language))
             || knows_lanes(info, unit.id);

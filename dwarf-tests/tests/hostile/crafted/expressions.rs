@@ -129,10 +129,11 @@ fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
             wave: &wave,
             lane: Some(Lane(1)),
             max_bits: 1 << 24,
+            meter: None,
         };
         for bits in [1, 64, 1 << 16, 1 << 24, u64::MAX] {
             let _ = read(&location, bits, &access);
-            let _ = read_lanes(&location, bits.min(1 << 20), &wave, 1 << 24);
+            let _ = read_lanes(&location, bits.min(1 << 20), &access);
         }
         if let Ok(destination) = Destination::find(&location, 1 << 15, &access) {
             let _ = destination.write(&[0; 1 << 12], &mut wave);
