@@ -344,7 +344,11 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             lane: LaneFocus::None,
             ..context.context()
         };
-        let access = self.stop.access(None);
+        // Nearly all reads here are of one part, and `verify` makes thousands.
+        let access = Access {
+            meter: None,
+            ..self.stop.access(None)
+        };
         let location = locate(&attribute, &context)?;
         let Some(place) = location.single() else {
             return Err(SpecRule::LanePcKind.into());
@@ -381,7 +385,11 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             return Ok(0);
         }
         let wave = self.stop.wave();
-        let access = self.stop.access(None);
+        // Nearly all reads here are of one part, and `verify` makes thousands.
+        let access = Access {
+            meter: None,
+            ..self.stop.access(None)
+        };
         let lanes = wave.wave_size().lanes();
         Ok(u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX))
     }
