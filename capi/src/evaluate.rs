@@ -415,6 +415,7 @@ pub unsafe extern "C" fn hetdwarf_result_write(
                 wave: &wave,
                 lane,
                 max_bits: MOST_BITS,
+                meter: None,
             };
             let destination = Destination::find(&result.location()?, bit_size, &access);
             let written = destination.and_then(|found| found.write(bytes, &mut wave));

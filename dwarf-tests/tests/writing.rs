@@ -473,6 +473,7 @@ fn write(
         wave,
         lane,
         max_bits: bit_size,
+        meter: None,
     };
     Destination::find(location, bit_size, &access)?.write(bytes, wave)
 }

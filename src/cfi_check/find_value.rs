@@ -7,7 +7,8 @@
 
 use super::contradiction::{Dword, RowRule, SavedLanes};
 use super::mask::Mask;
-use super::state::{Base, State, numbered_scalar};
+use super::slot::Base;
+use super::state::{State, numbered_scalar};
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use super::vector::Vector;

@@ -9,7 +9,8 @@
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
-use super::state::{Base, Slot, State};
+use super::slot::{Base, Slot};
+use super::state::State;
 use super::value::{STACK_POINTER, Scalar};
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Access, AccessKind, MachineRegister, Operand};

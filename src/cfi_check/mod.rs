@@ -95,6 +95,7 @@ mod flow;
 mod mask;
 mod memory;
 mod rule;
+mod slot;
 mod state;
 mod step;
 mod value;

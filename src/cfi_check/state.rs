@@ -1,69 +1,16 @@
 //! What is known of the machine at one place of the code, relative to the entry of the function.
 
-use core::cmp::Ordering;
 use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::mask::Mask;
+use super::slot::Base;
 use super::value::{STACK_POINTER, Scalar, Verdict};
 use super::vector::Vector;
 use crate::arch::WaveSize;
 use crate::flat::Flat;
 use crate::isa::{MachineRegister, Operand, Span};
-use crate::machine_flow::{self, Lanes as _, Machine, Row, nth};
-
-/// What the address of a scratch slot is counted from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Base {
-    /// The stack pointer on entry.
-    Entry,
-    /// The stack pointer that the instruction at this offset in the function rounded.
-    Aligned(u32),
-}
-
-/// A dword of scratch, one for each lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub(super) base: Base,
-    /// In bytes of one lane.
-    pub(super) offset: i64,
-}
-
-/// By base, then by offset. Slots are compared all the time, and numbers are compared fast.
-impl Ord for Slot {
-    fn cmp(&self, other: &Slot) -> Ordering {
-        let key = |slot: &Slot| match slot.base {
-            Base::Entry => (0, slot.offset),
-            Base::Aligned(at) => (u64::from(at).saturating_add(1), slot.offset),
-        };
-        key(self).cmp(&key(other))
-    }
-}
-
-impl PartialOrd for Slot {
-    fn partial_cmp(&self, other: &Slot) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Row for Slot {
-    fn is_comparable(self, other: Slot) -> bool {
-        self.base == other.base
-    }
-
-    fn offset(self) -> i64 {
-        self.offset
-    }
-
-    fn at(self, offset: i64) -> Slot {
-        Slot { offset, ..self }
-    }
-
-    /// A frame that is aligned is below the stack pointer as a whole, whichever of the two is known.
-    fn is_given_with(self, first: Slot) -> bool {
-        self.is_comparable(first) && self >= first
-    }
-}
+use crate::machine_flow::{self, Lanes as _, Machine, nth};
 
 /// See the head of the module. Copies share what did not change.
 #[derive(Clone, Debug)]

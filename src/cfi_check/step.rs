@@ -7,7 +7,8 @@
 
 use super::mask::Mask;
 use super::memory;
-use super::state::{Base, Slot, State, scalar_index};
+use super::slot::{Base, Slot};
+use super::state::{State, scalar_index};
 use super::value::Scalar;
 use super::vector::Vector;
 use crate::abi::{Callees, Convention};

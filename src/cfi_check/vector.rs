@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::mask::{Mask, Part};
-use super::state::{Base, Slot};
+use super::slot::{Base, Slot};
 use super::value::{Scalar, Verdict};
 use crate::isa::MachineRegister;
 use crate::machine_flow;

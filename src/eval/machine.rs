@@ -1,7 +1,6 @@
 //! The loop: operation after operation, and the result at the end. Source: HET A.2.5.4.
 
 use fallible_iterator::FallibleIterator;
-
 use smallvec::SmallVec;
 
 use super::budget::Budget;

@@ -195,11 +195,7 @@ macro_rules! operations {
 
             /// The operands, in the order of the encoding.
             #[must_use]
-            pub fn operands(
-                &self,
-            ) -> impl DerefMut<Target = [OperandValue<'a>]>
-            + IntoIterator<Item = OperandValue<'a>>
-            + use<'a> {
+            pub fn operands(&self) -> impl DerefMut<Target = [OperandValue<'a>]> + IntoIterator<Item = OperandValue<'a>> + use<'a> {
                 match *self {
                     $(Operation::$opcode $({ $($field),+ })? => {
                         SmallVec::<[_; 3]>::from_slice(&[$($(OperandValue::from($field)),+)?])

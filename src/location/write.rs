@@ -26,11 +26,11 @@ use crate::wave::{Memory, Wave};
 /// wave.set_lanes(v0, &[Some(1); 32])?;
 /// let location = Location::register(v0);
 ///
-/// let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64 };
+/// let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64, meter: None };
 /// let destination = Destination::find(&location, 16, &access)?;
 /// destination.write(&[7, 0], &mut wave)?;
 ///
-/// let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64 };
+/// let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64, meter: None };
 /// assert_eq!(read(&location, 64, &access)?.bytes, [7, 0, 0, 0, 1, 0, 0, 0]);
 /// # Ok::<(), hetdwarf::Error>(())
 /// ```
@@ -311,6 +311,7 @@ mod tests {
                 wave: &Nothing,
                 lane: None,
                 max_bits: 8,
+                meter: None,
             };
             let write = |bits, bytes: &[u8]| {
                 Destination::find(&location, bits, &access)?.write(bytes, &mut Nothing)

@@ -5,7 +5,7 @@ use super::super::decode_rule::DecodedCfa;
 use super::super::findings::{Findings, Wrong};
 use super::super::memory::slot_at;
 use super::super::rule::CfiRule;
-use super::super::state::Slot;
+use super::super::slot::Slot;
 use super::super::value::Scalar;
 use super::{Comparison, find_value, rule};
 use crate::abi::Convention;
