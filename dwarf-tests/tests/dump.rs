@@ -116,7 +116,9 @@ fn objects() -> Vec<PathBuf> {
         ["languages", "bounds", "templates", "rust", "dwarf6-as-5"]
             .map(|name| fixture(&format!("shapes/{name}.hsaco"))),
     );
-    files.extend(of_producers());
+    // Mojo's names have escape characters, which are not printed as they are here.
+    let has_control = |path: &PathBuf| path.ends_with("mojo-0.25.7.o");
+    files.extend(of_producers().into_iter().filter(|path| !has_control(path)));
     files.push(fixture("corpus/llvm22/small.dwo"));
     files.push(fixture("object/split-4.dwo"));
     for case in wave_cases() {

@@ -35,6 +35,8 @@ enum Difference {
     FoldedName,
     /// The object is not linked, and symbols of all its sections count from 0: llvm-symbolizer names code by a symbol of data.
     NameOfData,
+    /// The symbol table has the labels of blocks, without a type and a size: llvm-symbolizer names code by the nearest of them.
+    NameOfLabel,
 }
 
 /// All code objects of the fixtures.
@@ -60,6 +62,8 @@ fn objects() -> Vec<PathBuf> {
                 .any(|it| path.extension() == Some(it.as_ref()))
         }));
     }
+    // llvm-symbolizer 22 reads no DWARF 6.
+    all.retain(|path| !path.ends_with("dwarf6-as-6.hsaco"));
     all.sort();
     all
 }
@@ -224,7 +228,14 @@ impl<'p, 'a> Subject<'p, 'a> {
         let object = self.program.object();
         let symbols = object.symbols().unwrap_or_default();
         let find = |name: Option<&str>| symbols.iter().find(|symbol| Some(&*symbol.name) == name);
-        let (ours, theirs) = (find(ours)?, find(theirs)?);
+        let theirs = find(theirs)?;
+        if theirs.kind == SymbolKind::None && theirs.size == 0 && !object.is_relocatable() {
+            return Some(Difference::NameOfLabel);
+        }
+        if theirs.kind == SymbolKind::Object && object.is_relocatable() {
+            return Some(Difference::NameOfData);
+        }
+        let ours = find(ours)?;
         let are_functions = [ours, theirs].map(|it| it.kind == SymbolKind::Function);
         match (are_functions, object.is_relocatable()) {
             ([true, true], _) if ours.address == theirs.address => Some(Difference::FoldedName),
@@ -395,7 +406,7 @@ fn frames_are_those_of_llvm_symbolizer() {
     );
     assert_eq!(
         differences.len(),
-        5,
+        6,
         "a kind of difference is gone: {differences:?}"
     );
     assert!(*objects > 200 && *asked > 200_000 && *inlined > 15_000 && *approximate > 15_000);

@@ -389,8 +389,11 @@ impl<'a> Namer<'_, '_, 'a> {
             self.after(inner, next.as_ref(), false, depth);
         } else if tag == dw::DW_TAG_array_type {
             self.dimensions(die);
-            let next = inner.and_then(|inner| self.inner(inner));
-            self.after(inner, next.as_ref(), false, depth);
+            // llvm-dwarfdump leaves out what follows the name of an element.
+            if self.names.naming != Naming::Llvm {
+                let next = inner.and_then(|inner| self.inner(inner));
+                self.after(inner, next.as_ref(), false, depth);
+            }
         }
     }
 
@@ -471,6 +474,9 @@ impl<'a> Namer<'_, '_, 'a> {
             let size = match (count, last, start.or(lowest)) {
                 (Some(count), ..) => Some(count),
                 (None, Some(last), Some(first)) => {
+                    // GCC writes −1 in eight bytes without a sign for an array without elements.
+                    let is_before_first = last == i128::from(u64::MAX) && first == 0;
+                    let last = if is_before_first { -1 } else { last };
                     Some(last.saturating_sub(first).saturating_add(1))
                 }
                 _ => None,

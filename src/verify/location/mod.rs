@@ -25,8 +25,8 @@ use std::collections::BTreeMap;
 use foldhash::{HashMap, HashSet};
 
 use gimli::constants::{
-    DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, DW_AT_type, DW_TAG_base_type,
-    DW_TAG_entry_point, DW_TAG_inlined_subroutine, DW_TAG_subprogram,
+    DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, DW_AT_type, DW_TAG_array_type,
+    DW_TAG_base_type, DW_TAG_entry_point, DW_TAG_inlined_subroutine, DW_TAG_subprogram,
 };
 use gimli::{AttributeValue, DwTag};
 
@@ -426,6 +426,10 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             ty = self.info.die(id).ok()?;
             if ty.tag() == DW_TAG_base_type {
                 return Some(ty);
+            }
+            // One without elements has no size, whatever theirs is.
+            if ty.tag() == DW_TAG_array_type {
+                return None;
             }
         }
         None
