@@ -6,7 +6,7 @@
 //! - [`Code`]: the instructions, where control goes after each, and the control-flow graph.
 //! - [`Machine`]: what is known of scalar registers, vector registers and rows of scratch at one place.
 //! - [`Transfer`]: copies between those, stores, loads and results that are not followed, for any lattice.
-//! - [`solve`]: the work list, by reverse postorder. It gives a [`Solution`], from which the state before any instruction follows.
+//! - [`solve()`]: the work list, by reverse postorder. It gives a [`Solution`], from which the state before any instruction follows.
 //!
 //! # To write an analysis
 //!
