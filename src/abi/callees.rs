@@ -301,6 +301,10 @@ fn follow_address(instruction: &Instruction, known: &mut BTreeMap<MachineRegiste
         })(),
         _ => None,
     };
+    // Nothing is known at nearly all instructions.
+    if known.is_empty() && sum.is_none() {
+        return;
+    }
     for register in instruction
         .writes
         .spans()

@@ -115,12 +115,18 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
             .into_iter()
             .flatten()
         {
+            // Nearly all are the next instruction, which need not be looked for.
+            let next = index.saturating_add(1);
+            let follows = code.instructions.get(next);
+            let is_next = follows.is_some_and(|next| next.address == target);
             // Those outside are branches out of the function.
-            if !code.has(target) {
+            if !is_next && !code.has(target) {
                 continue;
             }
-            let to = code.index_of(target).ok_or(SkipReason::UnknownJump)?;
-            let is_next = Some(to) == index.checked_add(1);
+            let to = match is_next {
+                true => next,
+                false => code.index_of(target).ok_or(SkipReason::UnknownJump)?,
+            };
             let is_back = self.visitor.is_some() && to <= index;
             if is_back || !is_next && !code.is_block_start(to) {
                 return Err(SkipReason::UnknownJump);
