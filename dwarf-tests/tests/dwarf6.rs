@@ -19,7 +19,7 @@ fn asked(version: u8, arguments: &[&str]) -> String {
     ran.out
 }
 
-/// What is printed, without offsets of entries and lengths, which differ: the language has another attribute in version 6.
+/// Returns what `dump` prints, without offsets of entries and lengths, which differ: the language has another attribute in version 6.
 fn lines(text: &str) -> Vec<String> {
     let is_offset = |word: &str| {
         let word = word.trim_matches(['(', ')', ':', ',', '[']);

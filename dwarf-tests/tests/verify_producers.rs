@@ -152,7 +152,7 @@ fn the_codes_of_another_time_are_chosen() {
     assert_eq!(errors(Dialect::OneByte), [""; 0]);
 }
 
-/// What is found in a small object of each producer (`spec-notes/producers.md`), beyond the notes of every object of LLVM's.
+/// Holds the findings in a small object of each producer (`spec-notes/producers.md`), without the notes that every object of LLVM's has.
 /// Each finding is a fault of the producer:
 ///
 /// * clang at -O2: `DW_OP_fbreg` in a kernel without `DW_AT_frame_base`, as `llvm-dwarfdump-22` shows it;

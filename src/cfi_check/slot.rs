@@ -4,7 +4,7 @@ use core::cmp::Ordering;
 
 use crate::machine_flow::Row;
 
-/// What the address of a scratch slot is counted from.
+/// The base of a scratch slot's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// The stack pointer on entry.

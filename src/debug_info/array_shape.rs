@@ -46,6 +46,14 @@ const ANY_LOWER_BOUND: [DwLang; 16] = [
     DW_LANG_Pascal83,
 ];
 
+/// The last index that an upper bound says. GCC writes −1 in eight bytes without a sign for an array without elements.
+pub(crate) fn last_index(upper: i128) -> i128 {
+    match upper == i128::from(u64::MAX) {
+        true => -1,
+        false => upper,
+    }
+}
+
 /// Finds the number that an attribute of an entry says.
 type NumberOf<'n, 'a> = &'n mut dyn FnMut(&Die<'a>, DwAt) -> Result<Option<i128>>;
 
@@ -237,13 +245,7 @@ impl<'a> DebugInfo<'a> {
         let count = match number(die, DW_AT_count)? {
             Some(count) => u64::try_from(count).ok(),
             None => number(die, DW_AT_upper_bound)?.map(|upper| {
-                // gcc once wrote -1 in eight bytes for an array without elements.
-                let upper = if upper == i128::from(u64::MAX) {
-                    -1
-                } else {
-                    upper
-                };
-                let count = upper
+                let count = last_index(upper)
                     .saturating_sub(i128::from(lower_bound))
                     .saturating_add(1);
                 u64::try_from(count.max(0)).unwrap_or(u64::MAX)

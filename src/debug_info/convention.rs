@@ -248,7 +248,7 @@ struct Scan {
     extended: Option<DieId>,
     /// The numbers of address spaces below 64 that are used, as a mask.
     spaces: u64,
-    /// Whether a pointer has `DW_AT_LLVM_address_space`.
+    /// Returns true if a pointer has `DW_AT_LLVM_address_space`.
     has_address_space: bool,
 }
 

@@ -300,27 +300,27 @@ impl<'a> Sources<'a> {
     /// A section of each kind of file by the name it has in a code object, with the name it has there;
     /// empty if there is none.
     fn section(&self, split: bool, name: &'static str) -> crate::Result<&'a [u8]> {
+        Ok(self.section_with_6(split, name)?.0)
+    }
+
+    /// The offsets of what is of version 6 in the section that [`section`](Sources::section) gives.
+    fn of_6(&self, split: bool, name: &'static str) -> crate::Result<&'a [u64]> {
+        Ok(self.section_with_6(split, name)?.1)
+    }
+
+    fn section_with_6(
+        &self,
+        split: bool,
+        name: &'static str,
+    ) -> crate::Result<(&'a [u8], &'a [u64])> {
         let wanted = if split {
             format!("{name}.dwo")
         } else {
             name.to_owned()
         };
         match self.files.iter().find(|(_, found)| *found == split) {
-            Some((object, _)) => Ok(object.debug_section(&wanted)?.0),
-            None => Ok(&[]),
-        }
-    }
-
-    /// The offsets of what is of version 6 in the section that [`section`](Sources::section) gives.
-    fn of_6(&self, split: bool, name: &'static str) -> crate::Result<&'a [u64]> {
-        let name = if split {
-            format!("{name}.dwo")
-        } else {
-            name.to_owned()
-        };
-        match self.files.iter().find(|(_, found)| *found == split) {
-            Some((object, _)) => Ok(object.debug_section(&name)?.1),
-            None => Ok(&[]),
+            Some((object, _)) => object.debug_section(&wanted),
+            None => Ok((&[], &[])),
         }
     }
 

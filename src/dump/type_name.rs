@@ -16,7 +16,7 @@ use super::Naming;
 use super::names::{LONGEST, cut};
 use super::scope::{Scopes, is_scoped};
 use crate::debug_info::attribute::tag_name;
-use crate::debug_info::{DebugInfo, Die, DieId, DieValue, Language, UnitId};
+use crate::debug_info::{DebugInfo, Die, DieId, DieValue, Language, UnitId, last_index};
 
 /// How many types may be wrapped around each other in one name.
 const DEPTH: u32 = 32;
@@ -474,9 +474,7 @@ impl<'a> Namer<'_, '_, 'a> {
             let size = match (count, last, start.or(lowest)) {
                 (Some(count), ..) => Some(count),
                 (None, Some(last), Some(first)) => {
-                    // GCC writes −1 in eight bytes without a sign for an array without elements.
-                    let is_before_first = last == i128::from(u64::MAX) && first == 0;
-                    let last = if is_before_first { -1 } else { last };
+                    let last = last_index(last);
                     Some(last.saturating_sub(first).saturating_add(1))
                 }
                 _ => None,

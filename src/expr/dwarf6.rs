@@ -29,7 +29,7 @@ names! {
     FormTlsAddress    "DW_OP_form_tls_location";
 }
 
-/// What stands before the names of operations that have a code of two bytes.
+/// The prefix of the names of operations that have a code of two bytes.
 pub(super) const PREFIXES: [&str; 2] = ["DW_OP_user_extended", "DW_OP_extended"];
 
 /// Returns the name of an operation in DWARF 6 where that is not the name of its row.
