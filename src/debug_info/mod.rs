@@ -80,6 +80,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 pub use crate::eval::{LocationEntry, LocationRange};
+#[cfg(feature = "serde")]
 pub(crate) use array_shape::last_index;
 use call_site::KnownCallSites;
 pub use convention::{AddressSpaceNumbering, LocationConvention, UnitConvention};
