@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::Convention;
-use crate::isa::{CallTarget, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp};
+use crate::isa::{
+    CallTarget, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span,
+};
 
 /// A function that calls more functions than these is taken to write everything.
 const FUNCTIONS: usize = 256;
@@ -179,71 +181,123 @@ fn leave_out_overlapping(functions: &BTreeMap<u64, Callee<'_>>) {
     }
 }
 
-/// Reads a function from its first instruction to the last, as if it ran through them all once. Addresses
-/// of callees are followed from where they are made to the call, within a stretch without branch targets.
+/// Reads a function from its first instruction to the last, as if it ran through them all once.
 fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
     let mut summary = Summary::default();
     let Ok(instructions) = decoder.decode_all(code, address) else {
         summary.unknown = true;
         return summary;
     };
-    let branches = instructions.iter().filter_map(|one| match one.effect {
-        Effect::Branch { target, .. } => Some(target),
-        _ => None,
-    });
-    let targets: BTreeSet<u64> = branches.collect();
     let end = address.saturating_add(code.len() as u64);
-    let mut known: BTreeMap<MachineRegister, u64> = BTreeMap::new();
+    let mut addresses = Addresses::of(&instructions);
     for instruction in &instructions {
-        if targets.contains(&instruction.address) {
-            known.clear();
-        }
-        summary.read(instruction, &known);
+        addresses.begin(instruction);
+        summary.read(instruction, &addresses);
         if let Effect::Branch { target, .. } = instruction.effect
             && !(address..end).contains(&target)
         {
             summary.calls.insert(target);
         }
-        follow_address(instruction, &mut known);
+        addresses.end(instruction);
     }
     // All of them would be gone through for each function that calls this one.
     summary.unknown |= summary.calls.len() > FUNCTIONS;
     summary
 }
 
-/// Where the calls of a function go whose callees are known: the address of the call, and of the callee.
-pub(crate) fn call_targets(instructions: &[Instruction]) -> BTreeMap<u64, u64> {
-    let branches = instructions.iter().filter_map(|one| match one.effect {
-        Effect::Branch { target, .. } => Some(target),
-        _ => None,
-    });
-    let targets: BTreeSet<u64> = branches.collect();
-    let mut known = BTreeMap::new();
-    let mut calls = BTreeMap::new();
-    for instruction in instructions {
-        if targets.contains(&instruction.address) {
-            known.clear();
-        }
+/// Where the calls and indirect jumps of a function go, if that is known: their numbers in order, and the addresses.
+pub(crate) fn call_targets(instructions: &[Instruction]) -> Vec<(usize, u64)> {
+    let mut addresses = Addresses::of(instructions);
+    let mut calls = Vec::new();
+    for (n, instruction) in instructions.iter().enumerate() {
+        addresses.begin(instruction);
         let target = match instruction.effect {
-            Effect::Call { target, .. } => Some(target),
-            Effect::SetPc { src } => Some(CallTarget::Registers(src)),
+            Effect::Call { target, .. } => addresses.called(target),
+            Effect::SetPc { src } => addresses.called(CallTarget::Registers(src)),
             _ => None,
         };
-        let address = match target {
-            Some(CallTarget::Address(address)) => Some(address),
-            Some(CallTarget::Registers(operand)) => {
-                (operand.registers()).and_then(|span| known.get(&span.first).copied())
-            }
-            None => None,
-        };
-        calls.extend(address.map(|address| (instruction.address, address)));
-        follow_address(instruction, &mut known);
+        calls.extend(target.map(|target| (n, target)));
+        addresses.end(instruction);
     }
     calls
 }
 
+/// The code addresses that registers hold, from where they are made to the call, within a stretch without branch targets.
+struct Addresses {
+    /// Where branches go, the last first; those that were passed are gone.
+    targets: Vec<u64>,
+    /// The low halves. They are few.
+    known: Vec<(MachineRegister, u64)>,
+}
+
+impl Addresses {
+    fn of(instructions: &[Instruction]) -> Addresses {
+        let branches = instructions.iter().filter_map(|one| match one.effect {
+            Effect::Branch { target, .. } => Some(target),
+            _ => None,
+        });
+        let mut targets: Vec<u64> = branches.collect();
+        targets.sort_unstable_by(|one, other| other.cmp(one));
+        Addresses {
+            targets,
+            known: Vec::new(),
+        }
+    }
+
+    /// Before an instruction. They come in the order of the code.
+    fn begin(&mut self, instruction: &Instruction) {
+        let is_passed = |target: &mut u64| *target <= instruction.address;
+        while self.targets.pop_if(is_passed).is_some() {
+            self.known.clear();
+        }
+    }
+
+    fn get(&self, register: MachineRegister) -> Option<u64> {
+        let found = self.known.iter().find(|(known, _)| *known == register);
+        found.map(|(_, address)| *address)
+    }
+
+    /// Where a call goes.
+    fn called(&self, target: CallTarget) -> Option<u64> {
+        match target {
+            CallTarget::Address(address) => Some(address),
+            CallTarget::Registers(operand) => self.get(operand.registers()?.first),
+        }
+    }
+
+    /// After an instruction: follows `s_getpc_b64` and the addition to its low half.
+    fn end(&mut self, instruction: &Instruction) {
+        let sum = match instruction.effect {
+            Effect::GetPc { dst } => dst.registers().map(|span| (span.first, instruction.end())),
+            // Nothing is known at nearly all instructions.
+            _ if self.known.is_empty() => return,
+            Effect::Scalar {
+                op: ScalarOp::Add,
+                dst,
+                a: Operand::Registers(a),
+                b,
+            } => (|| {
+                let address = self.get(a.first)?.wrapping_add_signed(b.constant()?);
+                Some((dst.registers()?.first, address))
+            })(),
+            _ => None,
+        };
+        let is_vector = |span: &&Span| {
+            matches!(
+                span.first,
+                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_)
+            )
+        };
+        let spans = instruction.writes.spans().iter();
+        for span in spans.filter(|span| !is_vector(span)) {
+            self.known.retain(|(known, _)| !span.contains(*known));
+        }
+        self.known.extend(sum);
+    }
+}
+
 impl Summary {
-    fn read(&mut self, instruction: &Instruction, known: &BTreeMap<MachineRegister, u64>) {
+    fn read(&mut self, instruction: &Instruction, addresses: &Addresses) {
         self.unknown |= instruction.writes.is_indirect();
         for register in instruction
             .writes
@@ -272,48 +326,9 @@ impl Summary {
             }
             _ => return,
         };
-        let address = match target {
-            CallTarget::Address(address) => Some(address),
-            CallTarget::Registers(operand) => {
-                (operand.registers()).and_then(|span| known.get(&span.first).copied())
-            }
-        };
-        match address {
+        match addresses.called(target) {
             Some(address) => drop(self.calls.insert(address)),
             None => self.unknown = true,
         }
-    }
-}
-
-/// Follows `s_getpc_b64` and the addition to its low half.
-fn follow_address(instruction: &Instruction, known: &mut BTreeMap<MachineRegister, u64>) {
-    let sum = match instruction.effect {
-        Effect::GetPc { dst } => dst.registers().map(|span| (span.first, instruction.end())),
-        Effect::Scalar {
-            op: ScalarOp::Add,
-            dst,
-            a: Operand::Registers(a),
-            b,
-        } => (|| {
-            let base = known.get(&a.first)?;
-            let address = base.wrapping_add_signed(b.constant()?);
-            Some((dst.registers()?.first, address))
-        })(),
-        _ => None,
-    };
-    // Nothing is known at nearly all instructions.
-    if known.is_empty() && sum.is_none() {
-        return;
-    }
-    for register in instruction
-        .writes
-        .spans()
-        .iter()
-        .flat_map(|s| s.registers())
-    {
-        known.remove(&register);
-    }
-    if let Some((register, address)) = sum {
-        known.insert(register, address);
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn compare_all(
     rows: &[DecodedRow],
     findings: &mut Findings,
 ) -> Result<(), SkipReason> {
-    let returns: Vec<u64> = (context.code.instructions.iter())
+    let returns: Vec<u64> = (context.code.jumps())
         .filter(|one| matches!(one.effect, Effect::SetPc { .. }))
         .map(|one| one.address)
         .collect();

@@ -44,10 +44,10 @@ pub(super) fn visit<V: Visitor>(
     mut visitor: impl FnMut() -> V,
 ) -> Result<V, SkipReason> {
     let code = context.code;
-    if code.graph().node_count() > MOST_BLOCKS {
+    if code.blocks() > MOST_BLOCKS {
         return Err(SkipReason::Budget);
     }
-    let mut branches = code.instructions.iter().filter_map(|one| match one.effect {
+    let mut branches = code.jumps().filter_map(|one| match one.effect {
         Effect::Branch { target, .. } => Some((one.address, target)),
         _ => None,
     });
@@ -104,9 +104,13 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
     type State = State;
     type Failure = SkipReason;
 
+    fn charge(&mut self, instructions: usize) -> Result<(), SkipReason> {
+        self.left = (self.left.checked_sub(instructions)).ok_or(SkipReason::Budget)?;
+        let steps = PER_INSTRUCTION.saturating_mul(instructions as u64);
+        (self.context.meter.work(steps)).map_err(|_| SkipReason::Budget)
+    }
+
     fn follow(&mut self, code: &Code, state: &State, index: usize) -> Result<Targets, SkipReason> {
-        self.left = self.left.checked_sub(1).ok_or(SkipReason::Budget)?;
-        (self.context.meter.work(PER_INSTRUCTION)).map_err(|_| SkipReason::Budget)?;
         let Some(instruction) = code.instructions.get(index) else {
             return Ok(Targets::new());
         };

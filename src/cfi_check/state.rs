@@ -92,8 +92,8 @@ impl State {
 
     /// The contents of the scalar registers of which anything is known, from `s0`.
     pub(super) fn known_scalars(&self) -> impl Iterator<Item = (u8, Scalar)> {
-        let scalars = self.scalars.iter();
-        scalars.filter_map(|(register, value)| Some((scalar_index(register)?, value)))
+        let known = self.scalars.numbered();
+        known.filter_map(|(index, value)| Some((followed(index)?, value)))
     }
 
     /// A callee may have changed these vector registers in the lanes that are active. Those that this
@@ -203,10 +203,12 @@ fn forget_in<K: Ord + Copy>(map: &mut Arc<Flat<K, Vector>>, at: u32) {
 
 /// Where a register stands among the scalar registers that are followed: `s0` to `s105`, and the two halves of `vcc`.
 pub(super) fn scalar_index(register: MachineRegister) -> Option<u8> {
-    let index = machine_flow::scalar_index(register)?;
-    u8::try_from(index)
-        .ok()
-        .filter(|n| *n < MachineRegister::SCALARS)
+    followed(machine_flow::scalar_index(register)?)
+}
+
+fn followed(index: u32) -> Option<u8> {
+    let index = u8::try_from(index).ok();
+    index.filter(|n| *n < MachineRegister::SCALARS)
 }
 
 /// The scalar register with a number, as [`scalar_index`] counts.

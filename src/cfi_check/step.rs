@@ -91,7 +91,8 @@ impl Context<'_> {
         let is_followed =
             |register: MachineRegister| matches!(register, MachineRegister::Sgpr(14..=17));
         let spans = instruction.writes.spans();
-        if !(spans.iter()).any(|span| span.registers().any(is_followed)) {
+        let may_write = |span: &Span| matches!(span.first, MachineRegister::Sgpr(0..=17));
+        if !(spans.iter()).any(|span| may_write(span) && span.registers().any(is_followed)) {
             return;
         }
         match instruction.effect {
@@ -325,6 +326,14 @@ impl Transfer for Context<'_> {
         let mut vector = known.clone();
         vector.write(state.exec, new, at);
         (state.exec != Mask::NONE).then_some(vector)
+    }
+
+    /// As everywhere, but in place: each write is kept, if only for where it was.
+    fn write_vector(&self, state: &mut State, at: u32, register: MachineRegister, new: &Vector) {
+        let exec = state.exec;
+        if exec != Mask::NONE {
+            state.change_vector(register, |vector| vector.write(exec, new, at));
+        }
     }
 
     /// Matrix instructions, which have large results, write lanes that are not active too.

@@ -62,8 +62,11 @@ impl Analysis for Dwords<'_, '_> {
     type State = State;
     type Failure = ();
 
+    fn charge(&mut self, instructions: usize) -> Result<(), ()> {
+        self.fuel.count(instructions).ok_or(())
+    }
+
     fn follow(&mut self, code: &Code, state: &State, index: usize) -> Result<Targets, ()> {
-        self.fuel.count(1).ok_or(())?;
         for edge in code.edges(index) {
             match edge {
                 Edge::Leaves => self.leave(index, state.clone()),

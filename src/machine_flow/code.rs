@@ -37,21 +37,41 @@ pub(crate) enum Edge {
 /// The control-flow graph. A node is a block, by the numbers of its instructions; blocks are in the order of the code.
 pub(crate) type Graph = DiGraph<Range<usize>, ()>;
 
+/// How control comes to an instruction, and goes on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// See [`goes_on`](Code::goes_on).
+    goes_on: bool,
+    /// See [`is_leader`](Code::is_leader).
+    is_leader: bool,
+    /// See [`is_block_start`](Code::is_block_start).
+    is_block_start: bool,
+}
+
+/// An instruction after which control can go somewhere else than to the next one.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    index: usize,
+    edges: [Option<Edge>; 2],
+}
+
 /// One function.
 #[derive(Debug)]
 pub(crate) struct Code {
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) convention: Convention,
     pub(crate) family: Family,
-    /// Where control goes after each instruction.
-    edges: Vec<[Option<Edge>; 2]>,
-    /// Where each call goes, if that is known.
-    callees: Vec<Option<u64>>,
-    /// See [`is_leader`](Code::is_leader).
-    is_leader: Vec<bool>,
-    graph: Graph,
+    /// How control comes to each instruction, and whether it just goes on.
+    flows: Vec<Flow>,
+    /// The instructions after which it does not, in their order.
+    jumps: Vec<Jump>,
+    /// The calls of which it is known where they go, by their numbers.
+    callees: Vec<(usize, u64)>,
+    /// The first instructions of blocks, in their order.
+    starts: Vec<usize>,
+    graph: OnceLock<Graph>,
     /// See [`order`](Code::order).
-    order: Vec<usize>,
+    order: OnceLock<Vec<usize>>,
     /// The vector registers in whose lanes scalar values are.
     lane_vectors: OnceLock<BTreeSet<MachineRegister>>,
 }
@@ -87,56 +107,39 @@ impl Code {
         family: Family,
     ) -> Code {
         let calls = call_targets(&instructions);
-        let targets: Vec<Option<u64>> = (instructions.iter())
-            .map(|one| calls.get(&one.address).copied())
-            .collect();
-        let edges = (0..instructions.len()).zip(&targets);
-        let mut edges: Vec<[Option<Edge>; 2]> = edges
-            .map(|(n, target)| edges_of(&instructions, callees, n, *target))
-            .collect();
-        // What runs out of the function at its end goes into something that is not known.
-        if let Some(last) = edges.last_mut() {
-            let beyond = Some(Edge::To(instructions.len()));
-            for edge in last.iter_mut().filter(|edge| **edge == beyond) {
-                *edge = Some(Edge::Lost);
-            }
-        }
-        let mut code = Code {
-            convention: convention_of(&instructions),
+        let (flows, jumps) = flows_of(&instructions, callees, &calls);
+        let starts = flows.iter().enumerate();
+        let starts = starts.filter_map(|(n, flow)| flow.is_block_start.then_some(n));
+        Code {
+            convention: convention_of(&instructions, &jumps),
             family,
-            is_leader: leaders(&instructions, &edges),
-            edges,
-            callees: targets,
-            graph: Graph::new(),
-            order: Vec::new(),
+            starts: starts.collect(),
+            flows,
+            jumps,
+            callees: calls,
+            graph: OnceLock::new(),
+            order: OnceLock::new(),
             lane_vectors: OnceLock::new(),
             instructions,
-        };
-        code.graph = code.find_graph();
-        code.order = order_of(&code.graph, code.instructions.len());
-        code
+        }
     }
 
     /// Cuts the function where jumps go and where they are.
     fn find_graph(&self) -> Graph {
-        let count = self.instructions.len();
-        let starts: Vec<usize> = (0..count).filter(|n| self.is_block_start(*n)).collect();
-        let ends = starts.iter().skip(1).copied().chain([count]);
+        let starts = &self.starts;
+        let ends = starts.iter().skip(1).copied().chain([self.flows.len()]);
         let mut graph = Graph::new();
-        for (start, end) in starts.iter().zip(ends) {
+        for (start, end) in starts.iter().zip(ends.clone()) {
             graph.add_node(*start..end);
         }
-        for (block, end) in graph
-            .node_indices()
-            .zip(starts.iter().skip(1).chain([&count]))
-        {
-            let last = end.checked_sub(1).and_then(|last| self.edges.get(last));
+        for (block, end) in graph.node_indices().zip(ends) {
             // Neighbours come in the opposite order.
-            for edge in last.into_iter().flatten().rev() {
-                if let Some(Edge::To(to)) = edge
-                    && let Ok(to) = starts.binary_search(to)
+            let last = end.checked_sub(1).map(|last| self.both_edges(last));
+            for edge in last.into_iter().flatten().rev().flatten() {
+                if let Edge::To(to) = edge
+                    && let Some(to) = self.block_at(to)
                 {
-                    graph.add_edge(block, NodeIndex::new(to), ());
+                    graph.add_edge(block, to, ());
                 }
             }
         }
@@ -167,21 +170,37 @@ impl Code {
 
     /// Where control can go after an instruction.
     pub(crate) fn edges(&self, index: usize) -> impl Iterator<Item = Edge> {
-        let edges = self.edges.get(index).copied().unwrap_or_default();
-        edges.into_iter().flatten()
+        self.both_edges(index).into_iter().flatten()
+    }
+
+    fn both_edges(&self, index: usize) -> [Option<Edge>; 2] {
+        if self.goes_on(index) {
+            return [index.checked_add(1).map(Edge::To), None];
+        }
+        let jump = self.jumps.binary_search_by_key(&index, |jump| jump.index);
+        let jump = jump.ok().and_then(|jump| self.jumps.get(jump));
+        jump.map_or([None; 2], |jump| jump.edges)
+    }
+
+    /// The instructions after which control can go somewhere else than to the next one, calls not among them.
+    pub(crate) fn jumps(&self) -> impl Iterator<Item = &Instruction> + Clone {
+        let jumps = self.jumps.iter();
+        jumps.filter_map(|jump| self.instructions.get(jump.index))
+    }
+
+    fn flow(&self, index: usize) -> Flow {
+        self.flows.get(index).copied().unwrap_or_default()
     }
 
     /// Whether control goes on to the next instruction, and nowhere else.
     pub(crate) fn goes_on(&self, index: usize) -> bool {
-        let mut edges = self.edges(index);
-        let next = index.checked_add(1).map(Edge::To);
-        edges.next() == next && edges.next().is_none()
+        self.flow(index).goes_on
     }
 
     /// Returns true if control can go on to the next instruction.
     pub(crate) fn falls_through(&self, index: usize) -> bool {
         let next = index.checked_add(1).map(Edge::To);
-        self.edges(index).any(|edge| Some(edge) == next)
+        self.goes_on(index) || self.edges(index).any(|edge| Some(edge) == next)
     }
 
     /// Whether an instruction is where a call returns to.
@@ -192,22 +211,26 @@ impl Code {
 
     /// The control-flow graph.
     pub(crate) fn graph(&self) -> &Graph {
-        &self.graph
+        self.graph.get_or_init(|| self.find_graph())
+    }
+
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> usize {
+        self.starts.len()
     }
 
     /// The block that begins with an instruction, if one does.
     pub(crate) fn block_at(&self, index: usize) -> Option<NodeIndex> {
-        let blocks = self.graph.raw_nodes();
-        let found = blocks.binary_search_by_key(&index, |block| block.weight.start);
-        found.ok().map(NodeIndex::new)
+        self.starts.binary_search(&index).ok().map(NodeIndex::new)
     }
 
     /// The instructions that control comes from.
     pub(crate) fn before(&self, index: usize) -> impl Iterator<Item = usize> {
         let block = self.block_at(index);
-        let last = |block: NodeIndex| self.graph.node_weight(block)?.end.checked_sub(1);
+        let graph = self.graph();
+        let last = |block: NodeIndex| graph.node_weight(block)?.end.checked_sub(1);
         let earlier = block.into_iter().flat_map(move |block| {
-            let before = self.graph.neighbors_directed(block, Direction::Incoming);
+            let before = graph.neighbors_directed(block, Direction::Incoming);
             before.filter_map(last)
         });
         let within = index.checked_sub(1).filter(|_| block.is_none());
@@ -230,26 +253,31 @@ impl Code {
 
     /// The first instruction of the function that a call goes to, if that is known.
     pub(crate) fn callee(&self, index: usize) -> Option<u64> {
-        self.callees.get(index).copied().flatten()
+        target_of(&self.callees, index)
     }
 
     /// Returns true if jumps may go to an instruction: control does not come to it from the one before alone.
     pub(crate) fn is_leader(&self, index: usize) -> bool {
-        self.is_leader.get(index).copied().unwrap_or(false)
+        self.flow(index).is_leader
     }
 
     /// Returns true if a block begins with an instruction.
     pub(crate) fn is_block_start(&self, index: usize) -> bool {
-        let before = index
-            .checked_sub(1)
-            .and_then(|before| self.edges.get(before));
-        self.is_leader(index) || before.is_none_or(|[_, other]| other.is_some())
+        self.flow(index).is_block_start
+    }
+
+    /// The number of the instruction after the last of the block that one is in.
+    pub(crate) fn block_end(&self, index: usize) -> usize {
+        let next = self.starts.partition_point(|start| *start <= index);
+        self.starts.get(next).copied().unwrap_or(self.flows.len())
     }
 
     /// The place of a leader in an order in which those come first from which control comes, but for
     /// loops (reverse postorder). To follow states in it takes the fewest rounds; compilers do not lay code out so.
     pub(crate) fn order(&self, index: usize) -> usize {
-        self.order.get(index).copied().unwrap_or(0)
+        let find = || order_of(self.graph(), self.instructions.len());
+        let order = self.order.get_or_init(find);
+        order.get(index).copied().unwrap_or(0)
     }
 
     /// The vector registers in whose lanes scalar values are put.
@@ -266,15 +294,19 @@ impl Code {
 }
 
 /// GCC's functions keep the return address in `s[18:19]`.
-fn convention_of(instructions: &[Instruction]) -> Convention {
+fn convention_of(instructions: &[Instruction], jumps: &[Jump]) -> Convention {
     let link = |operand: Operand| operand.registers().map(|span| span.first);
     let gcc = Some(MachineRegister::Sgpr(Convention::Gcc.return_address()));
-    let is_gcc = instructions.iter().any(|one| match one.effect {
-        Effect::Call { dst, .. } => link(dst) == gcc,
+    let mut jumps = jumps.iter().filter_map(|jump| instructions.get(jump.index));
+    let is_gcc = jumps.any(|one| match one.effect {
         Effect::SetPc { src } => link(src) == gcc,
         _ => false,
     });
-    if is_gcc {
+    let calls = |one: &Instruction| match one.effect {
+        Effect::Call { dst, .. } => link(dst) == gcc,
+        _ => false,
+    };
+    if is_gcc || instructions.iter().any(calls) {
         Convention::Gcc
     } else {
         Convention::Llvm
@@ -289,19 +321,59 @@ pub(crate) const STACK_REGISTERS: [MachineRegister; 3] = [
     MachineRegister::Sgpr(34),
 ];
 
-/// Where control can go after an instruction.
+/// Where control goes after each instruction, and where it comes from.
+///
+/// * `calls`: see [`call_targets`].
+fn flows_of(
+    instructions: &[Instruction],
+    callees: &Callees<'_>,
+    calls: &[(usize, u64)],
+) -> (Vec<Flow>, Vec<Jump>) {
+    let mut flows = vec![Flow::default(); instructions.len()];
+    let mut jumps = Vec::new();
+    for (index, (flow, instruction)) in flows.iter_mut().zip(instructions).enumerate() {
+        let target = || target_of(calls, index);
+        match edges_of(instructions, callees, index, instruction, target) {
+            Some(edges) => jumps.push(Jump { index, edges }),
+            None => flow.goes_on = true,
+        }
+    }
+    // What runs out of the function at its end goes into something that is not known.
+    let beyond = Some(Edge::To(instructions.len()));
+    if let (Some(flow), Some(last)) = (flows.last_mut(), instructions.len().checked_sub(1)) {
+        if flow.goes_on {
+            flow.goes_on = false;
+            let edges = [beyond, None];
+            jumps.push(Jump { index: last, edges });
+        }
+        let edges = jumps.last_mut().filter(|jump| jump.index == last);
+        for edge in edges.into_iter().flat_map(|jump| &mut jump.edges) {
+            if *edge == beyond {
+                *edge = Some(Edge::Lost);
+            }
+        }
+    }
+    mark_starts(instructions, &jumps, &mut flows);
+    (flows, jumps)
+}
+
+/// Where a call or an indirect jump goes, if that is known.
+fn target_of(calls: &[(usize, u64)], index: usize) -> Option<u64> {
+    let found = calls.binary_search_by_key(&index, |(call, _)| *call);
+    let (_, target) = calls.get(found.ok()?)?;
+    Some(*target)
+}
+
+/// Where control can go after an instruction; nothing if it just goes on to the next one.
 ///
 /// * `target`: where an indirect jump goes, if that is known.
 fn edges_of(
     instructions: &[Instruction],
     callees: &Callees<'_>,
-    n: usize,
-    target: Option<u64>,
-) -> [Option<Edge>; 2] {
-    let Some(instruction) = instructions.get(n) else {
-        return [None; 2];
-    };
-    let next = Edge::To(n.saturating_add(1));
+    index: usize,
+    instruction: &Instruction,
+    target: impl FnOnce() -> Option<u64>,
+) -> Option<[Option<Edge>; 2]> {
     let to = |address: u64| {
         match instructions.binary_search_by_key(&address, |one| one.address) {
             // A function that goes on as itself does not leave.
@@ -310,7 +382,7 @@ fn edges_of(
             Err(_) => Edge::Lost,
         }
     };
-    match instruction.effect {
+    Some(match instruction.effect {
         Effect::Branch {
             condition: Some(Condition::Loop),
             ..
@@ -318,6 +390,7 @@ fn edges_of(
         | Effect::OtherJump
         | Effect::CodeEnd => [Some(Edge::Lost), None],
         Effect::Branch { target, condition } => {
+            let next = Edge::To(index.saturating_add(1));
             [Some(to(target)), condition.is_some().then_some(next)]
         }
         Effect::EndProgram => [Some(Edge::Ends), None],
@@ -325,46 +398,49 @@ fn edges_of(
             let first = src.registers().map(|span| span.first);
             let links = [Convention::Llvm, Convention::Gcc].map(Convention::return_address);
             let is_return = links.map(|n| Some(MachineRegister::Sgpr(n)));
-            match target {
+            match target() {
                 Some(address) => [Some(to(address)), None],
                 None if is_return.contains(&first) => [Some(Edge::Leaves), None],
                 None => [Some(Edge::Lost), None],
             }
         }
-        _ => [Some(next), None],
-    }
+        _ => return None,
+    })
 }
 
-/// The instructions to which jumps go, and those that follow one where control does not go on.
-fn leaders(instructions: &[Instruction], edges: &[[Option<Edge>; 2]]) -> Vec<bool> {
-    let mut is_leader = vec![false; instructions.len()];
-    let mut mark = |index: usize| {
-        if let Some(leader) = is_leader.get_mut(index) {
-            *leader = true;
+/// Marks the instructions to which jumps go, and those that follow one where control does not go on: leaders; and those that
+/// follow one where control can go elsewhere, too: starts of blocks.
+fn mark_starts(instructions: &[Instruction], jumps: &[Jump], flows: &mut [Flow]) {
+    let mut mark = |index: usize, is_leader: bool| {
+        if let Some(flow) = flows.get_mut(index) {
+            flow.is_leader |= is_leader;
+            flow.is_block_start = true;
         }
     };
-    for ((n, edges), instruction) in edges.iter().enumerate().zip(instructions) {
-        let next = n.saturating_add(1);
+    mark(0, false);
+    for jump in jumps {
+        let next = jump.index.saturating_add(1);
         let mut goes_on = false;
-        for edge in edges.iter().flatten() {
+        for edge in jump.edges.iter().flatten() {
             match edge {
                 Edge::To(target) if *target == next => goes_on = true,
-                Edge::To(target) => mark(*target),
+                Edge::To(target) => mark(*target, true),
                 Edge::Leaves | Edge::Ends | Edge::Lost => {}
             }
         }
-        if !goes_on {
-            mark(next);
+        let [_, other] = jump.edges;
+        if !goes_on || other.is_some() {
+            mark(next, !goes_on);
         }
         // A loop over parts of the wave: which lanes execute there is not known, but that some do is.
-        if let Effect::Branch { target, .. } = instruction.effect
-            && edges.contains(&Some(Edge::Lost))
+        let effect = instructions.get(jump.index).map(|one| one.effect);
+        if let Some(Effect::Branch { target, .. }) = effect
+            && jump.edges.contains(&Some(Edge::Lost))
             && let Ok(target) = instructions.binary_search_by_key(&target, |one| one.address)
         {
-            mark(target);
+            mark(target, true);
         }
     }
-    is_leader
 }
 
 /// For the first instruction of each block its place in reverse postorder, in which the next block comes before the one that

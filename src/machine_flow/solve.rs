@@ -17,11 +17,17 @@ pub(crate) trait Analysis {
     /// Why the analysis cannot be finished.
     type Failure;
 
-    /// Charges for an instruction that is about to be stepped over, and returns where control goes after it. Analyses that take
-    /// note of how a function is left do so here.
+    /// Charges for instructions that are about to be stepped over.
     ///
     /// # Errors
-    /// If it costs too much, or control goes to an unknown place.
+    /// If it costs too much.
+    fn charge(&mut self, instructions: usize) -> Result<(), Self::Failure>;
+
+    /// Returns where control goes after an instruction that does not just [go on](Code::goes_on). Analyses that take note of how a
+    /// function is left do so here.
+    ///
+    /// # Errors
+    /// If control goes to an unknown place.
     fn follow(
         &mut self,
         code: &Code,
@@ -43,7 +49,8 @@ pub(crate) trait Analysis {
         state: &Self::State,
     ) -> Result<bool, Self::Failure>;
 
-    /// Returns true if the state before an instruction is kept, and joined with others. It has to be before leaders.
+    /// Returns true if the state before an instruction is kept, and joined with others. It has to be before leaders, and may be
+    /// before other starts of blocks.
     fn keeps(&self, code: &Code, index: usize) -> bool {
         code.is_leader(index)
     }
@@ -76,8 +83,25 @@ pub(crate) fn solve<A: Analysis>(
         };
         let mut next = Some(first);
         while let Some(index) = next.take() {
-            let targets = analysis.follow(code, &state, index)?;
-            analysis.step(&mut state, index);
+            let end = code.block_end(index);
+            // That where the analysis begins may be in a block.
+            let end = if (index..end).contains(&start) && index != start {
+                start
+            } else {
+                end
+            };
+            let Some(last) = end.checked_sub(1).filter(|last| *last >= index) else {
+                break;
+            };
+            analysis.charge(end.saturating_sub(index))?;
+            for passed in index..last {
+                analysis.step(&mut state, passed);
+            }
+            let targets = match code.goes_on(last) {
+                true => Targets::from_iter([end]),
+                false => analysis.follow(code, &state, last)?,
+            };
+            analysis.step(&mut state, last);
             for to in targets {
                 if !analysis.keeps(code, to) && to != start {
                     next = Some(to);
@@ -101,11 +125,6 @@ pub(crate) fn solve<A: Analysis>(
 }
 
 impl<S: Clone> Solution<S> {
-    /// Returns true if the state before an instruction is kept.
-    pub(crate) fn is_start(&self, index: usize) -> bool {
-        self.0.contains_key(&index)
-    }
-
     /// Returns how many instructions [`before`](Solution::before) steps over.
     pub(crate) fn distance(&self, index: usize) -> usize {
         let first = self.0.range(..=index).next_back();
@@ -134,12 +153,14 @@ impl<S: Clone> Solution<S> {
 
     /// Steps once over each instruction that is reached, in the order of the code.
     pub(crate) fn replay(&self, code: &Code, mut step: impl FnMut(&mut S, usize)) {
-        for (first, state) in &self.0 {
+        let mut starts = self.0.iter().peekable();
+        while let Some((first, state)) = starts.next() {
             let (mut state, mut index) = (state.clone(), *first);
+            let end = starts.peek().map(|(next, _)| **next);
             loop {
                 step(&mut state, index);
                 let next = index.saturating_add(1);
-                if !code.falls_through(index) || self.is_start(next) {
+                if Some(next) == end || !code.falls_through(index) {
                     break;
                 }
                 index = next;

@@ -141,6 +141,10 @@ impl Analysis for Constants<'_> {
     type State = State;
     type Failure = Infallible;
 
+    fn charge(&mut self, _: usize) -> Result<(), Infallible> {
+        Ok(())
+    }
+
     fn follow(&mut self, code: &Code, _: &State, index: usize) -> Result<Targets, Infallible> {
         Ok(targets(code, index))
     }
