@@ -165,7 +165,7 @@ impl<'a> LineTable<'a> {
     }
 
     /// A file by its number: one of the header, or before DWARF 5 one that the program adds.
-    pub(super) fn file_entry(&self, index: u64) -> Option<&gimli::FileEntry<Bytes<'a>>> {
+    pub(crate) fn file_entry(&self, index: u64) -> Option<&gimli::FileEntry<Bytes<'a>>> {
         let header = self.header()?;
         if let Some(entry) = header.file(index) {
             return Some(entry);
@@ -264,7 +264,10 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The unit that has the line table of `unit`, and where the table is.
-    pub(super) fn line_offset(&self, unit: UnitId) -> Result<Option<(UnitId, usize)>> {
+    ///
+    /// # Errors
+    /// If the unit cannot be read.
+    pub(crate) fn line_offset(&self, unit: UnitId) -> Result<Option<(UnitId, usize)>> {
         if let Some(offset) = self.contents(unit)?.line_offset {
             return Ok(Some((unit, offset)));
         }

@@ -315,6 +315,24 @@ impl<'a> DebugInfo<'a> {
             .ok_or_else(|| Error::malformed("unit number", "its file is not loaded"))
     }
 
+    /// The sections of the file a unit is in, as they are.
+    ///
+    /// # Errors
+    /// If there is no such unit.
+    pub(crate) fn raw_sections(&self, id: UnitId) -> Result<&gimli::Dwarf<Bytes<'a>>> {
+        Ok(&self.file(self.entry(id)?)?.dwarf)
+    }
+
+    /// Where the abbreviations of a unit start in their section, in bytes, and the name of the section.
+    ///
+    /// # Errors
+    /// If there is no such unit.
+    pub(crate) fn abbreviations_of(&self, id: UnitId) -> Result<(&'static str, usize)> {
+        let entry = self.entry(id)?;
+        let section = self.file(entry)?.section_name(SectionId::DebugAbbrev);
+        Ok((section, entry.header.debug_abbrev_offset().0))
+    }
+
     /// The name of the section a unit is in.
     pub(super) fn section_of(&self, id: UnitId) -> Result<&'static str> {
         let entry = self.entry(id)?;

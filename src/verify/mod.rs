@@ -11,6 +11,7 @@
 //! assert_eq!((rule.severity, rule.spec), (Severity::Error, "DWARF 5 §6.4.1"));
 //! ```
 
+mod abbreviation;
 mod aranges;
 mod coverage;
 mod dependency;
@@ -24,6 +25,7 @@ mod frame_expression;
 mod given;
 mod instructions;
 mod lane;
+mod lines;
 mod location;
 mod machine_code;
 mod meaning;
@@ -35,6 +37,7 @@ mod remedy;
 mod rule;
 mod section;
 mod selection;
+mod strings;
 mod subject;
 mod target;
 #[cfg(test)]
@@ -126,6 +129,15 @@ pub(crate) fn verify_within(
     drop(fdes);
     if wants(&location::FAMILIES) {
         location::check(&subject, threads, &mut findings);
+    }
+    if wants(&[abbreviation::RULES]) {
+        abbreviation::check(&subject, &mut findings);
+    }
+    if wants(&[lines::RULES]) {
+        lines::check(&subject, &mut findings);
+    }
+    if wants(&[strings::RULES]) {
+        strings::check(&subject, &mut findings);
     }
     if wants(&[lane::RULES]) {
         lane::check(&subject, &mut findings);

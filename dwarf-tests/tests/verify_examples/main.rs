@@ -157,6 +157,45 @@ fn source(setting: Setting, text: &str) -> String {
                 sections(&f)
             )
         }
+        Setting::Abbreviations => {
+            format!(
+                "{code}.section .debug_info,\"\",@progbits\n.long 19\n.short 5\n.byte 1, 8\n.long 0\n.byte 1\n.short 12\n.quad f\n.section .debug_abbrev,\"\",@progbits\n{text}\n"
+            )
+        }
+        Setting::Lines => {
+            let one = |name: &str, start: u64, table: Option<u64>| {
+                let table = table.map_or(String::new(), |table| {
+                    format!("  DW_AT_stmt_list {table}\n")
+                });
+                unit(&format!(
+                    "DW_TAG_compile_unit\n  DW_AT_low_pc {start}\n  DW_AT_high_pc {SIZE}\n{table}DW_TAG_subprogram \"{name}\"\n  DW_AT_decl_file 1\n"
+                ))
+            };
+            let table_of_g = text
+                .lines()
+                .find_map(|line| line.strip_prefix("table of g: "));
+            let table_of_g = table_of_g.map(|at| at.parse().expect("an offset"));
+            let mut all = one("f", START, Some(0));
+            if table_of_g.is_some() {
+                let mut g = one("g", START + SIZE, table_of_g);
+                g.info[8] = all.abbreviations.len() as u8;
+                all.info.extend(g.info);
+                all.abbreviations.extend(g.abbreviations);
+            }
+            let text: Vec<_> = text
+                .lines()
+                .filter(|line| !line.starts_with("table of g"))
+                .collect();
+            format!(
+                "{code}{}.section .debug_line,\"\",@progbits\n{}\n",
+                sections(&all),
+                text.join("\n")
+            )
+        }
+        Setting::StringOffsets => format!(
+            "{}.section .debug_str,\"MS\",@progbits,1\n.asciz \"x\"\n.asciz \"y\"\n.section .debug_str_offsets,\"\",@progbits\n.long 12\n.short 5, 0\n{text}\n",
+            entries("DW_TAG_subprogram \"f\"\n")
+        ),
         Setting::Location(size) => entries(&format!(
             "DW_TAG_base_type \"t\"\n  DW_AT_byte_size {size}\nDW_TAG_subprogram \"f\"\n  DW_TAG_variable \"x\"\n    DW_AT_type \"t\"\n    DW_AT_location ({text})\n"
         )),

@@ -100,3 +100,36 @@
     .byte 0
 .Lend\@:
 .endm
+
+// A line table of version 4 (DWARF 5 §6.2.4) with one directory, 1, and one file, 1; then rows; then its end.
+.macro line_table directory=0
+    .long 2f - 1f
+1:
+    .short 4
+    .long 4f - 3f
+3:
+    .byte 4, 1, 1, -5, 14, 13
+    .byte 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1
+    .asciz "include"
+    .byte 0
+    .asciz "a.c"
+    .uleb128 \directory
+    .byte 0, 0
+    .byte 0
+4:
+.endm
+
+// The row of an address.
+.macro row address, file=1
+    .byte 0, 9, 2
+    .quad \address
+    .byte 4, \file
+    .byte 1
+.endm
+
+// The end of the sequence, 0x20 bytes after the last row, and of the table.
+.macro end_of_table
+    .byte 2, 0x20
+    .byte 0, 1, 1
+2:
+.endm

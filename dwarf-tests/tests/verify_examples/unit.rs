@@ -153,7 +153,7 @@ pub fn unit(text: &str) -> Sections {
     let mut entries = read(text);
     let mut unit = if entries
         .first()
-        .is_some_and(|entry| entry.tag == "DW_TAG_compile_unit")
+        .is_some_and(|entry| entry.tag.ends_with("_unit"))
     {
         entries.remove(0)
     } else {
@@ -279,6 +279,11 @@ fn write_value(
             "addrx" => Some(DW_FORM_addrx1),
             "loclistx" => Some(DW_FORM_loclistx),
             "rnglistx" => Some(DW_FORM_rnglistx),
+            "strp" => {
+                let offset = u32::try_from(integer(index)).expect("an offset");
+                to.info.extend(offset.to_le_bytes());
+                return DW_FORM_strp;
+            }
             _ => None,
         };
         if let Some(form) = form {
@@ -316,7 +321,7 @@ fn write_value(
     } else if is_reference {
         to.info.extend(word.to_le_bytes());
         DW_FORM_ref4
-    } else if name == "DW_AT_location" || name.ends_with("_base") {
+    } else if ["DW_AT_location", "DW_AT_stmt_list"].contains(&name) || name.ends_with("_base") {
         to.info.extend(word.to_le_bytes());
         DW_FORM_sec_offset
     } else if value < 0 {

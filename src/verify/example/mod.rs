@@ -59,6 +59,9 @@ settings! {
     Indices "indices" "entries of .debug_info; each table that is counted into has two entries, 0 and 1";
     RangeList "range-list" "a list of .debug_rnglists";
     Ranges "aranges" "sets of .debug_aranges; each unit has a function of 0x20 bytes, f or g";
+    Abbreviations "abbreviations" "the abbreviations of a unit whose only entry has code 1: .short, a language, and .quad, an address";
+    Lines "lines" "line tables; that of the unit of f, whose entry names file 1, is at 0";
+    StringOffsets "string-offsets" "the entries of .debug_str_offsets; .debug_str has strings at 0 and 2";
     Names "names" "indices of .debug_names, of a unit with the function f and of one with g, by field";
     Value "value" "an expression that gives a value, DW_AT_upper_bound for example";
     FrameBase "frame-base" "DW_AT_frame_base";

@@ -11,6 +11,7 @@ mod function;
 mod index;
 mod lane_mask;
 mod list;
+mod nest;
 mod part;
 mod reference;
 mod rule;
@@ -18,6 +19,7 @@ mod sound;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unit;
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -45,6 +47,7 @@ use crate::rule::Rule;
 use crate::untrusted::Untrusted;
 use attribute::use_of;
 use function::Scope;
+use nest::Nest;
 use reference::{By, Reference, References, SectionReferences};
 use sound::Sound;
 use summary::Summary;
@@ -52,13 +55,17 @@ use summary::Summary;
 pub(super) use function::{contains, merged};
 pub(super) use index::RULES as INDEX_RULES;
 pub(super) use lane_mask::RULES as LANE_MASK_RULES;
+pub(super) use nest::RULES as NEST_RULES;
 pub(super) use rule::RULES;
+pub(super) use unit::RULES as UNIT_RULES;
 
 /// The rules that expressions and location lists are checked by.
-pub(super) const FAMILIES: [&[&Rule]; 5] = [
+pub(super) const FAMILIES: [&[&Rule]; 7] = [
     RULES,
     INDEX_RULES,
     LANE_MASK_RULES,
+    NEST_RULES,
+    UNIT_RULES,
     expression::RULES,
     register::RULES,
 ];
@@ -88,6 +95,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, threads: usize, findings: &mut Fi
     let units: Vec<UnitId> = info.unit_ids().collect();
     let part = part::check_all(subject, &units, threads);
     findings.append(part.findings);
+    nest::check_units(part.code, findings);
     if let Some(error) = info.broken() {
         findings.add(malformed(&rule::ENTRY, ".debug_info", error));
     }
@@ -164,6 +172,13 @@ struct UnitCheck<'c, 'p, 'a> {
     summary: Summary,
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
+    /// The entries with code that contain it, the innermost last.
+    nests: Vec<Nest>,
+    kind: UnitKind,
+    /// The sections of the file it is in.
+    sections: Option<&'p gimli::Dwarf<Bytes<'a>>>,
+    /// The numbers of the files of the unit's line table, once they were asked for.
+    files: Range<u64>,
     kept: &'c mut Kept<'a>,
     meter: &'c Meter,
     /// How many bytes are kept of the unit.
@@ -211,6 +226,10 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             findings,
             summary: Summary::default(),
             scopes: Vec::new(),
+            nests: Vec::new(),
+            kind: unit.kind,
+            sections: info.raw_sections(unit.id).ok(),
+            files: 0..0,
             kept,
             meter: subject.meter(),
             held: 0,
@@ -271,6 +290,10 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
                     scope.summary.finish(Summary::FUNCTION, self.findings);
                 }
             }
+            if die.depth() == 0 {
+                self.root(die);
+            }
+            self.nest(die)?;
             if die.tag() == DW_TAG_subprogram {
                 let scope = self.scope(die);
                 self.scopes.push(scope);
@@ -313,6 +336,8 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         } else if let Some(purpose) = use_of(die.tag(), attribute, &raw) {
             self.location(die, attribute, purpose);
         } else {
+            self.string(die, attribute, &raw);
+            self.file(die, attribute);
             self.range_list(die, attribute);
             self.check_space(die, attribute);
         }

@@ -1,5 +1,6 @@
 //! The units of an object in parts: to be dropped one after the other, and to be checked by several threads.
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,12 +17,15 @@ use crate::verify::subject::Subject;
 pub(super) struct Part {
     pub(super) findings: Findings,
     pub(super) references: BTreeMap<&'static str, SectionReferences>,
+    /// The code of the units of `.debug_info`, with the offsets of their headers.
+    pub(super) code: Vec<(Range<u64>, u64)>,
 }
 
 impl Part {
     /// Adds the units after these.
     fn append(&mut self, next: Part) {
         self.findings.append(next.findings);
+        self.code.extend(next.code);
         for (section, references) in next.references {
             self.references
                 .entry(section)
@@ -116,7 +120,21 @@ fn check(subject: &Subject<'_, '_>, units: &[UnitId]) -> Part {
         };
         let references = part.references.entry(unit.section).or_default();
         let findings = &mut part.findings;
-        UnitCheck::new(subject, &unit, expressions, findings, &mut kept).run(references);
+        let check = UnitCheck::new(subject, &unit, expressions, findings, &mut kept);
+        if unit.section == ".debug_info"
+            && subject
+                .meter()
+                .hold_all::<(Range<u64>, u64)>(check.ranges.len())
+                .is_ok()
+        {
+            let code = check
+                .ranges
+                .iter()
+                .filter(|code| !subject.is_dropped(code.start));
+            part.code
+                .extend(code.map(|code| (code.clone(), unit.offset)));
+        }
+        check.run(references);
     }
     part
 }

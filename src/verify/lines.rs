@@ -1,0 +1,207 @@
+//! Line tables: whether each can be read, and whether its rows name files and addresses that make sense. Source: DWARF 5 §6.2.
+//!
+//! A table is read once, however many units have it, and nothing of it is kept.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gimli::{LineInstruction, LineProgramHeader, LineRow, Section as _};
+
+use super::finding::{Finding, Findings};
+use super::rule::rules;
+use super::subject::Subject;
+use crate::debug_info::{Bytes, LineHeader, Refusal, UnitId, UnitKind, parse_program};
+use crate::error::{Error, Result};
+use crate::meter::Held;
+use crate::rule::Rule;
+
+rules! {
+    OFFSET "line-offset" Error "DWARF 5 §3.1.1"
+        "a unit's line table is outside of the section"
+        "DW_AT_stmt_list is the offset of its header in .debug_line. Without the table no code of the unit has a line, and files have no names.";
+    TABLE "line-table" Error "DWARF 5 §6.2.4"
+        "a line table cannot be read"
+        "Its header has a version or sizes that nobody knows, or an instruction goes past its end. Code after that place has no line.";
+    SHARED "line-shared" Warning "DWARF 5 §3.1.1"
+        "two compilation units have the same line table"
+        "Each has a table of its own: a debugger that looks for the unit of a line finds either of them.";
+    DIRECTORY "line-directory" Error "DWARF 5 §6.2.4"
+        "a file is in a directory that is not listed"
+        "A debugger takes another directory, or none, and does not find the source.";
+    FILE "line-file" Error "DWARF 5 §6.2.4.1"
+        "a row is of a file that is not listed"
+        "A debugger attributes this code to the wrong file, or to none.";
+    BACKWARDS "line-backwards" Error "DWARF 5 §6.2.5"
+        "addresses of a sequence go back"
+        "They only ascend within a sequence. A debugger searches in rows that are not sorted, and attributes code to the wrong line; some drop \
+         the rest of the sequence.";
+}
+
+/// Checks the tables of all units.
+pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    let info = subject.program.info();
+    // By where they are: the files of units differ in the section.
+    let mut units: BTreeMap<(bool, usize), UnitId> = BTreeMap::new();
+    for unit in info.unit_ids() {
+        // Those of a split unit without its skeleton are elsewhere.
+        let Ok(Some((owner, offset))) = info.line_offset(unit) else {
+            continue;
+        };
+        if owner != unit || subject.meter().work(1).is_err() {
+            continue;
+        }
+        let (Ok(unit_info), Ok(sections)) = (info.unit_info(unit), info.raw_sections(unit)) else {
+            continue;
+        };
+        let is_split = matches!(unit_info.kind, UnitKind::SplitCompile | UnitKind::SplitType);
+        let mut table = Table {
+            section: if is_split {
+                ".debug_line.dwo"
+            } else {
+                ".debug_line"
+            },
+            offset,
+            findings: &mut *findings,
+        };
+        if let Some(first) = units.get(&(is_split, offset)) {
+            let is_compile = |kind| matches!(kind, UnitKind::Compile | UnitKind::Skeleton);
+            let first = info.unit_info(*first);
+            if let Ok(first) = first
+                && is_compile(first.kind)
+                && is_compile(unit_info.kind)
+            {
+                let message = format!(
+                    "the units at {:#x} and {:#x} have the table at {offset:#x}",
+                    first.offset, unit_info.offset
+                );
+                let finding = Finding::new(&SHARED, unit_info.section, message);
+                table.findings.add(finding.at(unit_info.offset));
+            }
+            continue;
+        }
+        units.insert((is_split, offset), unit);
+        let bytes = *sections.debug_line.reader();
+        if offset >= bytes.slice().len() {
+            let message = format!(
+                "DW_AT_stmt_list is {offset:#x}, and {} ends before",
+                table.section
+            );
+            let finding = Finding::new(&OFFSET, unit_info.section, message);
+            table.findings.add(finding.at(unit_info.offset));
+            continue;
+        }
+        // What a header lists is given back with it.
+        let held = Held::new(Arc::clone(subject.meter()));
+        match parse_program(bytes, offset, unit_info.address_size, &held) {
+            Ok(program) => {
+                let checked = table.check(program.header(), &held);
+                if let Err(error) = checked
+                    && !error.is_limit()
+                {
+                    table.add(&TABLE, error.to_string());
+                }
+            }
+            Err(Refusal::Limit(_)) => return,
+            // Assemblers write such tables where no file has lines; they have rows, but no names.
+            Err(Refusal::Gimli(gimli::Error::MissingFileEntryFormatPath)) => {}
+            Err(Refusal::Gimli(error)) => table.add(&TABLE, error.to_string()),
+        }
+    }
+}
+
+/// A line table.
+struct Table<'f> {
+    section: &'static str,
+    offset: usize,
+    findings: &'f mut Findings,
+}
+
+impl Table<'_> {
+    fn add(&mut self, rule: &'static Rule, message: String) {
+        let finding = Finding::new(rule, self.section, message);
+        self.findings.add(finding.at(self.offset as u64));
+    }
+
+    /// Checks what the header lists, and every row. Of each rule the first finding is told.
+    fn check(&mut self, header: &LineProgramHeader<Bytes<'_>>, held: &Held) -> Result<()> {
+        let directories = directories(header);
+        for (n, file) in (first_file(header)..).zip(header.file_names()) {
+            held.meter().work(1)?;
+            if file.directory_index() >= directories {
+                let directory = file.directory_index();
+                let message = match directories.checked_sub(1) {
+                    Some(last) => format!(
+                        "file {n} is in directory {directory}, and directories are 0 to {last}"
+                    ),
+                    None => format!(
+                        "file {n} is in directory {directory}, and there are no directories"
+                    ),
+                };
+                self.add(&DIRECTORY, message);
+                break;
+            }
+        }
+        let mut files = (header.file_names().len() as u64).saturating_add(first_file(header));
+        let (mut bad_file, mut backwards) = (None, None);
+        let fault = |error: gimli::Error| Error::malformed("line program", error.to_string());
+        let mut row = LineRow::new(header);
+        // The address of the last row of the sequence.
+        let mut before = None;
+        let mut instructions = header.instructions();
+        while let Some(instruction) = instructions.next_instruction(header).map_err(fault)? {
+            held.meter().work(1)?;
+            #[expect(
+                clippy::wildcard_enum_match_arm,
+                reason = "all other instructions are gimli's alone"
+            )]
+            match instruction {
+                // gimli overflows on it.
+                LineInstruction::AdvanceLine(i64::MIN) => {
+                    return Err(fault(gimli::Error::BadSignedLeb128));
+                }
+                LineInstruction::DefineFile(_) => files = files.saturating_add(1),
+                LineInstruction::SetAddress(address) => {
+                    let is_back = before.is_some_and(|before| address < before);
+                    backwards =
+                        backwards.or(before.filter(|_| is_back).map(|from| (from, address)));
+                }
+                _ => {}
+            }
+            if !row
+                .execute(instruction, &mut LineHeader(header))
+                .map_err(fault)?
+            {
+                continue;
+            }
+            let file = row.file_index();
+            // Before DWARF 5 the number 0 is no file.
+            if !row.end_sequence() && file >= files.max(1) && bad_file.is_none() {
+                bad_file = Some((row.address(), file));
+            }
+            before = (!row.end_sequence()).then(|| row.address());
+            row.reset(header);
+        }
+        if let Some((address, file)) = bad_file {
+            let message =
+                format!("the row of {address:#x} is of file {file}, and there are {files}");
+            let finding = Finding::new(&FILE, self.section, message).at(self.offset as u64);
+            self.findings.add(finding.pc(address));
+        }
+        if let Some((from, to)) = backwards {
+            let message = format!("after the row of {from:#x} comes one of {to:#x}");
+            let finding = Finding::new(&BACKWARDS, self.section, message).at(self.offset as u64);
+            self.findings.add(finding.pc(to));
+        }
+        Ok(())
+    }
+}
+
+/// The number of the first file that a header lists.
+fn first_file(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
+    u64::from(header.version() < 5)
+}
+
+/// How many directories there are. Before DWARF 5 that of the unit, with the number 0, is not listed.
+fn directories(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
+    (header.include_directories().len() as u64).saturating_add(u64::from(header.version() < 5))
+}

@@ -1,0 +1,276 @@
+//! Whether the code of entries nests: that of a function is in its unit's, that of a block in its function's, and entries beside
+//! each other share none. Sources: DWARF 5 §2.17, §3.3.3, §3.5.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "ends of code are numbers, nothing else"
+)]
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use gimli::DwTag;
+use gimli::constants::{
+    DW_AT_high_pc, DW_AT_low_pc, DW_AT_ranges, DW_TAG_catch_block, DW_TAG_compile_unit,
+    DW_TAG_inlined_subroutine, DW_TAG_lexical_block, DW_TAG_partial_unit, DW_TAG_skeleton_unit,
+    DW_TAG_subprogram, DW_TAG_try_block, DW_TAG_with_stmt,
+};
+
+use super::function::{contains, merged};
+use super::{UnitCheck, clipped};
+use crate::debug_info::{Die, DieValue};
+use crate::error::Result;
+use crate::rule::Rule;
+use crate::verify::finding::{Finding, Findings};
+use crate::verify::rule::rules;
+
+rules! {
+    BACKWARDS "scope-backwards" Error "DWARF 5 §2.17.2"
+        "the code of an entry ends before it starts"
+        "DW_AT_high_pc is the address after the last, or the length: it is never below DW_AT_low_pc, nor is the end of an entry of a range list. A \
+         debugger finds no address in it, so that the function or block does not exist for it.";
+    OUTSIDE "scope-outside" Error "DWARF 5 §2.17"
+        "an entry has code outside of the entry around it"
+        "The code of a function belongs to its unit, that of a block to its function. A debugger goes from the outside to the inside: at these \
+         addresses it does not find the function, the block or the variables in it.";
+    OVERLAP "scope-overlap" Error "DWARF 5 §2.17"
+        "two entries beside each other have the same code"
+        "An address belongs to one of several functions, or of several blocks of one, and to one unit. A debugger takes either of them, shows the \
+         wrong function and the wrong variables, and need not take the same one as another debugger.";
+}
+
+/// What has code, and other entries with code in it.
+const SCOPES: [DwTag; 9] = [
+    DW_TAG_compile_unit,
+    DW_TAG_partial_unit,
+    DW_TAG_skeleton_unit,
+    DW_TAG_subprogram,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_lexical_block,
+    DW_TAG_try_block,
+    DW_TAG_catch_block,
+    DW_TAG_with_stmt,
+];
+
+/// An entry with code.
+#[derive(Debug)]
+pub(super) struct Nest {
+    /// How deep it lies.
+    depth: usize,
+    tag: DwTag,
+    /// Sorted; empty if it is not known.
+    ranges: Vec<Range<u64>>,
+    /// The code of the entries directly in it: by where it starts, where it ends, and the entry.
+    inside: BTreeMap<u64, Inside>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    end: u64,
+    offset: u64,
+    tag: DwTag,
+}
+
+/// Checks that no two units have the same code.
+///
+/// * `units`: the code of each in one piece, and the offset of its header.
+pub(super) fn check_units(mut units: Vec<(Range<u64>, u64)>, findings: &mut Findings) {
+    units.sort_by_key(|(range, unit)| (range.start, range.end, *unit));
+    let mut last: Option<(Range<u64>, u64)> = None;
+    for (range, unit) in units {
+        let other = last
+            .clone()
+            .filter(|(other, of)| *of != unit && other.end > range.start);
+        // Functions with the same code, which a linker made one.
+        if let Some((other, of)) = other.filter(|(other, _)| *other != range) {
+            let message = format!(
+                "the unit at {unit:#x} has code in [{:#x}, {:#x}), as has that at {of:#x} in [{:#x}, {:#x})",
+                range.start, range.end, other.start, other.end
+            );
+            let finding = Finding::new(&OVERLAP, ".debug_info", message);
+            findings.add(finding.at(unit).pc(range.start));
+        }
+        if last.as_ref().is_none_or(|(last, _)| range.end > last.end) {
+            last = Some((range, unit));
+        }
+    }
+}
+
+impl<'a> UnitCheck<'_, '_, 'a> {
+    /// Checks the code of an entry against that of the entries around and beside it.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn nest(&mut self, die: &Die<'a>) -> Result<()> {
+        while (self.nests.last()).is_some_and(|nest| nest.depth >= die.depth()) {
+            self.nests.pop();
+        }
+        if !SCOPES.contains(&die.tag()) {
+            return Ok(());
+        }
+        let ranges = self.code_of(die)?;
+        let is_dropped = |range: &Range<u64>| self.subject.is_dropped(range.start);
+        if ranges.is_empty() || ranges.iter().any(is_dropped) {
+            return Ok(());
+        }
+        self.keep((ranges.len() as u64).saturating_mul(size_of::<[Inside; 2]>() as u64))?;
+        if let Some(at) = self.nests.len().checked_sub(1) {
+            self.outside(die, at, &ranges);
+            for range in &ranges {
+                self.meter.work(1)?;
+                self.beside(die, at, range);
+            }
+        }
+        self.nests.push(Nest {
+            depth: die.depth(),
+            tag: die.tag(),
+            ranges: merged(ranges),
+            inside: BTreeMap::new(),
+        });
+        Ok(())
+    }
+
+    /// The code of an entry, without what is empty. What ends before it starts is found here; what cannot be read, elsewhere.
+    fn code_of(&mut self, die: &Die<'a>) -> Result<Vec<Range<u64>>> {
+        let mut ranges = Vec::new();
+        let value = |name| self.info.value(die, die.attribute(name)?).ok();
+        if let Some(list) = value(DW_AT_ranges) {
+            let DieValue::RangeList(offset) = list else {
+                return Ok(ranges);
+            };
+            let meter = self.meter;
+            let (mut backwards, mut full) = (None, Ok(()));
+            let read = self
+                .info
+                .for_each_listed(die.id(), offset, meter, |listed| {
+                    let range = listed.range;
+                    if range.start > range.end && !listed.is_discarded {
+                        backwards.get_or_insert(range);
+                    } else if range.start < range.end && !listed.is_discarded {
+                        full = meter.hold_all::<Range<u64>>(1);
+                        ranges.push(range);
+                    }
+                    full.is_err()
+                });
+            meter.release((ranges.len() * size_of::<Range<u64>>()) as u64);
+            full?;
+            if read.is_ok()
+                && let Some(range) = backwards
+            {
+                self.backwards(die, &range);
+            }
+            return Ok(ranges);
+        }
+        let (Some(DieValue::Address(low)), Some(high)) =
+            (value(DW_AT_low_pc), value(DW_AT_high_pc))
+        else {
+            return Ok(ranges);
+        };
+        let range = match high {
+            DieValue::Address(high) => low..high,
+            DieValue::Unsigned(length) => low..low.wrapping_add(length),
+            DieValue::Signed(length) => low..low.wrapping_add_signed(length),
+            _ => return Ok(ranges),
+        };
+        if range.start > range.end {
+            self.backwards(die, &range);
+        } else if range.start < range.end {
+            ranges.push(range);
+        }
+        Ok(ranges)
+    }
+
+    fn backwards(&mut self, die: &Die<'a>, range: &Range<u64>) {
+        if !self.subject.is_dropped(range.start) && self.summary.count(&BACKWARDS) {
+            let what = self.what(die);
+            let message = format!(
+                "{what} starts at {:#x} and ends at {:#x}",
+                range.start, range.end
+            );
+            self.told(&BACKWARDS, die, message, None);
+        }
+    }
+
+    /// Functions that lie in others need not have their code there.
+    fn outside(&mut self, die: &Die<'a>, at: usize, ranges: &[Range<u64>]) {
+        let Some(nest) = self.nests.get(at) else {
+            return;
+        };
+        let is_nested = die.tag() == DW_TAG_subprogram && nest.tag == DW_TAG_subprogram;
+        let outside = ranges.iter().find(|range| !contains(&nest.ranges, range));
+        if let Some(range) = outside.filter(|_| !is_nested)
+            && self.summary.count(&OUTSIDE)
+        {
+            let around = if nest.tag == DW_TAG_subprogram {
+                "its function"
+            } else if nest.depth == 0 {
+                "its unit"
+            } else {
+                "the entry around it"
+            };
+            let message = format!(
+                "{} has code in [{:#x}, {:#x}), which is not all that of {around}",
+                self.what(die),
+                range.start,
+                range.end
+            );
+            self.told(&OUTSIDE, die, message, Some(range.start));
+        }
+    }
+
+    /// Compares a range with those of the entries beside, and of the entry itself. Functions with the same code, which a linker
+    /// made one, have all of it in common.
+    fn beside(&mut self, die: &Die<'a>, at: usize, range: &Range<u64>) {
+        let Some(nest) = self.nests.get_mut(at) else {
+            return;
+        };
+        let new = Inside {
+            end: range.end,
+            offset: die.id().offset,
+            tag: die.tag(),
+        };
+        let before = nest.inside.range(..range.end).next_back();
+        let other = before.filter(|(_, other)| other.end > range.start);
+        let other = other.map(|(start, other)| (*start, *other));
+        nest.inside.entry(range.start).or_insert(new);
+        let Some((start, other)) = other else {
+            return;
+        };
+        let is_function = [new.tag, other.tag] == [DW_TAG_subprogram; 2];
+        let is_folded = is_function && (start, other.end) == (range.start, range.end);
+        if !is_folded && self.summary.count(&OVERLAP) {
+            let message = match other.offset == new.offset {
+                true => format!(
+                    "{} has addresses of [{:#x}, {:#x}) twice",
+                    self.what(die),
+                    range.start,
+                    range.end
+                ),
+                false => format!(
+                    "{} has code in [{:#x}, {:#x}), as has the entry at {:#x} in [{start:#x}, {:#x})",
+                    self.what(die),
+                    range.start,
+                    range.end,
+                    other.offset,
+                    other.end
+                ),
+            };
+            self.told(&OVERLAP, die, message, Some(range.start));
+        }
+    }
+
+    /// `the block at 0x40` or `` `f` ``.
+    fn what(&self, die: &Die<'a>) -> String {
+        match self.name_of(die) {
+            Some(name) => format!("`{}`", clipped(&name)),
+            None => format!("the entry at {:#x}", die.id().offset),
+        }
+    }
+
+    fn told(&mut self, rule: &'static Rule, die: &Die<'a>, message: String, pc: Option<u64>) {
+        let mut finding = Finding::new(rule, self.section, message).at(die.id().offset);
+        finding.pc = pc;
+        finding.function = self.function_name();
+        self.summary.set(finding);
+    }
+}

@@ -1,0 +1,145 @@
+//! The first entry of a unit, and what entries name by numbers that count into a table of the unit: files and strings. Sources:
+//! DWARF 5 §3.1, §2.14, §7.5.5.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only two forms are offsets of strings"
+)]
+
+use gimli::constants::{
+    DW_AT_call_file, DW_AT_decl_file, DW_TAG_compile_unit, DW_TAG_partial_unit,
+    DW_TAG_skeleton_unit, DW_TAG_type_unit,
+};
+use gimli::{AttributeValue, Section as _};
+
+use super::UnitCheck;
+use crate::debug_info::{Bytes, Die, UnitKind};
+use crate::rule::Rule;
+use crate::verify::finding::Finding;
+use crate::verify::rule::rules;
+
+rules! {
+    ROOT "unit-root" Error "DWARF 5 §3.1"
+        "the first entry of a unit is not that of a unit"
+        "It is a compilation unit, a partial unit, a type unit or a skeleton unit, the one that the header tells. A debugger does not find the \
+         unit's name, its line table or its addresses, and skips it.";
+    SKELETON "unit-skeleton-children" Error "DWARF 5 §3.1.2"
+        "a skeleton unit has entries"
+        "It stands for the unit in a .dwo file, which has all entries. Those here are entries of nothing: a debugger does not look for them.";
+    FILE "unit-file" Error "DWARF 5 §2.14"
+        "an entry names a file that the unit's line table does not list"
+        "A debugger says that what it describes is in the wrong file, or in none.";
+    STRING "unit-string" Error "DWARF 5 §7.5.5"
+        "a string is outside of its section"
+        "The offset is behind the last string, or no byte after it is zero. A debugger shows no name, or reads on in what comes after the section.";
+}
+
+impl<'a> UnitCheck<'_, '_, 'a> {
+    /// Checks the first entry.
+    pub(super) fn root(&mut self, die: &Die<'a>) {
+        let tag = die.tag();
+        let is_type = matches!(self.kind, UnitKind::Type | UnitKind::SplitType);
+        let is_unit = match is_type {
+            true => tag == DW_TAG_type_unit,
+            false => [
+                DW_TAG_compile_unit,
+                DW_TAG_partial_unit,
+                DW_TAG_skeleton_unit,
+            ]
+            .contains(&tag),
+        };
+        if !is_unit {
+            self.say(&ROOT, die, format!("its tag is {tag}"));
+        }
+        if tag == DW_TAG_skeleton_unit && die.has_children() {
+            self.say(&SKELETON, die, "it has a list of entries".to_owned());
+        }
+    }
+
+    /// Checks a string by its offset.
+    pub(super) fn string(
+        &mut self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        raw: &AttributeValue<Bytes<'a>>,
+    ) {
+        let Some(sections) = self.sections else {
+            return;
+        };
+        let (name, bytes, offset) = match raw {
+            AttributeValue::DebugStrRef(offset) => {
+                (".debug_str", sections.debug_str.reader(), offset.0)
+            }
+            AttributeValue::DebugLineStrRef(offset) => (
+                ".debug_line_str",
+                sections.debug_line_str.reader(),
+                offset.0,
+            ),
+            _ => return,
+        };
+        // Nearly every section ends with a string.
+        let rest = bytes.slice().get(offset..).unwrap_or_default();
+        let is_string = match rest.last() {
+            Some(0) => true,
+            Some(_) => rest.contains(&0),
+            None => false,
+        };
+        if !is_string && self.summary.count(&STRING) {
+            let message = format!("{}: {offset:#x} in {name}", self.label(die, attribute));
+            self.say(&STRING, die, message);
+        }
+    }
+
+    /// Checks the number of a file.
+    pub(super) fn file(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) {
+        if ![DW_AT_decl_file, DW_AT_call_file].contains(&attribute.name()) {
+            return;
+        }
+        let Some(number) = attribute.udata_value() else {
+            return;
+        };
+        if (self.files.start..self.files.end).contains(&number) {
+            return;
+        }
+        // What cannot be read is found with the table.
+        let Ok(table) = self.info.line_table(self.id) else {
+            return;
+        };
+        let what = match table {
+            // Split units have that of a skeleton, which is in another file, and shared parts of units that of whom they are a part.
+            None if self.kind != UnitKind::Compile || number == 0 => return,
+            None => "the unit has no line table".to_owned(),
+            Some(table) => {
+                let first = table.first_file();
+                self.files = first..first.saturating_add(table.file_count() as u64);
+                // Before DWARF 5 the number 0 is no file. A program can add files to those of the header.
+                let is_known = self.files.contains(&number)
+                    || number < first
+                    || table.file_entry(number).is_some();
+                if is_known {
+                    return;
+                }
+                match table.file_count() {
+                    0 => "the line table has no files".to_owned(),
+                    _ => format!(
+                        "the files of the line table are {} to {}",
+                        first,
+                        self.files.end.saturating_sub(1)
+                    ),
+                }
+            }
+        };
+        if self.summary.count(&FILE) {
+            let message = format!("{} is {number}, and {what}", self.label(die, attribute));
+            self.say(&FILE, die, message);
+        }
+    }
+
+    fn say(&mut self, rule: &'static Rule, die: &Die<'a>, message: String) {
+        let finding = Finding::new(rule, self.section, message).at(die.id().offset);
+        match [&ROOT, &SKELETON].contains(&rule) {
+            true => self.findings.add(finding),
+            false => self.summary.set(finding),
+        }
+    }
+}
