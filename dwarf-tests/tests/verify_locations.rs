@@ -263,7 +263,8 @@ fn damaged_objects_are_checked_to_the_end() {
 }
 
 /// The faults that `made.s` has on purpose, each with a comment there: a reference after the unit, a
-/// signature that no type unit has, two entries that complete each other.
+/// signature that no type unit has, two entries that complete each other, an attribute that is there twice. Its expressions are blocks, as before
+/// DWARF 4, in a unit of version 5.
 #[test]
 fn faults_made_on_purpose_are_found_and_no_others() {
     let path = dwarf_tests::fixture("debug_info/made.elf");
@@ -274,6 +275,8 @@ fn faults_made_on_purpose_are_found_and_no_others() {
         .map(|finding| (finding.rule.id, finding.offset))
         .collect();
     let expected = [
+        ("abbrev-form", Some(0x71)),
+        ("abbrev-attribute-twice", Some(0xb7)),
         ("loc-reference-cycle", Some(0x244)),
         ("loc-reference", Some(0x280)),
         ("loc-reference", Some(0x296)),

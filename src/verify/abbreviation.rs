@@ -241,6 +241,11 @@ fn classes(form: DwForm, version: u16) -> Classes {
     }
 }
 
+fn known(name: DwAt) -> String {
+    let text = name.static_string();
+    text.map_or_else(|| format!("the attribute {:#x}", name.0), str::to_owned)
+}
+
 /// `a constant or a reference`.
 fn names(classes: Classes) -> String {
     let bits = NAMES.iter().enumerate();
@@ -334,7 +339,7 @@ impl Table<'_> {
                 cursor.sleb()?;
             }
             if name != DW_AT_null && !attributes.insert(name.0) {
-                let message = format!("abbreviation {code} has {name} twice");
+                let message = format!("abbreviation {code} has {} twice", known(name));
                 self.add(Finding::new(&TWICE, self.section, message), at);
             }
             let allowed = ATTRIBUTES.iter().find(|(_, names)| names.contains(&name));
@@ -342,7 +347,8 @@ impl Table<'_> {
                 && classes(form, self.version) & allowed == 0
             {
                 let message = format!(
-                    "{name} of abbreviation {code} has {form}, which is {}, where it is {}",
+                    "{} of abbreviation {code} has {form}, which is {}, where it is {}",
+                    known(name),
                     names(classes(form, self.version)),
                     names(*allowed)
                 );

@@ -182,8 +182,12 @@ impl Table<'_> {
             row.reset(header);
         }
         if let Some((address, file)) = bad_file {
-            let message =
-                format!("the row of {address:#x} is of file {file}, and there are {files}");
+            let first = first_file(header);
+            let listed = match files.checked_sub(1).filter(|last| *last >= first) {
+                Some(last) => format!("files are {first} to {last}"),
+                None => "there are no files".to_owned(),
+            };
+            let message = format!("the row of {address:#x} is of file {file}, and {listed}");
             let finding = Finding::new(&FILE, self.section, message).at(self.offset as u64);
             self.findings.add(finding.pc(address));
         }

@@ -22,14 +22,17 @@ impl Machine<'_> {
             self.whole(&rule::LEFTOVER, text);
         }
         let Some(top) = stack.last().copied() else {
-            if matches!(role, Role::Value | Role::RegisterValue { .. }) {
+            if matches!(
+                role,
+                Role::Value | Role::OfDimension | Role::RegisterValue { .. }
+            ) {
                 let text = "a value is required, and the stack is empty at the end";
                 self.whole(&rule::RESULT_KIND, text);
             }
             return;
         };
         match role {
-            Role::Value => {
+            Role::Value | Role::OfDimension => {
                 self.value_result(top);
             }
             Role::RegisterValue { bits } => {
@@ -136,6 +139,7 @@ impl Machine<'_> {
             | Role::VirtualSlot
             | Role::DataLocation
             | Role::Value
+            | Role::OfDimension
             | Role::RegisterValue { .. }
             | Role::Procedure
             | Role::EntryValue

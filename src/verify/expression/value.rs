@@ -293,7 +293,11 @@ impl Machine<'_> {
         self.env.simt
             && matches!(
                 self.env.role,
-                Role::Location { .. } | Role::Member | Role::DataLocation | Role::Value
+                Role::Location { .. }
+                    | Role::Member
+                    | Role::DataLocation
+                    | Role::Value
+                    | Role::OfDimension
             )
     }
 }

@@ -20,6 +20,8 @@ pub(super) enum Use {
     VirtualSlot,
     DataLocation,
     Value,
+    /// A value of a dimension of an array whose dimensions are not listed.
+    OfDimension,
     LanePc,
     ActiveLane,
     Any,
@@ -58,7 +60,9 @@ pub(super) fn use_of(
         Some((_, purpose)) => *purpose,
         None => return is_expression.then_some(Use::Any),
     };
-    Some(if purpose != Use::Object {
+    Some(if purpose == Use::Value && tag == DW_TAG_generic_subrange {
+        Use::OfDimension
+    } else if purpose != Use::Object {
         purpose
     } else if tag == DW_TAG_dwarf_procedure {
         Use::Procedure
@@ -81,7 +85,7 @@ const USES: &[(DwAt, Use)] = &[
     (DW_AT_frame_base,                 Use::FrameBase),
     (DW_AT_return_addr,                Use::Place),
     (DW_AT_static_link,                Use::Place),
-    (DW_AT_string_length,              Use::Place),
+    (DW_AT_string_length,              Use::DataLocation),
     (DW_AT_call_data_location,         Use::Place),
     (DW_AT_data_member_location,       Use::Member),
     (DW_AT_vtable_elem_location,       Use::VirtualSlot),

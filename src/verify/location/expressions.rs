@@ -85,6 +85,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             Use::VirtualSlot => Role::VirtualSlot,
             Use::DataLocation => Role::DataLocation,
             Use::Value => Role::Value,
+            Use::OfDimension => Role::OfDimension,
             Use::LanePc => Role::LanePc { lanes: lanes() },
             Use::ActiveLane => Role::ActiveLane { lanes: lanes() },
             Use::Any => Role::Any,
@@ -126,11 +127,15 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         here: &Setting,
     ) -> (Outcome, Setting) {
         let entries = UnitEntries::new(self.info, self.unit);
-        let object = [Entry::Unknown];
-        let is_member = matches!(here.role, Role::Member | Role::VirtualSlot);
+        // The object, or the number of the dimension.
+        let first = [Entry::Unknown];
+        let has_first = matches!(
+            here.role,
+            Role::Member | Role::VirtualSlot | Role::OfDimension
+        );
         let scope = self.scopes.last();
         let env = Env {
-            initial: if is_member { &object } else { &[] },
+            initial: if has_first { &first } else { &[] },
             simt: here.simt,
             frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
             entries: Some(&entries),

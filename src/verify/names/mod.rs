@@ -134,8 +134,14 @@ impl<'c> Check<'c, '_> {
         self.abbreviations(index);
         self.unit_lists(index);
         self.buckets(index);
-        let entries = self.entries(index);
-        for (offset, mut entries) in entries {
+        let known = self.findings.len();
+        let mut all = self.entries(index);
+        // A unit of which the index has nothing may have names. Where an entry cannot be read, it may be of that unit.
+        let units = (0..index.unit_count).filter_map(|number| index.unit(number));
+        for unit in units.filter(|_| self.findings.len() == known) {
+            all.entry(unit).or_default();
+        }
+        for (offset, mut entries) in all {
             let Some(unit) = self.unit_of(offset) else {
                 continue;
             };

@@ -106,7 +106,11 @@ impl<'a> Check<'_, 'a> {
                 self.compare(index, entry, die, &names, parent, &at);
             }
             if is_wanted(die) && self.is_indexed(die) {
-                for name in names.name.iter().chain(&names.linkage) {
+                // DWARF 5 §6.1.1.1 asks for the linkage names of functions alone.
+                let is_function =
+                    [dw::DW_TAG_subprogram, dw::DW_TAG_inlined_subroutine].contains(&die.tag());
+                let linkage = names.linkage.iter().filter(|_| is_function);
+                for name in names.name.iter().chain(linkage) {
                     let mut here = here.iter();
                     if here.any(|entry| self.is_named(index, entry, name)) || self.is_exhausted() {
                         continue;
