@@ -15,6 +15,7 @@ use super::index_table::{index_error, index_of};
 use super::{Bytes, DebugInfo, attribute, lossy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
+use crate::object::relocation::ELSEWHERE;
 use crate::untrusted::Untrusted;
 
 /// What an attribute says.
@@ -134,6 +135,10 @@ impl<'a> DebugInfo<'a> {
                 entry.offset().checked_add(offset.0),
                 Some(die.id().unit),
             ),
+            // Which entry that is only a linker can tell.
+            V::DebugInfoRef(offset) if u32::try_from(offset.0) == Ok(ELSEWHERE) => {
+                Ok(DieValue::SectionOffset(offset.0 as u64))
+            }
             V::DebugInfoRef(offset) => {
                 self.reference(die, SectionId::DebugInfo, Some(offset.0), None)
             }

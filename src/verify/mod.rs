@@ -117,7 +117,8 @@ pub(crate) fn verify_within(
         }
         findings
     };
-    if wants(&[cfi_check::RULES]) {
+    let is_amdgpu = subject.machine().is_amdgpu();
+    if is_amdgpu && wants(&[cfi_check::RULES]) {
         machine_code::check(&subject, &fdes, threads, check_instructions, &mut findings);
     } else {
         findings.append(check_instructions(&meter));
@@ -127,7 +128,7 @@ pub(crate) fn verify_within(
     if wants(&location::FAMILIES) {
         location::check(&subject, threads, &mut findings);
     }
-    if wants(&[lane::RULES]) {
+    if is_amdgpu && wants(&[lane::RULES]) {
         lane::check(&subject, &mut findings);
     }
     if wants(&[aranges::RULES]) {

@@ -14,7 +14,7 @@ rules! {
 
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     let target = subject.program.object().target();
-    if !target.processor().is_known() {
+    if target.machine().is_amdgpu() && !target.processor().is_known() {
         let message = format!("the code is for {target}: rules about machine code are left out");
         findings.add(Finding::new(&UNKNOWN, "ELF header", message));
     }

@@ -41,6 +41,7 @@ use crate::debug_info::{
 use crate::error::Error;
 use crate::eval::Unit;
 use crate::meter::Meter;
+use crate::object::relocation::ELSEWHERE;
 use crate::rule::Rule;
 use crate::untrusted::Untrusted;
 use attribute::use_of;
@@ -319,6 +320,9 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     }
 
     fn refer(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>, to: u64) {
+        if to == u64::from(ELSEWHERE) && self.subject.program.object().is_relocatable() {
+            return self.kept.references.add_elsewhere(die.id().offset);
+        }
         self.kept.references.add(Reference {
             from: die.id().offset,
             tag: die.tag(),
