@@ -359,6 +359,14 @@ impl<'a> Sources<'a> {
             .map_or(0, |section| section.address)
     }
 
+    /// Whether skeletons and split units are in one file.
+    fn is_single(&self) -> bool {
+        match *self.files {
+            [(main, false), (split, true)] => core::ptr::eq(main, split),
+            _ => false,
+        }
+    }
+
     /// Whether there are files of a kind.
     fn has(&self, split: bool) -> bool {
         self.files.iter().any(|(_, found)| *found == split)

@@ -36,7 +36,6 @@ use super::{expression, register};
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
 use crate::debug_info::{
     Bytes, DebugInfo, Die, DieId, DieValue, Language, LocationConvention, UnitId, UnitInfo,
-    UnitKind,
 };
 use crate::error::Error;
 use crate::eval::Unit;
@@ -216,8 +215,8 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             meter: subject.meter(),
             held: 0,
             bad_tables: [false; 4],
-            has_no_skeleton: unit.partner.is_none()
-                && matches!(unit.kind, UnitKind::SplitCompile | UnitKind::SplitType),
+            // GNU's extension of DWARF 4 has plain units there.
+            has_no_skeleton: unit.partner.is_none() && unit.section.ends_with(".dwo"),
         }
     }
 
