@@ -168,7 +168,8 @@ impl<'a> File<'a> {
             return Ok(None);
         };
         let offset = header.offset().0;
-        let found = package.contributions(header.section(), offset);
+        let end = offset.saturating_add(header.length_including_self());
+        let found = package.contributions(header.section(), offset..end);
         found
             .map(Some)
             .map_err(|error| error.within(self.section_name(header.section()), offset as u64))

@@ -146,23 +146,28 @@ impl Package {
         self.problem.as_ref()
     }
 
-    /// The parts of the unit whose header is at an offset of a section.
+    /// The parts of a unit, by its bytes in a section.
     ///
     /// # Errors
-    /// If no row has it.
-    pub(super) fn contributions(&self, section: SectionId, offset: usize) -> Result<Contributions> {
+    /// If no row has all of it.
+    pub(super) fn contributions(
+        &self,
+        section: SectionId,
+        unit: Range<usize>,
+    ) -> Result<Contributions> {
+        let offset = unit.start;
         let in_types = section == SectionId::DebugTypes;
         let after = self
             .rows
             .partition_point(|row| (row.in_types, row.units.start()) <= (in_types, offset));
         let row = after.checked_sub(1).and_then(|at| self.rows.get(at));
-        let found = row.filter(|row| row.in_types == in_types && offset < row.units.end());
+        let found = row.filter(|row| row.in_types == in_types && unit.end <= row.units.end());
         match (found, &self.problem) {
             (Some(row), _) => Ok(row.contributions),
             (None, Some(problem)) => Err(problem.clone()),
             (None, None) => Err(Error::malformed(
                 "package",
-                "no row of its indices has this unit",
+                "no row of its indices has all of this unit",
             )),
         }
     }
@@ -232,14 +237,20 @@ mod tests {
             [(0, 0x40), (0, 0x100), (0, 8)],
         ]);
         let package = read(&bytes, 1000);
-        let at = |offset| package.contributions(SectionId::DebugInfo, offset);
+        let at = |offset| package.contributions(SectionId::DebugInfo, offset..offset + 1);
         let part = |start, size| Some(Part { start, size });
         assert_eq!(at(0).unwrap().abbreviations, part(0, 0x100));
         assert_eq!(at(0x3f).unwrap().string_offsets, part(0, 8));
         assert_eq!(at(0x40).unwrap().abbreviations, part(0x100, 0x20));
         assert_eq!(at(0x6f).unwrap().lines, None);
         assert!(at(0x70).is_err());
-        assert!(package.contributions(SectionId::DebugTypes, 0).is_err());
+        // One that goes on in the part of another.
+        assert!(
+            package
+                .contributions(SectionId::DebugInfo, 0x30..0x41)
+                .is_err()
+        );
+        assert!(package.contributions(SectionId::DebugTypes, 0..1).is_err());
         let abbreviations = at(0x40).unwrap().abbreviations;
         assert_eq!(Contributions::resolve(abbreviations, 0x1f).unwrap(), 0x11f);
         assert!(Contributions::resolve(abbreviations, 0x20).is_err());
@@ -252,7 +263,7 @@ mod tests {
         let words: [u32; 4] = [5, 0, u32::MAX, 0];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let package = read(&bytes, 1000);
-        assert!(package.contributions(SectionId::DebugInfo, 0).is_err());
+        assert!(package.contributions(SectionId::DebugInfo, 0..1).is_err());
         // Cut anywhere, it is an error and no panic.
         let whole = index(&[[(0, 0x40), (0, 0x100), (0, 8)]; 2]);
         for end in 1..whole.len() {
