@@ -222,3 +222,20 @@ fn the_host_half_of_a_program_is_chosen_by_its_machine() {
         host.err
     );
 }
+
+/// Functions that clean up have a CIE that names a personality routine, by a pointer to a pointer (`DW_EH_PE_indirect`) in code
+/// that can be anywhere.
+#[test]
+fn entries_with_a_personality_are_read() {
+    let object = fixture("host/cleanup-x86_64.o");
+    let object = object.to_str().unwrap();
+    let ran = run(&["verify", object]);
+    assert_eq!(ran.status, 0, "{}", ran.out);
+    assert!(ran.out.contains("0 errors, 0 warnings"), "{}", ran.out);
+    let ran = run(&["dump", object, "--debug-frame"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert!(ran.out.contains("\"zPLR\""), "{}", ran.out);
+    // The last row that llvm-dwarfdump 22 prints.
+    let row = "0x1a: CFA=RSP+32: RBX=[CFA-16], RIP=[CFA-8]";
+    assert!(ran.out.contains(row), "{}", ran.out);
+}

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use super::arguments::{VerifyArguments, VerifyFormat};
 use super::contents::{Contents, Input, standard_input};
 use super::failure::{Exit, Failure};
-use super::input::{STANDARD_INPUT, dialect};
+use super::input::{STANDARD_INPUT, dialect, parse_any_machine};
 use super::outputs::{Kind, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;
@@ -29,7 +29,7 @@ use baseline::{Place, Use, Written};
 use config::Config;
 use files::{Files, Target};
 use hetdwarf::limits::Limits;
-use hetdwarf::object::code_objects_with;
+use hetdwarf::object::{Layout, code_objects_with};
 use hetdwarf::report::source_text::{SourceTexts, from_file};
 use hetdwarf::report::{
     CheckedFile, Gathering, KnownFindings, RulesDocument, SarifLog, SummaryDocument,
@@ -277,7 +277,12 @@ fn check_target(
     if target.named && is_empty {
         // Who named it expected something in it.
         if let Err(error) = code_objects_with(&data, limits) {
-            return CheckedFile::unreadable(name, error);
+            let is_host = parse_any_machine(&data, Layout::Distinct, limits).is_ok();
+            let more = match is_host {
+                true => "; nor has it debugging information",
+                false => "",
+            };
+            return CheckedFile::unreadable(name, format!("{error}{more}"));
         }
     }
     checked
