@@ -99,6 +99,7 @@ pub(crate) fn status_of(kind: &ErrorKind) -> hetdwarf_status {
         | ErrorKind::IllFormed(_)
         | ErrorKind::TypeMismatch { .. }
         | ErrorKind::Malformed { .. }
+        | ErrorKind::NoCodeObject { .. }
         | ErrorKind::Syntax { .. } => HETDWARF_MALFORMED,
         _ => HETDWARF_FAILED,
     }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use hetdwarf::object::{
-    CodeObject, FunctionInfo, KernelInfo, Selector, ShaderInfo, code_objects_and_packages, select,
+    FunctionInfo, KernelInfo, Layout, Selector, ShaderInfo, code_objects_or_host, select,
 };
 use hetdwarf::report::text::counted;
 use hetdwarf::report::{
@@ -20,6 +20,7 @@ use super::arguments::{Format, InfoArguments};
 use super::contents::Input;
 use super::core::object_or_core;
 use super::failure::{Exit, Failure};
+use super::input::parse_any_machine;
 use super::style::BOLD;
 use super::table::{bold, cells, table};
 
@@ -32,22 +33,23 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         Input::Object,
     )?;
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
-    let objects = code_objects_and_packages(&data, &data.packages(), &limits).map_err(place)?;
+    let selector = match (&arguments.target, arguments.index) {
+        (Some(target), _) => Selector::Target(target.clone()),
+        (None, Some(index)) => Selector::Index(index),
+        (None, None) => Selector::Only,
+    };
+    let objects =
+        code_objects_or_host(&data, &data.packages(), &selector, &limits).map_err(place)?;
     let mut document = InfoDocument::new(&objects);
     if let Some(reference) = &data.reference {
         let found = data.package_paths().map(Path::to_path_buf);
         document.packages = Some(PackagesDocument::new(reference, found));
     }
-    let selector = match (&arguments.target, arguments.index) {
-        (Some(target), _) => Some(Selector::Target(target.clone())),
-        (None, Some(index)) => Some(Selector::Index(index)),
-        // What to choose from is the answer.
-        (None, None) if objects.len() > 1 => None,
-        (None, None) => Some(Selector::Only),
-    };
-    if let Some(selector) = selector {
+    // What to choose from is the answer.
+    let is_open = matches!(selector, Selector::Only) && objects.len() > 1;
+    if !is_open {
         let chosen = select(&objects, &selector).map_err(place)?;
-        let object = CodeObject::parse_with(&chosen.data, &limits).map_err(place)?;
+        let object = parse_any_machine(&chosen.data, Layout::Distinct, &limits).map_err(place)?;
         let mut object = ObjectDocument::new(&object, chosen.index).map_err(place)?;
         if !arguments.descriptor {
             for kernel in &mut object.info.kernels {
@@ -118,12 +120,13 @@ fn print(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
             "  the processor is not known: what depends on it, as the size of registers in a descriptor does, is left out"
         )?;
     }
-    writeln!(
-        out,
-        "  {}, {}",
-        counted(info.kernels.len() as u64, "kernel"),
-        counted(info.functions as u64, "function")
-    )?;
+    let functions = counted(info.functions as u64, "function");
+    if object.machine.is_some() {
+        writeln!(out, "  no AMDGPU code object; {functions}")?;
+        return print_debug_info(object, out);
+    }
+    let kernels = counted(info.kernels.len() as u64, "kernel");
+    writeln!(out, "  {kernels}, {functions}")?;
     print_kernels(object, out)?;
     print_shaders(object, out)?;
     print_function_infos(object, out)?;

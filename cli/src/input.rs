@@ -2,13 +2,16 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use hetdwarf::arch::{Processor, TargetId};
 use hetdwarf::expr::Dialect;
 use hetdwarf::inspect::{Program, Stop, StopFrame};
 use hetdwarf::limits::Limits;
+use hetdwarf::meter::Meter;
 use hetdwarf::object::{
-    CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objects_and_packages, select,
+    CodeObject, EmbeddedCodeObject, Kernel, Layout, Selector, code_objects_and_packages,
+    code_objects_or_host, select,
 };
 use hetdwarf::report::text::counted;
 use hetdwarf::wave::{Snapshot, Wave};
@@ -33,21 +36,23 @@ pub(crate) fn check_lengths<'a>(
     })
 }
 
-/// What `--wave` names standard input by.
+/// What stands for standard input in place of the path of a file.
 pub(crate) const STANDARD_INPUT: &str = "-";
+/// What stands for standard output.
+pub(crate) const STANDARD_OUTPUT: &str = "-";
 
 /// Reads the snapshot that `--wave` names, which may be standard input, and checks that there can be such a wave.
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
     if path != Path::new(STANDARD_INPUT) {
         return read_wave_file(path, Input::Wave);
     }
-    let path = wave_name(path);
+    let path = input_name(path);
     let bytes = standard_input(Input::Wave).map_err(|error| Failure::in_file(path, error))?;
     parse_wave(path, &bytes)
 }
 
-/// What messages call the snapshot that `--wave` names.
-pub(crate) fn wave_name(path: &Path) -> &Path {
+/// What messages call a file, which may be standard input.
+pub(crate) fn input_name(path: &Path) -> &Path {
     if path == Path::new(STANDARD_INPUT) {
         Path::new("standard input")
     } else {
@@ -86,7 +91,7 @@ pub(crate) fn check_wave(
     wave: &Snapshot,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let path = wave_name(path);
+    let path = input_name(path);
     check_size(path, wave, program.processor())?;
     let kernels = program.object().kernels().unwrap_or_default();
     let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
@@ -163,13 +168,29 @@ pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<(&Path, Content
     path.map(|path| Ok((path, read_file(path)?))).transpose()
 }
 
+/// Opens an object of any machine.
+pub(crate) fn parse_any_machine<'d>(
+    data: &'d [u8],
+    layout: Layout,
+    limits: &Limits,
+) -> hetdwarf::Result<CodeObject<'d>> {
+    CodeObject::parse_any_machine(
+        data,
+        layout,
+        &Arc::new(Meter::new(limits, data.len() as u64)),
+    )
+}
+
 /// What is in it. What is wrong with it is said of it, not of the code object.
+///
+/// * `open`: opens those of the machines that are meant.
 pub(crate) fn parse_dwo<'d>(
     dwo: &'d Option<(&Path, Contents)>,
     limits: &Limits,
+    open: impl Fn(&'d [u8], &Limits) -> hetdwarf::Result<CodeObject<'d>>,
 ) -> Result<Option<CodeObject<'d>>, Failure> {
     let parse = |(path, data): &'d (&Path, Contents)| {
-        CodeObject::parse_with(data, limits).map_err(|error| Failure::in_file(path, error))
+        open(data, limits).map_err(|error| Failure::in_file(path, error))
     };
     dwo.as_ref().map(parse).transpose()
 }
@@ -187,7 +208,7 @@ pub(crate) fn with_program<T>(
     let embedded = choose(path, &file, which)?;
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(which)?;
-    let dwo = parse_dwo(&dwo_data, &limits)?;
+    let dwo = parse_dwo(&dwo_data, &limits, CodeObject::parse_with)?;
     let mut program = Program::load(&object)
         .map_err(place)?
         .with_dialect(dialect(which.dialect));
@@ -235,14 +256,37 @@ pub(crate) fn choose<'d>(
     file: &'d ObjectFile,
     which: &ObjectArguments,
 ) -> Result<EmbeddedCodeObject<'d>, Failure> {
-    let selector = match (&which.target, which.index) {
+    let selector = selector(which);
+    let found = code_objects_and_packages(file, &file.packages(), &which.limits.limits());
+    chosen(path, found, &selector)
+}
+
+/// What [`choose`] finds, or the file itself if it has no code object and is for another machine.
+pub(crate) fn choose_of_any_machine<'d>(
+    path: &Path,
+    file: &'d ObjectFile,
+    which: &ObjectArguments,
+) -> Result<EmbeddedCodeObject<'d>, Failure> {
+    let selector = selector(which);
+    let found = code_objects_or_host(file, &file.packages(), &selector, &which.limits.limits());
+    chosen(path, found, &selector)
+}
+
+fn selector(which: &ObjectArguments) -> Selector {
+    match (&which.target, which.index) {
         (Some(target), _) => Selector::Target(target.clone()),
         (None, Some(index)) => Selector::Index(index),
         (None, None) => Selector::Only,
-    };
-    let found = code_objects_and_packages(file, &file.packages(), &which.limits.limits());
+    }
+}
+
+fn chosen<'d>(
+    path: &Path,
+    found: hetdwarf::Result<Vec<EmbeddedCodeObject<'d>>>,
+    selector: &Selector,
+) -> Result<EmbeddedCodeObject<'d>, Failure> {
     let found = found.map_err(|error| Failure::in_file(path, error))?;
-    let index = select(&found, &selector)
+    let index = select(&found, selector)
         .map_err(|error| Failure::in_file(path, error))?
         .index;
     found

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::failure::Failure;
-use super::save::save;
+use super::save::save_with;
 use hetdwarf::object::may_hold_code_objects;
 
 /// Whether a file of another kind is replaced.
@@ -29,6 +29,7 @@ pub(crate) enum Kind {
     Object,
     /// A core file.
     Core,
+    Dump,
     Html,
     Svg,
     Baseline,
@@ -44,6 +45,7 @@ impl Kind {
         match self {
             Kind::Object => "a code object or a file that holds some",
             Kind::Core => "a core file",
+            Kind::Dump => "a dump",
             Kind::Html => "an HTML page",
             Kind::Svg => "an SVG picture",
             Kind::Baseline => "a baseline",
@@ -63,6 +65,7 @@ impl Kind {
             Kind::Object => may_hold_code_objects(start),
             // `e_type` after the 16 bytes that identify an ELF file.
             Kind::Core => start.starts_with(b"\x7fELF") && start.get(16) == Some(&4),
+            Kind::Dump => has(":\tfile format elf64-") || is_json && has("hetdwarf-dump/"),
             Kind::Html => has("<!doctype html") || has("<html"),
             Kind::Svg => has("<svg"),
             Kind::Baseline => is_json && has("hetdwarf-baseline/"),
@@ -186,7 +189,18 @@ impl Output {
     /// # Errors
     /// If they cannot be written.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        save(&self.0, bytes).map_err(|error| Failure::in_file(&self.0, error))
+        self.write_with(|out| out.write_all(bytes))
+    }
+
+    /// Puts there what `write` writes, which is more than memory should hold.
+    ///
+    /// # Errors
+    /// If it cannot be written; then nothing is there that was not before.
+    pub(crate) fn write_with<T>(
+        &self,
+        write: impl FnOnce(&mut dyn io::Write) -> io::Result<T>,
+    ) -> Result<T, Failure> {
+        save_with(&self.0, write).map_err(|error| Failure::in_file(&self.0, error))
     }
 }
 
@@ -286,7 +300,8 @@ mod tests {
         let mut core = b"\x7fELF\x02\x01".to_vec();
         core.resize(16, 0);
         core.extend([4, 0]);
-        let files: [(Kind, &[u8]); 7] = [
+        let files: [(Kind, &[u8]); 8] = [
+            (Kind::Dump, b"k.hsaco:\tfile format elf64-amdgpu\n"),
             (Kind::Object, b"__CLANG_OFFLOAD_BUNDLE__"),
             (Kind::Core, &core),
             (Kind::Html, b"<!DOCTYPE html>\n<body>"),

@@ -22,14 +22,17 @@ pub(crate) fn abandon() -> impl Sized {
     unfinished
 }
 
-/// Puts `bytes` in place of what a file has. Whoever reads it meanwhile, and whoever reads it after this one was stopped
+/// Puts what `write` writes in place of what a file has. Whoever reads it meanwhile, and whoever reads it after this one was stopped
 /// in between, sees the old or the new bytes. What has the name but is no regular file, as `/dev/stdout`, is written to.
 ///
 /// # Errors
 /// If the file or its folder cannot be written to.
-pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn save_with<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> io::Result<T> {
     let old = match std::fs::metadata(path) {
-        Ok(old) if !old.is_file() => return write_to_stream(path, bytes),
+        Ok(old) if !old.is_file() => return write_to_stream(path, write),
         Ok(old) => Some(old.permissions()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -55,34 +58,42 @@ pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = file.path().to_owned();
     list.push(temporary.clone());
     drop(list);
-    let written = write_whole(&mut file, bytes, old);
+    let written = write_whole(&mut file, write, old);
     let mut list = unfinished();
-    let done = written.and_then(|()| {
+    let done = written.and_then(|answer| {
         file.persist(place)?;
-        Ok(())
+        Ok(answer)
     });
     list.retain(|path| *path != temporary);
     done
 }
 
-fn write_whole(
+fn write_whole<T>(
     file: &mut tempfile::NamedTempFile,
-    bytes: &[u8],
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
     permissions: Option<std::fs::Permissions>,
-) -> io::Result<()> {
+) -> io::Result<T> {
     // Past the wrapper, whose errors name the file that is made up.
-    file.as_file_mut().write_all(bytes)?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    let answer = write(&mut out)?;
+    out.flush()?;
+    drop(out);
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;
     }
-    file.as_file().sync_data()
+    file.as_file().sync_data()?;
+    Ok(answer)
 }
 
 /// Writes to a pipe or a device. A pipe that nobody reads is an error, and is not waited for.
-fn write_to_stream(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_to_stream<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> io::Result<T> {
     let mut out = BufWriter::new(open_stream(path)?);
-    out.write_all(bytes)?;
-    out.flush()
+    let answer = write(&mut out)?;
+    out.flush()?;
+    Ok(answer)
 }
 
 #[cfg(unix)]
@@ -112,6 +123,10 @@ fn open_stream(path: &Path) -> io::Result<std::fs::File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
+        save_with(path, |out| out.write_all(bytes))
+    }
 
     /// Whoever has the old file open goes on to read all of it: it was replaced, and not written over.
     #[test]

@@ -122,7 +122,12 @@ fn archive(count: usize) -> Vec<u8> {
 }
 
 /// Commands whose output `OUT` is to be one of their inputs.
-const OVER_INPUTS: [(&[&str], &str); 9] = [
+const OVER_INPUTS: [(&[&str], &str); 11] = [
+    (
+        &["dump", "calls-O2.rocm.hsaco", "-o", "OUT"],
+        "calls-O2.rocm.hsaco",
+    ),
+    (&["dump", "--core", "demo.core", "-o", "OUT"], "demo.core"),
     (
         &["annotate", "calls-O2.rocm.hsaco", "-o", "OUT"],
         "calls-O2.rocm.hsaco",
@@ -453,4 +458,59 @@ fn an_interrupted_command_leaves_nothing() {
             assert_eq!(folder.read("out"), b"\x7fELF\x02\x01 old");
         }
     }
+}
+
+/// What is in the file is what goes to standard output otherwise, also where something is wrong with the object.
+#[test]
+fn a_dump_is_written_to_a_file() {
+    let folder = Folder::new("dump");
+    folder.with_demo();
+    let mut broken = folder.read("calls-O2.rocm.hsaco");
+    let half = broken.len() / 2;
+    for byte in &mut broken[half..half + 64] {
+        *byte ^= 0x55;
+    }
+    folder.file("broken.hsaco", broken);
+    for (object, style) in [
+        ("calls-O2.rocm.hsaco", "text"),
+        ("broken.hsaco", "text"),
+        ("calls-O2.rocm.hsaco", "json"),
+    ] {
+        let dump = [
+            "dump",
+            object,
+            "--debug-info",
+            "--debug-frame",
+            "--debug-line",
+            "--format",
+            style,
+        ];
+        let run = |arguments: &[&str]| {
+            let command = env!("CARGO_BIN_EXE_hetdwarf");
+            Command::new(command)
+                .args(arguments)
+                .current_dir(&folder.0)
+                .output()
+                .unwrap()
+        };
+        let expected = run(&dump);
+        // The second time there is a dump to be replaced.
+        for _ in 0..2 {
+            let found = run(&[&dump[..], &["-o", "out.txt"]].concat());
+            assert_eq!(found.status.code(), expected.status.code());
+            assert!(found.stdout.is_empty());
+            assert_eq!(found.stderr, expected.stderr);
+            assert!(folder.read("out.txt") == expected.stdout);
+        }
+        let to_output = run(&[&dump[..], &["-o", "-"]].concat());
+        assert!(to_output.stdout == expected.stdout);
+    }
+    folder.file("notes", "mine");
+    let refused = Command::new(env!("CARGO_BIN_EXE_hetdwarf"))
+        .args(["dump", "calls-O2.rocm.hsaco", "-o", "notes"])
+        .current_dir(&folder.0)
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(folder.read("notes"), b"mine");
 }

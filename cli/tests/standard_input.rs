@@ -59,3 +59,30 @@ fn what_is_wrong_with_standard_input_is_said_of_it() {
         assert!(output.stdout.is_empty());
     }
 }
+
+/// Each answers the same of a file and of standard input, but for its name.
+#[test]
+fn an_object_is_read_from_standard_input() {
+    let object = std::fs::read(demo().join("calls-O2.rocm.hsaco")).unwrap();
+    for command in ["dump", "info", "verify"] {
+        let from_file = run(&[command, "calls-O2.rocm.hsaco"], b"");
+        let from_input = run(&[command, "-"], &object);
+        let text = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
+        let expected = text(&from_file).replace("calls-O2.rocm.hsaco", "standard input");
+        assert!(!expected.is_empty());
+        assert_eq!(text(&from_input), expected, "{command}");
+        assert_eq!(from_input.status, from_file.status, "{command}");
+        let nothing = run(&[command, "-"], b"");
+        assert_eq!(nothing.status.code(), Some(2), "{command}");
+        let error = String::from_utf8(nothing.stderr).unwrap();
+        assert!(error.contains("standard input: "), "{error}");
+        assert!(error.contains("it is an empty file"), "{error}");
+    }
+    // As llvm-dwarfdump calls it.
+    let output = run(&["dump", "-", "--style", "llvm"], &object);
+    assert!(
+        output
+            .stdout
+            .starts_with(b"<stdin>:\tfile format elf64-amdgpu\n")
+    );
+}

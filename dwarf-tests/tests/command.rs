@@ -443,7 +443,6 @@ fn files_that_cannot_be_read_are_named() {
         ("unwind GOOD --wave TMP/broken.json", "broken.json"),
         ("eval --batch missing.jsonl --format json", "missing.jsonl"),
         ("info missing.hsaco", "missing.hsaco"),
-        ("info TMP/host.o", "host.o"),
         ("info TMP/half.hsaco", "half.hsaco"),
     ];
     assert_snapshot!("errors-files", messages(&folder, &commands));

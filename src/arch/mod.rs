@@ -22,6 +22,7 @@
 mod aperture;
 mod float16;
 mod load_address;
+mod machine;
 mod processor;
 mod register;
 pub mod scratch;
@@ -31,6 +32,7 @@ mod target_id;
 pub use aperture::Apertures;
 pub(crate) use float16::Float16;
 pub use load_address::{CodeAddress, LoadAddress, ProcessAddress};
+pub use machine::Machine;
 pub(crate) use processor::AccumulationFile;
 pub use processor::{
     Architecture, Family, FlatScratch, Processor, ScratchAddressing, TargetFeature,

@@ -7,7 +7,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Processor, TargetFeature};
+use super::{Machine, Processor, TargetFeature};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The version of the ABI of code objects, which says how the flags of the ELF header are laid out.
@@ -86,9 +86,10 @@ impl FeatureSetting {
 ///
 /// Printed as a canonical target id: `gfx90a:sramecc+:xnack-`. A feature that can have any setting, or
 /// that the processor does not have, is not printed, and the generic version never is. A processor that is not known
-/// is printed as its number: `unknown-0x27`.
+/// is printed as its number: `unknown-0x27`. Code for another machine than AMDGPU has the machine's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetId {
+    machine: Machine,
     processor: &'static Processor,
     /// `EF_AMDGPU_MACH`, also of a processor that is not known.
     mach: u8,
@@ -109,6 +110,7 @@ impl TargetId {
             }
         };
         TargetId {
+            machine: Machine::AMDGPU,
             processor,
             mach: processor.mach(),
             sramecc: setting(TargetFeature::Sramecc),
@@ -192,6 +194,21 @@ impl TargetId {
         }
     }
 
+    /// The target of code for another machine than AMDGPU: of a processor that is not known.
+    #[must_use]
+    pub fn of_machine(machine: Machine) -> TargetId {
+        TargetId {
+            machine,
+            ..TargetId::new(Processor::UNKNOWN)
+        }
+    }
+
+    /// The machine; any other than AMDGPU has neither a known processor nor features.
+    #[must_use]
+    pub const fn machine(&self) -> Machine {
+        self.machine
+    }
+
     /// The target of code for a processor that the table does not have, by its `EF_AMDGPU_MACH`.
     fn unknown(mach: u8) -> TargetId {
         TargetId {
@@ -232,7 +249,9 @@ impl TargetId {
     /// Whether both are for the same processor. Two that are not known are the same if their numbers are.
     #[must_use]
     pub fn has_processor_of(&self, other: &TargetId) -> bool {
-        self.processor == other.processor && self.mach == other.mach
+        self.machine == other.machine
+            && self.processor == other.processor
+            && self.mach == other.mach
     }
 
     /// Whether code for this target runs on `device`: the processors fit, and each feature has a setting
@@ -271,6 +290,9 @@ const fn two_bits(flags: u8) -> FeatureSetting {
 /// The canonical form: features in alphabetical order.
 impl fmt::Display for TargetId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.machine.is_amdgpu() {
+            return self.machine.fmt(f);
+        }
         f.write_str(self.processor.name())?;
         if !self.processor.is_known() {
             write!(f, "-{:#04x}", self.mach)?;

@@ -7,6 +7,7 @@ use gimli::{Section, SectionId};
 
 use super::Bytes;
 use super::abbreviation::AbbreviationTables;
+use super::package::{Contributions, Package};
 use crate::error::{Error, Result};
 use crate::meter::Held;
 
@@ -25,6 +26,10 @@ pub(super) struct File<'a> {
     pub(super) loc: Bytes<'a>,
     pub(super) loclists: Bytes<'a>,
     pub(super) rnglists: Bytes<'a>,
+    /// `.debug_cu_index` and `.debug_tu_index`.
+    indices: [&'a [u8]; 2],
+    /// Of a package of `.dwo` files, what they say.
+    package: Option<Package>,
     abbreviations: AbbreviationTables,
 }
 
@@ -41,8 +46,13 @@ impl<'a> File<'a> {
             loc: empty,
             loclists: empty,
             rnglists: empty,
+            indices: [&[]; 2],
+            package: None,
             abbreviations: AbbreviationTables::new([], 0),
         };
+        if split {
+            file.indices = [section(".debug_cu_index")?, section(".debug_tu_index")?];
+        }
         let dwarf = gimli::Dwarf::load(|id| -> Result<Bytes<'a>> {
             let name = if split {
                 id.dwo_name()
@@ -130,11 +140,57 @@ impl<'a> File<'a> {
         let (mut info, mut types) = (self.dwarf.units(), self.dwarf.type_units());
         read_all(SectionId::DebugInfo, &mut || info.next());
         read_all(SectionId::DebugTypes, &mut || types.next());
+        let [units, types] = self.indices;
+        self.package = Package::read(units, types, held);
         self.abbreviations = AbbreviationTables::new(
-            headers.iter().map(|header| header.debug_abbrev_offset().0),
+            headers
+                .iter()
+                .filter_map(|header| self.abbreviations_offset(header).ok()),
             self.dwarf.debug_abbrev.reader().slice().len(),
         );
         (headers, broken)
+    }
+
+    /// Why the indices of a package could not be read.
+    pub(super) fn package_problem(&self) -> Option<&Error> {
+        self.package.as_ref().and_then(Package::problem)
+    }
+
+    /// A unit's parts of the sections of a package; nothing if the file is none.
+    ///
+    /// # Errors
+    /// If the package does not say.
+    pub(super) fn contributions(
+        &self,
+        header: &gimli::UnitHeader<Bytes<'a>>,
+    ) -> Result<Option<Contributions>> {
+        let Some(package) = &self.package else {
+            return Ok(None);
+        };
+        let offset = header.offset().0;
+        let end = offset.saturating_add(header.length_including_self());
+        let found = package.contributions(header.section(), offset..end);
+        found
+            .map(Some)
+            .map_err(|error| error.within(self.section_name(header.section()), offset as u64))
+    }
+
+    /// Where the abbreviations of a unit start in their section.
+    ///
+    /// # Errors
+    /// If it is a package, and they are not in the unit's part.
+    pub(super) fn abbreviations_offset(
+        &self,
+        header: &gimli::UnitHeader<Bytes<'a>>,
+    ) -> Result<usize> {
+        let offset = header.debug_abbrev_offset().0;
+        match self.contributions(header)? {
+            None => Ok(offset),
+            Some(parts) => Contributions::resolve(parts.abbreviations, offset).map_err(|error| {
+                let id = header.section();
+                error.within(self.section_name(id), header.offset().0 as u64)
+            }),
+        }
     }
 
     /// The abbreviations of a unit.
@@ -143,7 +199,7 @@ impl<'a> File<'a> {
         header: &gimli::UnitHeader<Bytes<'a>>,
         held: &Held,
     ) -> Result<std::sync::Arc<gimli::Abbreviations>> {
-        let offset = header.debug_abbrev_offset().0;
+        let offset = self.abbreviations_offset(header)?;
         self.abbreviations
             .get(*self.dwarf.debug_abbrev.reader(), offset, held)?
             .map_err(|error| self.error("abbreviations", SectionId::DebugAbbrev, offset, error))

@@ -7,11 +7,13 @@
 //! §7.5.5 (the forms), §3.1.1 (the attributes). Before DWARF 5 there were no headers, and nothing is checked.
 
 use core::fmt;
+use core::ops::Range;
 
 use gimli::{AttributeValue, Section};
 
 use super::file::File;
 use super::id::UnitId;
+use super::package::{Contributions, Part as Contribution, bounds};
 use super::unit_length::UnitLength;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
@@ -73,6 +75,16 @@ impl IndexTable {
         match self {
             IndexTable::Strings | IndexTable::Addresses => 4,
             IndexTable::LocationLists | IndexTable::RangeLists => 8,
+        }
+    }
+
+    /// A unit's part of the section of a package; nothing if there are none of it in packages.
+    fn contribution(self, parts: &Contributions) -> Option<Option<Contribution>> {
+        match self {
+            IndexTable::Strings => Some(parts.string_offsets),
+            IndexTable::Addresses => None,
+            IndexTable::LocationLists => Some(parts.locations),
+            IndexTable::RangeLists => Some(parts.ranges),
         }
     }
 
@@ -159,17 +171,28 @@ struct Part {
     size: usize,
 }
 
-/// A unit's parts of the sections of all tables, or what is wrong with them; nothing before DWARF 5.
+/// A unit's parts of the sections of all tables, or what is wrong with them; nothing where nobody says, as before DWARF 5.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct IndexTables(Option<[core::result::Result<Part, IndexFault>; 4]>);
+pub(super) struct IndexTables([Option<core::result::Result<Part, IndexFault>>; 4]);
 
 impl IndexTables {
-    pub(super) fn new(unit: &gimli::Unit<Bytes<'_>>, file: &File<'_>) -> IndexTables {
+    /// * `parts`: of a unit in a package, where its tables have to be.
+    pub(super) fn new(
+        unit: &gimli::Unit<Bytes<'_>>,
+        file: &File<'_>,
+        parts: Option<&Contributions>,
+    ) -> IndexTables {
         let encoding = unit.encoding();
         if encoding.version < 5 {
-            return IndexTables(None);
+            let strings = parts.map(|parts| {
+                let table = IndexTable::Strings;
+                let part = parts.string_offsets;
+                part.map(|part| Part::without_header(bounds(part), encoding))
+                    .ok_or(IndexFault::NoBase(table))
+            });
+            return IndexTables([strings, None, None, None]);
         }
-        IndexTables(Some(IndexTable::ALL.map(|table| {
+        IndexTables(IndexTable::ALL.map(|table| {
             let base = match table {
                 IndexTable::Strings => unit.str_offsets_base.0,
                 IndexTable::Addresses => unit.addr_base.0,
@@ -177,11 +200,16 @@ impl IndexTables {
                 IndexTable::RangeLists => unit.rnglists_base.0,
             };
             if base == 0 {
-                return Err(IndexFault::NoBase(table));
+                return Some(Err(IndexFault::NoBase(table)));
             }
             let fault = IndexFault::NoTable(table, base);
-            Part::read(table, table.bytes(file), base, encoding).ok_or(fault)
-        })))
+            let part = Part::read(table, table.bytes(file), base, encoding);
+            let part = part.filter(|part| match parts {
+                Some(parts) => part.is_within(table.contribution(parts)),
+                None => true,
+            });
+            Some(part.ok_or(fault))
+        }))
     }
 
     /// The offset of an entry in its section; nothing where that is not for this table to say.
@@ -190,17 +218,17 @@ impl IndexTables {
         table: IndexTable,
         index: usize,
     ) -> core::result::Result<Option<(Part, usize)>, IndexFault> {
-        let Some(parts) = &self.0 else {
-            return Ok(None);
-        };
-        let [strings, addresses, locations, ranges] = parts;
+        let [strings, addresses, locations, ranges] = &self.0;
         let part = match table {
             IndexTable::Strings => strings,
             IndexTable::Addresses => addresses,
             IndexTable::LocationLists => locations,
             IndexTable::RangeLists => ranges,
         };
-        let part = (*part)?;
+        let Some(part) = *part else {
+            return Ok(None);
+        };
+        let part = part?;
         let count = part.count;
         let outside = IndexFault::Outside {
             table,
@@ -248,6 +276,26 @@ impl IndexTables {
 }
 
 impl Part {
+    /// A table of GNU's extension of DWARF 4, which has no header; the index of a package says where it is.
+    fn without_header(bounds: Range<usize>, encoding: gimli::Encoding) -> Part {
+        let size = usize::from(encoding.format.word_size());
+        Part {
+            base: bounds.start,
+            count: bounds.len().checked_div(size).unwrap_or(0),
+            end: bounds.end,
+            size,
+        }
+    }
+
+    /// Whether it is in a unit's part of a section of a package; addresses are in no package.
+    fn is_within(&self, of: Option<Option<Contribution>>) -> bool {
+        match of {
+            None => true,
+            Some(None) => false,
+            Some(Some(part)) => self.base > part.start() && self.end <= part.end(),
+        }
+    }
+
     // Read by hand: gimli 0.34 finds headers of `.debug_addr` only from the start of the section on, and those of
     // `.debug_str_offsets` not at all. Its `ListsHeader::parse`, for the other two, refuses a size of segment selectors that is not 0,
     // although entries have no selectors and the lists are read.

@@ -50,6 +50,7 @@ mod line_header;
 mod location_list;
 pub(crate) mod name_index;
 mod nameless_line_table;
+mod package;
 mod range_map;
 mod ranges;
 pub(crate) mod raw_list;
@@ -261,6 +262,9 @@ impl<'a> DebugInfo<'a> {
         let first = self.units.len();
         let (headers, broken) = file.headers(&self.held, UNIT_SIZE);
         self.broken = self.broken.take().or(broken);
+        if self.broken.is_none() {
+            self.broken = file.package_problem().cloned();
+        }
         self.files.push(file);
         self.units.reserve(headers.len());
         self.caches.reserve(headers.len());

@@ -1,7 +1,7 @@
 //! Split DWARF: units whose entries are in a `.dwo` file.
 //!
 //! Skeletons and split units are paired by the number they share; `unit` takes from the skeleton what the
-//! split unit leaves to it. Packages (`.dwp`) are not read. Sources: DWARF 5 §3.1.2, §3.1.3, §7.3.2, and
+//! split unit leaves to it; `package` says which part of each section a unit of a package has. Sources: DWARF 5 §3.1.2, §3.1.3, §7.3.2, and
 //! GNU's extension of DWARF 4 (`DW_AT_GNU_dwo_id`).
 
 use std::collections::BTreeMap;

@@ -19,6 +19,7 @@ use super::file::File;
 use super::id::{DieId, UnitId};
 use super::index_table::{IndexTables, index_of};
 use super::language::Language;
+use super::package::{Contributions, Part};
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::{eval, expr};
@@ -110,6 +111,8 @@ pub(super) struct Unit<'a> {
     pub(super) line_offset: Option<usize>,
     /// What indices count into.
     pub(super) tables: IndexTables,
+    /// Its parts of the sections of a package, if it is in one.
+    pub(super) parts: Option<Contributions>,
 }
 
 impl<'a> UnitEntry<'a> {
@@ -349,6 +352,16 @@ impl<'a> DebugInfo<'a> {
             .map_err(Clone::clone)
     }
 
+    /// The offset of a unit's abbreviations in their section.
+    ///
+    /// # Errors
+    /// If there is no such unit, or its package does not say.
+    #[cfg(feature = "serde")]
+    pub(crate) fn abbreviations_offset(&self, id: UnitId) -> Result<usize> {
+        let entry = self.entry(id)?;
+        self.file(entry)?.abbreviations_offset(&entry.header)
+    }
+
     /// The unit as gimli reads its entries, without its line table.
     pub(crate) fn gimli_unit(&self, id: UnitId) -> Result<&gimli::Unit<Bytes<'a>>> {
         Ok(&self.contents(id)?.gimli)
@@ -397,14 +410,21 @@ impl<'a> DebugInfo<'a> {
             return Err(place(gimli::Error::MissingUnitDie));
         }
         self.hold_all::<gimli::Attribute<Bytes<'a>>>(root.attrs().len())?;
-        let line_offset = set_bases(&mut unit, &root);
+        let mut line_offset = set_bases(&mut unit, &root);
+        let parts = file.contributions(&header)?;
+        if let Some(parts) = &parts {
+            count_from_parts(&mut unit, parts);
+            // One that is outside is an error where the table is read.
+            line_offset = line_offset
+                .map(|offset| Contributions::resolve(parts.lines, offset).unwrap_or(usize::MAX));
+        }
         if let Some(partner) = entry.partner
             && file.split
         {
             // What depends on where the linker put things is said in the skeleton (DWARF 5 §3.1.2).
             unit.copy_relocated_attributes(&self.contents(partner)?.gimli);
         }
-        let tables = IndexTables::new(&unit, file);
+        let tables = IndexTables::new(&unit, file, parts.as_ref());
         let low_pc = root.attr_value(constants::DW_AT_low_pc).filter(|value| {
             let index = index_of(value);
             index.is_none_or(|(table, index)| tables.check(table, index, file).is_ok())
@@ -417,8 +437,17 @@ impl<'a> DebugInfo<'a> {
             gimli: unit,
             line_offset,
             tables,
+            parts,
         })
     }
+}
+
+/// Makes the places of a unit's tables count from the start of their sections, and no longer from the unit's parts of a package.
+fn count_from_parts(unit: &mut gimli::Unit<Bytes<'_>>, parts: &Contributions) {
+    let moved = |base: usize, part: Option<Part>| base.saturating_add(part.map_or(0, Part::start));
+    unit.str_offsets_base.0 = moved(unit.str_offsets_base.0, parts.string_offsets);
+    unit.loclists_base.0 = moved(unit.loclists_base.0, parts.locations);
+    unit.rnglists_base.0 = moved(unit.rnglists_base.0, parts.ranges);
 }
 
 /// Takes over what the first entry says of the unit's parts of other sections, and gives the offset of

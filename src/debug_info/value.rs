@@ -12,9 +12,11 @@ use super::die::Die;
 use super::file::offset_in_table;
 use super::id::{DieId, UnitId};
 use super::index_table::{index_error, index_of};
+use super::package::Contributions;
 use super::{Bytes, DebugInfo, attribute, lossy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
+use crate::object::relocation::ELSEWHERE;
 use crate::untrusted::Untrusted;
 
 /// What an attribute says.
@@ -120,10 +122,8 @@ impl<'a> DebugInfo<'a> {
             }
             V::Block(block) => Ok(DieValue::Block(block.slice())),
             V::Exprloc(expression) => self.expression(die, expression),
-            V::LocationListsRef(offset) => Ok(DieValue::LocationList(offset.0 as u64)),
-            V::SecOffset(offset) if extension.is_some() => {
-                Ok(DieValue::LocationList(offset as u64))
-            }
+            V::LocationListsRef(offset) => self.location_list_at(die, offset.0),
+            V::SecOffset(offset) if extension.is_some() => self.location_list_at(die, offset),
             V::SecOffset(offset) => Ok(DieValue::SectionOffset(offset as u64)),
             V::DebugLocListsIndex(_) | V::RangeListsRef(_) | V::DebugRngListsIndex(_) => {
                 self.list(die, value)
@@ -134,6 +134,10 @@ impl<'a> DebugInfo<'a> {
                 entry.offset().checked_add(offset.0),
                 Some(die.id().unit),
             ),
+            // Which entry that is only a linker can tell.
+            V::DebugInfoRef(offset) if u32::try_from(offset.0) == Ok(ELSEWHERE) => {
+                Ok(DieValue::SectionOffset(offset.0 as u64))
+            }
             V::DebugInfoRef(offset) => {
                 self.reference(die, SectionId::DebugInfo, Some(offset.0), None)
             }
@@ -172,11 +176,43 @@ impl<'a> DebugInfo<'a> {
         }))
     }
 
+    /// The location list at an offset, which counts in a package from the unit's part of the section.
+    fn location_list_at(&self, die: &Die<'a>, offset: usize) -> Result<DieValue<'a>> {
+        let offset = match &self.contents(die.id().unit)?.parts {
+            Some(parts) => Contributions::resolve(parts.locations, offset)
+                .map_err(|error| self.at_die(die, error))?,
+            None => offset,
+        };
+        Ok(DieValue::LocationList(offset as u64))
+    }
+
+    /// The offset of a list of a unit in the unit's part of a package; the offset itself in any other file.
+    #[cfg(feature = "serde")]
+    pub(crate) fn list_in_part(&self, unit: UnitId, value: &DieValue<'_>, offset: u64) -> u64 {
+        let parts = self.contents(unit).ok().and_then(|unit| unit.parts);
+        let part = parts.and_then(|parts| {
+            if matches!(value, DieValue::RangeList(_)) {
+                parts.ranges
+            } else {
+                parts.locations
+            }
+        });
+        offset.saturating_sub(part.map_or(0, |part| part.start() as u64))
+    }
+
+    fn at_die(&self, die: &Die<'a>, error: Error) -> Error {
+        match self.section_of(die.id().unit) {
+            Ok(section) => error.within(section, die.id().offset),
+            Err(_) => error,
+        }
+    }
+
     /// The offset of a location list or range list that is given by an index or a relative offset.
     fn list(&self, die: &Die<'a>, value: AttributeValue<Bytes<'a>>) -> Result<DieValue<'a>> {
         let entry = self.entry(die.id().unit)?;
         let file = self.file(entry)?;
-        let unit = &self.contents(die.id().unit)?.gimli;
+        let contents = self.contents(die.id().unit)?;
+        let (unit, parts) = (&contents.gimli, &contents.parts);
         let format = entry.header.format();
         let error = |index: usize| {
             self.unit_error(
@@ -194,6 +230,13 @@ impl<'a> DebugInfo<'a> {
             return offset_in_table(file.rnglists, unit.rnglists_base.0, index.0, format)
                 .map(|offset| DieValue::RangeList(offset as u64))
                 .ok_or_else(|| error(index.0));
+        }
+        if let (AttributeValue::RangeListsRef(offset), Some(parts), 5..) =
+            (&value, parts, entry.header.version())
+        {
+            return Contributions::resolve(parts.ranges, offset.0)
+                .map(|offset| DieValue::RangeList(offset as u64))
+                .map_err(|error| self.at_die(die, error));
         }
         match file.dwarf.attr_ranges_offset(unit, value) {
             Ok(Some(offset)) => Ok(DieValue::RangeList(offset.0 as u64)),

@@ -12,7 +12,7 @@ use gimli::{AttributeValue, DwForm};
 use super::list::{List, address, range_text};
 use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
 use super::type_name::TypeNames;
-use super::{Sources, Style};
+use super::{Naming, Sources, Style};
 use crate::debug_info::attribute::attribute_name;
 use crate::debug_info::raw_list::LocationFormat;
 use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, LocationRange, UnitId};
@@ -169,6 +169,8 @@ impl<'a> Attributes<'_, 'a> {
         shown: &mut Shown<'a>,
     ) -> Result<()> {
         let name = attribute.name();
+        // llvm-dwarfdump counts as the unit does.
+        let in_part = |offset| self.info.list_in_part(unit.id, value, offset);
         shown.text = match value {
             DieValue::Address(value) => address(*value, unit.address_size),
             DieValue::Block(bytes) => block_text(attribute.form(), bytes),
@@ -177,13 +179,13 @@ impl<'a> Attributes<'_, 'a> {
             }
             DieValue::Expression(expression) => self.expression(unit, expression),
             DieValue::LocationList(offset) => {
-                shown.text = list_head(attribute, "loclist", *offset, unit);
+                shown.text = list_head(attribute, "loclist", in_part(*offset), unit);
                 shown.text.push_str(": ");
                 self.locations(unit, *offset, &mut shown.list)?;
                 return Ok(());
             }
             DieValue::RangeList(offset) => {
-                shown.text = list_head(attribute, "rangelist", *offset, unit);
+                shown.text = list_head(attribute, "rangelist", in_part(*offset), unit);
                 let read = self.ranges(unit, die, *offset, &mut shown.list);
                 // Not malformed: the addresses are in the code object.
                 return if unit.alone { Ok(()) } else { read };
@@ -264,6 +266,11 @@ impl<'a> Attributes<'_, 'a> {
     ) -> Option<Meaning> {
         let name = attribute.name();
         if name == dw::DW_AT_decl_file || name == dw::DW_AT_call_file {
+            // llvm-dwarfdump takes no files from the line table of a skeleton beside it.
+            let is_llvm = matches!(self.style.naming, Naming::Llvm);
+            if is_llvm && unit.split && self.sources.is_single() {
+                return None;
+            }
             // A line table that cannot be read is a problem of its own.
             let file = self.info.source_file(unit.id, number).ok()??;
             return Some(Meaning::Path(file.path.to_string().into()));

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Failure;
 use super::output::Output;
 use super::{Sources, Style};
-use crate::arch::Register;
+use crate::expr::RegisterStyle;
 use crate::frame::{
     Cie, Entry, Fde, FramePrinter, FrameSection, Instructions, Row, Rows, SectionKind,
 };
@@ -97,6 +97,7 @@ pub(super) fn dump(
         let frames = Frames {
             section,
             printer: FramePrinter::new(section, style.registers(), style.dialect),
+            registers: style.all_registers(),
         };
         frames.entries(output)?;
     }
@@ -109,6 +110,8 @@ pub(super) fn dump(
 struct Frames<'a> {
     section: FrameSection<'a>,
     printer: FramePrinter<'a>,
+    /// How a document names registers.
+    registers: RegisterStyle,
 }
 
 impl<'a> Frames<'a> {
@@ -234,7 +237,7 @@ impl<'a> Frames<'a> {
 
     fn row(&self, row: &Row<'a>, cie: &Cie<'a>, addressed: bool) -> RowFields {
         let rules = row.rules().iter().map(|(number, rule)| {
-            let register = Register::from_number(*number).and_then(Register::llvm_name);
+            let register = self.registers.register_name(*number);
             let name = register.map_or_else(|| format!("reg{number}"), |name| name.to_string());
             (name, self.printer.rule(*rule, cie))
         });

@@ -14,6 +14,10 @@ use crate::debug_info::{Bytes, UnitId, type_signature};
 pub(super) struct Header<'a> {
     pub(super) facts: UnitFacts,
     pub(super) header: UnitHeader<Bytes<'a>>,
+    /// The offset of its abbreviations, in a package counted from the start of the section.
+    pub(super) abbreviations: usize,
+    /// The name of the type of a type unit.
+    pub(super) type_name: String,
 }
 
 impl Header<'_> {
@@ -66,7 +70,10 @@ impl Header<'_> {
         };
         let more = match (signature, self.dwo_id()) {
             (Some((signature, at)), _) => {
-                format!(", type_signature = {signature:#018x}, type_offset = {at:#06x}")
+                let name = &self.type_name;
+                format!(
+                    ", name = '{name}', type_signature = {signature:#018x}, type_offset = {at:#06x}"
+                )
             }
             (None, Some(id)) => format!(", DWO_id = {id:#018x}"),
             (None, None) => String::new(),
@@ -74,7 +81,7 @@ impl Header<'_> {
         format!(
             "{offset:#010x}: {what} Unit: length = {length}, format = DWARF{bits}, version = {version:#06x}{kind}, \
              abbr_offset = {:#06x}, addr_size = {address_size:#04x}{more} (next unit at {:#010x})",
-            self.header.debug_abbrev_offset().0,
+            self.abbreviations,
             self.end()
         )
     }
@@ -130,6 +137,12 @@ impl<'a> Headers<'a> {
             alone: self.split,
         };
         *next = next.saturating_add(1);
-        Some(Ok(Header { facts, header }))
+        let abbreviations = header.debug_abbrev_offset().0;
+        Some(Ok(Header {
+            facts,
+            header,
+            abbreviations,
+            type_name: String::new(),
+        }))
     }
 }

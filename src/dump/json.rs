@@ -136,7 +136,7 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
             version: unit.facts.version,
             dwarf_format: unit.facts.offset_size.saturating_mul(8),
             kind: unit.kind(),
-            abbrev_offset: (unit.header.debug_abbrev_offset().0 as u64).into(),
+            abbrev_offset: (unit.abbreviations as u64).into(),
             address_size: unit.facts.address_size,
             dwo_id: unit.dwo_id().map(Hex::from),
             type_signature: signature.map(|(signature, _)| signature.into()),

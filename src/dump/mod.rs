@@ -40,6 +40,7 @@ mod unit;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use crate::arch::Machine;
 use crate::debug_info::{Bytes, DebugInfo};
 use crate::error::Error;
 use crate::expr::{Dialect, RegisterStyle};
@@ -139,7 +140,13 @@ impl<'d> Dump<'d> {
         object: &'d CodeObject<'d>,
         split: Option<&'d CodeObject<'d>>,
     ) -> Dump<'d> {
-        let mut files = vec![(object, is_split(object))];
+        let mut files = Vec::new();
+        if !is_split_alone(object) {
+            files.push((object, false));
+        }
+        if has_split_sections(object) {
+            files.push((object, true));
+        }
         files.extend(split.map(|split| (split, true)));
         Dump {
             name,
@@ -149,6 +156,7 @@ impl<'d> Dump<'d> {
             style: Style {
                 naming: Naming::Names,
                 dialect: Dialect::User,
+                machine: object.target().machine(),
             },
             json: false,
         }
@@ -220,7 +228,8 @@ impl<'d> Dump<'d> {
             output.begin_document()?;
         } else {
             let name = Untrusted::from(self.name);
-            writeln!(output, "{name}:\tfile format elf64-amdgpu")?;
+            let format = self.style.machine.file_format();
+            writeln!(output, "{name}:\tfile format {format}")?;
         }
         for part in Part::ALL {
             if self.parts.contains(&part) && !output.is_cut() {
@@ -253,10 +262,22 @@ impl<'d> Dump<'d> {
     }
 }
 
-/// Whether a file has split units.
-fn is_split(object: &CodeObject<'_>) -> bool {
+/// Whether a file has sections of split units.
+fn has_split_sections(object: &CodeObject<'_>) -> bool {
     let mut names = object.sections().iter().map(|section| &section.name);
     names.any(|name| name.ends_with(".dwo"))
+}
+
+/// Whether a file has split units and nothing of skeletons: a `.dwo` file or a package.
+fn is_split_alone(object: &CodeObject<'_>) -> bool {
+    let mut names = object.sections().iter().map(|section| &*section.name);
+    has_split_sections(object)
+        && !names.any(|name| {
+            matches!(
+                name,
+                ".debug_info" | ".debug_types" | ".zdebug_info" | ".zdebug_types"
+            )
+        })
 }
 
 /// Why a part was not printed to its end.
@@ -338,6 +359,14 @@ impl<'a> Sources<'a> {
             .map_or(0, |section| section.address)
     }
 
+    /// Whether skeletons and split units are in one file.
+    fn is_single(&self) -> bool {
+        match *self.files {
+            [(main, false), (split, true)] => core::ptr::eq(main, split),
+            _ => false,
+        }
+    }
+
     /// Whether there are files of a kind.
     fn has(&self, split: bool) -> bool {
         self.files.iter().any(|(_, found)| *found == split)
@@ -370,14 +399,23 @@ impl<'a> Sources<'a> {
 struct Style {
     naming: Naming,
     dialect: Dialect,
+    machine: Machine,
 }
 
 impl Style {
     /// Which registers have names.
     fn registers(self) -> RegisterStyle {
         match self.naming {
-            Naming::Names => RegisterStyle::Names,
-            Naming::Llvm => RegisterStyle::LlvmDwarfdump,
+            Naming::Llvm if self.machine.is_amdgpu() => RegisterStyle::LlvmDwarfdump,
+            Naming::Names | Naming::Llvm => self.all_registers(),
+        }
+    }
+
+    /// Names for all registers that have one.
+    fn all_registers(self) -> RegisterStyle {
+        match self.machine.is_amdgpu() {
+            true => RegisterStyle::Names,
+            false => RegisterStyle::Other(self.machine),
         }
     }
 }

@@ -44,6 +44,17 @@ impl<'d, 'a> TypeNames<'d, 'a> {
         }
     }
 
+    /// What a type unit has of a type, if its entry only says in which one that is.
+    fn defined(&self, die: Die<'a>) -> Die<'a> {
+        let Some(signature) = die.attribute(dw::DW_AT_signature) else {
+            return die;
+        };
+        match self.info.target(&die, signature) {
+            Ok(Some(definition)) => self.info.die(definition).unwrap_or(die),
+            _ => die,
+        }
+    }
+
     /// The name of the type at `id`.
     pub(super) fn name(&self, id: DieId) -> Rc<str> {
         if let Some(name) = self.known.borrow().0.get(&id) {
@@ -55,7 +66,8 @@ impl<'d, 'a> TypeNames<'d, 'a> {
             word: true,
             steps: STEPS,
         };
-        namer.qualified(self.info.die(id).ok().as_ref(), DEPTH);
+        let die = self.info.die(id).ok().map(|die| self.defined(die));
+        namer.qualified(die.as_ref(), DEPTH);
         let name: Rc<str> = namer.out.into();
         let mut known = self.known.borrow_mut();
         known.1 = known.1.saturating_add(name.len());
@@ -125,14 +137,7 @@ impl<'a> Namer<'_, '_, 'a> {
         let info = self.names.info;
         let target = info.target(die, die.attribute(name)?).ok()??;
         let found = info.die(target).ok()?;
-        // A declaration that only says where its type unit is.
-        let Some(signature) = found.attribute(dw::DW_AT_signature) else {
-            return Some(found);
-        };
-        match info.target(&found, signature) {
-            Ok(Some(definition)) => info.die(definition).ok(),
-            _ => Some(found),
-        }
+        Some(self.names.defined(found))
     }
 
     fn qualified(&mut self, die: Option<&Die<'a>>, depth: u32) {

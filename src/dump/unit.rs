@@ -10,11 +10,12 @@ use super::attribute::Attributes;
 use super::entries::{self, Sink};
 use super::header::{Header, Headers};
 use super::json::JsonEntries;
+use super::names::short_name;
 use super::output::Output;
 use super::text::TextEntries;
 use super::type_name::TypeNames;
 use super::{Selection, Sources, Style};
-use crate::debug_info::{DebugInfo, UnitId};
+use crate::debug_info::{DebugInfo, DieId, UnitId, type_signature};
 use crate::error::{Error, Result};
 use crate::expr::Dialect;
 
@@ -64,6 +65,10 @@ pub(super) fn dump(
                         break;
                     }
                 };
+                if let Ok(offset) = info.abbreviations_offset(unit.facts.id) {
+                    unit.abbreviations = offset;
+                }
+                unit.type_name = type_name(&info, &unit);
                 unit.facts.alone = split && !has_partner(&info, unit.facts.id);
                 one(&attributes, &unit, shown, selection, output)?;
                 if output.is_cut() {
@@ -101,6 +106,20 @@ pub(super) fn has_entry(sources: &Sources<'_>, dialect: Dialect, offset: u64) ->
 
 fn has_partner(info: &DebugInfo<'_>, id: UnitId) -> bool {
     info.unit_info(id).is_ok_and(|unit| unit.partner.is_some())
+}
+
+/// The name of the type that a type unit is for, as its entry has it.
+fn type_name<'a>(info: &DebugInfo<'a>, unit: &Header<'a>) -> String {
+    let Some((_, at)) = type_signature(&unit.header) else {
+        return String::new();
+    };
+    let id = DieId {
+        unit: unit.facts.id,
+        offset: unit.facts.offset.saturating_add(at as u64),
+    };
+    let die = info.die(id).ok();
+    let name = die.and_then(|die| short_name(info, &die));
+    name.map_or(String::new(), |name| name.to_string())
 }
 
 /// Prints the entries of a unit that are selected.

@@ -130,6 +130,11 @@ pub enum ErrorKind {
         /// What was wrong with it.
         reason: String,
     },
+    /// A sound file that holds no AMDGPU code object.
+    NoCodeObject {
+        /// What it is instead, as a sentence.
+        found: String,
+    },
     /// Text that does not parse.
     Syntax {
         /// What was expected.
@@ -226,7 +231,7 @@ impl ErrorKind {
             ErrorKind::Limit { .. } | ErrorKind::TooMany { .. } => "limit",
             ErrorKind::Unsupported(_) => "unsupported",
             ErrorKind::Ambiguous(_) => "ambiguous",
-            ErrorKind::Malformed { .. } => "malformed",
+            ErrorKind::Malformed { .. } | ErrorKind::NoCodeObject { .. } => "malformed",
             ErrorKind::Syntax { .. } => "syntax",
             ErrorKind::Selection { .. } => "selection",
         }
@@ -255,6 +260,7 @@ impl ErrorKind {
             | ErrorKind::Ambiguous(_)
             | ErrorKind::Access(_)
             | ErrorKind::Malformed { .. }
+            | ErrorKind::NoCodeObject { .. }
             | ErrorKind::Syntax { .. }
             | ErrorKind::Selection { .. } => None,
         }
@@ -466,6 +472,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Malformed { what, reason } => {
                 write!(f, "malformed {what}: {}", shown(reason))
             }
+            ErrorKind::NoCodeObject { found } => write!(f, "{}", shown(found)),
             ErrorKind::Syntax { expected, found } => {
                 write!(f, "expected {}, found {}", shown(expected), shown(found))
             }

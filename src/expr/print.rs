@@ -6,7 +6,7 @@ use fallible_iterator::FallibleIterator;
 
 use super::operand::{OperandKind, OperandValue};
 use super::{Code, Encoding, Item, operations};
-use crate::arch::Register;
+use crate::arch::{Machine, Register, RegisterName};
 
 /// Which registers are printed by name.
 #[non_exhaustive]
@@ -17,6 +17,23 @@ pub enum RegisterStyle {
     Names,
     /// Those that llvm-dwarfdump 22 names: not the vector registers of code for 32 lanes.
     LlvmDwarfdump,
+    /// Those of another machine than AMDGPU, as llvm-dwarfdump 22 names them.
+    Other(Machine),
+}
+
+impl RegisterStyle {
+    /// Returns the name that is printed for a register number, if one is.
+    #[must_use]
+    pub fn register_name(self, number: u64) -> Option<RegisterName> {
+        let register = match self {
+            RegisterStyle::Names => Register::from_number(number)?,
+            RegisterStyle::LlvmDwarfdump => {
+                Register::from_number(number).filter(|register| register.llvm_dwarfdump_knows())?
+            }
+            RegisterStyle::Other(machine) => return machine.register_name(number),
+        };
+        register.llvm_name()
+    }
 }
 
 /// Finds the names of base types, to print `(0x0000002a) "int"`.
@@ -173,19 +190,13 @@ impl<'n> Printer<'n> {
         &self,
         value: OperandValue<'_>,
         out: &mut String,
-    ) -> Result<Option<Register>, fmt::Error> {
-        let register = u64::try_from(value).ok().and_then(Register::from_number);
-        let Some(register) = register else {
-            return Ok(None);
-        };
-        let hidden = self.style == RegisterStyle::LlvmDwarfdump && !register.llvm_dwarfdump_knows();
-        match register.llvm_name() {
-            Some(name) if !hidden => {
-                write!(out, " {name}")?;
-                Ok(Some(register))
-            }
-            _ => Ok(None),
+    ) -> Result<Option<RegisterName>, fmt::Error> {
+        let number = u64::try_from(value).ok();
+        let name = number.and_then(|number| self.style.register_name(number));
+        if let Some(name) = name {
+            write!(out, " {name}")?;
         }
+        Ok(name)
     }
 
     fn write_base_type(&self, offset: u64, out: &mut String) -> fmt::Result {

@@ -466,8 +466,13 @@ fn read_eh_augmentation(text: &str, data: &mut Cursor<'_>, address_size: u8) -> 
             'R' => encoding = data.u8()?,
             'L' => drop(data.u8()?),
             'P' => {
+                /// `DW_EH_PE_omit`: there is none.
+                const OMITTED: u8 = 0xff;
                 let personality = data.u8()?;
-                read_pointer(data, personality, 0, address_size)?;
+                if personality != OMITTED {
+                    // Where it leads, directly or by a pointer in memory, nobody asks; only how long it is.
+                    read_pointer(data, personality & 0x0f, 0, address_size)?;
+                }
             }
             // `S` and `B` have no data.
             _ => {}

@@ -9,7 +9,7 @@ use super::entry::{Cie, Entry, Fde, FrameSection};
 use super::instruction::{CfaOperand, Instruction, Instructions};
 use super::row::{Row, Rows};
 use super::rule::{CfaRule, RegisterRule};
-use crate::arch::{AddressSpace, Register};
+use crate::arch::AddressSpace;
 use crate::error::Result;
 use crate::expr::{Dialect, Encoding, OperandValue, Printer, RegisterStyle};
 use crate::untrusted::Untrusted;
@@ -322,11 +322,7 @@ impl<'a> FramePrinter<'a> {
     }
 
     fn register(&self, number: u64) -> String {
-        let register = Register::from_number(number);
-        let shown = register.filter(|register| {
-            self.style == RegisterStyle::Names || register.llvm_dwarfdump_knows()
-        });
-        match shown.and_then(Register::llvm_name) {
+        match self.style.register_name(number) {
             Some(name) => name.to_string(),
             None => format!("reg{number}"),
         }

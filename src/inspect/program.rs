@@ -67,7 +67,10 @@ impl<'a> Program<'a> {
     ) -> Result<Program<'a>> {
         let section = |name| Ok(object.debug_section(name)?.0);
         let (_, of_6) = object.debug_section(".debug_info")?;
-        let info = DebugInfo::load_within(meter, section)?.with_units_of_6(of_6);
+        let mut info = DebugInfo::load_within(meter, section)?.with_units_of_6(of_6);
+        if object.has_split_units() {
+            info = info.with_split(section)?;
+        }
         let cfi = match object.section(".debug_frame")? {
             Some(bytes) => FrameSection::debug_frame(bytes),
             None => {

@@ -11,8 +11,9 @@ use object::pod::{self, Pod};
 use object::read::elf::FileHeader as _;
 
 use super::bytes::{slice_at, u16_at};
-use super::identify::FileKind;
-use crate::error::{Error, Result};
+use super::identify::{FileKind, Machines};
+use crate::arch::Machine;
+use crate::error::{Error, ErrorKind, Result};
 use crate::meter::{Held, Meter};
 
 /// The header type of every code object.
@@ -75,10 +76,11 @@ impl OsAbi {
     }
 }
 
-/// The header and tables of an ELF64 file for AMDGPU, still as the file holds them.
+/// The header and tables of an ELF64 file, still as the file holds them.
 #[derive(Debug)]
 pub(super) struct Elf<'data> {
     pub(super) data: &'data [u8],
+    pub(super) machine: Machine,
     pub(super) os_abi: OsAbi,
     /// `e_ident[EI_ABIVERSION]`.
     pub(super) abi_version: u8,
@@ -94,17 +96,19 @@ pub(super) struct Elf<'data> {
 
 impl<'data> Elf<'data> {
     /// Reads the header and finds the tables.
-    pub(super) fn parse(data: &'data [u8], meter: &Arc<Meter>) -> Result<Elf<'data>> {
+    pub(super) fn parse(
+        data: &'data [u8],
+        machines: Machines,
+        meter: &Arc<Meter>,
+    ) -> Result<Elf<'data>> {
         let kind = FileKind::of(data);
-        if kind != FileKind::CodeObject {
+        if !machines.include(kind) {
             let hint = match kind.is_container() {
                 true => ", which can have code objects inside",
                 false => "",
             };
-            return Err(Error::malformed(
-                "code object",
-                format!("this is {}{hint}", kind.description(data)),
-            ));
+            let found = format!("this is {}{hint}", kind.description(data));
+            return Err(ErrorKind::NoCodeObject { found }.into());
         }
         let header = Header::parse(data).map_err(|e| bad("ELF header", e))?;
         let relocatable = match header.e_type(LE) {
@@ -123,6 +127,7 @@ impl<'data> Elf<'data> {
         let (sections, section_names) = section_table(header, data)?;
         Ok(Elf {
             data,
+            machine: Machine(header.e_machine(LE).0),
             os_abi: OsAbi::from_number(header.e_ident().os_abi.0),
             abi_version: header.e_ident().abi_version,
             flags: header.e_flags(LE).0,

@@ -3,6 +3,7 @@
 
 use super::bytes::{slice_at, u16_at};
 use super::elf;
+use crate::arch::Machine;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,22 @@ pub(crate) enum FileKind {
     Empty,
     /// Something else.
     Unknown,
+}
+
+/// The machines whose files are opened as code objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Machines {
+    /// AMDGPU.
+    Amdgpu,
+    /// All with ELF64 little-endian files.
+    Any,
+}
+
+impl Machines {
+    /// Returns true if a file of this kind is one of theirs.
+    pub(super) fn include(self, kind: FileKind) -> bool {
+        kind == FileKind::CodeObject || (self, kind) == (Machines::Any, FileKind::HostElf)
+    }
 }
 
 /// The first bytes of a plain bundle.
@@ -117,14 +134,8 @@ impl FileKind {
             FileKind::CodeObject => "an AMDGPU code object",
             FileKind::HostElf => {
                 let machine = elf::machine(data).unwrap_or(0);
-                let name = match machine {
-                    3 => " (i386)",
-                    62 => " (x86-64)",
-                    183 => " (AArch64)",
-                    190 => " (CUDA)",
-                    243 => " (RISC-V)",
-                    _ => "",
-                };
+                let name = Machine(machine).name();
+                let name = name.map_or(String::new(), |name| format!(" ({name})"));
                 return format!("an ELF file for machine {machine}{name}, not for AMDGPU (224)");
             }
             FileKind::Elf32 => "a 32-bit ELF file; AMDGPU code objects are ELF64",

@@ -69,7 +69,7 @@ pub(crate) use containers::CompressedBundle;
 pub use containers::{
     ContainerPlace, EmbeddedCodeObject, Package, PackageReference, Selector, code_object,
     code_object_with, code_objects, code_objects_and_packages, code_objects_if_any,
-    code_objects_with, code_objects_within, may_hold_code_objects, select,
+    code_objects_or_host, code_objects_with, code_objects_within, may_hold_code_objects, select,
 };
 pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;
@@ -79,7 +79,7 @@ pub use info::{DebugSectionInfo, ObjectInfo};
 pub use kernel::Kernel;
 pub use kernel_info::{ArgumentInfo, KernelInfo};
 pub use metadata::{KernelMetadata, Metadata};
-pub use section::{Section, SectionKind};
+pub use section::{Layout, Section, SectionKind};
 pub use shader_info::ShaderInfo;
 pub use symbol::{Symbol, SymbolKind, SymbolSection};
 
@@ -87,6 +87,7 @@ use std::sync::{Arc, OnceLock};
 
 use contents::{Contents, Loaded};
 use elf::Elf;
+use identify::Machines;
 use relocation::Unresolved;
 
 use crate::arch::TargetId;
@@ -152,9 +153,33 @@ impl<'data> CodeObject<'data> {
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn parse_within(data: &'data [u8], meter: &Arc<Meter>) -> Result<CodeObject<'data>> {
-        let elf = Elf::parse(data, meter)?;
+        CodeObject::parse_for(data, Machines::Amdgpu, Layout::Distinct, meter)
+    }
+
+    /// Opens an ELF64 little-endian object or executable of any machine, with its debugging information.
+    ///
+    /// One for another machine than AMDGPU has a [`target`](Self::target) without a known processor, and no kernels: what is said of
+    /// GPUs in other places is not meant of it.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), but for the machine.
+    pub fn parse_any_machine(
+        data: &'data [u8],
+        layout: Layout,
+        meter: &Arc<Meter>,
+    ) -> Result<CodeObject<'data>> {
+        CodeObject::parse_for(data, Machines::Any, layout, meter)
+    }
+
+    fn parse_for(
+        data: &'data [u8],
+        machines: Machines,
+        layout: Layout,
+        meter: &Arc<Meter>,
+    ) -> Result<CodeObject<'data>> {
+        let elf = Elf::parse(data, machines, meter)?;
         let target = target::of_elf(&elf)?;
-        let sections = section::read_all(&elf)?;
+        let sections = section::read_all(&elf, layout)?;
         let contents = Contents::new(&elf, &sections)?;
         Ok(CodeObject {
             elf,
@@ -178,7 +203,7 @@ impl<'data> CodeObject<'data> {
         self.elf.held.meter()
     }
 
-    /// The processor and its features.
+    /// The processor and its features, or another machine.
     #[must_use]
     pub fn target(&self) -> &TargetId {
         &self.target
@@ -258,6 +283,14 @@ impl<'data> CodeObject<'data> {
             Some(loaded) => loaded.as_dwarf5(name, &self.elf.held),
             None => Ok((&[], &[])),
         }
+    }
+
+    /// Whether it has split units in sections of their own (`.debug_info.dwo`): a `.dwo` file, a package, or an object of
+    /// `-gsplit-dwarf=single`, which has skeletons as well.
+    #[must_use]
+    pub fn has_split_units(&self) -> bool {
+        let mut names = self.sections.iter().map(|section| &*section.name);
+        names.any(|name| matches!(name, ".debug_info.dwo" | ".debug_types.dwo"))
     }
 
     /// The relocations of a section that could not be applied, by ascending entry in the file, at most

@@ -9,10 +9,14 @@ use object::LittleEndian as LE;
 use object::elf::{self, Rel64, Rela64};
 use object::read::elf::CrelIterator;
 
+mod others;
+
 use super::elf::{Elf, RawSection, bad, whole_entries};
 use super::section::Section;
 use super::symbol::{self, RawSymbols, SymbolSection};
+use crate::arch::Machine;
 use crate::error::{Error, Result};
+use others::OTHERS;
 
 /// The most relocations listed as unresolved, of one section.
 const MAX_UNRESOLVED: usize = 1 << 16;
@@ -21,6 +25,11 @@ const MAX_UNRESOLVED: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
     Nothing,
+    /// The low six bits of a byte.
+    Bits6,
+    /// The LEB128 number that is there, of as many bytes.
+    Uleb,
+    Byte,
     Word16,
     Word32,
     Word64,
@@ -30,6 +39,9 @@ impl Width {
     fn bytes(self) -> usize {
         match self {
             Width::Nothing => 0,
+            // That of the shortest; how long it is the bytes say.
+            Width::Uleb => 1,
+            Width::Bits6 | Width::Byte => 1,
             Width::Word16 => 2,
             Width::Word32 => 4,
             Width::Word64 => 8,
@@ -54,6 +66,14 @@ enum Formula {
     Branch,
     /// B + A.
     Base,
+    /// S + A, where S counts from the start of its section: an offset in the storage of threads.
+    InSection,
+    /// S + A - 0x8000, where S counts from the start of its section.
+    InSectionBiased,
+    /// What is there, and S + A.
+    Add,
+    /// What is there, less S + A.
+    Subtract,
     /// G + GOT + A - P: there is no global offset table before linking.
     Got,
 }
@@ -114,13 +134,31 @@ relocation_types! {
     14 Rel16         "R_AMDGPU_REL16"         Word16  Branch;
 }
 
+/// What a relocation of a machine computes, if it is in one of the tables.
+fn rule_of(machine: Machine, number: u32) -> Option<(Width, Formula)> {
+    if machine.is_amdgpu() {
+        return RelocationType::from_number(number).rule();
+    }
+    let mut rows = OTHERS.iter();
+    rows.find(|(of, row, ..)| (*of, *row) == (machine, number))
+        .map(|(.., width, formula)| (*width, *formula))
+}
+
+/// The type of a relocation as AMDGPU numbers them; a number of another machine is not one of the table's.
+fn type_of(machine: Machine, number: u32) -> RelocationType {
+    match machine.is_amdgpu() {
+        true => RelocationType::from_number(number),
+        false => RelocationType::Unknown(number),
+    }
+}
+
 /// A relocation that could not be applied as the table says.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresolved {
     /// The offset of the field in its section, in bytes.
     pub offset: u64,
-    /// The relocation's type.
+    /// The relocation's type; of another machine than AMDGPU its number.
     pub kind: RelocationType,
     /// Why not, and what was done instead.
     pub reason: UnresolvedReason,
@@ -134,10 +172,22 @@ pub enum UnresolvedReason {
     UnknownType,
     /// It needs a global offset table, which only a linker makes; the field is as the file has it.
     NeedsGot,
-    /// The symbol has no address in this object (undefined, common, in local memory); 0 was taken.
+    /// The symbol has no address in this object (undefined, common, in local memory); 0 was taken, or [`ELSEWHERE`] for an offset
+    /// of an entry.
     NoAddress(SymbolSection),
     /// The value does not fit into the field; its low bits were stored.
     Overflow,
+}
+
+/// What stands for the offset of an entry of another object, which only a linker can tell: no section is that large. GCC writes such
+/// references where it links objects with `-flto`.
+pub const ELSEWHERE: u32 = u32::MAX;
+
+fn mark_elsewhere(entry: &Entry, bytes: &mut [u8]) {
+    let start = usize::try_from(entry.offset).unwrap_or(usize::MAX);
+    if let Some(field) = bytes.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
+        *field = ELSEWHERE.to_le_bytes();
+    }
 }
 
 /// One relocation, whichever of the three kinds of table (`SHT_REL`, `SHT_RELA`, `SHT_CREL`) it is in.
@@ -161,11 +211,17 @@ pub(super) fn apply(
 ) -> Result<Vec<Unresolved>> {
     let link = usize::try_from(table.sh_link.get(LE)).unwrap_or(usize::MAX);
     let symbols = RawSymbols::in_section(elf, link)?;
+    let has_references = matches!(&*target.standard_name(), ".debug_info" | ".debug_types");
     let mut unresolved = Vec::new();
     for_each_entry(elf, table, |entry| {
         let value = symbol_value(elf, sections, &symbols, entry.symbol)?;
-        let kind = RelocationType::from_number(entry.kind);
-        let result = apply_one(&entry, kind, value, target.address, bytes)?;
+        let rule = rule_of(elf.machine, entry.kind);
+        let kind = type_of(elf.machine, entry.kind);
+        let result = apply_one(&entry, kind, rule, value, target.address, bytes)?;
+        let is_elsewhere = result == Some(UnresolvedReason::NoAddress(SymbolSection::Undefined));
+        if has_references && is_elsewhere && rule == Some((Width::Word32, Formula::Absolute)) {
+            mark_elsewhere(&entry, bytes);
+        }
         if let Some(reason) = result
             && unresolved.len() < MAX_UNRESOLVED
         {
@@ -230,6 +286,8 @@ fn for_each_entry(
 ) -> Result<()> {
     const TABLE: &str = "relocation section";
     let bytes = elf.stored(table)?.unwrap_or(&[]);
+    // The fields of `r_info` have an order of their own in little-endian files for MIPS.
+    let is_mips = elf.machine == Machine::MIPS;
     let kind = table.sh_type.get(LE);
     if kind == elf::SHT_REL {
         for raw in whole_entries::<Rel64<LE>>(TABLE, bytes)? {
@@ -256,13 +314,22 @@ fn for_each_entry(
         for raw in whole_entries::<Rela64<LE>>(TABLE, bytes)? {
             with(Entry {
                 offset: raw.r_offset.get(LE),
-                kind: raw.r_type(LE, false).0,
-                symbol: raw.r_sym(LE, false),
+                kind: raw.r_type(LE, is_mips).0,
+                symbol: raw.r_sym(LE, is_mips),
                 addend: Some(raw.r_addend.get(LE)),
             })?;
         }
     }
     Ok(())
+}
+
+/// What a symbol stands for.
+#[derive(Clone, Copy, Debug, Default)]
+struct SymbolValue {
+    /// Where it is.
+    address: u64,
+    /// The offset in its section.
+    in_section: u64,
 }
 
 /// S, or why the symbol has none. Number 0 is the symbol that is always 0.
@@ -271,18 +338,21 @@ fn symbol_value(
     sections: &[Section<'_>],
     symbols: &RawSymbols<'_>,
     number: u32,
-) -> Result<Result<u64, SymbolSection>> {
+) -> Result<Result<SymbolValue, SymbolSection>> {
     if number == 0 {
-        return Ok(Ok(0));
+        return Ok(Ok(SymbolValue::default()));
     }
     let bad = || Error::malformed("relocation", format!("there is no symbol {number}"));
     let index = usize::try_from(number).map_err(|_| bad())?;
     let (raw, section) = symbols.get(index).ok_or_else(bad)?;
     match section {
         SymbolSection::Absolute | SymbolSection::Index(_) => {
-            symbol::address(raw.st_value.get(LE), section, elf.relocatable, sections)
-                .map(Ok)
-                .ok_or_else(bad)
+            let in_section = raw.st_value.get(LE);
+            let address = symbol::address(in_section, section, elf.relocatable, sections);
+            Ok(Ok(SymbolValue {
+                address: address.ok_or_else(bad)?,
+                in_section,
+            }))
         }
         SymbolSection::Undefined
         | SymbolSection::Common
@@ -294,59 +364,116 @@ fn symbol_value(
 fn apply_one(
     entry: &Entry,
     kind: RelocationType,
-    symbol: Result<u64, SymbolSection>,
+    rule: Option<(Width, Formula)>,
+    symbol: Result<SymbolValue, SymbolSection>,
     section_address: u64,
     bytes: &mut [u8],
 ) -> Result<Option<UnresolvedReason>> {
-    let Some((width, formula)) = kind.rule() else {
+    let Some((width, formula)) = rule else {
         return Ok(Some(UnresolvedReason::UnknownType));
     };
     let field = usize::try_from(entry.offset)
         .ok()
-        .and_then(|start| bytes.get_mut(start..start.checked_add(width.bytes())?))
+        .and_then(|start| {
+            let size = match width {
+                Width::Uleb => uleb_size(bytes.get(start..)?)?,
+                Width::Nothing
+                | Width::Bits6
+                | Width::Byte
+                | Width::Word16
+                | Width::Word32
+                | Width::Word64 => width.bytes(),
+            };
+            bytes.get_mut(start..start.checked_add(size)?)
+        })
         .ok_or_else(|| {
             Error::malformed(
                 "relocation",
                 format!("offset {:#x} is not in its section", entry.offset),
             )
         })?;
+    let there = match width {
+        Width::Uleb => read_uleb(field),
+        Width::Nothing
+        | Width::Bits6
+        | Width::Byte
+        | Width::Word16
+        | Width::Word32
+        | Width::Word64 => read_field(field),
+    };
     // The addend of a `SHT_REL` relocation is zero-extended (USAGE, "A").
     let addend = match entry.addend {
         Some(addend) => addend.cast_unsigned(),
-        None => read_field(field),
+        None => there,
     };
     let place = section_address.wrapping_add(entry.offset);
-    let absolute = symbol.unwrap_or(0).wrapping_add(addend);
+    let value = symbol.unwrap_or_default();
+    let absolute = value.address.wrapping_add(addend);
     let relative = absolute.wrapping_sub(place);
     let value = match formula {
         Formula::Nothing => return Ok(None),
         Formula::Got => return Ok(Some(UnresolvedReason::NeedsGot)),
         Formula::Absolute => absolute,
+        Formula::InSection => value.in_section.wrapping_add(addend),
+        Formula::InSectionBiased => value.in_section.wrapping_add(addend).wrapping_sub(0x8000),
+        Formula::Add => there.wrapping_add(absolute),
+        Formula::Subtract => there.wrapping_sub(absolute),
         Formula::AbsoluteHigh => absolute >> 32,
         Formula::Relative => relative,
         Formula::RelativeHigh => relative >> 32,
         Formula::Branch => (relative.wrapping_sub(4).cast_signed() >> 2).cast_unsigned(),
         Formula::Base => addend,
     };
-    write_field(field, value);
+    match width {
+        Width::Uleb => write_uleb(field, value),
+        Width::Bits6 => write_field(field, (there & !0x3f) | (value & 0x3f)),
+        Width::Nothing | Width::Byte | Width::Word16 | Width::Word32 | Width::Word64 => {
+            write_field(field, value);
+        }
+    }
     Ok(match symbol {
         Err(section) if formula != Formula::Base => Some(UnresolvedReason::NoAddress(section)),
-        _ if !fits(kind, value) => Some(UnresolvedReason::Overflow),
+        _ if !fits(kind, (width, formula), value) => Some(UnresolvedReason::Overflow),
         _ => None,
     })
 }
 
-/// Whether the value fits, for the types whose formula has no mask.
-fn fits(kind: RelocationType, value: u64) -> bool {
+/// Whether the value fits, for the types whose formula has no mask. Those of other machines have none.
+fn fits(kind: RelocationType, (width, formula): (Width, Formula), value: u64) -> bool {
     let signed = value.cast_signed();
-    if kind == RelocationType::Abs32 {
+    let is_other = matches!(kind, RelocationType::Unknown(_)) && width == Width::Word32;
+    if kind == RelocationType::Abs32 || (is_other && formula == Formula::Absolute) {
         u32::try_from(value).is_ok() || i32::try_from(signed).is_ok()
-    } else if kind == RelocationType::Rel32 {
+    } else if kind == RelocationType::Rel32 || (is_other && formula == Formula::Relative) {
         i32::try_from(signed).is_ok()
     } else if kind == RelocationType::Rel16 {
         i16::try_from(signed).is_ok()
     } else {
         true
+    }
+}
+
+/// How many bytes the LEB128 number has that starts there; no number of 64 bits has more than ten.
+fn uleb_size(bytes: &[u8]) -> Option<usize> {
+    let last = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
+    last.checked_add(1)
+}
+
+fn read_uleb(field: &[u8]) -> u64 {
+    let digits = field.iter().rev().map(|byte| u64::from(byte & 0x7f));
+    digits.fold(0, |number, digit| (number << 7) | digit)
+}
+
+fn low_bits(value: u64) -> u8 {
+    let [low, ..] = value.to_le_bytes();
+    low & 0x7f
+}
+
+/// Writes a number with as many bytes as the field has.
+fn write_uleb(field: &mut [u8], mut value: u64) {
+    for byte in field {
+        *byte = (*byte & 0x80) | low_bits(value);
+        value >>= 7;
     }
 }
 

@@ -45,6 +45,16 @@ pub struct Section<'data> {
     pub writable: bool,
 }
 
+/// Which addresses the loaded sections of an object have that has not been linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Addresses of their own, see [`CodeObject::is_relocatable`](super::CodeObject::is_relocatable).
+    Distinct,
+    /// Those of the file, where each section is at 0. An address does not tell then which section it is in; but other tools show
+    /// the same.
+    AsInFile,
+}
+
 /// What a section holds.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,7 +112,7 @@ fn is_debug_name(name: &str) -> bool {
 const PER_SECTION: u64 = 256;
 
 /// Reads all section headers, the first (null) one included so that indices are those of the file.
-pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Section<'data>>> {
+pub(super) fn read_all<'data>(elf: &Elf<'data>, layout: Layout) -> Result<Vec<Section<'data>>> {
     let meter = elf.held.meter();
     meter.work(elf.sections.len() as u64)?;
     elf.held
@@ -113,7 +123,10 @@ pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Section<'data>>> {
         sections.push(read(elf, raw, &names)?);
     }
     if elf.relocatable {
-        assign_addresses(&mut sections)?;
+        if layout == Layout::Distinct {
+            assign_addresses(&mut sections)?;
+        }
+        join_debug_sections(&mut sections)?;
     }
     Ok(sections)
 }
@@ -180,12 +193,11 @@ fn kind(raw: &RawSection, name: &str) -> SectionKind {
     }
 }
 
-/// Gives the sections of a relocatable code object addresses.
+/// Gives the loaded sections of a relocatable code object addresses.
 ///
 /// Code sections come first, from 0, then the other allocated ones; each group in the order of the
 /// file, each section aligned. So an object with one code section has it at 0, as every other reader
-/// has. Debug sections of the same name (type units come in groups of sections) follow each other from
-/// 0, as in the section that a linker would make of them; any other section is at 0.
+/// has.
 fn assign_addresses(sections: &mut [Section<'_>]) -> Result<()> {
     let mut image = 0;
     for code in [true, false] {
@@ -196,6 +208,12 @@ fn assign_addresses(sections: &mut [Section<'_>]) -> Result<()> {
             image = place(section, image)?;
         }
     }
+    Ok(())
+}
+
+/// Gives the debug sections of a relocatable code object offsets in what a linker would make of those of the same name (type units come
+/// in groups of sections): they follow each other from 0. Any other section that is not loaded is at 0.
+fn join_debug_sections(sections: &mut [Section<'_>]) -> Result<()> {
     let mut ends = BTreeMap::new();
     for section in sections.iter_mut().filter(|s| !s.allocated) {
         if section.is_debug() {
@@ -252,6 +270,7 @@ mod tests {
 
     fn addresses(sections: &mut [Section<'_>]) -> Vec<u64> {
         assign_addresses(sections).unwrap();
+        join_debug_sections(sections).unwrap();
         sections.iter().map(|s| s.address).collect()
     }
 

@@ -6,11 +6,16 @@ use object::LittleEndian as LE;
 use object::read::elf::FileHeader as _;
 
 use super::elf::{Elf, Header};
-use crate::arch::{Architecture, CodeObjectVersion, FeatureSetting, TargetFeature, TargetId};
+use crate::arch::{
+    Architecture, CodeObjectVersion, FeatureSetting, Machine, TargetFeature, TargetId,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The target of a code object, by its header.
 pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
+    if !elf.machine.is_amdgpu() {
+        return Ok(TargetId::of_machine(elf.machine));
+    }
     let version = CodeObjectVersion::from_elf(elf.os_abi.number(), elf.abi_version);
     let version = version.ok_or_else(|| {
         Error::malformed(
@@ -32,6 +37,10 @@ pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
 /// The target of what may be a code object, if its header can be read.
 pub(super) fn of_header(data: &[u8]) -> Option<TargetId> {
     let header = Header::parse(data).ok()?;
+    let machine = Machine(header.e_machine(LE).0);
+    if !machine.is_amdgpu() {
+        return Some(TargetId::of_machine(machine));
+    }
     let ident = header.e_ident();
     let version = CodeObjectVersion::from_elf(ident.os_abi.0, ident.abi_version)?;
     TargetId::from_flags(version, header.e_flags(LE).0).ok()

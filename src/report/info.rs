@@ -102,6 +102,9 @@ pub struct ObjectDocument {
     /// What the ELF file says.
     #[serde(flatten)]
     pub info: ObjectInfo,
+    /// The name of another machine than AMDGPU; absent of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// The setting of each target feature: `any`, `on`, `off` or `unsupported`.
     pub features: BTreeMap<&'static str, &'static str>,
     /// Whether the processor is in the table; what depends on it is left out where it is not. Absent if it is.
@@ -199,8 +202,10 @@ impl ObjectDocument {
     pub fn new<'a>(object: &'a CodeObject<'a>, index: usize) -> Result<ObjectDocument> {
         let program = Program::load(object)?;
         let target = object.target();
+        let is_other = !target.machine().is_amdgpu();
         let features = TargetFeature::ALL
             .iter()
+            .filter(|_| !is_other)
             .map(|&feature| (feature.name(), setting_name(target.setting(feature))))
             .collect();
         let mut units = Vec::new();
@@ -217,8 +222,9 @@ impl ObjectDocument {
         Ok(ObjectDocument {
             index,
             info: ObjectInfo::of(object)?,
+            machine: is_other.then(|| target.machine().to_string()),
             features,
-            is_known_processor: target.processor().is_known(),
+            is_known_processor: is_other || target.processor().is_known(),
             generic_version: generic.then(|| target.generic_version()),
             units,
             unit_problems,

@@ -75,8 +75,8 @@ pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, FindingDocument, FindingGroup, Gathering,
     KnownFindings, OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
     SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
-    check_file, check_file_with, check_file_within, check_packaged_file, github_annotations, junit,
-    lines,
+    check_file, check_file_with, check_file_within, check_host_file, check_packaged_file,
+    github_annotations, junit, lines,
 };
 
 use crate::error::Error;

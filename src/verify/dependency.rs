@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
-use super::register::register_name;
 use super::rule::rules;
 
 rules! {
@@ -55,8 +54,14 @@ impl Dependencies {
 
     /// The way from a register back to itself, as text; nothing if there is none.
     ///
-    /// * `needs_cfa`: whether the rule of a register is built upon the CFA.
-    pub(super) fn cycle(&self, start: u64, needs_cfa: impl Fn(u64) -> bool) -> Option<String> {
+    /// * `needs_cfa`: whether the rule of a register is built upon the CFA;
+    /// * `name`: what people call a register.
+    pub(super) fn cycle(
+        &self,
+        start: u64,
+        needs_cfa: impl Fn(u64) -> bool,
+        name: impl Fn(u64) -> String,
+    ) -> Option<String> {
         let counts = |register: u64| register != CFA && needs_cfa(register);
         let goes_on = |register: &u64| self.edges.contains_key(register) || counts(*register);
         let uses = self.edges.get(&start)?;
@@ -72,7 +77,7 @@ impl Dependencies {
             let cfa = counts(register).then_some(&CFA);
             for next in uses.iter().chain(cfa) {
                 if *next == start {
-                    return Some(path(start, register, &from));
+                    return Some(path(start, register, &from, name));
                 }
                 if seen.insert(*next) {
                     from.insert(*next, register);
@@ -85,7 +90,12 @@ impl Dependencies {
 }
 
 /// `s4 needs s5, which needs s4`: from `start` to `last`, and back.
-fn path(start: u64, last: u64, from: &BTreeMap<u64, u64>) -> String {
+fn path(
+    start: u64,
+    last: u64,
+    from: &BTreeMap<u64, u64>,
+    register_name: impl Fn(u64) -> String,
+) -> String {
     let mut way = vec![last];
     let mut at = last;
     while let Some(before) = from.get(&at) {

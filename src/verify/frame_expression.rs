@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 use super::expression::{self, Entry, Env, Offset, Outcome, Place, Role, Sources, Storage};
 use super::finding::{Finding, Findings};
 use super::meaning;
-use super::register::{self, register_name};
+use super::register;
 use super::rule::rules;
 use super::subject::Facts;
-use crate::arch::{AddressSpace, Register};
+use crate::arch::AddressSpace;
 use crate::expr::Encoding;
 use crate::frame::{Cie, RuleExpression};
 use crate::meter::Meter;
@@ -35,8 +35,8 @@ pub(super) enum Use {
 }
 
 impl Use {
-    fn role(self) -> Role {
-        let bits = |number| Register::from_number(number)?.size_in_bits();
+    fn role(self, facts: &Facts<'_>) -> Role {
+        let bits = |number| facts.register_bits(number);
         match self {
             Use::Cfa => Role::Cfa,
             Use::Location(number) => Role::SavedRegister { bits: bits(number) },
@@ -44,11 +44,11 @@ impl Use {
         }
     }
 
-    fn text(self) -> String {
+    fn text(self, facts: &Facts<'_>) -> String {
         match self {
             Use::Cfa => "the CFA".to_owned(),
             Use::Location(number) | Use::Value(number) => {
-                format!("the rule of {}", register_name(number))
+                format!("the rule of {}", facts.register_name(number))
             }
         }
     }
@@ -113,12 +113,12 @@ impl<'a> Expressions<'a> {
             dialect: facts.dialect,
         };
         let section = facts.frame_section;
-        let outcome = run(bytes, usage, cfa_space, encoding);
+        let outcome = run(bytes, usage, cfa_space, encoding, facts);
         // What was refused ends the walk over the instructions.
         let _ = meter
             .work(outcome.steps)
             .and(meter.hold_all::<(Key<'_>, Known)>(1));
-        let what = usage.text();
+        let what = usage.text(facts);
         let mut findings: Vec<_> = outcome
             .faults
             .iter()
@@ -208,14 +208,23 @@ fn with_excerpt(
     }
 }
 
-fn run(bytes: &[u8], usage: Use, cfa_space: Option<u64>, encoding: Encoding) -> Outcome {
+fn run(
+    bytes: &[u8],
+    usage: Use,
+    cfa_space: Option<u64>,
+    encoding: Encoding,
+    facts: &Facts<'_>,
+) -> Outcome {
     let cfa = [Entry::Place(Place {
         storage: Storage::Memory(cfa_space.and_then(AddressSpace::from_number)),
         offset: Offset::Unknown,
         moved: false,
         sources: Sources::FRAME,
     })];
-    let mut env = Env::new(encoding, usage.role());
+    let mut env = Env {
+        machine: facts.machine,
+        ..Env::new(encoding, usage.role(facts))
+    };
     if usage != Use::Cfa {
         env.initial = &cfa;
     }

@@ -4,10 +4,9 @@
 use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
 
-use super::register::register_name;
 use super::rule::rules;
 use super::subject::Facts;
-use crate::arch::{AddressSpace, Register, RegisterClass, ScratchAddressing};
+use crate::arch::{AddressSpace, RegisterClass, ScratchAddressing};
 use crate::expr::{Encoding, Operation, operations};
 use crate::rule::Rule;
 
@@ -36,18 +35,17 @@ pub(super) fn entry_registers(expression: &[u8], encoding: Encoding) -> SmallVec
     found
 }
 
-fn size_in_bits(register: u64) -> Option<u32> {
-    Register::from_number(register)?.size_in_bits()
-}
-
 /// What is wrong with the rule register(`saved_in`) of `register`, if their sizes differ.
-pub(super) fn register_sizes(register: u64, saved_in: u64) -> Option<String> {
-    let (needed, found) = (size_in_bits(register)?, size_in_bits(saved_in)?);
+pub(super) fn register_sizes(facts: &Facts<'_>, register: u64, saved_in: u64) -> Option<String> {
+    let (needed, found) = (
+        facts.register_bits(register)?,
+        facts.register_bits(saved_in)?,
+    );
     (needed != found).then(|| {
         format!(
             "{} has {needed} bits, and {}, which is said to hold it, {found}",
-            register_name(register),
-            register_name(saved_in)
+            facts.register_name(register),
+            facts.register_name(saved_in)
         )
     })
 }
@@ -59,13 +57,13 @@ fn address_bits(space: u64) -> Option<(AddressSpace, u32)> {
 }
 
 /// What is wrong with the rule `val_offset` of `register`, if it does not have the size of an address of the CFA.
-pub(super) fn value_size(register: u64, space: Option<u64>) -> Option<String> {
+pub(super) fn value_size(facts: &Facts<'_>, register: u64, space: Option<u64>) -> Option<String> {
     let (space, bits) = address_bits(space?)?;
-    let needed = size_in_bits(register)?;
+    let needed = facts.register_bits(register)?;
     (needed != bits).then(|| {
         format!(
             "{} has {needed} bits, and an address in {}, where the CFA is, {bits}",
-            register_name(register),
+            facts.register_name(register),
             space.name()
         )
     })
@@ -78,8 +76,8 @@ pub(super) fn check_cfa(
     space: u64,
 ) -> Option<(&'static Rule, String, String)> {
     let (space, bits) = address_bits(space)?;
-    let name = register_name(register);
-    let found = size_in_bits(register)?;
+    let name = facts.register_name(register);
+    let found = facts.register_bits(register)?;
     if found != bits {
         let message = format!(
             "{name} has {found} bits, and an address in {} {bits}",
@@ -89,7 +87,8 @@ pub(super) fn check_cfa(
             "name the address space with DW_CFA_LLVM_def_aspace_cfa, or compute the address with an expression".to_owned();
         return Some((&REGISTER_SIZE, message, help));
     }
-    let is_scalar = Register::from_number(register)
+    let is_scalar = facts
+        .register(register)
         .is_some_and(|register| register.class() == Some(RegisterClass::Sgpr));
     let counts_lane = facts.processor.scratch_addressing() == Some(ScratchAddressing::Flat);
     if space == AddressSpace::PrivateWave && is_scalar && counts_lane {

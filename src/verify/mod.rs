@@ -120,7 +120,8 @@ pub(crate) fn verify_within(
         }
         findings
     };
-    if wants(&[cfi_check::RULES]) {
+    let is_amdgpu = subject.machine().is_amdgpu();
+    if is_amdgpu && wants(&[cfi_check::RULES]) {
         machine_code::check(&subject, &fdes, threads, check_instructions, &mut findings);
     } else {
         findings.append(check_instructions(&meter));
@@ -139,7 +140,7 @@ pub(crate) fn verify_within(
     if wants(&[strings::RULES]) {
         strings::check(&subject, &mut findings);
     }
-    if wants(&[lane::RULES]) {
+    if is_amdgpu && wants(&[lane::RULES]) {
         lane::check(&subject, &mut findings);
     }
     if wants(&[aranges::RULES]) {

@@ -52,6 +52,9 @@ impl Existing {
 
 /// What is wrong with a register number, if anything is.
 pub(super) fn check(facts: &Facts<'_>, number: u64) -> Option<(&'static Rule, String)> {
+    if !facts.machine.is_amdgpu() {
+        return None;
+    }
     let Some(register) = Register::from_number(number).filter(|r| r.class().is_some()) else {
         return Some((
             &RESERVED,
@@ -76,13 +79,4 @@ pub(super) fn check(facts: &Facts<'_>, number: u64) -> Option<(&'static Rule, St
         return Some((&PROCESSOR, message));
     }
     None
-}
-
-/// A register as people know it, or its number.
-pub(super) fn register_name(number: u64) -> String {
-    let register = Register::from_number(number);
-    register.map_or_else(
-        || format!("register {number}"),
-        |register| register.to_string(),
-    )
 }

@@ -5,7 +5,7 @@
 use super::finding::{Finding, Findings};
 use super::rule::rules;
 use super::subject::Subject;
-use crate::arch::Register;
+use crate::arch::{Machine, Register};
 use crate::error::{Error, ErrorKind};
 use crate::frame::{Cie, Fde, FrameSection, SectionKind};
 use crate::meter::Meter;
@@ -97,7 +97,7 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
         check_alignment(header, &section, findings);
         if is_cie(header) {
             match section.cie_at(header.offset) {
-                Ok(cie) => check_cie(&cie, &section, findings),
+                Ok(cie) => check_cie(&cie, subject.machine(), &section, findings),
                 Err(error) => findings.add(unreadable(&error, header, &section)),
             }
             continue;
@@ -241,7 +241,7 @@ fn check_alignment(header: &Header, section: &FrameSection<'_>, findings: &mut F
     }
 }
 
-fn check_cie(cie: &Cie<'_>, section: &FrameSection<'_>, findings: &mut Findings) {
+fn check_cie(cie: &Cie<'_>, machine: Machine, section: &FrameSection<'_>, findings: &mut Findings) {
     let mut add = |finding: Finding| findings.add(finding.at(cie.offset));
     if !cie.augmentation.is_known() {
         let message = format!("\"{}\" is not known", cie.augmentation_text);
@@ -263,7 +263,7 @@ fn check_cie(cie: &Cie<'_>, section: &FrameSection<'_>, findings: &mut Findings)
         add(Finding::new(&FACTOR, section.name(), message));
     }
     let pc = u64::from(Register::PC_64.number());
-    if cie.return_address_register != pc {
+    if machine.is_amdgpu() && cie.return_address_register != pc {
         let message = format!("it is {}", cie.return_address_register);
         add(
             Finding::new(&RETURN_ADDRESS, section.name(), message).help(format!(

@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::arch::{Processor, WaveSize};
+use crate::arch::{Machine, Processor, Register, WaveSize};
 use crate::expr::Dialect;
 use crate::frame::FrameSection;
 use crate::inspect::Program;
@@ -26,12 +26,35 @@ pub(super) struct CodeSymbol<'a> {
 /// use it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'a> {
+    pub(super) machine: Machine,
     pub(super) processor: &'static Processor,
     /// The size of its wavefronts, if all of them have the same.
     pub(super) wave_size: Option<WaveSize>,
     pub(super) dialect: Dialect,
     /// The call frame information.
     pub(super) frame_section: FrameSection<'a>,
+}
+
+impl Facts<'_> {
+    /// The register with this number, reserved ones included; nothing of another machine than AMDGPU, of whose registers only the
+    /// numbers are known.
+    pub(super) fn register(&self, number: u64) -> Option<Register> {
+        Register::from_number(number).filter(|_| self.machine.is_amdgpu())
+    }
+
+    /// The size of that register, if it is known.
+    pub(super) fn register_bits(&self, number: u64) -> Option<u32> {
+        self.register(number)?.size_in_bits()
+    }
+
+    /// The register as people know it, or its number.
+    pub(super) fn register_name(&self, number: u64) -> String {
+        match (self.register(number), self.machine.register_name(number)) {
+            (Some(register), _) => register.to_string(),
+            (None, Some(name)) => name.to_string(),
+            (None, None) => format!("register {number}"),
+        }
+    }
 }
 
 /// The path of a file and a line, and the MD5 of the file if it is known.
@@ -134,6 +157,21 @@ impl<'p, 'a> Subject<'p, 'a> {
             && !self.executable.iter().any(|range| range.contains(&start))
     }
 
+    /// Whether an address is in a section that linkers fill with code to call functions of other files (`.plt`, `.plt.sec`), which
+    /// AMDGPU does not have.
+    pub(super) fn is_made_by_linker(&self, pc: u64) -> bool {
+        let mut sections = self.program.object().sections().iter();
+        !self.machine().is_amdgpu()
+            && sections.any(|section| {
+                let is_inside = section
+                    .end()
+                    .is_some_and(|end| (section.address..end).contains(&pc));
+                section.executable
+                    && is_inside
+                    && (section.name == ".plt" || section.name.starts_with(".plt."))
+            })
+    }
+
     /// Whether somebody asked the compiler for debugging information.
     pub(super) fn has_debug_info(&self) -> bool {
         self.program.info().unit_ids().next().is_some()
@@ -146,11 +184,17 @@ impl<'p, 'a> Subject<'p, 'a> {
 
     pub(super) fn facts(&self) -> Facts<'a> {
         Facts {
+            machine: self.machine(),
             processor: self.program.processor(),
             wave_size: self.wave_size,
             dialect: self.program.dialect(),
             frame_section: self.frame_section(),
         }
+    }
+
+    /// The machine it is for: rules about GPUs are not asked of another than AMDGPU.
+    pub(super) fn machine(&self) -> Machine {
+        self.program.object().target().machine()
     }
 
     pub(super) fn processor(&self) -> &'static Processor {

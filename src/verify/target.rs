@@ -13,8 +13,11 @@ rules! {
 }
 
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
-    let target = subject.program.object().target();
-    if !target.processor().is_known() {
+    let object = subject.program.object();
+    let target = object.target();
+    // A file of split units says nothing of a processor, nor has it code.
+    let is_split = subject.executable.is_empty() && object.has_split_units();
+    if target.machine().is_amdgpu() && !is_split && !target.processor().is_known() {
         let message = format!("the code is for {target}: rules about machine code are left out");
         findings.add(Finding::new(&UNKNOWN, "ELF header", message));
     }

@@ -152,6 +152,16 @@ impl CoreChoice {
     }
 }
 
+impl CoreObjectChoice {
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.core
+            .iter()
+            .map(PathBuf::as_path)
+            .chain(self.objects.files())
+    }
+}
+
 /// A core in place of a code object, whose waves `--wave` chooses from.
 #[derive(Debug, Args)]
 pub(crate) struct CoreChoice {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::super::outputs::ForceArguments;
 use super::core::CoreObjectChoice;
 use super::format::{Format, parse_offset};
 use super::object::ObjectArguments;
@@ -42,7 +43,7 @@ Offsets and addresses are strings, \"0x…\"; so are constants that may pass 2^5
 
 #[derive(Debug, Args)]
 pub(crate) struct DumpArguments {
-    /// The code object or .dwo file, or a bundle or host program that contains it
+    /// The code object, .dwo file or package, or a bundle or host program that contains it; `-` is standard input
     #[arg(required_unless_present = "core", conflicts_with = "core")]
     pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
@@ -76,6 +77,11 @@ pub(crate) struct DumpArguments {
     /// With --name: also what is below each entry
     #[arg(long, requires = "name")]
     pub(crate) show_children: bool,
+    /// Write the dump to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArguments,
     /// Which names are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) style: DumpStyle,

@@ -62,7 +62,7 @@ pub(crate) struct StrictArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArguments {
-    /// A code object, or a bundle or host program that contains some
+    /// A code object, or a bundle or host program that contains some; `-` is standard input
     #[arg(required_unless_present = "core", conflicts_with = "core")]
     pub(crate) object: Option<PathBuf>,
     #[command(flatten)]

@@ -30,7 +30,7 @@ Exit status: 0 no error was found, 1 errors were found, 2 not everything could b
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// Code objects, bundles, archives, host objects and programs, and folders of such
+    /// Code objects, bundles, archives, host objects and programs, and folders of such; `-` is standard input
     #[arg(value_name = "PATH", required_unless_present_any = ["list", "explain"])]
     pub(crate) paths: Vec<PathBuf>,
     /// Only these rules; `cfi-*` is all whose names start so, `machine-code` those that read machine code

@@ -17,8 +17,9 @@ use hetdwarf::report::{CoreDocument, GroupBy, ProblemDocument, write_json_pretty
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
-use super::contents::{Contents, Input};
+use super::contents::{Contents, Input, standard_input};
 use super::failure::{Exit, Failure};
+use super::input::{STANDARD_INPUT, input_name};
 use super::outputs::{Kind, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;
@@ -83,6 +84,13 @@ pub(crate) fn object_or_core<'c>(
     limits: &Limits,
     input: Input,
 ) -> Result<(&'c Path, ObjectFile), Failure> {
+    if let Some(path) = object
+        && path == Path::new(STANDARD_INPUT)
+    {
+        let path = input_name(path);
+        let bytes = standard_input(Input::Whole).map_err(|error| Failure::in_file(path, error))?;
+        return Ok((path, Contents::Read(bytes).into()));
+    }
     if let Some(path) = object {
         return Ok((path, ObjectFile::open(path, input, limits)?));
     }

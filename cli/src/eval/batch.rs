@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::{Settings, context, focus};
 use crate::contents::{Input, Lines};
 use crate::failure::{Exit, Failure};
-use crate::input::{STANDARD_INPUT, read_wave_file, wave_name};
+use crate::input::{STANDARD_INPUT, input_name, read_wave_file};
 use crate::lanes::chosen_lanes;
 use hetdwarf::arch::WaveSize;
 use hetdwarf::eval::{ResultKind, Unit};
@@ -22,7 +22,7 @@ use hetdwarf::wave::{Snapshot, Wave};
 
 /// Evaluates a file of requests, one a line.
 pub(super) fn run(path: &Path, settings: &Settings, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let wrong = |error: std::io::Error| Failure::in_file(wave_name(path), error);
+    let wrong = |error: std::io::Error| Failure::in_file(input_name(path), error);
     let named = (path != Path::new(STANDARD_INPUT)).then_some(path);
     let lines = Lines::open(named).map_err(wrong)?;
     let folder = path.parent().unwrap_or(Path::new(""));

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::contents::Contents;
+use super::super::input::{STANDARD_INPUT, input_name};
 use super::config::Config;
 use hetdwarf::object::may_hold_code_objects;
 use hetdwarf::report::{CheckedFile, UnreadableFile};
@@ -49,6 +50,10 @@ impl Files {
         for path in paths {
             if config.excludes(path) {
                 files.left_out.push(path.clone());
+                continue;
+            }
+            if path == Path::new(STANDARD_INPUT) {
+                files.add(path, None);
                 continue;
             }
             match fs::metadata(path) {
@@ -182,6 +187,7 @@ fn look_at(path: &Path) -> io::Result<Entry> {
 
 /// What a file is called: as it was named, without `./`.
 pub(super) fn name(path: &Path) -> String {
+    let path = input_name(path);
     let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
     if name.is_empty() {
         return ".".to_owned();

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::arguments::{VerifyArguments, VerifyFormat};
-use super::contents::{Contents, Input};
+use super::contents::{Contents, Input, standard_input};
 use super::failure::{Exit, Failure};
-use super::input::dialect;
+use super::input::{STANDARD_INPUT, dialect, parse_any_machine};
 use super::outputs::{Kind, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;
@@ -29,12 +29,12 @@ use baseline::{Place, Use, Written};
 use config::Config;
 use files::{Files, Target};
 use hetdwarf::limits::Limits;
-use hetdwarf::object::code_objects_with;
+use hetdwarf::object::{Layout, code_objects_with};
 use hetdwarf::report::source_text::{SourceTexts, from_file};
 use hetdwarf::report::{
     CheckedFile, Gathering, KnownFindings, RulesDocument, SarifLog, SummaryDocument,
-    UnreadableFile, VerifyDocument, check_packaged_file, github_annotations, junit, lines,
-    write_json_pretty,
+    UnreadableFile, VerifyDocument, check_host_file, check_packaged_file, github_annotations,
+    junit, lines, write_json_pretty,
 };
 use hetdwarf::untrusted::Untrusted;
 use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, queue, shown_line};
@@ -235,12 +235,15 @@ fn check_target(
     threads: NonZeroUsize,
     is_target: impl Fn(&ObjectFile) -> bool,
 ) -> CheckedFile {
-    let opened = Contents::open(&target.path, Input::Whole)
-        .map_err(|error| error.to_string())
-        .and_then(|data| {
-            ObjectFile::with_packages(&target.path, data, Input::Whole, limits)
-                .map_err(|(package, error)| format!("{}: {error}", Untrusted::from(&*package)))
-        });
+    let opened = if target.path == Path::new(STANDARD_INPUT) {
+        standard_input(Input::Whole).map(Contents::Read)
+    } else {
+        Contents::open(&target.path, Input::Whole)
+    };
+    let opened = opened.map_err(|error| error.to_string()).and_then(|data| {
+        ObjectFile::with_packages(&target.path, data, Input::Whole, limits)
+            .map_err(|(package, error)| format!("{}: {error}", Untrusted::from(&*package)))
+    });
     let data = match opened {
         Ok(data) => data,
         Err(error) => return CheckedFile::unreadable(name, error),
@@ -252,6 +255,15 @@ fn check_target(
         false => data.packages(),
     };
     let mut checked = check_packaged_file(name, &data, &packages, selection, limits, threads);
+    let is_nothing = checked.objects.is_empty() && checked.unreadable.is_empty();
+    // Who names a file of another machine wants it checked; in a folder GPU code is looked for.
+    if target.named
+        && is_nothing
+        && data.reference.is_none()
+        && let Some(host) = check_host_file(name, &data, selection, limits, threads)
+    {
+        checked = host;
+    }
     // What was found may be of another file than the one that is there now.
     if let Err(error) = data.check_length() {
         return CheckedFile::unreadable(name, error);
@@ -265,7 +277,12 @@ fn check_target(
     if target.named && is_empty {
         // Who named it expected something in it.
         if let Err(error) = code_objects_with(&data, limits) {
-            return CheckedFile::unreadable(name, error);
+            let is_host = parse_any_machine(&data, Layout::Distinct, limits).is_ok();
+            let more = match is_host {
+                true => "; nor has it debugging information",
+                false => "",
+            };
+            return CheckedFile::unreadable(name, format!("{error}{more}"));
         }
     }
     checked

@@ -15,6 +15,13 @@ pub struct RegisterName {
     index: Option<u16>,
 }
 
+impl RegisterName {
+    /// A name of a stem and, where several registers have it, an index.
+    pub(in crate::arch) const fn new(stem: &'static str, index: Option<u16>) -> RegisterName {
+        RegisterName { stem, index }
+    }
+}
+
 impl fmt::Display for RegisterName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.stem)?;

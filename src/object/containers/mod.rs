@@ -30,7 +30,7 @@ use super::compression::Method;
 use super::elf::{self, Header, Names};
 use super::identify::{BUNDLE_MAGIC, FileKind};
 use super::target;
-use crate::error::{Error, Limit, Result};
+use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::limits::Limits;
 use crate::meter::Meter;
 
@@ -125,6 +125,49 @@ pub fn code_objects_and_packages<'data>(
     let meter = Arc::new(Meter::new(limits, length));
     let found = search(data, packages, &meter, Keep::All)?;
     at_least_one(data, found)
+}
+
+/// What [`code_objects_and_packages`] finds; if that is nothing, or the target that is asked for is the file's own machine, the file
+/// itself, where it is an ELF64 little-endian file for another machine. [`CodeObject::parse_any_machine`](super::CodeObject::parse_any_machine) opens all of them.
+///
+/// # Errors
+/// As [`code_objects`].
+pub fn code_objects_or_host<'data>(
+    data: &'data [u8],
+    packages: &[Package<'data>],
+    selector: &Selector,
+    limits: &Limits,
+) -> Result<Vec<EmbeddedCodeObject<'data>>> {
+    if let Some(host) = host(data)
+        && matches!(selector, Selector::Target(wanted) if wanted.eq_ignore_ascii_case(&host.target))
+    {
+        return Ok(vec![host]);
+    }
+    let found = code_objects_and_packages(data, packages, limits);
+    match (&found, host(data)) {
+        (Err(error), Some(host)) if is_without_reference(error, data) => Ok(vec![host]),
+        (Ok(_) | Err(_), _) => found,
+    }
+}
+
+/// Whether there is no code object in a file, and no package that it names has one.
+fn is_without_reference(error: &Error, data: &[u8]) -> bool {
+    matches!(error.kind(), ErrorKind::NoCodeObject { .. })
+        && matches!(PackageReference::of(data, &Limits::DEFAULT), Ok(None))
+}
+
+/// A file that is an ELF64 little-endian file for another machine than AMDGPU.
+pub(crate) fn host(data: &[u8]) -> Option<EmbeddedCodeObject<'_>> {
+    if FileKind::of(data) != FileKind::HostElf {
+        return None;
+    }
+    Some(EmbeddedCodeObject {
+        index: 0,
+        id: String::new(),
+        target: target::of_header(data)?.to_string(),
+        place: ContainerPlace::default(),
+        data: Cow::Borrowed(data),
+    })
 }
 
 fn meter_of(data: &[u8], limits: &Limits) -> Arc<Meter> {
@@ -235,10 +278,8 @@ fn at_least_one<'data>(
             Some(reference) => format!("{reference}, and no package with it was found"),
             None => format!("it is {}", FileKind::of(data).description(data)),
         };
-        return Err(Error::malformed(
-            "file",
-            format!("there is no AMDGPU code object in it; {hint}"),
-        ));
+        let found = format!("there is no AMDGPU code object in it; {hint}");
+        return Err(ErrorKind::NoCodeObject { found }.into());
     }
     Ok(found)
 }

@@ -11,7 +11,9 @@ use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::limits::Limits;
 use crate::meter::Meter;
-use crate::object::{CodeObject, EmbeddedCodeObject, Package, code_objects_within};
+use crate::object::{
+    CodeObject, EmbeddedCodeObject, Layout, Package, Section, code_objects_within,
+};
 use crate::verify::{Selection, verify_within};
 
 /// What was found in one file. Both lists are empty if there is no code object in it.
@@ -152,6 +154,40 @@ pub fn check_packaged_file(
     check_file_within(path, data, packages, selection, threads, &meter)
 }
 
+/// Checks an ELF64 little-endian object or program of another machine than AMDGPU, by the rules that are not about GPUs.
+///
+/// Nothing if it is no such file, or has no debugging information.
+#[must_use]
+pub fn check_host_file(
+    path: &str,
+    data: &[u8],
+    selection: &Selection,
+    limits: &Limits,
+    threads: NonZeroUsize,
+) -> Option<CheckedFile> {
+    let meter = Arc::new(Meter::new(limits, data.len() as u64));
+    let object = CodeObject::parse_any_machine(data, Layout::Distinct, &meter).ok()?;
+    let has_debug_info = object.sections().iter().any(Section::is_debug);
+    if object.target().machine().is_amdgpu() || !has_debug_info {
+        return None;
+    }
+    drop(object);
+    let checked = check_object(path, data, selection, threads, &meter);
+    Some(match checked {
+        Ok(found) => {
+            let stopped = meter.refused().map(|error| {
+                let message = format!("{error}; what is listed of it is not complete");
+                UnreadableFile::new(path.to_owned(), message)
+            });
+            CheckedFile {
+                objects: vec![found],
+                unreadable: stopped.into_iter().collect(),
+            }
+        }
+        Err(error) => CheckedFile::unreadable(path, error),
+    })
+}
+
 fn check_object(
     path: &str,
     data: &[u8],
@@ -159,7 +195,7 @@ fn check_object(
     threads: NonZeroUsize,
     meter: &Arc<Meter>,
 ) -> Result<VerifiedFile> {
-    let object = CodeObject::parse_within(data, meter)?;
+    let object = CodeObject::parse_any_machine(data, Layout::Distinct, meter)?;
     let program = Program::load(&object)?.with_dialect(selection.dialect());
     let verdict = verify_within(&program, selection, threads, Arc::clone(meter));
     Ok(VerifiedFile::new(path, &program, &verdict))

@@ -20,7 +20,10 @@ mod sarif;
 mod summary;
 
 pub use baseline::{Baseline, BaselineEntry, BaselineKey, KnownFindings};
-pub use check::{CheckedFile, check_file, check_file_with, check_file_within, check_packaged_file};
+pub use check::{
+    CheckedFile, check_file, check_file_with, check_file_within, check_host_file,
+    check_packaged_file,
+};
 pub use gathering::Gathering;
 pub use github::github_annotations;
 pub use group::WIDESPREAD;

@@ -76,7 +76,7 @@ impl Machine<'_> {
             Operation::Reg { register } => self.register(register.into()),
             Operation::Regx { register } => self.register(register),
             Operation::CallFrameEntryReg { register } => {
-                let storage = match known_register(register) {
+                let storage = match self.known_register(register) {
                     Some(register) => Storage::CallerRegister(register),
                     None => Storage::ReservedRegister,
                 };
@@ -177,7 +177,7 @@ impl Machine<'_> {
 
     /// A register as an address.
     fn based(&mut self, number: u64, space: Option<AddressSpace>) -> Step {
-        if let (Some(register), Some(space)) = (known_register(number), space) {
+        if let (Some(register), Some(space)) = (self.known_register(number), space) {
             let place = Place::start_of(Storage::Register(register), Sources::REGISTERS);
             self.check_lane(&place);
             let needed = space.address_size_in_bits(self.encoding.address_size);
@@ -196,8 +196,15 @@ impl Machine<'_> {
         self.push_place(somewhere(space, Sources::REGISTERS))
     }
 
+    /// The register of a number that is not reserved, if its size is known.
+    fn known_register(&self, number: u64) -> Option<Register> {
+        let register = Register::from_number(number)?;
+        let is_known = self.env.machine.is_amdgpu() && register.class().is_some();
+        is_known.then_some(register)
+    }
+
     fn register(&mut self, number: u64) -> Step {
-        let storage = match known_register(number) {
+        let storage = match self.known_register(number) {
             Some(register) => Storage::Register(register),
             None => Storage::ReservedRegister,
         };
@@ -447,11 +454,6 @@ impl Machine<'_> {
         }
         self.push_place(Place::start_of(Storage::ImplicitPointer, Sources::NONE))
     }
-}
-
-/// The register of a number that is not reserved.
-fn known_register(number: u64) -> Option<Register> {
-    Register::from_number(number).filter(|register| register.class().is_some())
 }
 
 /// A place in memory whose address is not known.

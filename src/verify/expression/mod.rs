@@ -26,6 +26,7 @@ pub(super) use value::as_place;
 
 use smallvec::SmallVec;
 
+use crate::arch::Machine;
 use crate::expr::Encoding;
 use crate::rule::Rule;
 
@@ -82,6 +83,8 @@ pub(super) enum FrameBase {
 #[derive(Clone, Copy)]
 pub(super) struct Env<'e> {
     pub(super) encoding: Encoding,
+    /// The machine whose registers it names: of another than AMDGPU their sizes are not known.
+    pub(super) machine: Machine,
     pub(super) role: Role,
     /// What is on the stack at the start, the lowest entry first.
     pub(super) initial: &'e [Entry],
@@ -98,6 +101,7 @@ impl<'e> Env<'e> {
     pub(super) const fn new(encoding: Encoding, role: Role) -> Env<'e> {
         Env {
             encoding,
+            machine: Machine::AMDGPU,
             role,
             initial: &[],
             simt: false,

@@ -12,7 +12,7 @@ use super::dependency::{self, CFA, Dependencies};
 use super::finding::{Excerpt, Finding, Findings};
 use super::frame_expression::{self, Expressions, Gives, Use};
 use super::given::{Given, GivenRules, Saved};
-use super::register::{self, Existing, register_name};
+use super::register::{self, Existing};
 use super::subject::{Facts, KernelEntry};
 use super::{expression, meaning};
 use crate::arch::{AddressSpace, Register};
@@ -324,7 +324,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             RegisterRule::Offset(_) => self.define(register, true, item, findings),
             RegisterRule::ValOffset(_) => {
                 self.define(register, true, item, findings);
-                if let Some(message) = meaning::value_size(register, self.rules.cfa_space) {
+                let space = self.rules.cfa_space;
+                if let Some(message) = meaning::value_size(self.facts, register, space) {
                     findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
                 }
             }
@@ -413,10 +414,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         {
             // One of the two is enough.
             (self.said_no_cfa, self.said_of_row) = (true, true);
-            let message = format!(
-                "the rule of {} counts from the CFA, which has none",
-                register_name(register)
-            );
+            let name = self.facts.register_name(register);
+            let message = format!("the rule of {name} counts from the CFA, which has none");
             findings.add(self.finding(&rule::CFA_MISSING, self.entry_offset(), message));
         }
         let end = end.min(fde.end());
@@ -483,7 +482,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             self.rules.has_return_address = self.initial.rules.has_return_address;
         }
         if initial.is_none() && now.is_none() && Register::from_number(register).is_some() {
-            let message = format!("{} has no rule", register_name(register));
+            let message = format!("{} has no rule", self.facts.register_name(register));
             findings.add(self.about(&rule::RESTORE, item, message));
         }
     }
@@ -513,7 +512,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         findings: &mut Findings,
     ) {
         self.define(register, false, item, findings);
-        if let Some(message) = meaning::register_sizes(register, saved_in) {
+        if let Some(message) = meaning::register_sizes(self.facts, register, saved_in) {
             findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
         }
         self.depend(register, SmallVec::from_slice(&[saved_in]), item, findings);
@@ -562,7 +561,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             let given = self.shared.registers.get(register);
             given.is_some_and(|given| given.needs_cfa)
         };
-        if let Some(path) = self.rules.dependencies.cycle(register, needs_cfa) {
+        let name = |register| self.facts.register_name(register);
+        if let Some(path) = self.rules.dependencies.cycle(register, needs_cfa, name) {
             findings.add(self.about(&dependency::CIRCULAR, item, path));
         }
     }
@@ -592,7 +592,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         let before = self.shared.registers.set(register, Some(given));
         self.rules.dependencies.clear(register);
         if before.is_some_and(|before| before.row == self.row) && self.fde.is_some() {
-            let message = format!("{} has a rule in this row already", register_name(register));
+            let name = self.facts.register_name(register);
+            let message = format!("{name} has a rule in this row already");
             findings.add(self.about(&rule::OVERWRITTEN, item, message));
         }
     }

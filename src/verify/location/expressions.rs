@@ -139,6 +139,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             simt: here.simt,
             frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
             entries: Some(&entries),
+            machine: self.subject.machine(),
             ..Env::new(here.encoding, here.role)
         };
         let outcome = expression::check(expression.bytes, &env);
@@ -255,7 +256,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
             legacy_register(expression)
         };
-        let meant = if is_large && names_vector_register(expression) {
+        let is_amdgpu = self.subject.machine().is_amdgpu();
+        let meant = if is_amdgpu && is_large && names_vector_register(expression) {
             meant()
         } else {
             None

@@ -83,7 +83,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             Ok(_) => return,
             Err(error) => return self.bad_ranges(die, attribute, &error),
         };
-        if !self.kept.range_lists.insert(offset) {
+        if self.has_no_skeleton || !self.kept.range_lists.insert(offset) {
             return;
         }
         let info = self.info;

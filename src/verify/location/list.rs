@@ -24,6 +24,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         purpose: Use,
         offset: u64,
     ) {
+        // Where its entries hold only the skeleton says.
+        if self.has_no_skeleton {
+            return;
+        }
         let role = self.role(die, purpose);
         let bits = if let Role::Location { bits } = role {
             bits

@@ -38,11 +38,11 @@ use super::{expression, register};
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
 use crate::debug_info::{
     Bytes, DebugInfo, Die, DieId, DieValue, Language, LocationConvention, UnitId, UnitInfo,
-    UnitKind,
 };
 use crate::error::Error;
 use crate::eval::Unit;
 use crate::meter::Meter;
+use crate::object::relocation::ELSEWHERE;
 use crate::rule::Rule;
 use crate::untrusted::Untrusted;
 use attribute::use_of;
@@ -234,8 +234,8 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             meter: subject.meter(),
             held: 0,
             bad_tables: [false; 4],
-            has_no_skeleton: unit.partner.is_none()
-                && matches!(unit.kind, UnitKind::SplitCompile | UnitKind::SplitType),
+            // GNU's extension of DWARF 4 has plain units there.
+            has_no_skeleton: unit.partner.is_none() && unit.section.ends_with(".dwo"),
         }
     }
 
@@ -344,6 +344,9 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     }
 
     fn refer(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>, to: u64) {
+        if to == u64::from(ELSEWHERE) && self.subject.program.object().is_relocatable() {
+            return self.kept.references.add_elsewhere(die.id().offset);
+        }
         self.kept.references.add(Reference {
             from: die.id().offset,
             tag: die.tag(),

@@ -105,7 +105,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         while (self.nests.last()).is_some_and(|nest| nest.depth >= die.depth()) {
             self.nests.pop();
         }
-        if !SCOPES.contains(&die.tag()) {
+        // Of a split unit its skeleton says where its addresses are.
+        if !SCOPES.contains(&die.tag()) || self.has_no_skeleton {
             return Ok(());
         }
         let ranges = self.code_of(die)?;

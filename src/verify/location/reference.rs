@@ -12,6 +12,7 @@ use gimli::{DwAt, DwTag};
 
 use super::rule;
 use crate::debug_info::attribute::tag_name;
+use crate::rule::Severity;
 use crate::verify::finding::{Finding, Findings};
 
 /// References followed from one entry before it counts as none of a circle.
@@ -23,14 +24,33 @@ pub(super) struct References {
     /// Offset and tag of every entry, ascending; null entries have the tag 0.
     entries: Vec<(u64, DwTag)>,
     references: Vec<Reference>,
+    elsewhere: Elsewhere,
     /// Whether not every entry is known.
     incomplete: bool,
+}
+
+/// The references to entries of other objects, which are there when a linker has joined them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Elsewhere {
+    /// The offset of the first entry that has one.
+    first: u64,
+    count: u64,
+}
+
+impl Elsewhere {
+    fn append(&mut self, next: Elsewhere) {
+        if self.count == 0 {
+            self.first = next.first;
+        }
+        self.count = self.count.saturating_add(next.count);
+    }
 }
 
 /// What is to be said of the references of a section, and what cannot be said before all units were read.
 #[derive(Debug, Default)]
 pub(super) struct SectionReferences {
     findings: Findings,
+    elsewhere: Elsewhere,
     /// References to other units.
     outward: Vec<Reference>,
     /// By `DW_AT_abstract_origin` or `DW_AT_specification`: the entry that refers, and the one that is meant.
@@ -85,10 +105,20 @@ impl References {
         self.references.push(reference);
     }
 
+    /// Adds one from the entry at an offset to an entry of another object.
+    pub(super) fn add_elsewhere(&mut self, from: u64) {
+        let one = Elsewhere {
+            first: from,
+            count: 1,
+        };
+        self.elsewhere.append(one);
+    }
+
     /// Forgets all of them.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.references.clear();
+        self.elsewhere = Elsewhere::default();
         self.incomplete = false;
     }
 
@@ -116,6 +146,7 @@ impl SectionReferences {
                 .zip(references.entries.last())
                 .map(|((first, _), (last, _))| (*first, *last)),
             incomplete: references.incomplete,
+            elsewhere: references.elsewhere,
             ..SectionReferences::default()
         };
         if !references.incomplete {
@@ -146,6 +177,7 @@ impl SectionReferences {
             (span, None) | (None, span) => span,
         };
         self.incomplete |= next.incomplete;
+        self.elsewhere.append(next.elsewhere);
         self.findings.append(next.findings);
         self.outward.extend(next.outward);
         self.completes.extend(next.completes);
@@ -160,6 +192,22 @@ impl SectionReferences {
         tags: impl FnOnce(&[u64]) -> BTreeMap<u64, DwTag>,
         findings: &mut Findings,
     ) {
+        if self.elsewhere.count > 0 {
+            let text = format!(
+                "{} to entries of other objects {} not checked",
+                counted(self.elsewhere.count),
+                if self.elsewhere.count == 1 {
+                    "is"
+                } else {
+                    "are"
+                }
+            );
+            let mut finding = Finding::new(&rule::REFERENCE, section, text)
+                .at(self.elsewhere.first)
+                .help("check what the linker makes of the objects");
+            finding.severity = Severity::Note;
+            findings.add(finding);
+        }
         if self.incomplete {
             return;
         }
@@ -364,6 +412,13 @@ const TYPES: &[DwTag] = &[
     DW_TAG_atomic_type,
     DW_TAG_immutable_type,
 ];
+
+fn counted(references: u64) -> String {
+    match references {
+        1 => "1 reference".to_owned(),
+        many => format!("{many} references"),
+    }
+}
 
 fn at_name(name: DwAt) -> String {
     match name.static_string() {

@@ -1,0 +1,146 @@
+//! Packages of split units (`.dwp`), and objects that have skeletons and split units in one file.
+//!
+//! In a package a unit's offsets count from its own part of each section: whoever takes them as offsets of the section finds the
+//! entries of the first unit everywhere. `fixtures/dwp/README.md` says how the files were built.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failure here is a failure of the test"
+)]
+
+use dwarf_tests::{Ran, fixture, hetdwarf};
+use serde_json::Value;
+
+fn path(name: &str) -> String {
+    let path = fixture(&format!("dwp/{name}"));
+    path.to_str().unwrap().to_owned()
+}
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(fixture(&format!("dwp/{name}"))).unwrap()
+}
+
+fn run(arguments: &[&str]) -> Ran {
+    hetdwarf(arguments.iter().map(|argument| (*argument).to_owned()))
+}
+
+/// The lines after the first, which names the file.
+fn body(text: &str) -> &str {
+    text.split_once('\n').unwrap().1.trim_end()
+}
+
+/// `gpu-b.c` has `fb(float q)`, and the wave is in it; the first unit of the package has `fa(int x)`.
+#[test]
+fn variables_are_those_of_the_units_own_part() {
+    let (object, wave, package) = (path("ab.so"), path("ab.so.json"), path("ab.dwp"));
+    let ran = run(&[
+        "vars", &object, "--wave", &wave, "--dwo", &package, "--format", "json",
+    ]);
+    // The wave does not have the value.
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(ran.out.contains("\"fb\""), "{}", ran.out);
+    assert!(!ran.out.contains("\"fa\""), "{}", ran.out);
+    let variables = dwarf_tests::variables(&document);
+    let names: Vec<_> = variables.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["q"]);
+}
+
+#[test]
+fn dump_prints_what_llvm_dwarfdump_prints() {
+    for version in [4, 5] {
+        let package = path(&format!("ab{version}.dwp"));
+        let ran = run(&["dump", "--style", "llvm", "--debug-info", &package]);
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+        let expected = text(&format!("ab{version}.info.txt"));
+        assert_eq!(body(&ran.out), body(&expected), "version {version}");
+    }
+    let single = path("single.o");
+    let ran = run(&["dump", "--style", "llvm", &single]);
+    assert_eq!(body(&ran.out), body(&text("single.info.txt")));
+    let ran = run(&["dump", "--style", "llvm", "--debug-line", &single]);
+    assert_eq!(body(&ran.out), body(&text("single.line.txt")));
+    // In the other style the files are those of the line table, which the skeleton names.
+    let ran = run(&["dump", &single]);
+    assert!(ran.out.contains("two.c\")"), "{}", ran.out);
+}
+
+/// Without the program nothing says where addresses are, which is no fault; with it they are read.
+#[test]
+fn packages_are_checked_and_read_with_their_programs() {
+    for version in [4, 5] {
+        let package = path(&format!("ab{version}.dwp"));
+        let ran = run(&["verify", &package]);
+        assert_eq!(ran.status, 0, "{}", ran.out);
+        assert!(ran.out.contains("0 errors, 0 warnings"), "{}", ran.out);
+        let program = path(&format!("ab{version}.x"));
+        let ran = run(&["dump", &program, "--dwo", &package]);
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+        // Each function once, with its place in the program.
+        for function in ["fa", "fb", "main"] {
+            assert!(
+                ran.out.contains(&format!("DW_AT_name\t(\"{function}\")")),
+                "{}",
+                ran.out
+            );
+        }
+        assert!(!ran.out.contains("<unresolved>"), "{}", ran.out);
+    }
+    for file in ["ab.dwp", "single.o"] {
+        let ran = run(&["verify", &path(file)]);
+        assert!(
+            ran.status == 0 && ran.out.contains("0 errors, 0 warnings"),
+            "{}",
+            ran.out
+        );
+    }
+}
+
+/// Each byte of an index is changed; what is read then is an error, or what another unit has, and it ends soon.
+#[test]
+fn a_damaged_index_does_no_harm() {
+    let folder = std::env::temp_dir().join(format!("hetdwarf-dwp-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let whole = std::fs::read(fixture("dwp/ab5.dwp")).unwrap();
+    let meter = std::sync::Arc::new(hetdwarf::meter::Meter::new(
+        &hetdwarf::limits::Limits::DEFAULT,
+        0,
+    ));
+    let layout = hetdwarf::object::Layout::Distinct;
+    let object = hetdwarf::object::CodeObject::parse_any_machine(&whole, layout, &meter).unwrap();
+    let indices = object
+        .sections()
+        .iter()
+        .filter(|section| section.name.ends_with("_index"));
+    let places: Vec<usize> = indices
+        .flat_map(|section| section.offset..section.offset + section.size)
+        .map(|place| usize::try_from(place).unwrap())
+        .collect();
+    assert!(places.len() > 200, "{}", places.len());
+    let file = folder.join("damaged.dwp");
+    let mut refused = 0;
+    for place in places {
+        for byte in [0x00, 0x01, 0xff] {
+            let mut bytes = whole.clone();
+            if bytes[place] == byte {
+                continue;
+            }
+            bytes[place] = byte;
+            std::fs::write(&file, bytes).unwrap();
+            let file = file.to_str().unwrap();
+            let dump = run(&["dump", file]);
+            let verify = run(&["verify", file]);
+            assert!(
+                dump.status == 0 || dump.status == 2,
+                "{place:#x}: {}",
+                dump.err
+            );
+            assert!(verify.status <= 2, "{place:#x}: {}", verify.err);
+            refused += usize::from(dump.status == 2);
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    // Slots of the hash table change nothing; counts, columns, offsets and sizes do.
+    assert!(refused > 50, "{refused}");
+}

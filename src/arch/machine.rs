@@ -1,0 +1,205 @@
+//! Machines of ELF files: AMDGPU, and those of which only the debugging information is read.
+//!
+//! All that is known of another machine stands in one table: its name, what LLVM's tools call its files, and its DWARF
+//! register numbers. What a relocation computes there is the business of `object`. Sources: ELF gABI "Machine Information";
+//! the psABIs of x86-64 ("DWARF Register Number Mapping") and of `AArch64` ("DWARF for the Arm 64-bit Architecture"), with the
+//! names of `llvm-dwarfdump` 22.
+
+use core::fmt;
+
+use super::RegisterName;
+
+/// The machine that an ELF file is for, by its number (`e_machine`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Machine(pub u16);
+
+/// Registers with consecutive numbers: the first and last number, the stem of their names, and the index of the first
+/// of them; no index if the stem is the whole name.
+type Row = (u64, u64, &'static str, Option<u16>);
+
+/// What is known of a machine.
+struct Facts {
+    machine: Machine,
+    name: &'static str,
+    /// What `llvm-dwarfdump` calls a 64-bit little-endian file.
+    format: &'static str,
+    registers: &'static [Row],
+}
+
+const fn facts(
+    number: u16,
+    name: &'static str,
+    format: &'static str,
+    registers: &'static [Row],
+) -> Facts {
+    let machine = Machine(number);
+    Facts {
+        machine,
+        name,
+        format,
+        registers,
+    }
+}
+
+#[rustfmt::skip]
+const TABLE: &[Facts] = &[
+    facts(3,   "i386",      "elf64-i386",          &[]),
+    facts(8,   "MIPS",      "elf64-mips",          &[]),
+    facts(21,  "PowerPC",   "elf64-powerpcle",     &[]),
+    facts(22,  "S/390",     "elf64-s390",          &[]),
+    facts(43,  "SPARC",     "elf64-sparc",         &[]),
+    facts(62,  "x86-64",    "elf64-x86-64",        X86_64),
+    facts(183, "AArch64",   "elf64-littleaarch64", AARCH64),
+    facts(190, "CUDA",      "elf64-unknown",       &[]),
+    facts(224, "AMDGPU",    "elf64-amdgpu",        &[]),
+    facts(243, "RISC-V",    "elf64-littleriscv",   &[]),
+    facts(247, "BPF",       "elf64-bpf",           &[]),
+    facts(251, "VE",        "elf64-ve",            &[]),
+    facts(258, "LoongArch", "elf64-loongarch",     &[]),
+];
+
+#[rustfmt::skip]
+const X86_64: &[Row] = &[
+    (0, 0, "RAX", None),
+    (1, 1, "RDX", None),
+    (2, 2, "RCX", None),
+    (3, 3, "RBX", None),
+    (4, 4, "RSI", None),
+    (5, 5, "RDI", None),
+    (6, 6, "RBP", None),
+    (7, 7, "RSP", None),
+    (8, 15, "R", Some(8)),
+    (16, 16, "RIP", None),
+    (17, 32, "XMM", Some(0)),
+    (33, 40, "ST", Some(0)),
+    (41, 48, "MM", Some(0)),
+    (49, 49, "RFLAGS", None),
+    (50, 50, "ES", None),
+    (51, 51, "CS", None),
+    (52, 52, "SS", None),
+    (53, 53, "DS", None),
+    (54, 54, "FS", None),
+    (55, 55, "GS", None),
+    (58, 58, "FS_BASE", None),
+    (59, 59, "GS_BASE", None),
+    (67, 82, "XMM", Some(16)),
+    (118, 125, "K", Some(0)),
+    (130, 145, "R", Some(16)),
+];
+
+#[rustfmt::skip]
+const AARCH64: &[Row] = &[
+    (0, 30, "W", Some(0)),
+    (31, 31, "WSP", None),
+    (46, 46, "VG", None),
+    (47, 47, "FFR", None),
+    (48, 63, "PN", Some(0)),
+    (64, 95, "B", Some(0)),
+    (96, 127, "Z", Some(0)),
+];
+
+impl Machine {
+    /// `EM_AMDGPU`.
+    pub const AMDGPU: Machine = Machine(224);
+    /// `EM_X86_64`.
+    pub const X86_64: Machine = Machine(62);
+    /// `EM_AARCH64`.
+    pub const AARCH64: Machine = Machine(183);
+    /// `EM_MIPS`.
+    pub const MIPS: Machine = Machine(8);
+    /// `EM_PPC64`.
+    pub const PPC64: Machine = Machine(21);
+    /// `EM_RISCV`.
+    pub const RISCV: Machine = Machine(243);
+    /// `EM_BPF`.
+    pub const BPF: Machine = Machine(247);
+    /// `EM_LOONGARCH`.
+    pub const LOONGARCH: Machine = Machine(258);
+
+    /// Returns true for AMDGPU, whose code, registers and address spaces the rest of the library knows.
+    #[must_use]
+    pub fn is_amdgpu(self) -> bool {
+        self == Machine::AMDGPU
+    }
+
+    /// Returns the name, `x86-64` for example, if the table has it.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        Some(self.facts()?.name)
+    }
+
+    /// Returns what `llvm-dwarfdump` calls a file of this machine: `elf64-x86-64`, or `elf64-unknown`.
+    #[must_use]
+    pub fn file_format(self) -> &'static str {
+        self.facts().map_or("elf64-unknown", |facts| facts.format)
+    }
+
+    /// Returns the name that `llvm-dwarfdump` prints for a DWARF register number of another machine than AMDGPU, if the table
+    /// has it; those of AMDGPU are [`Register`](super::Register)'s.
+    #[must_use]
+    pub fn register_name(self, number: u64) -> Option<RegisterName> {
+        let mut rows = self.facts()?.registers.iter();
+        let (first, _, stem, first_index) =
+            rows.find(|(first, last, ..)| (*first..=*last).contains(&number))?;
+        let index = match first_index {
+            Some(index) => {
+                let distance = u16::try_from(number.checked_sub(*first)?).ok()?;
+                Some(index.checked_add(distance)?)
+            }
+            None => None,
+        };
+        Some(RegisterName::new(stem, index))
+    }
+
+    fn facts(self) -> Option<&'static Facts> {
+        TABLE.iter().find(|facts| facts.machine == self)
+    }
+}
+
+/// The name, or `machine 999`.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "machine {}", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `llvm-dwarfdump-22.txt` has the machine, the number and the name of each register that llvm-dwarfdump 22 names, of the
+    /// numbers below 400: what it printed for a CIE with `DW_CFA_undefined` of each.
+    #[test]
+    fn registers_have_the_names_of_llvm_dwarfdump() {
+        let text = include_str!("machine/llvm-dwarfdump-22.txt");
+        for machine in [Machine::X86_64, Machine::AARCH64] {
+            let rows = text.lines().filter_map(|line| {
+                let (of, rest) = line.split_once(' ')?;
+                let (number, name) = rest.split_once(' ')?;
+                (of == machine.name()?).then_some((number.parse::<u64>().ok()?, name.to_owned()))
+            });
+            let expected: Vec<_> = rows.collect();
+            assert!(expected.len() > 90, "{}", expected.len());
+            let ours = (0..400).filter_map(|number| {
+                let name = machine.register_name(number)?;
+                Some((number, name.to_string()))
+            });
+            assert_eq!(ours.collect::<Vec<_>>(), expected);
+        }
+        assert_eq!(Machine::X86_64.register_name(u64::MAX), None);
+        assert_eq!(Machine(999).register_name(0), None);
+    }
+
+    #[test]
+    fn machines_have_the_names_of_the_gabi_and_formats_of_llvm() {
+        assert_eq!(Machine::X86_64.to_string(), "x86-64");
+        assert_eq!(Machine(999).to_string(), "machine 999");
+        // LLVM 22, `ELFObjectFile<ELFT>::getFileFormatName`.
+        assert_eq!(Machine::AARCH64.file_format(), "elf64-littleaarch64");
+        assert_eq!(Machine::AMDGPU.file_format(), "elf64-amdgpu");
+        assert_eq!(Machine(999).file_format(), "elf64-unknown");
+    }
+}
