@@ -326,14 +326,15 @@ impl<'a> DebugInfo<'a> {
         Ok(&self.file(self.entry(id)?)?.dwarf)
     }
 
-    /// Where the abbreviations of a unit start in their section, in bytes, and the name of the section.
+    /// The section of a unit's abbreviations, and where in it they start, in bytes.
     ///
     /// # Errors
-    /// If there is no such unit.
+    /// If there is no such unit, or its package does not say.
     pub(crate) fn abbreviations_of(&self, id: UnitId) -> Result<(&'static str, usize)> {
         let entry = self.entry(id)?;
-        let section = self.file(entry)?.section_name(SectionId::DebugAbbrev);
-        Ok((section, entry.header.debug_abbrev_offset().0))
+        let file = self.file(entry)?;
+        let section = file.section_name(SectionId::DebugAbbrev);
+        Ok((section, file.abbreviations_offset(&entry.header)?))
     }
 
     /// The name of the section a unit is in.
@@ -350,16 +351,6 @@ impl<'a> DebugInfo<'a> {
             .get_or_init(|| self.read_unit(id, entry))
             .as_ref()
             .map_err(Clone::clone)
-    }
-
-    /// The offset of a unit's abbreviations in their section.
-    ///
-    /// # Errors
-    /// If there is no such unit, or its package does not say.
-    #[cfg(feature = "serde")]
-    pub(crate) fn abbreviations_offset(&self, id: UnitId) -> Result<usize> {
-        let entry = self.entry(id)?;
-        self.file(entry)?.abbreviations_offset(&entry.header)
     }
 
     /// The unit as gimli reads its entries, without its line table.

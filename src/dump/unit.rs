@@ -65,7 +65,7 @@ pub(super) fn dump(
                         break;
                     }
                 };
-                if let Ok(offset) = info.abbreviations_offset(unit.facts.id) {
+                if let Ok((_, offset)) = info.abbreviations_of(unit.facts.id) {
                     unit.abbreviations = offset;
                 }
                 unit.type_name = type_name(&info, &unit);

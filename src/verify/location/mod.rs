@@ -38,6 +38,7 @@ use super::{expression, register};
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
 use crate::debug_info::{
     Bytes, DebugInfo, Die, DieId, DieValue, Language, LocationConvention, UnitId, UnitInfo,
+    UnitKind,
 };
 use crate::error::Error;
 use crate::eval::Unit;
