@@ -107,7 +107,12 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         let what = match table {
             // Split units have that of a skeleton, which is in another file, and shared parts of units that of whom they are a part.
-            None if self.kind != UnitKind::Compile || number == 0 => return,
+            None if self.kind != UnitKind::Compile
+                || self.section != ".debug_info"
+                || number == 0 =>
+            {
+                return;
+            }
             None => "the unit has no line table".to_owned(),
             Some(table) => {
                 let first = table.first_file();
