@@ -9,8 +9,8 @@ use crate::expr::Cursor;
 rules! {
     OFFSET "string-offset" Error "DWARF 5 §7.26"
         "an offset of a table of strings leads to no string"
-        "It is behind the end of .debug_str. What has its name by this index has none. (It may be in the middle of a string: linkers keep the end of \
-         one for another.)";
+        "It is behind the end of .debug_str, so that what has its name by this index has none. An offset may be in the middle of a string: linkers keep \
+         the end of one for another.";
 }
 
 const SECTION: &str = ".debug_str_offsets";
