@@ -20,7 +20,7 @@ use super::arguments::{Format, InfoArguments};
 use super::contents::Input;
 use super::core::object_or_core;
 use super::failure::{Exit, Failure};
-use super::input::parse_any_machine;
+use super::input::{parse_any_machine, selector};
 use super::style::BOLD;
 use super::table::{bold, cells, table};
 
@@ -33,11 +33,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         Input::Object,
     )?;
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
-    let selector = match (&arguments.target, arguments.index) {
-        (Some(target), _) => Selector::Target(target.clone()),
-        (None, Some(index)) => Selector::Index(index),
-        (None, None) => Selector::Only,
-    };
+    let selector = selector(arguments.target.as_deref(), arguments.index);
     let objects =
         code_objects_or_host(&data, &data.packages(), &selector, &limits).map_err(place)?;
     let mut document = InfoDocument::new(&objects);
@@ -45,7 +41,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         let found = data.package_paths().map(Path::to_path_buf);
         document.packages = Some(PackagesDocument::new(reference, found));
     }
-    // What to choose from is the answer.
+    // Of several, and none asked for, the list alone is printed.
     let is_open = matches!(selector, Selector::Only) && objects.len() > 1;
     if !is_open {
         let chosen = select(&objects, &selector).map_err(place)?;

@@ -36,9 +36,9 @@ pub(crate) fn check_lengths<'a>(
     })
 }
 
-/// What stands for standard input in place of the path of a file.
+/// The path that names standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
-/// What stands for standard output.
+/// The path that names standard output.
 pub(crate) const STANDARD_OUTPUT: &str = "-";
 
 /// Reads the snapshot that `--wave` names, which may be standard input, and checks that there can be such a wave.
@@ -51,7 +51,7 @@ pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
     parse_wave(path, &bytes)
 }
 
-/// What messages call a file, which may be standard input.
+/// Returns the name of a file for messages: its path, or `standard input`.
 pub(crate) fn input_name(path: &Path) -> &Path {
     if path == Path::new(STANDARD_INPUT) {
         Path::new("standard input")
@@ -256,25 +256,26 @@ pub(crate) fn choose<'d>(
     file: &'d ObjectFile,
     which: &ObjectArguments,
 ) -> Result<EmbeddedCodeObject<'d>, Failure> {
-    let selector = selector(which);
+    let selector = selector(which.target.as_deref(), which.index);
     let found = code_objects_and_packages(file, &file.packages(), &which.limits.limits());
     chosen(path, found, &selector)
 }
 
-/// What [`choose`] finds, or the file itself if it has no code object and is for another machine.
+/// Chooses as [`choose`] does; a file without a code object that is for another machine is chosen itself.
 pub(crate) fn choose_of_any_machine<'d>(
     path: &Path,
     file: &'d ObjectFile,
     which: &ObjectArguments,
 ) -> Result<EmbeddedCodeObject<'d>, Failure> {
-    let selector = selector(which);
+    let selector = selector(which.target.as_deref(), which.index);
     let found = code_objects_or_host(file, &file.packages(), &selector, &which.limits.limits());
     chosen(path, found, &selector)
 }
 
-fn selector(which: &ObjectArguments) -> Selector {
-    match (&which.target, which.index) {
-        (Some(target), _) => Selector::Target(target.clone()),
+/// Returns how the arguments choose among several code objects.
+pub(crate) fn selector(target: Option<&str>, index: Option<usize>) -> Selector {
+    match (target, index) {
+        (Some(target), _) => Selector::Target(target.to_owned()),
         (None, Some(index)) => Selector::Index(index),
         (None, None) => Selector::Only,
     }

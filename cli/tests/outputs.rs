@@ -460,7 +460,7 @@ fn an_interrupted_command_leaves_nothing() {
     }
 }
 
-/// What is in the file is what goes to standard output otherwise, also where something is wrong with the object.
+/// The file has what goes to standard output without `-o`, even if the object is malformed.
 #[test]
 fn a_dump_is_written_to_a_file() {
     let folder = Folder::new("dump");

@@ -134,7 +134,7 @@ fn info_and_verify_leave_out_what_is_about_gpus() {
     }
 }
 
-/// What is wrong with it is found as in a code object: here the size of an address, and the offset of the abbreviations.
+/// Faults are found as in a code object: here the size of an address, and the offset of the abbreviations.
 #[test]
 fn verify_finds_faults_that_are_not_about_gpus() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-host-{}", std::process::id()));

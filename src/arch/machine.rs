@@ -17,22 +17,21 @@ pub struct Machine(pub u16);
 /// of them; no index if the stem is the whole name.
 type Row = (u64, u64, &'static str, Option<u16>);
 
-/// What is known of a machine.
+/// The row of a machine.
 struct Facts {
     machine: Machine,
     name: &'static str,
-    /// What `llvm-dwarfdump` calls a 64-bit little-endian file.
+    /// The name that `llvm-dwarfdump` prints for a 64-bit little-endian file.
     format: &'static str,
     registers: &'static [Row],
 }
 
 const fn facts(
-    number: u16,
+    machine: Machine,
     name: &'static str,
     format: &'static str,
     registers: &'static [Row],
 ) -> Facts {
-    let machine = Machine(number);
     Facts {
         machine,
         name,
@@ -43,19 +42,19 @@ const fn facts(
 
 #[rustfmt::skip]
 const TABLE: &[Facts] = &[
-    facts(3,   "i386",      "elf64-i386",          &[]),
-    facts(8,   "MIPS",      "elf64-mips",          &[]),
-    facts(21,  "PowerPC",   "elf64-powerpcle",     &[]),
-    facts(22,  "S/390",     "elf64-s390",          &[]),
-    facts(43,  "SPARC",     "elf64-sparc",         &[]),
-    facts(62,  "x86-64",    "elf64-x86-64",        X86_64),
-    facts(183, "AArch64",   "elf64-littleaarch64", AARCH64),
-    facts(190, "CUDA",      "elf64-unknown",       &[]),
-    facts(224, "AMDGPU",    "elf64-amdgpu",        &[]),
-    facts(243, "RISC-V",    "elf64-littleriscv",   &[]),
-    facts(247, "BPF",       "elf64-bpf",           &[]),
-    facts(251, "VE",        "elf64-ve",            &[]),
-    facts(258, "LoongArch", "elf64-loongarch",     &[]),
+    facts(Machine(3), "i386",      "elf64-i386",          &[]),
+    facts(Machine::MIPS, "MIPS",      "elf64-mips",          &[]),
+    facts(Machine::PPC64, "PowerPC",   "elf64-powerpcle",     &[]),
+    facts(Machine(22), "S/390",     "elf64-s390",          &[]),
+    facts(Machine(43), "SPARC",     "elf64-sparc",         &[]),
+    facts(Machine::X86_64, "x86-64",    "elf64-x86-64",        X86_64),
+    facts(Machine::AARCH64, "AArch64",   "elf64-littleaarch64", AARCH64),
+    facts(Machine(190), "CUDA",      "elf64-unknown",       &[]),
+    facts(Machine::AMDGPU, "AMDGPU",    "elf64-amdgpu",        &[]),
+    facts(Machine::RISCV, "RISC-V",    "elf64-littleriscv",   &[]),
+    facts(Machine::BPF, "BPF",       "elf64-bpf",           &[]),
+    facts(Machine(251), "VE",        "elf64-ve",            &[]),
+    facts(Machine::LOONGARCH, "LoongArch", "elf64-loongarch",     &[]),
 ];
 
 #[rustfmt::skip]

@@ -119,20 +119,13 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
             .into_iter()
             .flatten()
         {
-            // Nearly all are the next instruction, which need not be looked for.
-            let next = index.saturating_add(1);
-            let follows = code.instructions.get(next);
-            let is_next = follows.is_some_and(|next| next.address == target);
             // Those outside are branches out of the function.
-            if !is_next && !code.has(target) {
+            if !code.has(target) {
                 continue;
             }
-            let to = match is_next {
-                true => next,
-                false => code.index_of(target).ok_or(SkipReason::UnknownJump)?,
-            };
+            let to = code.index_of(target).ok_or(SkipReason::UnknownJump)?;
             let is_back = self.visitor.is_some() && to <= index;
-            if is_back || !is_next && !code.is_block_start(to) {
+            if is_back || !code.is_block_start(to) {
                 return Err(SkipReason::UnknownJump);
             }
             targets.push(to);

@@ -28,7 +28,7 @@ pub(super) struct File<'a> {
     pub(super) rnglists: Bytes<'a>,
     /// `.debug_cu_index` and `.debug_tu_index`.
     indices: [&'a [u8]; 2],
-    /// Of a package of `.dwo` files, what they say.
+    /// The indices, of a package of `.dwo` files.
     package: Option<Package>,
     abbreviations: AbbreviationTables,
 }
@@ -156,7 +156,7 @@ impl<'a> File<'a> {
         self.package.as_ref().and_then(Package::problem)
     }
 
-    /// A unit's parts of the sections of a package; nothing if the file is none.
+    /// Returns a unit's parts of the sections of a package; `None` if the file is no package.
     ///
     /// # Errors
     /// If the package does not say.

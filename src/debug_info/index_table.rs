@@ -78,7 +78,7 @@ impl IndexTable {
         }
     }
 
-    /// A unit's part of the section of a package; nothing if there are none of it in packages.
+    /// Returns a unit's part of the section of a package; `None` if packages do not have the section.
     fn contribution(self, parts: &Contributions) -> Option<Option<Contribution>> {
         match self {
             IndexTable::Strings => Some(parts.string_offsets),

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use gimli::{LineInstruction, LineRow, SectionId};
 
 use super::id::UnitId;
-use super::line_header::{Header, Refusal, parse_program};
+use super::line_header::{Header, Refusal, next_instruction, parse_program};
 use super::range_map::RangeMap;
 use super::raw_list::is_discarded;
 use super::{Bytes, DebugInfo, complete};
@@ -393,16 +393,13 @@ fn run<'a>(
     let mut first = 0;
     // Code that the linker threw away has no rows.
     let mut discarded = false;
-    while let Some(instruction) = instructions.next_instruction(header).map_err(&fault)? {
+    while let Some(instruction) = next_instruction(&mut instructions, header).map_err(&fault)? {
         held.meter().work(1)?;
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "all other instructions are gimli's alone"
         )]
         match instruction {
-            LineInstruction::AdvanceLine(i64::MIN) => {
-                return Err(fault(gimli::Error::BadSignedLeb128));
-            }
             LineInstruction::SetAddress(address) => {
                 let size = header.address_size();
                 discarded = address < row.address() || is_discarded(address, size);

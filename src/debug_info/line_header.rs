@@ -3,7 +3,9 @@
 //! gimli makes a value of some hundred bytes of an entry of one byte. What the entries mean is left to gimli. Source:
 //! DWARF 5 §6.2.4.
 
-use gimli::{DebugLineOffset, DwForm, IncompleteLineProgram, LineProgramHeader, constants};
+use gimli::{
+    DebugLineOffset, DwForm, IncompleteLineProgram, LineInstruction, LineProgramHeader, constants,
+};
 
 use super::{Bytes, UnitLength};
 use crate::error::{Error, Result};
@@ -40,6 +42,20 @@ pub(crate) fn parse_program<'a>(
         held.release(listed.bytes());
         Refusal::Gimli(error)
     })
+}
+
+/// Reads the next instruction of a line program; `None` at its end.
+///
+/// # Errors
+/// If it is malformed. So is an advance by the lowest number of lines, on which gimli overflows when it executes it.
+pub(crate) fn next_instruction<'a>(
+    instructions: &mut gimli::LineInstructions<Bytes<'a>>,
+    header: &LineProgramHeader<Bytes<'a>>,
+) -> gimli::Result<Option<LineInstruction<Bytes<'a>>>> {
+    match instructions.next_instruction(header)? {
+        Some(LineInstruction::AdvanceLine(i64::MIN)) => Err(gimli::Error::BadSignedLeb128),
+        instruction => Ok(instruction),
+    }
 }
 
 /// A header, for gimli to execute instructions with. Files that the program adds are not kept in it.

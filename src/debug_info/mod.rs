@@ -92,7 +92,7 @@ pub(crate) use index_table::{IndexFault, IndexTable, index_of};
 pub use language::Language;
 pub(crate) use layout::Question;
 pub use line::{LineTable, Row};
-pub(crate) use line_header::{Header as LineHeader, Refusal, parse_program};
+pub(crate) use line_header::{Header as LineHeader, Refusal, next_instruction, parse_program};
 pub use location_list::LocationEntries;
 pub(crate) use nameless_line_table::complete;
 pub use scope::InlinedCall;

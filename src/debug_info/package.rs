@@ -56,7 +56,7 @@ impl Part {
 /// A row of an index.
 #[derive(Debug)]
 struct Row {
-    /// Whether the units are in `.debug_types.dwo`.
+    /// True if the units are in `.debug_types.dwo`.
     in_types: bool,
     units: Part,
     contributions: Contributions,

@@ -8,9 +8,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use gimli::{
-    AttributeValue, DebugLineStr, DebugStr, DwLns, LineInstruction, LineProgramHeader, LineRow,
-};
+use gimli::{AttributeValue, DebugLineStr, DebugStr, DwLns, LineProgramHeader, LineRow};
 use serde::Serialize;
 
 use super::Failure;
@@ -20,7 +18,9 @@ use super::list::address;
 use super::names::quoted;
 use super::output::Output;
 use super::said_version;
-use crate::debug_info::{Bytes, LineHeader, Refusal, UnitLength, complete, parse_program};
+use crate::debug_info::{
+    Bytes, LineHeader, Refusal, UnitLength, complete, next_instruction, parse_program,
+};
 use crate::display::push_hex;
 use crate::error::{Error, Result};
 use crate::meter::{Held, Meter};
@@ -406,9 +406,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Executes a program and gives each row. gimli executes the instructions; the loop is ours because its
-/// own would overflow on the lowest possible `DW_LNS_advance_line`. What the DWARF did wrong is the inner
-/// result.
+/// Executes a program and gives each row. gimli executes the instructions; the loop is ours because its own overflows on some
+/// (see [`next_instruction`]). The inner result is an error if the program is malformed.
 fn rows(
     header: &LineProgramHeader<Bytes<'_>>,
     mut give: impl FnMut(&LineRow) -> io::Result<()>,
@@ -416,10 +415,7 @@ fn rows(
     let mut instructions = header.instructions();
     let mut row = LineRow::new(header);
     loop {
-        let instruction = match instructions.next_instruction(header) {
-            Ok(Some(LineInstruction::AdvanceLine(i64::MIN))) => {
-                return Ok(Err(gimli::Error::BadSignedLeb128));
-            }
+        let instruction = match next_instruction(&mut instructions, header) {
             Ok(Some(instruction)) => instruction,
             Ok(None) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),

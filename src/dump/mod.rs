@@ -262,13 +262,13 @@ impl<'d> Dump<'d> {
     }
 }
 
-/// Whether a file has sections of split units.
+/// Returns true if a file has sections of split units.
 fn has_split_sections(object: &CodeObject<'_>) -> bool {
     let mut names = object.sections().iter().map(|section| &section.name);
     names.any(|name| name.ends_with(".dwo"))
 }
 
-/// Whether a file has split units and nothing of skeletons: a `.dwo` file or a package.
+/// Returns true if a file has split units and no skeletons: it is a `.dwo` file or a package.
 fn is_split_alone(object: &CodeObject<'_>) -> bool {
     let mut names = object.sections().iter().map(|section| &*section.name);
     has_split_sections(object)
@@ -359,7 +359,7 @@ impl<'a> Sources<'a> {
             .map_or(0, |section| section.address)
     }
 
-    /// Whether skeletons and split units are in one file.
+    /// Returns true if skeletons and split units are in one file.
     fn is_single(&self) -> bool {
         match *self.files {
             [(main, false), (split, true)] => core::ptr::eq(main, split),

@@ -37,7 +37,7 @@ pub(crate) enum Edge {
 /// The control-flow graph. A node is a block, by the numbers of its instructions; blocks are in the order of the code.
 pub(crate) type Graph = DiGraph<Range<usize>, ()>;
 
-/// How control comes to an instruction, and goes on.
+/// The facts about one instruction that are asked for most.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     /// See [`goes_on`](Code::goes_on).
@@ -61,7 +61,6 @@ pub(crate) struct Code {
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) convention: Convention,
     pub(crate) family: Family,
-    /// How control comes to each instruction, and whether it just goes on.
     flows: Vec<Flow>,
     /// The instructions after which it does not, in their order.
     jumps: Vec<Jump>,
@@ -111,7 +110,7 @@ impl Code {
         let starts = flows.iter().enumerate();
         let starts = starts.filter_map(|(n, flow)| flow.is_block_start.then_some(n));
         Code {
-            convention: convention_of(&instructions, &jumps),
+            convention: convention_of(&instructions),
             family,
             starts: starts.collect(),
             flows,
@@ -200,7 +199,7 @@ impl Code {
     /// Returns true if control can go on to the next instruction.
     pub(crate) fn falls_through(&self, index: usize) -> bool {
         let next = index.checked_add(1).map(Edge::To);
-        self.goes_on(index) || self.edges(index).any(|edge| Some(edge) == next)
+        self.edges(index).any(|edge| Some(edge) == next)
     }
 
     /// Whether an instruction is where a call returns to.
@@ -214,7 +213,7 @@ impl Code {
         self.graph.get_or_init(|| self.find_graph())
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.starts.len()
     }
@@ -294,19 +293,15 @@ impl Code {
 }
 
 /// GCC's functions keep the return address in `s[18:19]`.
-fn convention_of(instructions: &[Instruction], jumps: &[Jump]) -> Convention {
+fn convention_of(instructions: &[Instruction]) -> Convention {
     let link = |operand: Operand| operand.registers().map(|span| span.first);
     let gcc = Some(MachineRegister::Sgpr(Convention::Gcc.return_address()));
-    let mut jumps = jumps.iter().filter_map(|jump| instructions.get(jump.index));
-    let is_gcc = jumps.any(|one| match one.effect {
+    let is_gcc = instructions.iter().any(|one| match one.effect {
+        Effect::Call { dst, .. } => link(dst) == gcc,
         Effect::SetPc { src } => link(src) == gcc,
         _ => false,
     });
-    let calls = |one: &Instruction| match one.effect {
-        Effect::Call { dst, .. } => link(dst) == gcc,
-        _ => false,
-    };
-    if is_gcc || instructions.iter().any(calls) {
+    if is_gcc {
         Convention::Gcc
     } else {
         Convention::Llvm
@@ -321,7 +316,7 @@ pub(crate) const STACK_REGISTERS: [MachineRegister; 3] = [
     MachineRegister::Sgpr(34),
 ];
 
-/// Where control goes after each instruction, and where it comes from.
+/// Returns the facts about each instruction, and the jumps.
 ///
 /// * `calls`: see [`call_targets`].
 fn flows_of(
@@ -338,33 +333,30 @@ fn flows_of(
             None => flow.goes_on = true,
         }
     }
-    // What runs out of the function at its end goes into something that is not known.
-    let beyond = Some(Edge::To(instructions.len()));
-    if let (Some(flow), Some(last)) = (flows.last_mut(), instructions.len().checked_sub(1)) {
-        if flow.goes_on {
-            flow.goes_on = false;
-            let edges = [beyond, None];
+    // Past the last instruction is code that is not known.
+    if let Some((last, flow)) = flows.iter_mut().enumerate().next_back() {
+        if core::mem::take(&mut flow.goes_on) {
+            let edges = [Some(Edge::Lost), None];
             jumps.push(Jump { index: last, edges });
         }
-        let edges = jumps.last_mut().filter(|jump| jump.index == last);
-        for edge in edges.into_iter().flat_map(|jump| &mut jump.edges) {
-            if *edge == beyond {
-                *edge = Some(Edge::Lost);
-            }
+        let beyond = Some(Edge::To(instructions.len()));
+        let edges = jumps.last_mut().map(|jump| &mut jump.edges);
+        for edge in edges.into_iter().flatten().filter(|edge| **edge == beyond) {
+            *edge = Some(Edge::Lost);
         }
     }
     mark_starts(instructions, &jumps, &mut flows);
     (flows, jumps)
 }
 
-/// Where a call or an indirect jump goes, if that is known.
+/// Returns where a call or an indirect jump goes, if that is known.
 fn target_of(calls: &[(usize, u64)], index: usize) -> Option<u64> {
     let found = calls.binary_search_by_key(&index, |(call, _)| *call);
     let (_, target) = calls.get(found.ok()?)?;
     Some(*target)
 }
 
-/// Where control can go after an instruction; nothing if it just goes on to the next one.
+/// Returns where control can go after an instruction; `None` if it just goes on to the next one.
 ///
 /// * `target`: where an indirect jump goes, if that is known.
 fn edges_of(

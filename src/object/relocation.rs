@@ -70,9 +70,9 @@ enum Formula {
     InSection,
     /// S + A - 0x8000, where S counts from the start of its section.
     InSectionBiased,
-    /// What is there, and S + A.
+    /// The value of the field, plus S + A.
     Add,
-    /// What is there, less S + A.
+    /// The value of the field, less S + A.
     Subtract,
     /// G + GOT + A - P: there is no global offset table before linking.
     Got,
@@ -134,7 +134,7 @@ relocation_types! {
     14 Rel16         "R_AMDGPU_REL16"         Word16  Branch;
 }
 
-/// What a relocation of a machine computes, if it is in one of the tables.
+/// Returns what a relocation of a machine changes and computes, if it is in one of the tables.
 fn rule_of(machine: Machine, number: u32) -> Option<(Width, Formula)> {
     if machine.is_amdgpu() {
         return RelocationType::from_number(number).rule();
@@ -323,10 +323,10 @@ fn for_each_entry(
     Ok(())
 }
 
-/// What a symbol stands for.
+/// The value of a symbol.
 #[derive(Clone, Copy, Debug, Default)]
 struct SymbolValue {
-    /// Where it is.
+    /// Its address.
     address: u64,
     /// The offset in its section.
     in_section: u64,
@@ -375,14 +375,10 @@ fn apply_one(
     let field = usize::try_from(entry.offset)
         .ok()
         .and_then(|start| {
-            let size = match width {
-                Width::Uleb => uleb_size(bytes.get(start..)?)?,
-                Width::Nothing
-                | Width::Bits6
-                | Width::Byte
-                | Width::Word16
-                | Width::Word32
-                | Width::Word64 => width.bytes(),
+            let size = if width == Width::Uleb {
+                uleb_size(bytes.get(start..)?)?
+            } else {
+                width.bytes()
             };
             bytes.get_mut(start..start.checked_add(size)?)
         })
@@ -392,14 +388,10 @@ fn apply_one(
                 format!("offset {:#x} is not in its section", entry.offset),
             )
         })?;
-    let there = match width {
-        Width::Uleb => read_uleb(field),
-        Width::Nothing
-        | Width::Bits6
-        | Width::Byte
-        | Width::Word16
-        | Width::Word32
-        | Width::Word64 => read_field(field),
+    let there = if width == Width::Uleb {
+        read_uleb(field)
+    } else {
+        read_field(field)
     };
     // The addend of a `SHT_REL` relocation is zero-extended (USAGE, "A").
     let addend = match entry.addend {
@@ -438,7 +430,7 @@ fn apply_one(
     })
 }
 
-/// Whether the value fits, for the types whose formula has no mask. Those of other machines have none.
+/// Returns true if the value fits, for the types whose formula has no mask. Those of other machines have none.
 fn fits(kind: RelocationType, (width, formula): (Width, Formula), value: u64) -> bool {
     let signed = value.cast_signed();
     let is_other = matches!(kind, RelocationType::Unknown(_)) && width == Width::Word32;
@@ -453,7 +445,7 @@ fn fits(kind: RelocationType, (width, formula): (Width, Formula), value: u64) ->
     }
 }
 
-/// How many bytes the LEB128 number has that starts there; no number of 64 bits has more than ten.
+/// Returns how many bytes the LEB128 number has that the bytes start with; no number of 64 bits has more than ten.
 fn uleb_size(bytes: &[u8]) -> Option<usize> {
     let last = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
     last.checked_add(1)

@@ -41,14 +41,14 @@ const BLOCK: Classes = 2;
 const CONSTANT: Classes = 4;
 const EXPRESSION: Classes = 8;
 const FLAG: Classes = 16;
-/// Where something is in a section: a line table, a list, the table of indices.
+/// An offset of a line table, a list or a table of indices in its section.
 const OFFSET: Classes = 32;
 const REFERENCE: Classes = 64;
 const STRING: Classes = 128;
 /// Nothing is known.
 const ANY: Classes = u8::MAX;
 
-/// What a bound or a size is: it may be computed, or be what a variable holds.
+/// A bound or a size: a number, a computation, or a variable.
 const BOUND: Classes = CONSTANT | EXPRESSION | REFERENCE;
 /// Where something is.
 const LOCATION: Classes = EXPRESSION | OFFSET;

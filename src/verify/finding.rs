@@ -196,7 +196,7 @@ impl Findings {
     /// Nobody reads more; and in memory it is some megabytes.
     const MOST: usize = 1 << 16;
 
-    /// How many were found.
+    /// Returns how many were found.
     pub(super) fn len(&self) -> u64 {
         (self.found.len() as u64).saturating_add(self.dropped)
     }

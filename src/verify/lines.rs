@@ -10,7 +10,9 @@ use gimli::{LineInstruction, LineProgramHeader, LineRow, Section as _};
 use super::finding::{Finding, Findings};
 use super::rule::rules;
 use super::subject::Subject;
-use crate::debug_info::{Bytes, LineHeader, Refusal, UnitId, UnitKind, parse_program};
+use crate::debug_info::{
+    Bytes, LineHeader, Refusal, UnitId, UnitKind, next_instruction, parse_program,
+};
 use crate::error::{Error, Result};
 use crate::meter::Held;
 use crate::rule::Rule;
@@ -53,7 +55,8 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         let (Ok(unit_info), Ok(sections)) = (info.unit_info(unit), info.raw_sections(unit)) else {
             continue;
         };
-        let is_split = matches!(unit_info.kind, UnitKind::SplitCompile | UnitKind::SplitType);
+        // By the section: before DWARF 5 the kind of a unit does not tell.
+        let is_split = unit_info.section.ends_with(".dwo");
         let mut table = Table {
             section: if is_split {
                 ".debug_line.dwo"
@@ -90,7 +93,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
             table.findings.add(finding.at(unit_info.offset));
             continue;
         }
-        // What a header lists is given back with it.
+        // Pays for the header until it is dropped.
         let held = Held::new(Arc::clone(subject.meter()));
         match parse_program(bytes, offset, unit_info.address_size, &held) {
             Ok(program) => {
@@ -148,17 +151,13 @@ impl Table<'_> {
         // The address of the last row of the sequence.
         let mut before = None;
         let mut instructions = header.instructions();
-        while let Some(instruction) = instructions.next_instruction(header).map_err(fault)? {
+        while let Some(instruction) = next_instruction(&mut instructions, header).map_err(fault)? {
             held.meter().work(1)?;
             #[expect(
                 clippy::wildcard_enum_match_arm,
                 reason = "all other instructions are gimli's alone"
             )]
             match instruction {
-                // gimli overflows on it.
-                LineInstruction::AdvanceLine(i64::MIN) => {
-                    return Err(fault(gimli::Error::BadSignedLeb128));
-                }
                 LineInstruction::DefineFile(_) => files = files.saturating_add(1),
                 LineInstruction::SetAddress(address) => {
                     let is_back = before.is_some_and(|before| address < before);
@@ -174,8 +173,8 @@ impl Table<'_> {
                 continue;
             }
             let file = row.file_index();
-            // Before DWARF 5 the number 0 is no file.
-            if !row.end_sequence() && file >= files.max(1) && bad_file.is_none() {
+            // Before DWARF 5, where the first file has the number 1, 0 is none and no fault.
+            if !row.end_sequence() && file >= files && bad_file.is_none() {
                 bad_file = Some((row.address(), file));
             }
             before = (!row.end_sequence()).then(|| row.address());
@@ -205,7 +204,7 @@ fn first_file(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
     u64::from(header.version() < 5)
 }
 
-/// How many directories there are. Before DWARF 5 that of the unit, with the number 0, is not listed.
+/// Returns the number of directories. Before DWARF 5 that of the unit, which has the number 0, is not listed.
 fn directories(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
     (header.include_directories().len() as u64).saturating_add(u64::from(header.version() < 5))
 }

@@ -157,7 +157,7 @@ impl<'p, 'a> Subject<'p, 'a> {
             && !self.executable.iter().any(|range| range.contains(&start))
     }
 
-    /// Whether an address is in a section that linkers fill with code to call functions of other files (`.plt`, `.plt.sec`), which
+    /// Returns true if an address is in a section that linkers fill with code to call functions of other files (`.plt`, `.plt.sec`), which
     /// AMDGPU does not have.
     pub(super) fn is_made_by_linker(&self, pc: u64) -> bool {
         let mut sections = self.program.object().sections().iter();

@@ -256,7 +256,7 @@ fn check_target(
     };
     let mut checked = check_packaged_file(name, &data, &packages, selection, limits, threads);
     let is_nothing = checked.objects.is_empty() && checked.unreadable.is_empty();
-    // Who names a file of another machine wants it checked; in a folder GPU code is looked for.
+    // Files of other machines are checked if they are named, and passed over in folders.
     if target.named
         && is_nothing
         && data.reference.is_none()

@@ -24,7 +24,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         purpose: Use,
         offset: u64,
     ) {
-        // Where its entries hold only the skeleton says.
+        // The base address of its entries is in the skeleton.
         if self.has_no_skeleton {
             return;
         }

@@ -39,7 +39,7 @@ rules! {
          wrong function and the wrong variables, and need not take the same one as another debugger.";
 }
 
-/// What has code, and other entries with code in it.
+/// The tags of entries with code that have others with code in them.
 const SCOPES: [DwTag; 9] = [
     DW_TAG_compile_unit,
     DW_TAG_partial_unit,
@@ -55,10 +55,10 @@ const SCOPES: [DwTag; 9] = [
 /// An entry with code.
 #[derive(Debug)]
 pub(super) struct Nest {
-    /// How deep it lies.
+    /// The depth of the entry; 0 for a unit's.
     depth: usize,
     tag: DwTag,
-    /// Sorted; empty if it is not known.
+    /// Sorted, those that touch made one.
     ranges: Vec<Range<u64>>,
     /// The code of the entries directly in it: by where it starts, where it ends, and the entry.
     inside: BTreeMap<u64, Inside>,
@@ -131,7 +131,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         Ok(())
     }
 
-    /// The code of an entry, without what is empty. What ends before it starts is found here; what cannot be read, elsewhere.
+    /// Returns the code of an entry without empty ranges, and reports ranges that end before they start. Lists that cannot be read are
+    /// reported by `range_list`.
     fn code_of(&mut self, die: &Die<'a>) -> Result<Vec<Range<u64>>> {
         let mut ranges = Vec::new();
         let value = |name| self.info.value(die, die.attribute(name)?).ok();
@@ -149,11 +150,14 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                         backwards.get_or_insert(range);
                     } else if range.start < range.end && !listed.is_discarded {
                         full = meter.hold_all::<Range<u64>>(1);
-                        ranges.push(range);
+                        if full.is_ok() {
+                            ranges.push(range);
+                        }
                     }
                     full.is_err()
                 });
-            meter.release((ranges.len() * size_of::<Range<u64>>()) as u64);
+            // `nest` pays for them as long as they are kept.
+            meter.release(size_of_val(ranges.as_slice()) as u64);
             full?;
             if read.is_ok()
                 && let Some(range) = backwards
@@ -188,7 +192,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 "{what} starts at {:#x} and ends at {:#x}",
                 range.start, range.end
             );
-            self.told(&BACKWARDS, die, message, None);
+            self.sum_up(&BACKWARDS, die, message, None);
         }
     }
 
@@ -215,7 +219,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 range.start,
                 range.end
             );
-            self.told(&OUTSIDE, die, message, Some(range.start));
+            self.sum_up(&OUTSIDE, die, message, Some(range.start));
         }
     }
 
@@ -256,7 +260,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                     other.end
                 ),
             };
-            self.told(&OVERLAP, die, message, Some(range.start));
+            self.sum_up(&OVERLAP, die, message, Some(range.start));
         }
     }
 
@@ -268,7 +272,14 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    fn told(&mut self, rule: &'static Rule, die: &Die<'a>, message: String, pc: Option<u64>) {
+    /// Adds the first finding of a rule to those of which the unit has one.
+    pub(super) fn sum_up(
+        &mut self,
+        rule: &'static Rule,
+        die: &Die<'a>,
+        message: String,
+        pc: Option<u64>,
+    ) {
         let mut finding = Finding::new(rule, self.section, message).at(die.id().offset);
         finding.pc = pc;
         finding.function = self.function_name();

@@ -14,7 +14,6 @@ use gimli::{AttributeValue, Section as _};
 
 use super::UnitCheck;
 use crate::debug_info::{Bytes, Die, UnitKind};
-use crate::rule::Rule;
 use crate::verify::finding::Finding;
 use crate::verify::rule::rules;
 
@@ -48,11 +47,15 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             ]
             .contains(&tag),
         };
+        let mut add = |rule, message: String| {
+            let finding = Finding::new(rule, self.section, message);
+            self.findings.add(finding.at(die.id().offset));
+        };
         if !is_unit {
-            self.say(&ROOT, die, format!("its tag is {tag}"));
+            add(&ROOT, format!("its tag is {tag}"));
         }
         if tag == DW_TAG_skeleton_unit && die.has_children() {
-            self.say(&SKELETON, die, "it has a list of entries".to_owned());
+            add(&SKELETON, "it has a list of entries".to_owned());
         }
     }
 
@@ -86,7 +89,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         if !is_string && self.summary.count(&STRING) {
             let message = format!("{}: {offset:#x} in {name}", self.label(die, attribute));
-            self.say(&STRING, die, message);
+            self.sum_up(&STRING, die, message, None);
         }
     }
 
@@ -98,10 +101,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let Some(number) = attribute.udata_value() else {
             return;
         };
-        if (self.files.start..self.files.end).contains(&number) {
+        if self.files.contains(&number) {
             return;
         }
-        // What cannot be read is found with the table.
+        // A table that cannot be read is reported by `lines`.
         let Ok(table) = self.info.line_table(self.id) else {
             return;
         };
@@ -136,15 +139,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         if self.summary.count(&FILE) {
             let message = format!("{} is {number}, and {what}", self.label(die, attribute));
-            self.say(&FILE, die, message);
-        }
-    }
-
-    fn say(&mut self, rule: &'static Rule, die: &Die<'a>, message: String) {
-        let finding = Finding::new(rule, self.section, message).at(die.id().offset);
-        match [&ROOT, &SKELETON].contains(&rule) {
-            true => self.findings.add(finding),
-            false => self.summary.set(finding),
+            self.sum_up(&FILE, die, message, None);
         }
     }
 }
