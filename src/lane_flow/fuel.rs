@@ -4,14 +4,17 @@
 //! question is charged for them. What is found for a place of a function is charged to every question that asks for it, also if it was
 //! found before. So no answer depends on who asked before. The meter of the file holds what is kept, until the function is forgotten.
 
+use super::Reason;
 use super::state::State;
-use crate::error::Result;
+use crate::error;
 use crate::meter::Meter;
 
 /// How many instructions that something is followed over are a step of the meter.
 const PER_STEP: usize = 8;
 /// How many values that are compared or copied count as an instruction.
 const PER_INSTRUCTION: usize = 8;
+/// How many bytes that are copied count as an instruction, where a question pays for copies.
+const COPIED_PER_INSTRUCTION: u64 = 128;
 /// How many facts are found for a function: its code, its states, and for each half of the wave its liveness and what switches off lanes
 /// that entered it and that did not.
 const FACTS: u64 = 8;
@@ -136,11 +139,71 @@ impl Fuel {
     }
 }
 
+/// What may still be done for the plans of a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left {
+    /// How many instructions may be gone through, however much the question has.
+    instructions: usize,
+    /// How many the question has, which also pays for copies of states.
+    paid: usize,
+    /// How many of them were used.
+    used: usize,
+}
+
+impl Left {
+    /// * `instructions`: how many may be gone through, however much the question has, `paid`: how many it has.
+    pub(super) const fn of(instructions: usize, paid: usize) -> Left {
+        Left {
+            instructions,
+            paid,
+            used: 0,
+        }
+    }
+
+    /// Returns how many instructions may still be gone through.
+    pub(super) fn instructions(self) -> usize {
+        self.instructions.min(self.paid)
+    }
+
+    /// Returns how many instructions were used, with those that copies count as.
+    pub(super) const fn used(self) -> usize {
+        self.used
+    }
+
+    /// Returns true if the question has no more.
+    pub(super) const fn is_paid_out(self) -> bool {
+        self.paid == 0
+    }
+
+    /// Takes what something used; if that is more than is left, all.
+    pub(super) fn take(&mut self, used: Used) {
+        let copies = usize::try_from(used.bytes / COPIED_PER_INSTRUCTION).unwrap_or(usize::MAX);
+        let all = used.instructions.saturating_add(copies).min(self.paid);
+        self.instructions = self.instructions.saturating_sub(used.instructions);
+        self.paid = self.paid.saturating_sub(all);
+        self.used = self.used.saturating_add(all);
+    }
+
+    /// Counts instructions.
+    ///
+    /// # Errors
+    /// If fewer are left; then none is.
+    pub(super) fn pay(&mut self, instructions: usize) -> Result<(), Reason> {
+        let is_enough = instructions <= self.instructions();
+        let bytes = 0;
+        self.take(Used {
+            instructions,
+            bytes,
+        });
+        is_enough.then_some(()).ok_or(Reason::Budget)
+    }
+}
+
 /// Charges a question for instructions that are gone through.
 ///
 /// # Errors
 /// [`Limit::Work`](crate::error::Limit::Work) if fewer are left.
-pub(super) fn pay(meter: &Meter, instructions: usize) -> Result<()> {
+pub(super) fn pay(meter: &Meter, instructions: usize) -> error::Result<()> {
     meter.work(instructions.div_ceil(PER_STEP) as u64)
 }
 

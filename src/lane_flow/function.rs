@@ -8,7 +8,7 @@ use super::Reason;
 use super::answers::Answers;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
-use super::fuel::{Fuel, pay};
+use super::fuel::{Fuel, Left, pay};
 use super::gap::{self, Ahead};
 use super::liveness::Dword;
 use super::no_mask;
@@ -237,11 +237,8 @@ impl<'a> FunctionFlow<'a> {
     }
 
     /// Returns how many instructions may be gone through for the plan of every place.
-    ///
-    /// * `with_switch_off`: whether the plan tells what switched lanes off, for which as many are allowed again.
-    pub(super) fn most_plan_steps(&self, with_switch_off: bool) -> usize {
-        let times = if with_switch_off { 2 } else { 1 };
-        self.steps().saturating_mul(PLANS).saturating_mul(times)
+    pub(super) fn most_plan_steps(&self) -> usize {
+        self.steps().saturating_mul(PLANS)
     }
 
     /// Follows the lanes of a half with some bits, from before an instruction on.
@@ -253,19 +250,19 @@ impl<'a> FunctionFlow<'a> {
         at: HalfAt,
         goal: Goal,
         decisions: &Decisions,
-        left: &mut usize,
+        left: &mut Left,
     ) -> Result<Answer, Undecided> {
         let stop = self.at_stop(at.index);
         let contexts = self.contexts(at.half, &stop.rows);
-        let before = self.steps().min(*left);
-        let mut fuel = Fuel::of(before);
+        let before = Fuel::of(self.steps().min(left.instructions()));
+        let mut fuel = before;
         let start = Start {
             index: at.index,
             state: stop.state.clone(),
             decisions,
         };
         let answer = walk(&contexts, start, goal, &mut fuel);
-        *left = left.saturating_sub(before.saturating_sub(fuel.instructions()));
+        left.take(fuel.since(before));
         answer
     }
 

@@ -4,7 +4,7 @@
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::fuel::Fuel;
+use super::fuel::{Fuel, Left};
 use super::function::{FunctionFlow, PossibleSwitch};
 use super::lane_plan::LanePlan;
 use super::place::DwordPlace;
@@ -48,15 +48,15 @@ impl<'h> History<'h> {
         flow: &FunctionFlow<'_>,
         at: HalfAt,
         wants: &'h WantsSwitchOff<'h>,
-        left: &mut usize,
+        left: &mut Left,
     ) -> Option<History<'h>> {
-        let mut of = [Fuel::of(MOST_KNOWN); 2];
+        let before = Fuel::of(MOST_KNOWN);
+        let mut of = [before; 2];
         let [of_switches, of_never] = &mut of;
         let switches = flow.find_switches(at, of_switches);
         let never = flow.find_never(at, of_never);
         for of in of {
-            let used = MOST_KNOWN.saturating_sub(of.instructions());
-            *left = left.saturating_sub(used);
+            left.take(of.since(before));
         }
         let (switches, never) = (switches?, never?);
         let all = switches.iter().map(|one| &one.bits).chain(&never);

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Reason;
+use super::fuel::Left;
 use super::function::FunctionFlow;
 use super::history::{History, SwitchOff, WantsSwitchOff};
 use super::lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan, both};
@@ -39,7 +40,7 @@ pub(super) struct Planning<'p> {
 impl FunctionFlow<'_> {
     /// What is known of the lanes of a wave at each instruction; neighbours of which the same is known are one range.
     ///
-    /// * `most`: how many instructions may be gone through. Also returns how many were, and whether there were too few.
+    /// * `most`: how many instructions the question has. Also returns how many it pays for, and whether there were too few.
     pub(super) fn plan(
         &self,
         planning: Planning<'_>,
@@ -47,14 +48,13 @@ impl FunctionFlow<'_> {
     ) -> (Vec<RangePlan>, usize, bool) {
         let wants_switch_off = planning.wants_switch_off;
         let count = self.code().instructions.len();
-        let most = most.min(self.most_plan_steps(wants_switch_off.is_some()));
         // Half of it may be needed for the plans without what switched lanes off, where it takes too much to tell.
         let most = if wants_switch_off.is_some() {
             most / 2
         } else {
             most
         };
-        let mut left = most;
+        let mut left = Left::of(self.most_plan_steps(), most);
         let mut plans: Vec<RangePlan> = Vec::new();
         let mut plain: Option<(Vec<RangePlan>, usize, bool)> = None;
         let mut after: Option<Result<Arc<PlacePlan>, Reason>> = None;
@@ -73,8 +73,9 @@ impl FunctionFlow<'_> {
             let Some(instruction) = self.code().instructions.get(index) else {
                 continue;
             };
-            left = left.saturating_sub(since);
-            let mut plan = if left == 0 {
+            // It is found again from there.
+            let found = left.pay(since);
+            let mut plan = if found.is_err() || left.instructions() == 0 {
                 Err(Reason::Budget)
             } else {
                 self.plan_before(planning, index, after.as_ref(), &mut left)
@@ -96,8 +97,8 @@ impl FunctionFlow<'_> {
         }
         plans.reverse();
         let (more, is_short) = plain.map_or((0, false), |(_, used, is_short)| (used, is_short));
-        let used = most.saturating_sub(left).saturating_add(more);
-        (plans, used, is_short || left == 0)
+        let used = left.used().saturating_add(more);
+        (plans, used, is_short || left.is_paid_out())
     }
 
     /// What is known before an instruction.
@@ -108,7 +109,7 @@ impl FunctionFlow<'_> {
         planning: Planning<'_>,
         index: usize,
         after: Option<&Result<Arc<PlacePlan>, Reason>>,
-        left: &mut usize,
+        left: &mut Left,
     ) -> Result<Arc<PlacePlan>, Reason> {
         let histories: Vec<Option<History<'_>>> = match planning.wants_switch_off {
             Some(wants) => (0..self.halves())
@@ -117,13 +118,13 @@ impl FunctionFlow<'_> {
                 .collect(),
             None => Vec::new(),
         };
-        pay(left, 1)?;
+        left.pay(1)?;
         if let Some(Ok(plan)) = after
             && self.leaves_alone(index, plan)
         {
             for (plan, history) in plan.halves.iter().zip(&histories) {
                 if let Some(history) = history {
-                    pay(left, history.cost.saturating_mul(plan.leaves()))?;
+                    left.pay(history.cost.saturating_mul(plan.leaves()))?;
                 }
             }
             if tells_as_much(plan, &histories) {
@@ -168,7 +169,7 @@ impl FunctionFlow<'_> {
         planning: Planning<'_>,
         index: usize,
         histories: &[Option<History<'_>>],
-        left: &mut usize,
+        left: &mut Left,
     ) -> Result<PlacePlan, Reason> {
         let active = self.active(index)?;
         let mut halves = Vec::new();
@@ -307,14 +308,14 @@ struct Asker<'f> {
     /// Where lanes go on that may part after that: what switched them off is told.
     parting: BTreeSet<u64>,
     /// How many instructions may still be gone through.
-    left: &'f mut usize,
+    left: &'f mut Left,
 }
 
 impl Asker<'_> {
     /// What is known of the lanes with some bits; nothing if no lane has them.
     fn ask(&mut self, decisions: &Decisions, depth: usize) -> Result<Option<LanePlan>, Reason> {
         if let Some(history) = self.history {
-            pay(self.left, history.cost)?;
+            self.left.pay(history.cost)?;
             if !history.is_possible(decisions) {
                 return Ok(None);
             }
@@ -378,7 +379,7 @@ impl Asker<'_> {
                 let depth = depth.saturating_sub(1);
                 let mut ask = |bit| {
                     let decisions = decisions.with(place, Some(bit));
-                    pay(self.left, history.cost)?;
+                    self.left.pay(history.cost)?;
                     if !history.is_possible(&decisions) {
                         return Ok(None);
                     }
@@ -401,7 +402,7 @@ impl Asker<'_> {
         let is_wanted = found.waiting().is_some_and(|one| waits_with_others(one.pc));
         let told = match self.history {
             Some(history) => {
-                pay(self.left, history.cost)?;
+                self.left.pay(history.cost)?;
                 if is_wanted {
                     Some(history.told(decisions))
                 } else {
@@ -430,11 +431,4 @@ impl Asker<'_> {
         self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
         depth.checked_sub(1).ok_or(Reason::Budget)
     }
-}
-
-/// Counts steps. After those that are too many there are none any more.
-fn pay(left: &mut usize, steps: usize) -> Result<(), Reason> {
-    let rest = left.checked_sub(steps);
-    *left = rest.unwrap_or(0);
-    rest.map(|_| ()).ok_or(Reason::Budget)
 }

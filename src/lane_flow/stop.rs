@@ -283,9 +283,7 @@ impl<'a> LaneFlow<'a> {
         // What was found before there was nothing left is right.
         let _ = flow.pay_for_switches(meter).and(pay(meter, used));
         let has_gaps = plans.iter().any(|(_, plan)| *plan == Err(Reason::Budget));
-        // The analysis goes through no more than this, whatever the meter has.
-        let bound = flow.most_plan_steps(wants_switch_off.is_some());
-        Some((plans, has_gaps && is_short && most < bound))
+        Some((plans, has_gaps && is_short))
     }
 
     /// The registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on

@@ -27,6 +27,9 @@ const SGPRS: u32 = MachineRegister::SGPRS as u32;
 /// How many dwords of scalar registers are followed.
 const SCALARS: u32 = SGPRS + NAMED.len() as u32;
 
+/// How many more values a copy has room for that one is put into.
+const ROOM: usize = 4;
+
 /// The scalar registers after `sN`, in the order of their numbers here.
 const NAMED: [MachineRegister; 7] = [
     MachineRegister::VccLo,
@@ -149,7 +152,7 @@ impl<S: Scalar> Scalars<S> {
         if is_known && self.values.get(at) == Some(&value) {
             return;
         }
-        let values = Arc::make_mut(&mut self.values);
+        let values = self.own(if is_known { 0 } else { ROOM });
         if !is_known {
             values.insert(at, value);
             self.known |= nth(index);
@@ -161,6 +164,18 @@ impl<S: Scalar> Scalars<S> {
         }
     }
 
+    /// The values, to be changed: a copy of its own if others share them.
+    ///
+    /// * `room`: how many more a copy has room for.
+    fn own(&mut self, room: usize) -> &mut Vec<S> {
+        if Arc::get_mut(&mut self.values).is_none() {
+            let mut copy = Vec::with_capacity(self.values.len().saturating_add(room));
+            copy.extend_from_slice(&self.values);
+            self.values = Arc::new(copy);
+        }
+        Arc::make_mut(&mut self.values)
+    }
+
     /// Returns true if some register has a value.
     pub(crate) fn has(&self, value: S) -> bool {
         self.values.contains(&value)
@@ -170,16 +185,27 @@ impl<S: Scalar> Scalars<S> {
     pub(crate) fn change(&mut self, mut change: impl FnMut(u32, S) -> S) {
         let mut left = indices(self.known);
         let mut known = self.known;
-        Arc::make_mut(&mut self.values).retain_mut(|value| {
-            let Some(index) = left.next() else {
-                return false;
-            };
-            *value = change(index, *value);
-            if *value == S::UNKNOWN {
+        let mut changed = |value: S| {
+            let index = left.next()?;
+            let value = change(index, value);
+            if value == S::UNKNOWN {
                 known &= !nth(index);
             }
-            *value != S::UNKNOWN
-        });
+            Some(value).filter(|value| *value != S::UNKNOWN)
+        };
+        if let Some(values) = Arc::get_mut(&mut self.values) {
+            values.retain_mut(|value| {
+                changed(*value).is_some_and(|new| {
+                    *value = new;
+                    true
+                })
+            });
+        } else {
+            // What is left out need not be copied.
+            let mut values = Vec::with_capacity(self.values.len());
+            values.extend(self.values.iter().filter_map(|value| changed(*value)));
+            self.values = Arc::new(values);
+        }
         self.known = known;
     }
 
