@@ -4,6 +4,7 @@
 //! it by `hetdwarf_owned`, and every question runs with the interpreter released.
 
 mod core;
+mod dtype;
 mod error;
 mod evaluate;
 mod json;
