@@ -71,6 +71,7 @@ pub enum Failure {
     Unsupported(String),
     Ambiguous(String),
     Malformed(String),
+    Limit(String),
     Partial {
         message: String,
         bytes: Vec<u8>,
@@ -97,6 +98,7 @@ impl From<Failure> for PyErr {
             Failure::Unsupported(message) => Unsupported::new_err(message),
             Failure::Ambiguous(message) => Ambiguous::new_err(message),
             Failure::Malformed(message) => Malformed::new_err(message),
+            Failure::Limit(message) => Limit::new_err(message),
             Failure::Other(message) => Error::new_err(message),
             Failure::Partial {
                 message,

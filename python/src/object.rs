@@ -1,13 +1,17 @@
 //! Code objects: what is in them, and what `verify` finds.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use hetdwarf::Limits;
 use hetdwarf::arch::WaveSize;
+use hetdwarf::error::Limit;
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::Program;
 use hetdwarf::object::{CodeObject, code_objects};
@@ -23,6 +27,7 @@ use crate::wave::WaveSource;
 /// The bytes of a code object, and its program once somebody has asked.
 pub struct ObjectData {
     bytes: Arc<[u8]>,
+    limits: Limits,
     program: OnceLock<LoadedProgram>,
 }
 
@@ -35,7 +40,7 @@ impl ObjectData {
         if let Some(program) = self.program.get() {
             return program.with(question);
         }
-        let loaded = LoadedProgram::load(Arc::clone(&self.bytes))?;
+        let loaded = LoadedProgram::load_with(Arc::clone(&self.bytes), &self.limits)?;
         self.program.get_or_init(|| loaded).with(question)
     }
 }
@@ -62,10 +67,32 @@ pub fn read(source: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Option<PathBuf>)> {
     Ok((bytes, Some(path)))
 }
 
+/// Limits by their names, as `--limit` of the command has them.
+fn limits_of(given: Option<BTreeMap<String, u64>>) -> PyResult<Limits> {
+    let mut limits = Limits::default();
+    for (name, value) in given.unwrap_or_default() {
+        let Some(limit) = Limit::ALL.into_iter().find(|limit| limit.name() == name) else {
+            let names = Limit::ALL.map(Limit::name).join(", ");
+            let message = format!("there is no limit {name:?}: expected {names}");
+            return Err(PyValueError::new_err(message));
+        };
+        limits.set(limit, value);
+    }
+    Ok(limits)
+}
+
 /// Opens the code object of a file, given by its path or its bytes.
+///
+/// * limits: bounds on work and memory by name, as the command's `--limit NAME=N`: `{"value": 1 << 20}` reads up to 1 MiB of one value in
+///   each lane, not 64 KiB.
 #[pyfunction]
-pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Object> {
-    let mut all = open_all(py, source)?;
+#[pyo3(signature = (source, limits = None))]
+pub fn open(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    limits: Option<BTreeMap<String, u64>>,
+) -> PyResult<Object> {
+    let mut all = open_all(py, source, limits)?;
     match all.len() {
         1 => Ok(all.remove(0)),
         0 => Err(Error::new_err("the file has no code object")),
@@ -80,15 +107,23 @@ pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Object> {
 }
 
 /// Opens all code objects of a file: those of a bundle, an archive, a host object or program, or the one that it is.
+///
+/// * limits: as of `open`.
 #[pyfunction]
-pub fn open_all(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Vec<Object>> {
+#[pyo3(signature = (source, limits = None))]
+pub fn open_all(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    limits: Option<BTreeMap<String, u64>>,
+) -> PyResult<Vec<Object>> {
+    let limits = limits_of(limits)?;
     let (bytes, path) = read(source)?;
     let path = path.map(|path| path.to_string_lossy().into_owned());
     let made = py.detach(|| -> Result<Vec<Object>, Failure> {
         let found = code_objects(&bytes)?;
         found
             .into_iter()
-            .map(|object| Object::new(&object.data, path.clone()))
+            .map(|object| Object::with_limits(&object.data, path.clone(), limits))
             .collect()
     });
     Ok(made?)
@@ -96,7 +131,11 @@ pub fn open_all(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Vec<Objec
 
 impl Object {
     pub fn new(bytes: &[u8], path: Option<String>) -> Result<Object, Failure> {
-        let object = CodeObject::parse(bytes)?;
+        Object::with_limits(bytes, path, Limits::default())
+    }
+
+    fn with_limits(bytes: &[u8], path: Option<String>, limits: Limits) -> Result<Object, Failure> {
+        let object = CodeObject::parse_with(bytes, &limits)?;
         let mut sizes = object
             .kernels()?
             .iter()
@@ -108,6 +147,7 @@ impl Object {
             wave_size,
             data: Arc::new(ObjectData {
                 bytes: bytes.into(),
+                limits,
                 program: OnceLock::new(),
             }),
             path,

@@ -12,7 +12,7 @@ use hetdwarf::display::{self, Options, TypedBytes};
 use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
-use hetdwarf::report::AbsentLanes;
+use hetdwarf::report::{AbsentLanes, lane_message};
 
 use crate::dtype::Layout;
 use crate::error::{Failure, Limit};
@@ -32,6 +32,8 @@ pub struct LaneValue {
     message: String,
     /// Why it could not be found out.
     error: Option<hetdwarf::Error>,
+    /// True if it is larger than the limit of one value.
+    is_too_large: bool,
 }
 
 /// A value in all lanes, without the interpreter.
@@ -95,11 +97,7 @@ impl Found {
 impl LaneValue {
     fn of(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> LaneValue {
         let state = value.state(lane);
-        let message = match &state {
-            ValueState::Unsupported { what } => what.clone(),
-            ValueState::Ambiguous(reason) => reason.to_string(),
-            _ => String::new(),
-        };
+        let message = lane_message(value, &state).unwrap_or_default();
         let error = match &state {
             ValueState::Error(error) => Some(error.clone()),
             _ => None,
@@ -119,6 +117,7 @@ impl LaneValue {
             text: text.flatten(),
             message,
             error,
+            is_too_large: false,
         }
     }
 
@@ -132,6 +131,7 @@ impl LaneValue {
             (_, message) => format!("{name} in lane {lane}: {message}"),
         };
         match self.state {
+            _ if self.is_too_large => Failure::Limit(message),
             ValueStateKind::OptimizedOut => Failure::OptimizedOut(message),
             ValueStateKind::Unavailable => Failure::Unavailable(message),
             ValueStateKind::Ambiguous => Failure::Ambiguous(message),
@@ -214,6 +214,7 @@ pub fn expression(
                 }) => Some(error.clone()),
                 _ => None,
             },
+            is_too_large: matches!(lane.value, Err(NoValue::TooLarge { .. })),
         }
     });
     let mut found = Found {

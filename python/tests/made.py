@@ -178,8 +178,10 @@ def make(variables: list[tuple[Die, list[bytes]]], types: list[Die] | None = Non
     entries = []
     for index, (ty, lanes) in enumerate(variables):
         (size,) = {len(lane) for lane in lanes}
-        entries.append(Die("variable", {"name": f"v{index}", "type": ty, "location": _lane_location(len(memory), size)}))
-        for lane in range(LANES):
+        # All lanes have the only one in common.
+        step, count = (0, 1) if len(lanes) == 1 else (size, LANES)
+        entries.append(Die("variable", {"name": f"v{index}", "type": ty, "location": _lane_location(len(memory), step)}))
+        for lane in range(count):
             memory += lanes[lane % len(lanes)]
     code: dict[str, Union[int, str, bytes, Die]] = {"name": "k", "low_pc": TEXT, "high_pc": TEXT_SIZE, "external": 1}
     function = Die("subprogram", code, entries)
