@@ -111,6 +111,8 @@ limits! {
         "parts of one composite";
     Bits bits: u64 = 1 << 24, u64::MAX, "bits"
         "bits read at once";
+    Value value: u64 = 1 << 16, u64::MAX, "value"
+        "bytes read of one value in each lane; what follows them is unavailable";
     Frames frames: u32 = 1 << 10, u32::MAX, "frames"
         "call frames unwound";
     Work work: u64 = 1 << 22, u64::MAX, "work"

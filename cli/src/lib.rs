@@ -26,6 +26,7 @@ mod packages;
 mod pattern;
 mod plain;
 mod print;
+mod process;
 mod progress;
 mod regs;
 mod save;
@@ -52,6 +53,7 @@ use hetdwarf::untrusted::Untrusted;
 #[cfg(unix)]
 pub use interrupt::handle_signals;
 pub use plain::Plain;
+pub use process::run_process;
 
 /// How many characters a line has where the output is no terminal.
 pub const DEFAULT_WIDTH: usize = 100;

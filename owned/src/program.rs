@@ -3,9 +3,9 @@
 use core::fmt;
 use std::sync::Arc;
 
-use hetdwarf::Result;
 use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
+use hetdwarf::{Limits, Result};
 
 use crate::pinned::{Pinned, borrow_bytes};
 
@@ -22,9 +22,17 @@ impl LoadedProgram {
     /// # Errors
     /// As [`CodeObject::parse`] and [`Program::load`].
     pub fn load(bytes: Arc<[u8]>) -> Result<LoadedProgram> {
+        LoadedProgram::load_with(bytes, &Limits::DEFAULT)
+    }
+
+    /// Loads the program of a code object's file, which is read within limits.
+    ///
+    /// # Errors
+    /// As [`CodeObject::parse_with`] and [`Program::load`].
+    pub fn load_with(bytes: Arc<[u8]>, limits: &Limits) -> Result<LoadedProgram> {
         // SAFETY: `_bytes` owns them until the object and the program are dropped.
         let data = unsafe { borrow_bytes(&bytes) };
-        let object = Pinned::new(CodeObject::parse(data)?);
+        let object = Pinned::new(CodeObject::parse_with(data, limits)?);
         // SAFETY: `_object` is dropped after the program.
         let program = Program::load(unsafe { object.borrow() })?;
         Ok(LoadedProgram {

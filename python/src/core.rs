@@ -187,12 +187,8 @@ impl CoreWave {
                 "waves of a core are read as real producers need it",
             ));
         }
-        let data = StopData {
-            object: None,
-            wave: WaveSource::Core(Arc::clone(&self.core), self.position),
-            reading: Reading::Tolerant,
-        };
-        Stop::new(py, data)
+        let wave = WaveSource::Core(Arc::clone(&self.core), self.position);
+        Stop::new(py, StopData::new(None, wave, Reading::Tolerant))
     }
 
     fn __repr__(&self) -> String {

@@ -1,11 +1,17 @@
 //! The exceptions, and how failures become them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use hetdwarf::error::ErrorKind;
+
+use crate::text::shown;
 
 create_exception!(hetdwarf, Error, PyException, "Any failure of this package.");
 create_exception!(
@@ -71,6 +77,7 @@ pub enum Failure {
     Unsupported(String),
     Ambiguous(String),
     Malformed(String),
+    Limit(String),
     Partial {
         message: String,
         bytes: Vec<u8>,
@@ -85,11 +92,42 @@ impl From<hetdwarf::Error> for Failure {
     }
 }
 
+impl Failure {
+    /// The failure with a message that a terminal cannot obey: names of files and of their contents are in it.
+    fn escaped(self) -> Failure {
+        let with = |make: fn(String) -> Failure, message: String| make(shown(&message));
+        match self {
+            Failure::Library(_) => self,
+            Failure::About(what, error) => Failure::About(shown(&what), error),
+            Failure::Unavailable(message) => with(Failure::Unavailable, message),
+            Failure::OptimizedOut(message) => with(Failure::OptimizedOut, message),
+            Failure::Inactive(message) => with(Failure::Inactive, message),
+            Failure::NotInFrame(message) => with(Failure::NotInFrame, message),
+            Failure::Unsupported(message) => with(Failure::Unsupported, message),
+            Failure::Ambiguous(message) => with(Failure::Ambiguous, message),
+            Failure::Malformed(message) => with(Failure::Malformed, message),
+            Failure::Limit(message) => with(Failure::Limit, message),
+            Failure::Other(message) => with(Failure::Other, message),
+            Failure::Partial {
+                message,
+                bytes,
+                undefined,
+            } => Failure::Partial {
+                message: shown(&message),
+                bytes,
+                undefined,
+            },
+        }
+    }
+}
+
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> PyErr {
-        match failure {
-            Failure::Library(error) => of_library(&error, error.to_string()),
-            Failure::About(what, error) => of_library(&error, format!("{what}: {error}")),
+        match failure.escaped() {
+            Failure::Library(error) => of_library(&error, shown(&error.to_string())),
+            Failure::About(what, error) => {
+                of_library(&error, format!("{what}: {}", shown(&error.to_string())))
+            }
             Failure::Unavailable(message) => Unavailable::new_err(message),
             Failure::OptimizedOut(message) => OptimizedOut::new_err(message),
             Failure::Inactive(message) => Inactive::new_err(message),
@@ -97,6 +135,7 @@ impl From<Failure> for PyErr {
             Failure::Unsupported(message) => Unsupported::new_err(message),
             Failure::Ambiguous(message) => Ambiguous::new_err(message),
             Failure::Malformed(message) => Malformed::new_err(message),
+            Failure::Limit(message) => Limit::new_err(message),
             Failure::Other(message) => Error::new_err(message),
             Failure::Partial {
                 message,
@@ -137,6 +176,40 @@ fn of_library(error: &hetdwarf::Error, message: String) -> PyErr {
         }
         _ => Error::new_err(message),
     }
+}
+
+/// Locks what no panic can leave half done.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs something with the interpreter released. A panic, which would be a mistake of this package, is an `Error`.
+pub fn detached<R: Send>(
+    py: Python<'_>,
+    run: impl FnOnce() -> Result<R, PyErr> + Send,
+) -> PyResult<R> {
+    let ran = py.detach(|| catch_unwind(AssertUnwindSafe(run)));
+    ran.unwrap_or_else(|_| {
+        let message = "this is a mistake of hetdwarf: standard error says where it was noticed";
+        Err(Error::new_err(message))
+    })
+}
+
+/// Reads a file with the interpreter released: what is read may be written by another of its threads.
+pub fn read_file(py: Python<'_>, path: &Path) -> PyResult<Vec<u8>> {
+    let read = py.detach(|| std::fs::read(path));
+    read.map_err(|error| match error.raw_os_error() {
+        Some(number) => {
+            let text = py
+                .import("os")
+                .and_then(|os| os.call_method1("strerror", (number,)))
+                .and_then(|text| text.extract::<String>());
+            let text = text.unwrap_or_else(|_| error.to_string());
+            // Python chooses `FileNotFoundError` and its like.
+            PyOSError::new_err((number, text, path.as_os_str().to_owned()))
+        }
+        None => error.into(),
+    })
 }
 
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {

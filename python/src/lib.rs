@@ -4,6 +4,7 @@
 //! it by `hetdwarf_owned`, and every question runs with the interpreter released.
 
 mod core;
+mod dtype;
 mod error;
 mod evaluate;
 mod json;
@@ -15,16 +16,14 @@ mod value;
 mod variable;
 mod wave;
 
+use std::ffi::OsString;
+
 use pyo3::prelude::*;
 
-/// Runs the command with these arguments, the first of which is its name; gives its exit status.
+/// Runs the command as this process, with these arguments, the first of which is its name; gives its exit status.
 #[pyfunction]
-fn run_command(py: Python<'_>, arguments: Vec<String>) -> u8 {
-    py.detach(|| {
-        let mut out = std::io::stdout().lock();
-        let mut err = std::io::stderr().lock();
-        hetdwarf_cli::run(arguments.into_iter().map(Into::into), &mut out, &mut err)
-    })
+fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| hetdwarf_cli::run_process(arguments))
 }
 
 #[pymodule(name = "_native")]

@@ -1,20 +1,24 @@
 //! Code objects: what is in them, and what `verify` finds.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use hetdwarf::Limits;
 use hetdwarf::arch::WaveSize;
+use hetdwarf::error::Limit;
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::Program;
 use hetdwarf::object::{CodeObject, code_objects};
 use hetdwarf::verify::{Profile, Selection, verify_with};
 use hetdwarf_owned::LoadedProgram;
 
-use crate::error::{Error, Failure};
+use crate::error::{Error, Failure, detached, read_file};
 use crate::json;
 use crate::stop::{Stop, StopData};
 use crate::text::shown;
@@ -23,7 +27,8 @@ use crate::wave::WaveSource;
 /// The bytes of a code object, and its program once somebody has asked.
 pub struct ObjectData {
     bytes: Arc<[u8]>,
-    program: OnceLock<LoadedProgram>,
+    limits: Limits,
+    program: OnceLock<Arc<LoadedProgram>>,
 }
 
 impl ObjectData {
@@ -32,11 +37,16 @@ impl ObjectData {
         &self,
         question: impl for<'p, 'd> FnOnce(&'p Program<'d>) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
+        self.program()?.with(question)
+    }
+
+    /// Its program, loaded once.
+    pub fn program(&self) -> Result<&Arc<LoadedProgram>, Failure> {
         if let Some(program) = self.program.get() {
-            return program.with(question);
+            return Ok(program);
         }
-        let loaded = LoadedProgram::load(Arc::clone(&self.bytes))?;
-        self.program.get_or_init(|| loaded).with(question)
+        let loaded = LoadedProgram::load_with(Arc::clone(&self.bytes), &self.limits)?;
+        Ok(self.program.get_or_init(|| Arc::new(loaded)))
     }
 }
 
@@ -58,14 +68,36 @@ pub fn read(source: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Option<PathBuf>)> {
         return Ok((bytes, None));
     }
     let path: PathBuf = source.extract()?;
-    let bytes = std::fs::read(&path)?;
+    let bytes = read_file(source.py(), &path)?;
     Ok((bytes, Some(path)))
 }
 
+/// Limits by their names, as `--limit` of the command has them.
+fn limits_of(given: Option<BTreeMap<String, u64>>) -> PyResult<Limits> {
+    let mut limits = Limits::default();
+    for (name, value) in given.unwrap_or_default() {
+        let Some(limit) = Limit::ALL.into_iter().find(|limit| limit.name() == name) else {
+            let names = Limit::ALL.map(Limit::name).join(", ");
+            let message = format!("there is no limit {name:?}: expected {names}");
+            return Err(PyValueError::new_err(message));
+        };
+        limits.set(limit, value);
+    }
+    Ok(limits)
+}
+
 /// Opens the code object of a file, given by its path or its bytes.
+///
+/// * limits: bounds on work and memory by name, as the command's `--limit NAME=N`: `{"value": 1 << 20}` reads up to 1 MiB of one value in
+///   each lane, not 64 KiB.
 #[pyfunction]
-pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Object> {
-    let mut all = open_all(py, source)?;
+#[pyo3(signature = (source, limits = None))]
+pub fn open(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    limits: Option<BTreeMap<String, u64>>,
+) -> PyResult<Object> {
+    let mut all = open_all(py, source, limits)?;
     match all.len() {
         1 => Ok(all.remove(0)),
         0 => Err(Error::new_err("the file has no code object")),
@@ -80,23 +112,34 @@ pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Object> {
 }
 
 /// Opens all code objects of a file: those of a bundle, an archive, a host object or program, or the one that it is.
+///
+/// * limits: as of `open`.
 #[pyfunction]
-pub fn open_all(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Vec<Object>> {
+#[pyo3(signature = (source, limits = None))]
+pub fn open_all(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    limits: Option<BTreeMap<String, u64>>,
+) -> PyResult<Vec<Object>> {
+    let limits = limits_of(limits)?;
     let (bytes, path) = read(source)?;
     let path = path.map(|path| path.to_string_lossy().into_owned());
-    let made = py.detach(|| -> Result<Vec<Object>, Failure> {
-        let found = code_objects(&bytes)?;
+    detached(py, || {
+        let found = code_objects(&bytes).map_err(Failure::from)?;
         found
             .into_iter()
-            .map(|object| Object::new(&object.data, path.clone()))
+            .map(|object| Ok(Object::with_limits(&object.data, path.clone(), limits)?))
             .collect()
-    });
-    Ok(made?)
+    })
 }
 
 impl Object {
     pub fn new(bytes: &[u8], path: Option<String>) -> Result<Object, Failure> {
-        let object = CodeObject::parse(bytes)?;
+        Object::with_limits(bytes, path, Limits::default())
+    }
+
+    fn with_limits(bytes: &[u8], path: Option<String>, limits: Limits) -> Result<Object, Failure> {
+        let object = CodeObject::parse_with(bytes, &limits)?;
         let mut sizes = object
             .kernels()?
             .iter()
@@ -108,10 +151,22 @@ impl Object {
             wave_size,
             data: Arc::new(ObjectData {
                 bytes: bytes.into(),
+                limits,
                 program: OnceLock::new(),
             }),
             path,
         })
+    }
+}
+
+impl Object {
+    /// Asks something of the program, with the interpreter released.
+    fn ask<R: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl for<'p, 'd> FnOnce(&'p Program<'d>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        detached(py, || Ok(self.data.ask(question)?))
     }
 }
 
@@ -144,92 +199,82 @@ impl Object {
     /// The kernels, by name.
     #[getter]
     fn kernels(&self, py: Python<'_>) -> PyResult<Vec<Kernel>> {
-        let found = py.detach(|| {
-            self.data.ask(|program| {
-                let info = hetdwarf::object::ObjectInfo::of(program.object())?;
-                let kernels = program.object().kernels()?;
-                // As in the document of `hetdwarf info`.
-                let value = |made: serde_json::Result<serde_json::Value>| {
-                    made.map_err(|error| Failure::Other(error.to_string()))
-                };
-                let of = |kernel: &hetdwarf::object::Kernel| {
-                    let known = info
-                        .kernels
-                        .iter()
-                        .find(|known| known.name.raw() == kernel.name);
-                    let descriptor = kernel
-                        .descriptor
-                        .iter()
-                        .flat_map(hetdwarf::object::KernelDescriptor::fields);
-                    Ok(Kernel {
-                        name: kernel.name.clone(),
-                        entry: kernel.entry(),
-                        wave_size: kernel.wave_size().map(|size| size.lanes().into()),
-                        vgprs: known.and_then(|known| {
-                            known.vgprs_used.or(known.vgprs_allocated.map(Into::into))
-                        }),
-                        sgprs: known.and_then(|known| {
-                            known.sgprs_used.or(known.sgprs_allocated.map(Into::into))
-                        }),
-                        lds: known.and_then(|known| known.group_segment_size),
-                        scratch: known.and_then(|known| known.private_segment_size),
-                        max_workgroup_size: known.and_then(|known| known.max_workgroup_size),
-                        required_workgroup_size: known
-                            .and_then(|known| known.required_workgroup_size),
-                        arguments: value(serde_json::to_value(
-                            known.and_then(|known| known.arguments.as_ref()),
-                        ))?,
-                        initial_registers: value(serde_json::to_value(
-                            known.map(|known| &known.initial_registers),
-                        ))?,
-                        descriptor: descriptor
-                            .map(|(field, value)| (field.name().to_owned(), value))
-                            .collect(),
-                    })
-                };
-                kernels.iter().map(of).collect::<Result<_, Failure>>()
-            })
-        });
-        Ok(found?)
+        self.ask(py, |program| {
+            let info = hetdwarf::object::ObjectInfo::of(program.object())?;
+            let kernels = program.object().kernels()?;
+            // As in the document of `hetdwarf info`.
+            let value = |made: serde_json::Result<serde_json::Value>| {
+                made.map_err(|error| Failure::Other(error.to_string()))
+            };
+            let of = |kernel: &hetdwarf::object::Kernel| {
+                let known = info
+                    .kernels
+                    .iter()
+                    .find(|known| known.name.raw() == kernel.name);
+                let descriptor = kernel
+                    .descriptor
+                    .iter()
+                    .flat_map(hetdwarf::object::KernelDescriptor::fields);
+                Ok(Kernel {
+                    name: kernel.name.clone(),
+                    entry: kernel.entry(),
+                    wave_size: kernel.wave_size().map(|size| size.lanes().into()),
+                    vgprs: known.and_then(|known| {
+                        known.vgprs_used.or(known.vgprs_allocated.map(Into::into))
+                    }),
+                    sgprs: known.and_then(|known| {
+                        known.sgprs_used.or(known.sgprs_allocated.map(Into::into))
+                    }),
+                    lds: known.and_then(|known| known.group_segment_size),
+                    scratch: known.and_then(|known| known.private_segment_size),
+                    max_workgroup_size: known.and_then(|known| known.max_workgroup_size),
+                    required_workgroup_size: known.and_then(|known| known.required_workgroup_size),
+                    arguments: value(serde_json::to_value(
+                        known.and_then(|known| known.arguments.as_ref()),
+                    ))?,
+                    initial_registers: value(serde_json::to_value(
+                        known.map(|known| &known.initial_registers),
+                    ))?,
+                    descriptor: descriptor
+                        .map(|(field, value)| (field.name().to_owned(), value))
+                        .collect(),
+                })
+            };
+            kernels.iter().map(of).collect::<Result<_, Failure>>()
+        })
     }
 
     /// The function at an address of the code object.
     fn function_at(&self, py: Python<'_>, pc: u64) -> PyResult<Option<Function>> {
-        let found = py.detach(|| {
-            self.data.ask(|program| {
-                let info = program.info();
-                let Some(function) = info.find_function(pc)? else {
-                    return Ok(None);
-                };
-                let inlined = info.inlined_chain(&function, pc, &info.question())?;
-                let name =
-                    |name: &Option<std::borrow::Cow<'_, str>>| name.as_deref().map(str::to_owned);
-                Ok(Some(Function {
-                    name: name(&function.name),
-                    linkage_name: name(&function.linkage_name),
-                    low_pc: function.ranges.iter().map(|range| range.start).min(),
-                    inlined: inlined
-                        .iter()
-                        .map(|call| name(&call.name).unwrap_or_default())
-                        .collect(),
-                }))
-            })
-        });
-        Ok(found?)
+        self.ask(py, |program| {
+            let info = program.info();
+            let Some(function) = info.find_function(pc)? else {
+                return Ok(None);
+            };
+            let inlined = info.inlined_chain(&function, pc, &info.question())?;
+            let name =
+                |name: &Option<std::borrow::Cow<'_, str>>| name.as_deref().map(str::to_owned);
+            Ok(Some(Function {
+                name: name(&function.name),
+                linkage_name: name(&function.linkage_name),
+                low_pc: function.ranges.iter().map(|range| range.start).min(),
+                inlined: inlined
+                    .iter()
+                    .map(|call| name(&call.name).unwrap_or_default())
+                    .collect(),
+            }))
+        })
     }
 
     /// The file, line and column at an address of the code object.
     fn line_at(&self, py: Python<'_>, pc: u64) -> PyResult<Option<(Option<String>, u64, u64)>> {
-        let found = py.detach(|| {
-            self.data.ask(|program| {
-                let line = program.info().line_at(pc)?;
-                Ok(line.map(|line| {
-                    let file = line.file.as_ref().map(|file| file.name().to_owned());
-                    (file, line.line, line.column)
-                }))
-            })
-        });
-        Ok(found?)
+        self.ask(py, |program| {
+            let line = program.info().line_at(pc)?;
+            Ok(line.map(|line| {
+                let file = line.file.as_ref().map(|file| file.name().to_owned());
+                (file, line.line, line.column)
+            }))
+        })
     }
 
     /// What is wrong with its debugging information.
@@ -252,38 +297,35 @@ impl Object {
                     Error::new_err(format!("profile {name:?}: {message}"))
                 })?,
         };
-        let found = py.detach(|| {
-            let mut selection = Selection::default();
-            selection.set_profile(profile);
-            if let Some(rules) = &rules {
-                let names: Vec<&str> = rules.iter().map(String::as_str).collect();
-                selection
-                    .only(&names)
-                    .map_err(|error| Failure::Other(error.to_string()))?;
-            }
-            self.data.ask(|program| {
-                let verdict = verify_with(program, &selection, NonZeroUsize::MIN);
-                let findings = verdict.findings.into_iter();
-                Ok(findings
-                    .map(|finding| Finding {
-                        rule: finding.rule.id,
-                        severity: finding.severity.name(),
-                        message: finding.message.to_string(),
-                        help: finding.help.map(|help| help.to_string()),
-                        section: finding.section,
-                        offset: finding.offset,
-                        pc: finding.pc,
-                        function: finding.function.map(|name| name.raw().to_owned()),
-                        file: finding
-                            .source
-                            .as_ref()
-                            .map(|(file, _)| file.raw().to_owned()),
-                        line: finding.source.as_ref().map(|(_, line)| *line),
-                    })
-                    .collect())
-            })
-        });
-        Ok(found?)
+        let mut selection = Selection::default();
+        selection.set_profile(profile);
+        if let Some(rules) = &rules {
+            let names: Vec<&str> = rules.iter().map(String::as_str).collect();
+            selection
+                .only(&names)
+                .map_err(|error| Failure::Other(error.to_string()))?;
+        }
+        self.ask(py, |program| {
+            let verdict = verify_with(program, &selection, NonZeroUsize::MIN);
+            let findings = verdict.findings.into_iter();
+            Ok(findings
+                .map(|finding| Finding {
+                    rule: finding.rule.id,
+                    severity: finding.severity.name(),
+                    message: finding.message.to_string(),
+                    help: finding.help.map(|help| help.to_string()),
+                    section: finding.section,
+                    offset: finding.offset,
+                    pc: finding.pc,
+                    function: finding.function.map(|name| name.raw().to_owned()),
+                    file: finding
+                        .source
+                        .as_ref()
+                        .map(|(file, _)| file.raw().to_owned()),
+                    line: finding.source.as_ref().map(|(_, line)| *line),
+                })
+                .collect())
+        })
     }
 
     /// A stopped wave that runs this code.
@@ -292,16 +334,13 @@ impl Object {
     /// * strict: read by the letter, not as real producers need it.
     #[pyo3(signature = (wave, strict = false))]
     fn stop(&self, py: Python<'_>, wave: &Bound<'_, PyAny>, strict: bool) -> PyResult<Stop> {
-        let data = StopData {
-            object: Some(Arc::clone(&self.data)),
-            wave: WaveSource::new(wave, self.wave_size)?,
-            reading: if strict {
-                Reading::Strict
-            } else {
-                Reading::Tolerant
-            },
+        let reading = match strict {
+            true => Reading::Strict,
+            false => Reading::Tolerant,
         };
-        Stop::new(py, data)
+        let wave = WaveSource::new(wave, self.wave_size)?;
+        let object = Arc::clone(&self.data);
+        Stop::new(py, StopData::new(Some(object), wave, reading))
     }
 
     fn __repr__(&self) -> String {

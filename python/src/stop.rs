@@ -1,19 +1,19 @@
 //! Stops of waves, and their frames.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::{self, ThreadId};
 
 use pyo3::exceptions::PyKeyError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use hetdwarf::arch::{LoadAddress, ProcessAddress};
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Recovery, Stop as LibraryStop, StopFrame, StopOptions};
-use hetdwarf::location::Arena;
 use hetdwarf::report::{LanePcDocument, LanePicture, UnwindDocument};
-use hetdwarf::wave::Wave;
+use hetdwarf_owned::LoadedStop;
 
-use crate::error::Failure;
+use crate::error::{Failure, detached, lock};
 use crate::json;
 use crate::lanes::LanePc;
 use crate::object::ObjectData;
@@ -21,67 +21,108 @@ use crate::text::shown;
 use crate::variable::{self, Variable};
 use crate::wave::{Asked, WaveSource};
 
-/// What a stop is made of.
+/// How many questions are asked of a stop before it is unwound again: what it reads it keeps, and each question reads more.
+const MOST_QUESTIONS: u32 = 1 << 10;
+
+/// A stop that has been unwound.
+struct Kept {
+    stop: LoadedStop,
+    /// The wave of Python that it reads.
+    asked: Option<Arc<Asked>>,
+    questions: u32,
+}
+
+/// What a stop is made of. Stops and frames share it; the garbage collector sees a wave of Python through it.
+#[pyclass(frozen, module = "hetdwarf", name = "_StopData")]
 pub struct StopData {
     /// The code object; nothing of a wave of a core, whose pc tells it.
-    pub object: Option<Arc<ObjectData>>,
-    pub wave: WaveSource,
-    pub reading: Reading,
+    object: Option<Arc<ObjectData>>,
+    wave: WaveSource,
+    reading: Reading,
+    kept: Mutex<Option<Kept>>,
+    /// The thread that asks the stop: a wave of Python may ask it again meanwhile.
+    asking: Mutex<Option<ThreadId>>,
+}
+
+#[pymethods]
+impl StopData {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.wave {
+            WaveSource::Callbacks(callbacks) => callbacks.traverse(&visit),
+            WaveSource::Snapshot(_) | WaveSource::Core(..) => Ok(()),
+        }
+    }
 }
 
 impl StopData {
-    /// Asks something of the stop, with the interpreter released.
-    pub fn ask<R: Send>(
-        &self,
-        py: Python<'_>,
-        question: impl FnOnce(&LibraryStop<'_, '_>) -> Result<R, Failure> + Send,
-    ) -> PyResult<R> {
-        match (&self.wave, &self.object) {
-            (WaveSource::Snapshot(wave), Some(object)) => {
-                let place = (wave.pc(), wave.load_address);
-                Ok(py.detach(|| self.in_program(object, &**wave, place, question))?)
-            }
-            (WaveSource::Callbacks(callbacks), Some(object)) => {
-                let place = (callbacks.pc.into(), callbacks.load_address.into());
-                py.detach(|| {
-                    let asked = Asked::new(callbacks);
-                    let answer = self.in_program(object, &asked, place, question);
-                    match asked.raised() {
-                        Some(raised) => Err(raised),
-                        None => Ok(answer?),
-                    }
-                })
-            }
-            (WaveSource::Core(core, index), _) => Ok(py.detach(|| {
-                core.with(|core, programs| {
-                    let wave = core.wave(*index);
-                    let wave = wave
-                        .ok_or_else(|| Failure::Other(format!("the core has no wave {index}")))?;
-                    let arena = Arena::new();
-                    match programs.stop(&wave, &arena) {
-                        Some(stop) => question(&stop),
-                        None => Err(Failure::Unavailable(format!(
-                            "the wave is at {:#x}, in no code object that was found",
-                            wave.pc()
-                        ))),
-                    }
-                })
-            })?),
-            (_, None) => Err(Failure::Other("the wave has no code object".to_owned()).into()),
+    pub fn new(object: Option<Arc<ObjectData>>, wave: WaveSource, reading: Reading) -> StopData {
+        StopData {
+            object,
+            wave,
+            reading,
+            kept: Mutex::new(None),
+            asking: Mutex::new(None),
         }
     }
 
-    fn in_program<R>(
+    fn unwound(&self) -> Result<Kept, Failure> {
+        let options = |load_address| StopOptions::loaded_at(load_address).reading(self.reading);
+        let mut asked = None;
+        let stop = match (&self.wave, &self.object) {
+            (WaveSource::Snapshot(wave), Some(object)) => {
+                let (pc, options) = (wave.pc(), options(wave.load_address));
+                LoadedStop::of_program(object.program()?, Arc::clone(wave) as _, pc, options)
+            }
+            (WaveSource::Callbacks(callbacks), Some(object)) => {
+                let wave = Arc::new(Asked::new(callbacks));
+                asked = Some(Arc::clone(&wave));
+                let options = options(callbacks.load_address.into());
+                LoadedStop::of_program(object.program()?, wave, callbacks.pc.into(), options)
+            }
+            (WaveSource::Core(core, index), _) => {
+                LoadedStop::of_core(core, *index).ok_or_else(|| {
+                    let wave = core.with(|core, _| core.wave(*index).map(|wave| wave.pc().0));
+                    match wave {
+                        Some(pc) => Failure::Unavailable(format!(
+                            "the wave is at {pc:#x}, in no code object that was found"
+                        )),
+                        None => Failure::Other(format!("the core has no wave {index}")),
+                    }
+                })?
+            }
+            (_, None) => return Err(Failure::Other("the wave has no code object".to_owned())),
+        };
+        Ok(Kept {
+            stop,
+            asked,
+            questions: 0,
+        })
+    }
+
+    /// Asks something of the stop, with the interpreter released. It is unwound once, unless the wave of Python failed.
+    pub fn ask<R: Send>(
         &self,
-        object: &ObjectData,
-        wave: &dyn Wave,
-        (pc, load_address): (ProcessAddress, LoadAddress),
-        question: impl FnOnce(&LibraryStop<'_, '_>) -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
-        object.ask(|program| {
-            let arena = Arena::new();
-            let options = StopOptions::loaded_at(load_address).reading(self.reading);
-            question(&LibraryStop::new(program, wave, pc, options, &arena))
+        py: Python<'_>,
+        question: impl for<'s, 'p, 'a> FnOnce(&'s LibraryStop<'p, 'a>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        detached(py, || {
+            let me = thread::current().id();
+            if *lock(&self.asking) == Some(me) {
+                return ask(&self.unwound()?, question);
+            }
+            let mut kept = lock(&self.kept);
+            let _asking = Asking::new(&self.asking, me);
+            let mut stop = match kept.take() {
+                Some(stop) if stop.questions < MOST_QUESTIONS => stop,
+                Some(_) | None => self.unwound()?,
+            };
+            stop.questions += 1;
+            let answer = ask(&stop, question);
+            // Where the wave failed, what was unwound is not the stack.
+            if answer.is_ok() || stop.asked.is_none() {
+                *kept = Some(stop);
+            }
+            answer
         })
     }
 
@@ -90,19 +131,47 @@ impl StopData {
         &self,
         py: Python<'_>,
         level: usize,
-        question: impl FnOnce(&StopFrame<'_, '_, '_>) -> Result<R, Failure> + Send,
+        question: impl for<'s, 'p, 'a> FnOnce(&StopFrame<'s, 'p, 'a>) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        self.ask(py, |stop| match stop.frame(level) {
+        self.ask(py, move |stop| match stop.frame(level) {
             Some(frame) => question(&frame),
             None => Err(Failure::Other(format!("there is no frame {level}"))),
         })
     }
 }
 
+/// Asks a stop; an exception of its wave comes before any answer.
+fn ask<R>(
+    kept: &Kept,
+    question: impl for<'s, 'p, 'a> FnOnce(&'s LibraryStop<'p, 'a>) -> Result<R, Failure>,
+) -> PyResult<R> {
+    let answer = kept.stop.with(question);
+    match kept.asked.as_ref().and_then(|asked| asked.raised()) {
+        Some(raised) => Err(raised),
+        None => Ok(answer?),
+    }
+}
+
+/// Says which thread asks, for as long as it does.
+struct Asking<'s>(&'s Mutex<Option<ThreadId>>);
+
+impl<'s> Asking<'s> {
+    fn new(asking: &'s Mutex<Option<ThreadId>>, thread: ThreadId) -> Asking<'s> {
+        *lock(asking) = Some(thread);
+        Asking(asking)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        *lock(self.0) = None;
+    }
+}
+
 /// A stopped wave: its frames.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Stop {
-    pub data: Arc<StopData>,
+    data: Py<StopData>,
     frames: Vec<Py<Frame>>,
     stopped: String,
     message: String,
@@ -110,8 +179,8 @@ pub struct Stop {
 
 impl Stop {
     pub fn new(py: Python<'_>, data: StopData) -> PyResult<Stop> {
-        let data = Arc::new(data);
-        let document = data.ask(py, |stop| Ok(UnwindDocument::new(stop)?))?;
+        let data = Py::new(py, data)?;
+        let document = data.get().ask(py, |stop| Ok(UnwindDocument::new(stop)?))?;
         let frames = document.frames.iter().map(|frame| {
             let text = |text: &Option<hetdwarf::Untrusted<'static>>| {
                 text.as_ref().map(|text| text.raw().to_owned())
@@ -124,7 +193,7 @@ impl Stop {
             let cfa = call.and_then(|call| call.cfa.as_ref());
             let frame = &frame.frame;
             let frame = Frame {
-                data: Arc::clone(&data),
+                data: data.clone_ref(py),
                 index: frame.index,
                 kind: frame.kind.name(),
                 call: frame.call_frame,
@@ -153,6 +222,11 @@ impl Stop {
 
 #[pymethods]
 impl Stop {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.data)?;
+        self.frames.iter().try_for_each(|frame| visit.call(frame))
+    }
+
     /// The frames, the innermost first. Every inlined call is a frame of its own.
     #[getter]
     fn frames(&self, py: Python<'_>) -> Vec<Py<Frame>> {
@@ -188,7 +262,7 @@ impl Stop {
 /// A frame of a stop.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Frame {
-    data: Arc<StopData>,
+    data: Py<StopData>,
     index: usize,
     kind: &'static str,
     /// The number of its call frame.
@@ -211,7 +285,10 @@ impl Frame {
         if let Some(found) = self.variables.get() {
             return Ok(found);
         }
-        let (found, types) = self.data.ask_frame(py, self.index, variable::variables)?;
+        let (found, types) = self
+            .data
+            .get()
+            .ask_frame(py, self.index, variable::variables)?;
         let types = Arc::new(types);
         let made = found
             .into_iter()
@@ -224,6 +301,10 @@ impl Frame {
 
 #[pymethods]
 impl Frame {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.data)
+    }
+
     /// The number; 0 is the innermost. Every inlined call is a frame of its own.
     #[getter]
     fn index(&self) -> usize {
@@ -338,6 +419,7 @@ impl Frame {
     fn eval(&self, py: Python<'_>, text: &str) -> PyResult<Variable> {
         let (found, types) = self
             .data
+            .get()
             .ask_frame(py, self.index, |frame| variable::expression(frame, text))?;
         Ok(Variable::new(found, &Arc::new(types)))
     }
@@ -350,7 +432,7 @@ impl Frame {
             Some(true) => Recovery::Always,
             Some(false) => Recovery::Never,
         };
-        let document = self.data.ask_frame(py, self.index, |frame| {
+        let document = self.data.get().ask_frame(py, self.index, |frame| {
             Ok(LanePcDocument::by(frame, recovery)?)
         })?;
         Ok(document.lanes.iter().map(LanePc::new).collect())
@@ -358,7 +440,7 @@ impl Frame {
 
     /// The picture of where the lanes are, as SVG.
     fn lane_picture(&self, py: Python<'_>) -> PyResult<String> {
-        self.data.ask_frame(py, self.index, |frame| {
+        self.data.get().ask_frame(py, self.index, |frame| {
             let document = LanePcDocument::new(frame)?;
             Ok(LanePicture::new(frame, &document, &|_, _| None)?.svg())
         })

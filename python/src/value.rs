@@ -1,27 +1,29 @@
 //! What bytes of a type are in Python.
 //!
-//! Integers, characters, enumerations and pointers are `int`, `_Bool` is `bool`, floating-point numbers are `float`, records are `dict` by
-//! member (those of anonymous members and base classes among the record's own), arrays and vectors are `list`, and arrays of characters
-//! that end with a null character, as C prints them as a string, are `str`. A type without a value is its `bytes`.
+//! Integers, characters, enumerations and pointers are `int`, `_Bool` is `bool`, floating-point numbers are `float`, complex ones
+//! `complex`, records are `dict` by member (those of anonymous members and base classes among the record's own), arrays and vectors are
+//! `list`, and arrays of characters that end with a null character, as C prints them as a string, are `str`. A type without a value is
+//! its `bytes`. Numbers come from [`numbers`](display::numbers), never from text.
 
 use core::cell::Cell;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyComplex, PyDict, PyList};
 
 use hetdwarf::debug_info::types::{Dimension, Member, TypeId, TypeKind, TypeTable};
-use hetdwarf::display::{self, Options, TypedBytes};
-use hetdwarf::eval::{BaseType, BaseTypeEncoding};
+use hetdwarf::display::{self, Number, ScalarPlace, TypedBytes};
+use hetdwarf::eval::BaseTypeEncoding;
+use hetdwarf::location::Bits;
 
 /// How deep values may nest: types of a damaged file may name each other in a circle.
-const DEPTH: u32 = 64;
+pub const DEPTH: u32 = 64;
 
 /// How many values one value may have inside, besides one for each of its bytes: members of a damaged type may overlap, and theirs
 /// again.
 const VALUES: usize = 1 << 16;
 
-/// `size` bits from bit `start` on, in whole bytes; 0 where there are no more.
+/// `size` bits from bit `start` on, in whole bytes; fewer where there are no more.
 fn cut(bytes: &[u8], start: u64, size: u64) -> Vec<u8> {
     let (first, shift) = (usize::try_from(start / 8).unwrap_or(usize::MAX), start % 8);
     // Types of a damaged file may be larger than their values.
@@ -37,153 +39,135 @@ fn cut(bytes: &[u8], start: u64, size: u64) -> Vec<u8> {
     found
 }
 
-/// What a value of type `ty` is, of which these are the bytes.
+/// What a value of type `ty` is, of which these are the bits. Scalars with missing bits are None.
 pub fn to_python(
     py: Python<'_>,
     types: &TypeTable,
     (ty, bit_field): (TypeId, Option<u64>),
-    bytes: &[u8],
+    bits: &Bits,
 ) -> PyResult<Py<PyAny>> {
     let converter = Converter {
         py,
         types,
-        left: Cell::new(VALUES.saturating_add(bytes.len())),
+        bits,
+        left: Cell::new(VALUES.saturating_add(bits.bytes.len())),
     };
-    converter.value(ty, bytes, bit_field, DEPTH)
+    converter.value(ty, 0, bit_field, DEPTH)
 }
 
 struct Converter<'t, 'py> {
     py: Python<'py>,
     types: &'t TypeTable,
+    bits: &'t Bits,
     /// How many more values it may make.
     left: Cell<usize>,
 }
 
 impl Converter<'_, '_> {
+    /// The value that starts at bit `start`.
+    ///
     /// * `bits`: the size of a bit-field.
-    fn value(
-        &self,
-        ty: TypeId,
-        bytes: &[u8],
-        bits: Option<u64>,
-        depth: u32,
-    ) -> PyResult<Py<PyAny>> {
+    fn value(&self, ty: TypeId, start: u64, bits: Option<u64>, depth: u32) -> PyResult<Py<PyAny>> {
         let py = self.py;
         let found = self.types.get(ty);
+        let size = bits.unwrap_or_else(|| self.size(ty));
         let (Some(depth), Some(left)) = (depth.checked_sub(1), self.left.get().checked_sub(1))
         else {
-            return Ok(PyBytes::new(py, bytes).into_any().unbind());
+            return self.raw(start, size);
         };
         self.left.set(left);
         match &found.kind {
             TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => {
-                self.value(*target, bytes, bits, depth)
-            }
-            TypeKind::Base(base) => self.base(ty, *base, bytes, bits),
-            TypeKind::Represented { .. } => self.spelled(ty, bytes),
-            TypeKind::Pointer { .. } | TypeKind::MemberPointer { .. } => {
-                integer(bytes, bits, false).into_py_any(py)
-            }
-            TypeKind::Enumeration { underlying, .. } => {
-                let signed = self.is_signed(*underlying);
-                integer(bytes, bits, signed).into_py_any(py)
+                self.value(*target, start, bits, depth)
             }
             TypeKind::Array {
                 element,
                 dimensions,
                 stride_in_bits,
-                ..
+                vector,
             } => {
-                if let Some(text) = self.text(*element, dimensions, bytes) {
+                let text = || self.text(*element, dimensions, start, size);
+                if let Some(text) = (!vector).then(text).flatten() {
                     return text.into_py_any(py);
                 }
-                let size = self
-                    .types
-                    .get(*element)
-                    .byte_size
-                    .unwrap_or(0)
-                    .saturating_mul(8);
+                let size = self.size(*element);
                 let stride = stride_in_bits.unwrap_or(size);
-                self.array(
-                    (*element, size.min(stride), stride),
-                    dimensions,
-                    bytes,
-                    0,
-                    depth,
-                )
+                // An element that is larger than its entry is cut to that.
+                let part = (stride < size).then_some(stride);
+                let end = start.saturating_add(self.size_or_all(ty, start));
+                self.array((*element, part, stride), dimensions, (start, end), depth)
             }
             TypeKind::Record { members, .. } => {
                 let dict = PyDict::new(py);
-                self.members(&dict, members, bytes, depth)?;
+                self.members(&dict, members, start, depth)?;
                 dict.into_py_any(py)
             }
-            _ => Ok(PyBytes::new(py, bytes).into_any().unbind()),
+            TypeKind::Base(_)
+            | TypeKind::Represented { .. }
+            | TypeKind::Pointer { .. }
+            | TypeKind::MemberPointer { .. }
+            | TypeKind::Enumeration { .. } => self.scalar(ty, start, bits, size),
+            _ => self.raw(start, size),
         }
     }
 
-    fn base(
-        &self,
-        ty: TypeId,
-        base: BaseType,
-        bytes: &[u8],
-        bits: Option<u64>,
-    ) -> PyResult<Py<PyAny>> {
+    fn scalar(&self, ty: TypeId, start: u64, bits: Option<u64>, size: u64) -> PyResult<Py<PyAny>> {
+        let end = start.saturating_add(size);
+        let is_lost = self.bits.undefined.overlaps(start..end)
+            || self.bits.unavailable.overlaps(start..end)
+            || end > (self.bits.bytes.len() as u64).saturating_mul(8);
+        if is_lost && size > 0 {
+            return Ok(self.py.None());
+        }
+        let place = ScalarPlace {
+            bit_offset: start,
+            bit_field: bits,
+        };
+        let bytes = TypedBytes::known(&self.bits.bytes);
+        let Some(numbers) = display::numbers(self.types, ty, &bytes, place) else {
+            return self.raw(start, size);
+        };
+        let format = display::scalar_format(self.types, ty);
+        let is_vector = bits.is_none() && format.is_some_and(|format| format.elements > 1);
+        let numbers = numbers.into_iter().map(|number| self.number(number));
+        let mut numbers = numbers.collect::<PyResult<Vec<_>>>()?;
+        match (is_vector, numbers.len()) {
+            (false, 1) => Ok(numbers.remove(0)),
+            _ => numbers.into_py_any(self.py),
+        }
+    }
+
+    fn number(&self, number: Number) -> PyResult<Py<PyAny>> {
         let py = self.py;
-        match base.encoding {
-            _ if base.elements > 1 => self.spelled(ty, bytes),
-            BaseTypeEncoding::Boolean => bytes.iter().any(|byte| *byte != 0).into_py_any(py),
-            BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar => {
-                integer(bytes, bits, true).into_py_any(py)
+        match number {
+            Number::Signed(number) => number.into_py_any(py),
+            Number::Unsigned(number) => number.into_py_any(py),
+            Number::Float(number) => number.into_py_any(py),
+            Number::Complex(real, imaginary) => {
+                PyComplex::from_doubles(py, real, imaginary).into_py_any(py)
             }
-            BaseTypeEncoding::Float => {
-                if let Ok(single) = bytes.try_into() {
-                    return f64::from(f32::from_le_bytes(single)).into_py_any(py);
-                }
-                match bytes.try_into() {
-                    Ok(double) => f64::from_le_bytes(double).into_py_any(py),
-                    Err(_) => self.spelled(ty, bytes),
-                }
-            }
-            BaseTypeEncoding::Generic
-            | BaseTypeEncoding::Address
-            | BaseTypeEncoding::Unsigned
-            | BaseTypeEncoding::UnsignedChar
-            | BaseTypeEncoding::Utf => integer(bytes, bits, false).into_py_any(py),
-            _ => self.spelled(ty, bytes),
+            Number::Boolean(truth) => truth.into_py_any(py),
+            _ => Ok(py.None()),
         }
     }
 
-    /// The number that the command prints; its bytes, if it prints something else.
-    fn spelled(&self, ty: TypeId, bytes: &[u8]) -> PyResult<Py<PyAny>> {
-        let text = display::to_string(
-            self.types,
-            ty,
-            &TypedBytes::known(bytes),
-            &Options::default(),
-        );
-        if let Ok(number) = text.parse::<i128>() {
-            return number.into_py_any(self.py);
-        }
-        match text.parse::<f64>() {
-            Ok(number) => number.into_py_any(self.py),
-            Err(_) => Ok(PyBytes::new(self.py, bytes).into_any().unbind()),
-        }
+    /// The bytes of something without a value.
+    fn raw(&self, start: u64, size: u64) -> PyResult<Py<PyAny>> {
+        PyBytes::new(self.py, &cut(&self.bits.bytes, start, size)).into_py_any(self.py)
     }
 
-    fn is_signed(&self, mut ty: TypeId) -> bool {
-        for _ in 0..DEPTH {
-            match &self.types.get(ty).kind {
-                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => ty = *target,
-                TypeKind::Base(base) => {
-                    return matches!(
-                        base.encoding,
-                        BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar
-                    );
-                }
-                _ => return false,
-            }
-        }
-        false
+    /// The size of a type in bits; 0 if it is not known.
+    fn size(&self, ty: TypeId) -> u64 {
+        display::size_in_bits(self.types, ty).unwrap_or(0)
+    }
+
+    /// The size of a type in bits; all that follows if it is not known.
+    fn size_or_all(&self, ty: TypeId, start: u64) -> u64 {
+        let all = (self.bits.bytes.len() as u64).saturating_mul(8);
+        let left = all.saturating_sub(start);
+        display::size_in_bits(self.types, ty)
+            .unwrap_or(left)
+            .min(left)
     }
 
     /// Whether a type is a character of one byte.
@@ -205,39 +189,48 @@ impl Converter<'_, '_> {
     }
 
     /// The text of an array of characters: up to its null character, of which there must be one, in UTF-8.
-    fn text(&self, element: TypeId, dimensions: &[Dimension], bytes: &[u8]) -> Option<String> {
+    fn text(
+        &self,
+        element: TypeId,
+        dimensions: &[Dimension],
+        start: u64,
+        size: u64,
+    ) -> Option<String> {
         let ([_], true) = (dimensions, self.is_character(element)) else {
             return None;
         };
+        let end = start.saturating_add(size);
+        if self.bits.undefined.overlaps(start..end) || self.bits.unavailable.overlaps(start..end) {
+            return None;
+        }
+        let bytes = cut(&self.bits.bytes, start, size);
         let end = bytes.iter().position(|byte| *byte == 0)?;
         let text = core::str::from_utf8(bytes.get(..end)?).ok()?;
         let is_shown = |c: char| !c.is_control() || c.is_ascii_whitespace();
         text.chars().all(is_shown).then(|| text.to_owned())
     }
 
-    /// An array whose first element starts at bit `start`.
+    /// An array that has this range of bits.
     fn array(
         &self,
-        element: (TypeId, u64, u64),
+        element: (TypeId, Option<u64>, u64),
         dimensions: &[Dimension],
-        bytes: &[u8],
-        start: u64,
+        (start, end): (u64, u64),
         depth: u32,
     ) -> PyResult<Py<PyAny>> {
-        let (ty, size, stride) = element;
+        let (ty, part, stride) = element;
         let Some((first, rest)) = dimensions.split_first() else {
-            return self.value(ty, &cut(bytes, start, size), None, depth);
+            return self.value(ty, start, part, depth);
         };
         let inner = rest.iter().map(|inner| inner.count.unwrap_or(0));
         let step = inner.fold(stride, u64::saturating_mul);
-        let left = (bytes.len() as u64).saturating_mul(8).saturating_sub(start);
         // No more than there are bytes for, whatever the type says.
-        let most = left.checked_div(step).unwrap_or(0);
+        let most = end.saturating_sub(start).checked_div(step).unwrap_or(0);
         let count = first.count.unwrap_or(most).min(most);
         let list = PyList::empty(self.py);
         for index in 0..count {
             let at = start.saturating_add(index.saturating_mul(step));
-            list.append(self.array(element, rest, bytes, at, depth)?)?;
+            list.append(self.array(element, rest, (at, end), depth)?)?;
         }
         list.into_py_any(self.py)
     }
@@ -246,7 +239,7 @@ impl Converter<'_, '_> {
         &self,
         dict: &Bound<'_, PyDict>,
         members: &[Member],
-        bytes: &[u8],
+        start: u64,
         depth: u32,
     ) -> PyResult<()> {
         let (Some(depth), Some(left)) = (
@@ -257,72 +250,30 @@ impl Converter<'_, '_> {
         };
         self.left.set(left);
         for member in members {
-            let Some(start) = member.bit_offset else {
+            let Some(offset) = member.bit_offset else {
                 continue;
             };
-            let whole = self
-                .types
-                .get(member.ty)
-                .byte_size
-                .unwrap_or(0)
-                .saturating_mul(8);
-            let part = cut(bytes, start, member.bit_size.unwrap_or(whole));
-            match (&member.name, self.record(member.ty)) {
+            let at = start.saturating_add(offset);
+            match (&member.name, record(self.types, member.ty)) {
                 (Some(name), found) if !(member.is_base && found.is_some()) => {
-                    dict.set_item(name, self.value(member.ty, &part, member.bit_size, depth)?)?;
+                    dict.set_item(name, self.value(member.ty, at, member.bit_size, depth)?)?;
                 }
-                (_, Some(inner)) => self.members(dict, inner, &part, depth)?,
+                (_, Some(inner)) => self.members(dict, inner, at, depth)?,
                 (_, None) => {}
             }
         }
         Ok(())
     }
-
-    /// The members of a record, through typedefs and qualifiers.
-    fn record(&self, mut ty: TypeId) -> Option<&[Member]> {
-        for _ in 0..DEPTH {
-            match &self.types.get(ty).kind {
-                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => ty = *target,
-                TypeKind::Record { members, .. } => return Some(members),
-                _ => return None,
-            }
-        }
-        None
-    }
 }
 
-/// An integer of up to 128 bits; the rest of longer ones is left out.
-fn integer(bytes: &[u8], bits: Option<u64>, signed: bool) -> Integer {
-    let mut word = [0; 16];
-    for (to, from) in word.iter_mut().zip(bytes) {
-        *to = *from;
-    }
-    let number = u128::from_le_bytes(word);
-    let size = bits
-        .unwrap_or((bytes.len() as u64).saturating_mul(8))
-        .min(128);
-    let unused = 128u32.saturating_sub(u32::try_from(size).unwrap_or(128));
-    if signed {
-        let high = number.checked_shl(unused).unwrap_or(0).cast_signed();
-        return Integer::Signed(high.checked_shr(unused).unwrap_or(0));
-    }
-    Integer::Unsigned(number)
-}
-
-enum Integer {
-    Signed(i128),
-    Unsigned(u128),
-}
-
-impl<'py> IntoPyObject<'py> for Integer {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self {
-            Integer::Signed(number) => number.into_bound_py_any(py),
-            Integer::Unsigned(number) => number.into_bound_py_any(py),
+/// The members of a record, through typedefs and qualifiers.
+pub fn record(types: &TypeTable, mut ty: TypeId) -> Option<&[Member]> {
+    for _ in 0..DEPTH {
+        match &types.get(ty).kind {
+            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => ty = *target,
+            TypeKind::Record { members, .. } => return Some(members),
+            _ => return None,
         }
     }
+    None
 }

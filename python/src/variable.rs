@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyByteArray, PyBytes, PyDict};
 
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::type_name;
 use hetdwarf::debug_info::types::{TypeId, TypeKind, TypeTable};
 use hetdwarf::display::{self, Options, TypedBytes};
-use hetdwarf::eval::BaseTypeEncoding;
 use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
-use hetdwarf::report::AbsentLanes;
+use hetdwarf::report::{AbsentLanes, lane_message};
 
-use crate::error::Failure;
+use crate::dtype::Layout;
+use crate::error::{Failure, Limit};
 use crate::text::shown;
 use crate::value;
 use crate::wave;
@@ -32,6 +32,8 @@ pub struct LaneValue {
     message: String,
     /// Why it could not be found out.
     error: Option<hetdwarf::Error>,
+    /// True if it is larger than the limit of one value.
+    is_too_large: bool,
 }
 
 /// A value in all lanes, without the interpreter.
@@ -95,11 +97,7 @@ impl Found {
 impl LaneValue {
     fn of(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> LaneValue {
         let state = value.state(lane);
-        let message = match &state {
-            ValueState::Unsupported { what } => what.clone(),
-            ValueState::Ambiguous(reason) => reason.to_string(),
-            _ => String::new(),
-        };
+        let message = lane_message(value, &state).unwrap_or_default();
         let error = match &state {
             ValueState::Error(error) => Some(error.clone()),
             _ => None,
@@ -119,6 +117,7 @@ impl LaneValue {
             text: text.flatten(),
             message,
             error,
+            is_too_large: false,
         }
     }
 
@@ -132,6 +131,7 @@ impl LaneValue {
             (_, message) => format!("{name} in lane {lane}: {message}"),
         };
         match self.state {
+            _ if self.is_too_large => Failure::Limit(message),
             ValueStateKind::OptimizedOut => Failure::OptimizedOut(message),
             ValueStateKind::Unavailable => Failure::Unavailable(message),
             ValueStateKind::Ambiguous => Failure::Ambiguous(message),
@@ -214,6 +214,7 @@ pub fn expression(
                 }) => Some(error.clone()),
                 _ => None,
             },
+            is_too_large: matches!(lane.value, Err(NoValue::TooLarge { .. })),
         }
     });
     let mut found = Found {
@@ -231,6 +232,14 @@ pub fn expression(
     found.say_where(&AbsentLanes::find(frame, &wave::lanes(size))?);
     Ok((found, query.types().clone()))
 }
+
+/// Dimensions, dtype, conversion, and bytes with those that are missing.
+type Numpy<'py> = (
+    Option<Vec<u64>>,
+    Option<Py<PyAny>>,
+    Option<&'static str>,
+    Option<(Bound<'py, PyByteArray>, Bound<'py, PyBytes>)>,
+);
 
 /// A variable, or an expression, with what is known of it in each lane.
 #[pyclass(frozen, module = "hetdwarf")]
@@ -256,12 +265,44 @@ impl Variable {
     }
 
     fn python(&self, py: Python<'_>, value: &LaneValue) -> PyResult<Py<PyAny>> {
-        value::to_python(
-            py,
-            &self.types,
-            (value.ty, value.bit_field),
-            &value.bits.bytes,
-        )
+        value::to_python(py, &self.types, (value.ty, value.bit_field), &value.bits)
+    }
+
+    /// The type of all values; None if lanes have different ones.
+    fn common_type(&self) -> Option<TypeId> {
+        let mut lanes = self.found.lanes.iter();
+        let readable = |value: &&LaneValue| value.state.is_readable();
+        let Some(first) = lanes.find(readable) else {
+            return Some(self.found.ty);
+        };
+        let is_field = |value: &LaneValue| value.bit_field.is_some();
+        let mut rest = lanes.filter(readable);
+        let all = !is_field(first) && rest.all(|other| other.ty == first.ty && !is_field(other));
+        all.then_some(first.ty)
+    }
+}
+
+/// The most bytes that are made of the lanes of a variable for numpy.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// `bytes` of a lane, and 1 for each of them of which a bit is missing.
+fn fill(value: &LaneValue, bytes: &mut [u8], missing: &mut [u8]) {
+    if !value.state.is_readable() {
+        missing.fill(1);
+        return;
+    }
+    let there = value.bits.bytes.len().min(bytes.len());
+    bytes[..there].copy_from_slice(&value.bits.bytes[..there]);
+    missing[there..].fill(1);
+    let lost = value.bits.undefined.ranges().iter();
+    for range in lost.chain(value.bits.unavailable.ranges()) {
+        let byte = |bit: u64| {
+            usize::try_from(bit)
+                .unwrap_or(usize::MAX)
+                .min(missing.len())
+        };
+        let (start, end) = (byte(range.start / 8), byte(range.end.div_ceil(8)));
+        missing[start..end].fill(1);
     }
 }
 
@@ -394,10 +435,55 @@ impl Variable {
         Ok(&self.lane(lane)?.1.message)
     }
 
-    /// All lanes as a masked array of numpy: lanes without a whole value are masked.
+    /// All lanes as a masked array of numpy. The dtype and the dimensions after that of the lanes come from the type alone; what has no
+    /// value is masked, also within arrays and structures.
     fn array(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let arrays = slf.py().import("hetdwarf._arrays")?;
         Ok(arrays.getattr("array")?.call1((slf,))?.unbind())
+    }
+
+    /// For `array()`: dimensions, dtype, conversion, bytes of all lanes, and 1 for each byte that is missing.
+    fn _numpy<'py>(&self, py: Python<'py>) -> PyResult<Numpy<'py>> {
+        let layout = self.common_type().map(|ty| Layout::new(&self.types, ty));
+        let Some(layout) = layout else {
+            return Ok((None, None, None, None));
+        };
+        let Some(dtype) = &layout.dtype else {
+            return Ok((layout.dimensions, None, None, None));
+        };
+        let size = usize::try_from(layout.size).unwrap_or(usize::MAX);
+        let total = layout.size.saturating_mul(self.wave_size());
+        if total > MOST_BYTES {
+            return Err(Limit::new_err(format!(
+                "{} has {total} bytes in all lanes, but an array has at most {MOST_BYTES}",
+                shown(&self.found.name)
+            )));
+        }
+        let count = usize::try_from(total).unwrap_or(0);
+        let (mut bytes, mut missing) = (vec![0; count], vec![0; count]);
+        if size > 0 {
+            let lanes = bytes.chunks_mut(size).zip(missing.chunks_mut(size));
+            for (value, (bytes, missing)) in self.found.lanes.iter().zip(lanes) {
+                fill(value, bytes, missing);
+            }
+        }
+        let data = (PyByteArray::new(py, &bytes), PyBytes::new(py, &missing));
+        let dtype = dtype.to_python(py)?;
+        Ok((
+            layout.dimensions,
+            Some(dtype),
+            layout.conversion.name(),
+            Some(data),
+        ))
+    }
+
+    /// For `array()`: what there is of the value in a lane, with None for scalars that are missing.
+    fn _part(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
+        let (_, value) = self.lane(lane)?;
+        match value.state.is_readable() {
+            true => self.python(py, value),
+            false => Ok(py.None()),
+        }
     }
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -465,24 +551,12 @@ impl Type {
         }
     }
 
-    /// numpy's name for a base type, `<i4` for example; None for any other.
+    /// What `numpy.dtype` takes for values of the type: `<i4` for example, a dictionary for a structure, a dtype and its dimensions
+    /// for an array; None if numpy has no dtype of the same bytes.
     #[getter]
-    fn dtype(&self) -> Option<String> {
-        let TypeKind::Base(base) = &self.types.get(self.id).kind else {
-            return None;
-        };
-        let size = base.bit_size / 8;
-        let letter = match base.encoding {
-            _ if base.elements != 1 => return None,
-            BaseTypeEncoding::Boolean => return Some("?".to_owned()),
-            BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar => 'i',
-            BaseTypeEncoding::Unsigned | BaseTypeEncoding::UnsignedChar | BaseTypeEncoding::Utf => {
-                'u'
-            }
-            BaseTypeEncoding::Float if size > 1 => 'f',
-            _ => return None,
-        };
-        matches!(size, 1 | 2 | 4 | 8).then(|| format!("<{letter}{size}"))
+    fn dtype(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let dtype = Layout::new(&self.types, self.id).whole();
+        dtype.map(|dtype| dtype.to_python(py)).transpose()
     }
 
     /// What it is made of: of a typedef, a pointer, an array or a qualified type; None for others.

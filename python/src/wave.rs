@@ -1,9 +1,9 @@
 //! Waves: snapshots, those of a core, and objects of Python that read registers and memory.
 
-use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict};
 
@@ -12,7 +12,8 @@ use hetdwarf::wave::{AccessError, Dispatch, Memory, Snapshot, Wave};
 
 use hetdwarf_owned::LoadedCore;
 
-use crate::error::{Failure, Malformed, Unavailable};
+use crate::error::{Failure, Malformed, Unavailable, lock, read_file};
+use crate::text::shown;
 
 /// What a stop takes its registers and memory from.
 #[derive(Clone)]
@@ -35,13 +36,13 @@ impl WaveSource {
             return Ok(WaveSource::Callbacks(Arc::new(callbacks)));
         }
         let path: std::path::PathBuf = wave.extract()?;
-        let bytes = std::fs::read(&path)?;
+        let bytes = read_file(wave.py(), &path)?;
         WaveSource::parse(&bytes, &path.to_string_lossy())
     }
 
     fn parse(text: &[u8], name: &str) -> PyResult<WaveSource> {
         let wave = Snapshot::from_json(text);
-        let wave = wave.map_err(|error| Malformed::new_err(format!("{name}: {error}")))?;
+        let wave = wave.map_err(|error| Malformed::new_err(shown(&format!("{name}: {error}"))))?;
         Ok(WaveSource::Snapshot(Arc::new(wave)))
     }
 }
@@ -69,6 +70,11 @@ enum Takes {
 }
 
 impl Callbacks {
+    /// Tells the garbage collector of the object, of which this has the one reference.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.object)
+    }
+
     fn new(object: &Bound<'_, PyAny>, wave_size: Option<WaveSize>) -> PyResult<Callbacks> {
         let py = object.py();
         let number = |name: &str| -> PyResult<Option<u64>> {
@@ -118,9 +124,8 @@ impl Callbacks {
             let bytes = bytes.ok_or_else(|| {
                 Unavailable::new_err("the wave has neither an attribute pc nor register 16")
             })?;
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes);
-            u64::from_le_bytes(word)
+            let word = <[u8; 8]>::try_from(&*bytes);
+            u64::from_le_bytes(word.map_err(|_| too_few(bytes.len(), 8))?)
         };
         Ok(callbacks)
     }
@@ -227,22 +232,22 @@ fn contents(value: &Bound<'_, PyAny>, count: usize) -> PyResult<Option<Vec<u8>>>
 }
 
 /// A wave of Python during one question; an exception ends it and is raised again.
-pub struct Asked<'c> {
-    callbacks: &'c Callbacks,
-    raised: RefCell<Option<PyErr>>,
+pub struct Asked {
+    callbacks: Arc<Callbacks>,
+    raised: Mutex<Option<PyErr>>,
 }
 
-impl<'c> Asked<'c> {
-    pub fn new(callbacks: &'c Callbacks) -> Asked<'c> {
+impl Asked {
+    pub fn new(callbacks: &Arc<Callbacks>) -> Asked {
         Asked {
-            callbacks,
-            raised: RefCell::new(None),
+            callbacks: Arc::clone(callbacks),
+            raised: Mutex::new(None),
         }
     }
 
     /// The first exception that was raised, if any was.
     pub fn raised(&self) -> Option<PyErr> {
-        self.raised.borrow_mut().take()
+        lock(&self.raised).take()
     }
 
     fn answer(
@@ -250,10 +255,11 @@ impl<'c> Asked<'c> {
         out: &mut [u8],
         ask: impl FnOnce(Python<'_>) -> PyResult<Option<Vec<u8>>>,
     ) -> Result<(), AccessError> {
-        if self.raised.borrow().is_some() {
+        if lock(&self.raised).is_some() {
             return Err(AccessError::Unavailable);
         }
-        let found = Python::attach(|py| {
+        // Where the interpreter is about to end, nothing is available any more.
+        let found = Python::try_attach(|py| {
             ask(py).or_else(|error| {
                 if error.is_instance_of::<Unavailable>(py) {
                     return Ok(None);
@@ -261,30 +267,26 @@ impl<'c> Asked<'c> {
                 Err(error)
             })
         });
+        let found = found.unwrap_or(Ok(None));
         match found {
             Ok(Some(bytes)) if bytes.len() == out.len() => {
                 out.copy_from_slice(&bytes);
                 Ok(())
             }
             Ok(Some(bytes)) => {
-                let message = format!(
-                    "the wave gave {} bytes where {} were asked for",
-                    bytes.len(),
-                    out.len()
-                );
-                *self.raised.borrow_mut() = Some(Malformed::new_err(message));
+                *lock(&self.raised) = Some(too_few(bytes.len(), out.len()));
                 Err(AccessError::Unavailable)
             }
             Ok(None) => Err(AccessError::Unavailable),
             Err(error) => {
-                *self.raised.borrow_mut() = Some(error);
+                *lock(&self.raised) = Some(error);
                 Err(AccessError::Unavailable)
             }
         }
     }
 }
 
-impl Wave for Asked<'_> {
+impl Wave for Asked {
     fn wave_size(&self) -> WaveSize {
         self.callbacks.wave_size
     }
@@ -300,12 +302,7 @@ impl Wave for Asked<'_> {
     }
 
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
-        let space = match memory {
-            Memory::Global => "none",
-            Memory::Region => "region",
-            Memory::Local => "local",
-            Memory::PrivateWave => "private_wave",
-        };
+        let space = memory.name();
         let count = out.len();
         self.answer(out, |py| {
             let object = self.callbacks.object.bind(py);
@@ -321,6 +318,13 @@ impl Wave for Asked<'_> {
     fn dispatch(&self) -> Option<Dispatch> {
         self.callbacks.rest.dispatch()
     }
+}
+
+/// The error of a wave that gave another number of bytes than it was asked for.
+fn too_few(found: usize, asked: usize) -> PyErr {
+    Malformed::new_err(format!(
+        "the wave gave {found} bytes where {asked} were asked for"
+    ))
 }
 
 /// The lanes of a wave.

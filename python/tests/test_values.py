@@ -41,7 +41,9 @@ def test_arrays_of_numpy(structs: Path) -> None:
     assert array.tolist() == [frame["a"].value(lane) for lane in range(32)]
     wide = frame.eval("recs[0].y").array()
     assert wide.shape == (32, 3)
-    assert frame["recs"].array().dtype == object
+    records = frame["recs"].array()
+    assert records.shape == (32, 2) and records.dtype.names == ("x", "y", "in", "col", "big")
+    assert records["in"]["s"][3].tolist() == [entry["in"]["s"] for entry in frame["recs"].value(3)]
 
 
 def test_partial_waves_are_masked() -> None:

@@ -1,4 +1,4 @@
-//! Floating-point numbers (`DW_ATE_float`), with as few digits as read back to the same bits.
+//! Floating-point numbers (`DW_ATE_float`): their values, and their texts with as few digits as read back to the same bits.
 //!
 //! Where the point stands, and when an exponent is written, is as gdb's `%g` has it.
 
@@ -55,6 +55,11 @@ pub(super) fn format(bit_size: u64, name: Option<&str>) -> Option<Format> {
     FORMATS.iter().find(fits).copied()
 }
 
+/// Returns true if a type of `bit_size` bits and this name has the upper halves of numbers of 32 bits.
+pub(super) fn is_bfloat16(bit_size: u64, name: Option<&str>) -> bool {
+    bit_size == 16 && format(bit_size, name).is_some_and(|format| format.mantissa_bits == 7)
+}
+
 /// Prints the value that `bits` stand for.
 pub(super) fn print(out: &mut dyn fmt::Write, format: Format, bits: u64) -> fmt::Result {
     let value = (format.decode)(bits);
@@ -105,4 +110,131 @@ fn search(digits: usize, value: f64, format: Float16) -> String {
         .map(|decimals| format!("{value:.decimals$e}"))
         .find(|text| text.parse().is_ok_and(|read| format.encode(read) == bits))
         .unwrap_or_else(|| format!("{value:e}"))
+}
+
+/// Formats with more digits than a double, whose numbers are rounded and have no text here.
+///
+/// `long double` of 128 bits is left out: it is binary128 on one machine, x87's on another, and two doubles on a third.
+#[derive(Clone, Copy, Debug)]
+struct WideFormat {
+    bit_size: u64,
+    /// The names of the type, where they decide.
+    names: &'static [&'static str],
+    /// Bits of the mantissa that are stored, and whether the one before the point is among them.
+    mantissa_bits: u32,
+    has_leading_bit: bool,
+}
+
+#[rustfmt::skip]
+const WIDE_FORMATS: &[WideFormat] = &[
+    WideFormat { bit_size: 80,  names: &[],                           mantissa_bits: 64,  has_leading_bit: true },
+    WideFormat { bit_size: 128, names: &["__float128", "_Float128"], mantissa_bits: 112, has_leading_bit: false },
+];
+
+/// The bits of the exponent of both wide formats: all set for infinity and NaN.
+const WIDE_EXPONENT: u128 = 0x7fff;
+
+/// The exponent that stands for 0 in both wide formats.
+const WIDE_BIAS: i32 = 16383;
+
+/// Returns the value of the bits of a type of `bit_size` bits and this name, if the format is known.
+pub(super) fn value(bit_size: u64, name: Option<&str>, bits: u128) -> Option<f64> {
+    if let Some(format) = format(bit_size, name) {
+        return Some((format.decode)(u64::try_from(bits).ok()?));
+    }
+    let fits = |format: &&WideFormat| {
+        let is_named = name.is_some_and(|name| format.names.contains(&name));
+        format.bit_size == bit_size && (format.names.is_empty() || is_named)
+    };
+    let format = WIDE_FORMATS.iter().find(fits)?;
+    let stored = bits & !u128::MAX.checked_shl(format.mantissa_bits)?;
+    let after = bits.checked_shr(format.mantissa_bits)?;
+    let exponent = i32::try_from(after & WIDE_EXPONENT).ok()?;
+    let is_negative = after > WIDE_EXPONENT;
+    let (point, leading) = match format.has_leading_bit {
+        true => (format.mantissa_bits.checked_sub(1)?, 0),
+        false => (
+            format.mantissa_bits,
+            1u128.checked_shl(format.mantissa_bits)?,
+        ),
+    };
+    let magnitude = match u128::try_from(exponent) {
+        Ok(WIDE_EXPONENT) => {
+            let fraction = stored & !u128::MAX.checked_shl(point)?;
+            if fraction == 0 {
+                f64::INFINITY
+            } else {
+                f64::NAN
+            }
+        }
+        Ok(0) => nearest(stored, scale(1, point)?),
+        _ => nearest(stored | leading, scale(exponent, point)?),
+    };
+    Some(if is_negative { -magnitude } else { magnitude })
+}
+
+/// Returns the power of two that the last bit of a wide mantissa stands for.
+fn scale(exponent: i32, point: u32) -> Option<i32> {
+    let above = i32::try_from(point).ok()?;
+    exponent.checked_sub(WIDE_BIAS)?.checked_sub(above)
+}
+
+/// The bits of a double's mantissa, the one before the point included.
+const DOUBLE_BITS: u32 = f64::MANTISSA_DIGITS;
+
+/// The power of two of the smallest double.
+const LEAST_EXPONENT: i32 = -1074;
+
+/// Returns `mantissa * 2^exponent`, rounded to the nearest double, ties to even.
+pub(super) fn nearest(mantissa: u128, exponent: i32) -> f64 {
+    let bits = u128::BITS.saturating_sub(mantissa.leading_zeros());
+    // The power of two of the last bit that is kept.
+    let last = exponent
+        .saturating_add_unsigned(bits)
+        .saturating_sub_unsigned(DOUBLE_BITS)
+        .max(LEAST_EXPONENT);
+    if mantissa == 0 {
+        return 0.0;
+    }
+    let lost = last.saturating_sub(exponent);
+    let Ok(lost) = u32::try_from(lost) else {
+        let room = mantissa.checked_shl(lost.unsigned_abs()).unwrap_or(0);
+        return power(room, last);
+    };
+    let kept = mantissa.checked_shr(lost).unwrap_or(0);
+    let rest = mantissa ^ kept.checked_shl(lost).unwrap_or(0);
+    // Of more bits than there are, half of the last one kept is above all of them.
+    let half = match lost.checked_sub(1) {
+        Some(below) => 1u128.checked_shl(below).unwrap_or(u128::MAX),
+        None => u128::MAX,
+    };
+    let is_up = rest > half || (rest == half && kept & 1 == 1 && lost <= u128::BITS);
+    power(kept.saturating_add(is_up.into()), last)
+}
+
+/// Returns `mantissa * 2^exponent` if it is exactly a double.
+pub(super) fn exact(mantissa: u128, exponent: i32) -> Option<f64> {
+    let zeros = mantissa.trailing_zeros();
+    let odd = mantissa.checked_shr(zeros).unwrap_or(0);
+    let exponent = exponent.saturating_add_unsigned(zeros);
+    let fits = odd >> DOUBLE_BITS == 0 && (odd == 0 || exponent >= LEAST_EXPONENT);
+    let value = nearest(mantissa, exponent.saturating_sub_unsigned(zeros));
+    (fits && value.is_finite()).then_some(value)
+}
+
+/// Returns `mantissa * 2^exponent` for at most 53 bits and an exponent that a double's last bit can have.
+#[expect(clippy::cast_precision_loss, reason = "it has at most 53 bits")]
+fn power(mantissa: u128, exponent: i32) -> f64 {
+    if exponent > 971 {
+        return f64::INFINITY;
+    }
+    let biased = exponent.saturating_add(1023);
+    let bits = match u64::try_from(biased) {
+        Ok(biased @ 1..) => biased << 52,
+        // A power of two below the normal numbers is one bit of the mantissa.
+        _ => 1u64
+            .checked_shl(exponent.saturating_sub(LEAST_EXPONENT).unsigned_abs())
+            .unwrap_or(0),
+    };
+    mantissa as f64 * f64::from_bits(bits)
 }

@@ -36,6 +36,7 @@ mod digits;
 mod enumeration;
 mod float;
 mod form;
+mod number;
 mod output;
 mod pointer;
 mod represented;
@@ -55,8 +56,10 @@ use bits::Bits;
 #[cfg(feature = "serde")]
 pub(crate) use digits::push_hex;
 pub(crate) use form::{Dword, Form};
+pub use number::{Number, ScalarFormat, ScalarKind, ScalarPlace, numbers, scalar_format};
 use output::Output;
 pub use output::{Break, Mark};
+pub use shape::size_in_bits;
 #[cfg(feature = "serde")]
 pub(crate) use variant::{Present, present};
 pub(crate) use variant::{payload_of, present_variant};
@@ -344,7 +347,7 @@ impl<'a> Printer<'a> {
     /// Prints the value itself. As in gdb, only here does `<optimized out>` stand for a structure; one
     /// that is part of another shows its members, each lost.
     fn whole(&mut self, id: TypeId) -> fmt::Result {
-        let size = shape::size_in_bits(self.table, id).unwrap_or(0);
+        let size = size_in_bits(self.table, id).unwrap_or(0);
         if let Some(lost) = self.bits.state_of_all(0, size).text()
             && self.pointees.is_empty()
         {

@@ -43,7 +43,7 @@ impl Printer<'_> {
                 "<unsupported: a number of more than 128 bits>"
             });
         }
-        let number = match self.number(by, part, size) {
+        let number = match ordered(&self.bits, by, part, size) {
             Ok(number) => number,
             Err(lost) => return self.out.put(lost.text().unwrap_or_default()),
         };
@@ -62,7 +62,7 @@ impl Printer<'_> {
                 printer.base(&usual, name, at)
             });
         }
-        let number = Number::new(number, size, is_signed(base.encoding)).plus(by.bias);
+        let number = SignedMagnitude::new(number, size, is_signed(base.encoding)).plus(by.bias);
         number.print(&mut self.out, by.scale)
     }
 
@@ -125,22 +125,6 @@ impl Printer<'_> {
         self.out.put(&text)
     }
 
-    /// The bits of a number in their usual order; or why they are not known.
-    fn number(&self, by: &Representation, part: Part, size: u64) -> Result<u128, State> {
-        let start = match part.bit_field {
-            Some(_) => 0,
-            None => by.bit_offset.into(),
-        };
-        let offset = part.bit_offset.saturating_add(start);
-        if by.big_endian {
-            return self.bits.big_endian(offset, size);
-        }
-        match self.bits.state(offset, size) {
-            State::Known => Ok(self.bits.unsigned(offset, size)),
-            lost @ (State::OptimizedOut | State::Unavailable) => Err(lost),
-        }
-    }
-
     /// The integer at a part of type `id`; nothing if the type is none.
     pub(super) fn integer_at(&self, id: TypeId, part: Part) -> Option<Result<i128, State>> {
         const UNSIGNED: &BaseType = &BaseType::scalar(BaseTypeEncoding::Unsigned, 0);
@@ -168,32 +152,53 @@ impl Printer<'_> {
         if !base.is_integral() || size > LARGEST {
             return None;
         }
-        Some(self.number(by, part, size).map(|number| {
-            let number = Number::new(number, size, is_signed(base.encoding)).plus(by.bias);
+        Some(ordered(&self.bits, by, part, size).map(|number| {
+            let number = SignedMagnitude::new(number, size, is_signed(base.encoding)).plus(by.bias);
             number.wrapped()
         }))
     }
 }
 
-/// An integer of up to 129 bits and a sign.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Number {
-    is_negative: bool,
-    magnitude: u128,
+/// Returns the bits of a number in their usual order, or why they are not known.
+pub(super) fn ordered(
+    bits: &Bits<'_>,
+    by: &Representation,
+    part: Part,
+    size: u64,
+) -> Result<u128, State> {
+    let start = match part.bit_field {
+        Some(_) => 0,
+        None => by.bit_offset.into(),
+    };
+    let offset = part.bit_offset.saturating_add(start);
+    if by.big_endian {
+        return bits.big_endian(offset, size);
+    }
+    match bits.state(offset, size) {
+        State::Known => Ok(bits.unsigned(offset, size)),
+        lost @ (State::OptimizedOut | State::Unavailable) => Err(lost),
+    }
 }
 
-impl Number {
-    fn new(bits: u128, size: u64, signed: bool) -> Number {
+/// An integer of up to 129 bits and a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SignedMagnitude {
+    pub(super) is_negative: bool,
+    pub(super) magnitude: u128,
+}
+
+impl SignedMagnitude {
+    pub(super) fn new(bits: u128, size: u64, signed: bool) -> SignedMagnitude {
         let above = u32::try_from(LARGEST.saturating_sub(size)).unwrap_or(0);
         let extended = bits.checked_shl(above).unwrap_or(0).cast_signed();
         let extended = extended.checked_shr(above).unwrap_or(0);
         if signed && extended < 0 {
-            Number {
+            SignedMagnitude {
                 is_negative: true,
                 magnitude: extended.unsigned_abs(),
             }
         } else {
-            Number {
+            SignedMagnitude {
                 is_negative: false,
                 magnitude: bits,
             }
@@ -201,17 +206,17 @@ impl Number {
     }
 
     /// Adds a bias, of 64 bits at most in DWARF; what has no room stops at the largest number.
-    fn plus(self, bias: i128) -> Number {
+    pub(super) fn plus(self, bias: i128) -> SignedMagnitude {
         if self.is_negative == (bias < 0) {
             let magnitude = self.magnitude.saturating_add(bias.unsigned_abs());
-            return Number { magnitude, ..self };
+            return SignedMagnitude { magnitude, ..self };
         }
         match self.magnitude.checked_sub(bias.unsigned_abs()) {
-            Some(magnitude) => Number {
+            Some(magnitude) => SignedMagnitude {
                 is_negative: self.is_negative && magnitude != 0,
                 magnitude,
             },
-            None => Number {
+            None => SignedMagnitude {
                 is_negative: !self.is_negative,
                 magnitude: bias.unsigned_abs().saturating_sub(self.magnitude),
             },
@@ -233,17 +238,7 @@ impl Number {
         if self.is_negative {
             out.write_str("-")?;
         }
-        let power = |base: u128, exponent: i32| base.checked_pow(exponent.unsigned_abs());
-        let (factor, divisor) = match scale {
-            Scale::One => (Some(1), Some(1)),
-            Scale::Binary(exponent @ 0..) => (power(2, exponent), Some(1)),
-            Scale::Binary(exponent) => (Some(1), power(2, exponent)),
-            Scale::Decimal(exponent @ 0..) => (power(10, exponent), Some(1)),
-            Scale::Decimal(exponent) => (Some(1), power(10, exponent)),
-            Scale::Fraction(numerator, denominator) => {
-                (Some(numerator.into()), Some(denominator.into()))
-            }
-        };
+        let (factor, divisor) = scale.ratio();
         let product = factor.and_then(|factor| self.magnitude.checked_mul(factor));
         let (Some(product), Some(divisor @ 1..)) = (product, divisor) else {
             return match scale {
@@ -276,5 +271,22 @@ impl Number {
             rest = tenfold.checked_rem(divisor).unwrap_or(0);
         }
         out.write_str(if rest == 0 { "" } else { "..." })
+    }
+}
+
+impl Scale {
+    /// Returns the factor and the divisor of the unit, each if it has at most 128 bits.
+    pub(super) fn ratio(self) -> (Option<u128>, Option<u128>) {
+        let power = |base: u128, exponent: i32| base.checked_pow(exponent.unsigned_abs());
+        match self {
+            Scale::One => (Some(1), Some(1)),
+            Scale::Binary(exponent @ 0..) => (power(2, exponent), Some(1)),
+            Scale::Binary(exponent) => (Some(1), power(2, exponent)),
+            Scale::Decimal(exponent @ 0..) => (power(10, exponent), Some(1)),
+            Scale::Decimal(exponent) => (Some(1), power(10, exponent)),
+            Scale::Fraction(numerator, denominator) => {
+                (Some(numerator.into()), Some(denominator.into()))
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::eval::{BaseType, BaseTypeEncoding};
 pub(super) const COMPLEX_FLOAT: u8 = 0x03;
 
 /// `DW_ATE_imaginary_float`: a multiple of i.
-const IMAGINARY_FLOAT: u8 = 0x09;
+pub(super) const IMAGINARY_FLOAT: u8 = 0x09;
 
 /// The largest integer printed in decimal, in bits; larger ones are hexadecimal.
 const MAX_DECIMAL_BITS: u64 = 128;

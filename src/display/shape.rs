@@ -56,8 +56,9 @@ pub(crate) fn named(table: &TypeTable, id: TypeId) -> TypeId {
     next
 }
 
-/// The size of a type in bits, padding included; nothing where it is not known.
-pub(crate) fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
+/// Returns the size of a type in bits, padding included; None if it is not a constant.
+#[must_use]
+pub fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
     let mut left = MAX_STEPS;
     let mut ty = resolve_within(table, id, &mut left).ty;
     let mut count = 1u64;

@@ -5,6 +5,7 @@
 mod aggregates;
 mod limits;
 mod lost;
+mod numbers;
 mod scalars;
 mod strings;
 

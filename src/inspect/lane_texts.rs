@@ -1,7 +1,6 @@
 //! The texts of a variable, lane by lane: what lanes have in common is done once.
 
 use super::value::{Contents, VariableValue};
-use super::variable::MOST_BYTES;
 use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
 use crate::display::{Dword, Form, Mark, Options, TypedBytes};
@@ -179,7 +178,7 @@ impl<'t> LaneTexts<'t> {
         match meter {
             Some(meter) => self.form.print(bits, pointees, meter, out),
             None => {
-                let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
+                let meter = Meter::new(&Limits::DEFAULT, Limits::DEFAULT.value);
                 self.form.print(bits, pointees, &meter, out);
             }
         }

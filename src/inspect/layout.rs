@@ -5,7 +5,7 @@
 use super::context::{FrameContext, VariableContext};
 use super::stop::is_active;
 use super::value::Contents;
-use super::variable::{MOST_BYTES, Reader, is_undefined};
+use super::variable::{Reader, bits_within, is_undefined};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::debug_info::{DieId, Question};
@@ -147,10 +147,13 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         let no_size = || Error::malformed("variable", "its type has no size");
         let byte_size = types.get(ty).byte_size.ok_or_else(no_size)?;
         let stop = self.frame.stop;
-        let bit_size = byte_size.min(MOST_BYTES).saturating_mul(8);
+        let full = byte_size.saturating_mul(8);
+        let bit_size = bits_within(stop.limits(), full);
         self.keep(bit_size, 1)?;
         let location = self.bounded(*location, bit_size, Some(lane))?;
-        read(&location, bit_size, &stop.access(Some(lane)))
+        let mut bits = read(&location, bit_size, &stop.access(Some(lane)))?;
+        bits.extend_unavailable(full);
+        Ok(bits)
     }
 }
 

@@ -74,4 +74,4 @@ pub(crate) use truth::mask_alone;
 pub use undescribed::Undescribed;
 pub(crate) use value::NotUnderstood;
 pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
-pub(crate) use variable::MOST_BYTES;
+pub(crate) use variable::{bits_within, cut_text};

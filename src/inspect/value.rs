@@ -194,6 +194,8 @@ pub(super) struct Rare {
     pub(super) lane_types: LaneTypes,
     /// What of the variable or its type is not understood.
     pub(super) not_understood: NotUnderstood,
+    /// Why the value is not read as a whole.
+    pub(super) cut: Option<String>,
 }
 
 impl Rare {
@@ -203,6 +205,7 @@ impl Rare {
         let is_nothing = self.doubts.is_empty()
             && self.lane_types.is_empty()
             && whole.is_none()
+            && self.cut.is_none()
             && part.is_none();
         (!is_nothing).then(|| Box::new(self))
     }
@@ -407,6 +410,12 @@ impl<'a> VariableValue<'a> {
     #[must_use]
     pub fn not_understood(&self) -> Option<&str> {
         self.rare.as_ref()?.not_understood.part.as_deref()
+    }
+
+    /// Returns why only the start of the value is read, if it is larger than [`Limit::Value`](crate::limits::Limit::Value).
+    #[must_use]
+    pub fn cut(&self) -> Option<&str> {
+        self.rare.as_ref()?.cut.as_deref()
     }
 
     /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there

@@ -17,11 +17,9 @@ use crate::eval::{
     Doubt, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading, Unit,
     locate_lanes,
 };
+use crate::limits::{Limit, Limits};
 use crate::location::{Bits, Composite, Location, Place, Storage, read, read_lanes};
 use crate::meter::Meter;
-
-/// The most bytes of a variable that are read for each lane; what is after them is not shown.
-pub(crate) const MOST_BYTES: u64 = 1 << 16;
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// Reads the variables of the frame in every lane, the innermost scope first; `types` gets their types. Those of file scope come last,
@@ -184,10 +182,12 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             },
         };
         let type_name = types.name_of(found.lane_types.common().unwrap_or(ty));
+        let full = types.get(ty).byte_size.unwrap_or(0).saturating_mul(8);
         let rare = Rare {
             doubts: found.doubts,
             lane_types: found.lane_types,
             not_understood: NotUnderstood::of_variable(variable, ty, types),
+            cut: cut_text(self.frame.stop.limits(), full),
         };
         VariableValue {
             variable: Arc::clone(variable),
@@ -370,9 +370,10 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Contents::Each(each.collect())
     }
 
-    /// Reads the bits.
-    fn fetch(&self, location: PerLane<'p>, bit_size: u64) -> Result<Contents<'p>> {
+    /// Reads the bits of an object of `full` bits, within [`Limit::Value`]; those that are not read are unavailable.
+    fn fetch(&self, location: PerLane<'p>, full: u64) -> Result<Contents<'p>> {
         let stop = self.frame.stop;
+        let bit_size = bits_within(stop.limits(), full);
         match location {
             PerLane::All(location) if is_undefined(&location) => Ok(Contents::None),
             PerLane::All(location) => {
@@ -384,12 +385,15 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 self.keep(bit_size, lanes)?;
                 let location = self.bounded(location, bit_size, None)?;
                 match read_lanes(&location, bit_size, &stop.access(None)) {
-                    Ok(bits) => Ok(Contents::Lanes { bits, location }),
+                    Ok(mut bits) => {
+                        bits.extend_unavailable(full);
+                        Ok(Contents::Lanes { bits, location })
+                    }
                     // What is wrong in one lane, the end of a register for example, may be right in others.
                     Err(error) if !location.stands_for_all_lanes() || error.is_limit() => {
                         Err(error)
                     }
-                    Err(_) => self.fetch_each(|_| Ok(location), bit_size),
+                    Err(_) => self.fetch_each(|_| Ok(location), full),
                 }
             }
             PerLane::Each(lanes) => {
@@ -398,7 +402,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                     None => Ok(Location::UNDEFINED),
                 };
                 self.keep(bit_size, stop.wave().wave_size().lanes())?;
-                self.fetch_each(lane_location, bit_size)
+                self.fetch_each(lane_location, full)
             }
         }
     }
@@ -406,16 +410,18 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     fn fetch_each(
         &self,
         location: impl Fn(Lane) -> Result<Location<'p>>,
-        bit_size: u64,
+        full: u64,
     ) -> Result<Contents<'p>> {
         let stop = self.frame.stop;
+        let bit_size = bits_within(stop.limits(), full);
         let each = stop.wave().wave_size().all_lanes().map(|lane| {
             let location = match location(lane) {
                 Ok(location) => self.bounded(location, bit_size, Some(lane))?,
                 Err(error) if self.is_lost(&error) => Location::UNDEFINED,
                 Err(error) => return Err(error),
             };
-            let bits = read(&location, bit_size, &stop.access(Some(lane)))?;
+            let mut bits = read(&location, bit_size, &stop.access(Some(lane)))?;
+            bits.extend_unavailable(full);
             Ok((bits, location))
         });
         Ok(Contents::Each(each.collect()))
@@ -479,7 +485,7 @@ pub(super) fn pay_for_bits(bits: u64, meter: &Meter) -> Result<()> {
     meter.hold(bits.div_ceil(8))
 }
 
-/// How many bits are read of a value of a type; None if that is found out at run time.
+/// Returns the size of a value of a type in bits; None if that is found out at run time.
 fn size_read(types: &mut TypeTable, ty: TypeId) -> Option<u64> {
     // An array without bounds is somewhere, though nothing is known to be there.
     if is_open_array(types, ty) {
@@ -487,7 +493,24 @@ fn size_read(types: &mut TypeTable, ty: TypeId) -> Option<u64> {
     }
     let is_fixed = types.unit_of_computed(ty).is_none();
     let size = types.get(ty).byte_size.filter(|_| is_fixed)?;
-    Some(size.min(MOST_BYTES).saturating_mul(8))
+    Some(size.saturating_mul(8))
+}
+
+/// Returns the size that is read of a value of so many bits, within [`Limit::Value`](crate::limits::Limit::Value).
+pub(crate) fn bits_within(limits: &Limits, bit_size: u64) -> u64 {
+    bit_size.min(limits.value.saturating_mul(8))
+}
+
+/// Returns why a value of so many bits is not read as a whole, if it is not.
+pub(crate) fn cut_text(limits: &Limits, bit_size: u64) -> Option<String> {
+    let (bytes, most) = (bit_size.div_ceil(8), limits.value);
+    let is_cut = bits_within(limits, bit_size) < bit_size;
+    is_cut.then(|| {
+        format!(
+            "only {most} of its {bytes} bytes are read: `{}` is the limit",
+            Limit::Value.name()
+        )
+    })
 }
 
 /// How much of a vector register belongs to a lane, in bits.

@@ -53,6 +53,12 @@ impl Bits {
         Ok(part)
     }
 
+    /// Makes them the start of `bit_size` bits, of which the rest is unavailable.
+    pub(crate) fn extend_unavailable(&mut self, bit_size: u64) {
+        self.unavailable
+            .insert(self.bit_size..bit_size.max(self.bit_size));
+    }
+
     pub(super) fn zero(bit_size: u64) -> Result<Bits> {
         Ok(Bits {
             bytes: zeros(bit_size.div_ceil(8))?,

@@ -85,6 +85,20 @@ impl LaneBits {
         }
     }
 
+    /// Makes the bits of each lane the start of `bit_size` bits, of which the rest is unavailable.
+    pub(crate) fn extend_unavailable(&mut self, bit_size: u64) {
+        if bit_size <= self.bit_size {
+            return;
+        }
+        if self.masks.is_empty() {
+            let count = if self.same { 1 } else { self.lanes };
+            self.masks = vec![(Mask::new(), Mask::new()); count];
+        }
+        for (_, unavailable) in &mut self.masks {
+            unavailable.insert(self.bit_size..bit_size);
+        }
+    }
+
     /// Where what belongs to a lane is; nothing for a lane that does not exist.
     fn index(&self, lane: Lane) -> Option<usize> {
         let index = usize::from(lane.0);

@@ -13,7 +13,7 @@ use crate::arch::{AddressSpace, Lane};
 use crate::debug_info::DieId;
 use crate::debug_info::types::{TypeId, TypeKind};
 use crate::display::{Pointee, TypedBytes, payload_of, present_variant};
-use crate::inspect::{MOST_BYTES, ValueState, VariableValue, is_open_array};
+use crate::inspect::{ValueState, VariableValue, is_open_array};
 use crate::location::Bits;
 use crate::tree::{Known, NoValue, Node, Tree, cut};
 
@@ -418,12 +418,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         };
         let bits = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;
         let bytes = u128::from(bits.div_ceil(8)).saturating_mul(elements.into());
-        if bytes > MOST_BYTES.into() {
-            return Err(NoValue::TooLarge {
-                bytes,
-                most: MOST_BYTES,
-            });
-        }
+        self.tree.check_size(bytes)?;
         // Neighbours exist in memory only.
         object.address()?;
         let ty = self.types.array(object.ty, Some(elements));

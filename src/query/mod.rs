@@ -65,7 +65,7 @@ use crate::display::{self, Mark, Options, Pointee, TypedBytes};
 #[cfg(feature = "serde")]
 use crate::error::Error;
 use crate::error::Result;
-use crate::inspect::{MOST_BYTES, StopFrame, ValueStateKind, VariableValue};
+use crate::inspect::{StopFrame, ValueStateKind, VariableValue};
 use crate::limits::Limits;
 use crate::location::Bits;
 use crate::meter::Meter;
@@ -296,7 +296,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// The value of a lane as a debugger of C prints it; nothing if there is none.
     #[must_use]
     pub fn text(&self, answer: &LaneAnswer, options: &Options) -> Option<String> {
-        let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
+        let meter = Meter::new(&Limits::DEFAULT, Limits::DEFAULT.value);
         self.text_within(answer, options, &meter, None)
     }
 

@@ -477,7 +477,9 @@ pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<Str
     let not_understood = || value.not_understood().map(str::to_owned);
     match state {
         ValueState::Ok => not_understood(),
-        ValueState::Partial => not_understood().or_else(|| doubts(value)),
+        ValueState::Partial => {
+            (not_understood().or_else(|| doubts(value))).or_else(|| value.cut().map(str::to_owned))
+        }
         ValueState::Ambiguous(reason) => Some(reason.to_string()),
         ValueState::Unsupported { what } => Some(what.clone()),
         ValueState::Error(error) => Some(error.to_string()),

@@ -5,6 +5,7 @@ use core::fmt;
 use crate::arch::AddressSpace;
 use crate::error::Error;
 use crate::inspect::{ValueState, ValueStateKind};
+use crate::limits::Limit;
 
 /// Why an expression, or a part of a value, has no value in a lane.
 #[non_exhaustive]
@@ -148,7 +149,11 @@ impl fmt::Display for NoValue {
             }
             NoValue::ElementCount(count) => write!(f, "an array of {count} elements"),
             NoValue::TooLarge { bytes, most } => {
-                write!(f, "{bytes} bytes; at most {most} are read of one object")
+                write!(
+                    f,
+                    "it has {bytes} bytes; `{}` limits one value to {most}",
+                    Limit::Value.name()
+                )
             }
             NoValue::UnknownLayout => f.write_str("where it starts is not known"),
             NoValue::OutOfBounds {

@@ -7,7 +7,7 @@ use crate::debug_info::types::{TypeId, TypeTable};
 use crate::display::Pointee;
 use crate::error::Need;
 use crate::eval::Reading;
-use crate::inspect::{MOST_BYTES, NotUnderstood, ValueState, ValueStateKind, implicit_unit};
+use crate::inspect::{NotUnderstood, ValueState, ValueStateKind, implicit_unit};
 use crate::location::{Bits, LaneSelect, Location, Place, Storage, read};
 
 impl<'p> Node<'p> {
@@ -98,13 +98,7 @@ impl<'p> Tree<'_, 'p, '_> {
     /// # Errors
     /// If it is not where its bits could be read. Bits that are missing are in the masks.
     pub(crate) fn read(&self, node: &Node<'p>, bit_size: u64) -> Result<Bits, NoValue> {
-        let bytes = u128::from(bit_size.div_ceil(8));
-        if bytes > MOST_BYTES.into() {
-            return Err(NoValue::TooLarge {
-                bytes,
-                most: MOST_BYTES,
-            });
-        }
+        self.check_size(bit_size.div_ceil(8).into())?;
         let start_from = |start: i128| start.saturating_add(node.bit_offset);
         match &node.root {
             Root::Memory {
@@ -141,6 +135,15 @@ impl<'p> Tree<'_, 'p, '_> {
                 self.read_location(&location, node.lane, bit_size)
             }
         }
+    }
+
+    /// Checks that a value of so many bytes may be read.
+    pub(crate) fn check_size(&self, bytes: u128) -> Result<(), NoValue> {
+        let most = self.frame.stop().limits().value;
+        if bytes > most.into() {
+            return Err(NoValue::TooLarge { bytes, most });
+        }
+        Ok(())
     }
 
     /// Returns where a value starts, if it is anywhere.

@@ -49,6 +49,7 @@ mod stop_reason;
 
 use core::ops::Range;
 
+use crate::arch::AddressSpace;
 use crate::arch::{Apertures, Lane, Register, UnnumberedRegister, WaveSize};
 pub use dispatch::Dispatch;
 pub use recorder::Recorder;
@@ -69,6 +70,33 @@ pub enum Memory {
     Local,
     /// The wavefront's scratch, not swizzled; address 0 is its first byte.
     PrivateWave,
+}
+
+impl Memory {
+    /// All of them.
+    pub const ALL: [Memory; 4] = [
+        Memory::Global,
+        Memory::Region,
+        Memory::Local,
+        Memory::PrivateWave,
+    ];
+
+    /// Returns the address space whose addresses the memory has.
+    #[must_use]
+    pub const fn address_space(self) -> AddressSpace {
+        match self {
+            Memory::Global => AddressSpace::None,
+            Memory::Region => AddressSpace::Region,
+            Memory::Local => AddressSpace::Local,
+            Memory::PrivateWave => AddressSpace::PrivateWave,
+        }
+    }
+
+    /// Returns the name of its address space, as snapshots have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.address_space().name()
+    }
 }
 
 /// One stopped wavefront, as far as the debugger knows it.

@@ -2,52 +2,70 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from . import Type, Variable
+    from . import Variable
 
 
-def _dtype(ty: Type) -> str | None:
-    """The dtype of a scalar type; None of any other."""
-    # Typedefs of a damaged file may go in a circle.
-    for _ in range(64):
-        target = ty.target if ty.kind in ("typedef", "qualified") else None
-        if target is None:
-            break
-        ty = target
-    if ty.kind in ("pointer", "enumeration"):
-        is_signed = ty.kind == "enumeration" and ty.target is not None and (_dtype(ty.target) or "").startswith("<i")
-        return f"<{'i' if is_signed else 'u'}{ty.size}" if ty.size in (1, 2, 4, 8) else None
-    return ty.dtype
+def _fill(data: Any, mask: Any, missing: Any) -> None:
+    """Masks what has a missing byte, field by field, and makes truth values 0 or 1.
+
+    * missing: as `data`, with one more dimension for the bytes of each element.
+    """
+    dtype = data.dtype
+    if dtype.names is None:
+        mask[...] = missing.any(axis=-1)
+        if dtype == bool:
+            data[...] = data.view("u1") != 0
+        return
+    for name in dtype.names:
+        field, offset = dtype.fields[name][:2]
+        part = missing[..., offset : offset + field.itemsize]
+        _fill(data[name], mask[name], part.reshape(*data[name].shape, field.base.itemsize))
 
 
-def _is_numeric(value: Any) -> bool:
-    """Whether a value is a list of numbers, or of such lists. An array of characters can be text in another lane."""
-    if isinstance(value, list) and value:
-        return all(_is_numeric(part) or isinstance(part, (bool, int, float)) for part in value)
-    return False
+def _objects(variable: Variable, dimensions: list[int] | None) -> Any:
+    """What numpy has no dtype of: values of Python."""
+    import numpy
+
+    shape = (variable.wave_size, *(dimensions or ()))
+    data = numpy.empty(shape, dtype=object)
+    for lane in range(variable.wave_size):
+        part = variable._part(lane)
+        if part is not None:
+            _assign(data, (lane,), part, len(shape))
+    mask = numpy.array([entry is None for entry in data.flat], dtype=bool).reshape(shape)
+    return numpy.ma.MaskedArray(data, mask=mask)
+
+
+def _assign(data: Any, index: tuple[int, ...], part: Any, depth: int) -> None:
+    if len(index) == depth:
+        data[index] = part
+    elif isinstance(part, list):
+        for at, inner in enumerate(part):
+            _assign(data, (*index, at), inner, depth)
 
 
 def array(variable: Variable) -> Any:
-    """A masked array with an entry for each lane of the wave; what has no whole value is masked."""
+    """A masked array with an entry for each lane of the wave, and the dimensions of the type; what has no value is masked."""
     import numpy
 
-    values = variable.values()
-    mask = [lane not in values for lane in range(variable.wave_size)]
-    dtype = _dtype(variable.type)
-    if dtype is not None:
-        data = numpy.zeros(variable.wave_size, dtype=dtype)
-        for lane, value in values.items():
-            data[lane] = value
-        return numpy.ma.MaskedArray(data, mask=mask)
-    if values and all(_is_numeric(value) for value in values.values()):
-        blank = numpy.zeros_like(numpy.array(next(iter(values.values()))))
-        data = numpy.stack([numpy.array(values[lane]) if lane in values else blank for lane in range(variable.wave_size)])
-        wide = numpy.zeros(data.shape, dtype=bool)
-        wide[mask] = True
-        return numpy.ma.MaskedArray(data, mask=wide)
-    data = numpy.empty(variable.wave_size, dtype=object)
-    for lane, value in values.items():
-        data[lane] = value
+    dimensions, dtype, conversion, contents = variable._numpy()
+    if dtype is None or dimensions is None or contents is None:
+        return _objects(variable, dimensions)
+    element = numpy.dtype(cast(Any, dtype))
+    shape = (variable.wave_size, *dimensions)
+    mask = numpy.zeros(shape, dtype=numpy.ma.make_mask_descr(element))
+    if math.prod(shape) == 0:
+        return numpy.ma.MaskedArray(numpy.zeros(shape, dtype=element), mask=mask)
+    data = numpy.frombuffer(contents[0], dtype=element).reshape(shape)
+    missing = numpy.frombuffer(contents[1], dtype=bool)
+    _fill(data, mask, missing.reshape(*shape, element.itemsize))
+    if conversion == "bool":
+        data = data != 0
+    elif conversion == "bfloat16":
+        # The upper half of a float32.
+        data = (data.astype("<u4") << 16).view("<f4")
     return numpy.ma.MaskedArray(data, mask=mask)

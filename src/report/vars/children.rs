@@ -9,7 +9,7 @@ use crate::debug_info::type_name;
 use crate::debug_info::types::TypeTable;
 use crate::display::{self, Options, Pointee, TypedBytes, shape};
 use crate::error::Result;
-use crate::inspect::{MOST_BYTES, ValueStateKind};
+use crate::inspect::{ValueStateKind, bits_within, cut_text};
 use crate::location::Bits;
 use crate::meter::Meter;
 use crate::report::hex_bytes;
@@ -123,10 +123,12 @@ impl<'p> Lister<'_, '_, 'p, '_> {
         };
         let known = Known::of(&bits, &pointees, types, node.ty);
         document.state = known.state;
+        let full = node.field.or_else(|| shape::size_in_bits(types, node.ty));
+        let cut = || cut_text(self.tree.frame.stop().limits(), full.unwrap_or(0));
         document.message = if known.state == ValueStateKind::Unavailable {
             Some(super::NOT_SAID.into())
         } else {
-            known.message.map(Untrusted::from)
+            known.message.or_else(cut).map(Untrusted::from)
         };
         if !document.state.is_readable() {
             return Ok(document);
@@ -148,12 +150,13 @@ impl<'p> Lister<'_, '_, 'p, '_> {
     ) -> Result<ReadPart<'p>, NoValue> {
         let node = node?;
         let size = node.field.or_else(|| shape::size_in_bits(types, node.ty));
-        let size = size.ok_or(NoValue::UnknownLayout)?;
-        let size = size.min(MOST_BYTES.saturating_mul(8));
+        let full = size.ok_or(NoValue::UnknownLayout)?;
+        let size = bits_within(self.tree.frame.stop().limits(), full);
         // The bits are copied, and dropped when they are printed.
         let bytes = usize::try_from(size.div_ceil(8)).unwrap_or(usize::MAX);
         self.meter.pass(bytes)?;
-        let bits = self.tree.read(&node, size)?;
+        let mut bits = self.tree.read(&node, size)?;
+        bits.extend_unavailable(full);
         let pointees = self.tree.pointees(&node, types);
         Ok((node, bits, pointees))
     }

@@ -4,26 +4,15 @@
 use core::ops::Range;
 
 use super::fault;
-use crate::arch::AddressSpace;
 use crate::error::Result;
 use crate::wave::Memory;
 
 /// The size of an address in a process, in bytes; USAGE "Address Spaces" knows no other.
 const PROCESS_ADDRESS_BYTES: u8 = 8;
 
-/// The address space whose addresses a memory has.
-pub(super) const fn address_space(memory: Memory) -> AddressSpace {
-    match memory {
-        Memory::Global => AddressSpace::None,
-        Memory::Region => AddressSpace::Region,
-        Memory::Local => AddressSpace::Local,
-        Memory::PrivateWave => AddressSpace::PrivateWave,
-    }
-}
-
 /// The size of a memory, in bytes, whatever is really there.
 const fn size(memory: Memory) -> u128 {
-    address_space(memory).size_in_bits(PROCESS_ADDRESS_BYTES) / 8
+    memory.address_space().size_in_bits(PROCESS_ADDRESS_BYTES) / 8
 }
 
 /// Fails unless `len` bytes at `address` end within the memory.
@@ -32,7 +21,7 @@ pub(super) fn check(memory: Memory, address: u64, len: usize) -> Result<()> {
     if end <= size {
         return Ok(());
     }
-    let name = address_space(memory).name();
+    let name = memory.address_space().name();
     Err(fault(format!(
         "{name} has {size:#x} bytes, but {len:#x} bytes at {address:#x} end at {end:#x}"
     )))

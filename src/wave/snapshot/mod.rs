@@ -195,7 +195,7 @@ impl Snapshot {
         }
         let regions = self.memory.entry(memory).or_default();
         regions.insert(address, bytes).map_err(|address| {
-            let name = memory::address_space(memory).name();
+            let name = memory.address_space().name();
             fault(format!(
                 "two regions have different bytes at {address:#x} of {name}"
             ))

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::contents::Contents;
 use super::read::FORMAT;
-use super::{Snapshot, memory};
+use super::Snapshot;
 use crate::arch::{Apertures, Lane, Register, RegisterName, WaveSize};
 use crate::wave::{Dispatch, StopReason, StopReasons};
 
@@ -48,7 +48,7 @@ impl fmt::Display for Document<'_> {
         f.write_str("},\n \"memory\": [")?;
         let mut separator = "\n  ";
         for (&memory, regions) in &snapshot.memory {
-            let space = memory::address_space(memory).name();
+            let space = memory.address_space().name();
             for (address, bytes) in regions.iter() {
                 write!(
                     f,

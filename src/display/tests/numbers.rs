@@ -1,0 +1,91 @@
+use crate::debug_info::types::{Representation, Scale};
+use crate::display::{Number, ScalarPlace, numbers};
+
+use super::*;
+
+fn number(types: &Types, ty: TypeId, bytes: &[u8]) -> Option<Number> {
+    let place = ScalarPlace::default();
+    let found = numbers(&types.table, ty, &TypedBytes::known(bytes), place)?;
+    assert_eq!(found.len(), 1);
+    found.first().copied()
+}
+
+/// binary128 by hand: a sign, 15 bits of exponent with bias 16383, 112 bits after the point.
+#[test]
+fn wide_numbers_are_rounded_once_to_the_nearest_double_ties_to_even() {
+    let mut types = Types::default();
+    let ty = types.base("_Float128", BaseTypeEncoding::Float, 128);
+    let value = |bits: u128| match number(&types, ty, &bits.to_le_bytes()) {
+        Some(Number::Float(value)) => value,
+        other => panic!("{other:?}"),
+    };
+    let one = 0x3fffu128 << 112;
+    assert_eq!(value(one), 1.0);
+    assert_eq!(value(one | 1 << 127), -1.0);
+    // 60 of the 112 bits are lost: half of the last one that is kept is bit 59.
+    let ulp = f64::EPSILON;
+    assert_eq!(value(one | 1 << 59), 1.0);
+    assert_eq!(value(one | 1 << 59 | 1), 1.0 + ulp);
+    assert_eq!(value(one | 1 << 60 | 1 << 59), 1.0 + 2.0 * ulp);
+    // The fraction is all ones: rounded up to the next power of two.
+    assert_eq!(value(one | ((1 << 112) - 1)), 2.0);
+    // 2^1023 is the last power of two, 2^-1074 the first.
+    assert_eq!(value((0x3fff + 1023) << 112), 2f64.powi(1023));
+    assert_eq!(value((0x3fff + 1024) << 112), f64::INFINITY);
+    assert_eq!(value((0x3fff - 1074) << 112), f64::from_bits(1));
+    // Half of the smallest is a tie, to 0; what is above it is the smallest.
+    assert_eq!(value((0x3fff - 1075) << 112), 0.0);
+    assert_eq!(value((0x3fff - 1075) << 112 | 1), f64::from_bits(1));
+    assert_eq!(value(1), 0.0);
+    assert_eq!(value(0x7fff << 112), f64::INFINITY);
+    assert!(value(0x7fff << 112 | 1).is_nan());
+    // Nobody says which format this is.
+    let ty = types.base("long double", BaseTypeEncoding::Float, 128);
+    assert_eq!(number(&types, ty, &one.to_le_bytes()), None);
+}
+
+#[test]
+fn scaled_numbers_are_exact_or_none() {
+    let mut types = Types::default();
+    let mut scaled = |scale, raw: i32| {
+        let base = BaseType::scalar(BaseTypeEncoding::Signed, 32);
+        let by = Representation {
+            scale,
+            ..Representation::PLAIN
+        };
+        let kind = TypeKind::Represented { base, by };
+        let ty = types.table.add(Type::new(None, Some(4), kind));
+        number(&types, ty, &raw.to_le_bytes())
+    };
+    assert_eq!(scaled(Scale::Binary(-2), -5), Some(Number::Float(-1.25)));
+    assert_eq!(scaled(Scale::Binary(2), -5), Some(Number::Signed(-20)));
+    assert_eq!(scaled(Scale::Decimal(3), 7), Some(Number::Signed(7000)));
+    // 25 hundredths are a quarter; 1 hundredth is no double.
+    assert_eq!(scaled(Scale::Decimal(-2), 25), Some(Number::Float(0.25)));
+    assert_eq!(scaled(Scale::Decimal(-2), 1), None);
+    assert_eq!(scaled(Scale::Fraction(3, 6), 3), Some(Number::Float(1.5)));
+    assert_eq!(scaled(Scale::Fraction(1, 3), 1), None);
+    assert_eq!(scaled(Scale::Binary(-1100), 1), None);
+    assert_eq!(
+        scaled(Scale::Binary(-1074), 1),
+        Some(Number::Float(f64::from_bits(1)))
+    );
+}
+
+#[test]
+fn numbers_with_missing_bits_are_none() {
+    let mut types = Types::default();
+    let ty = types.int();
+    let lost = Mask::from_iter([7..8]);
+    let mut value = TypedBytes::known(&[1, 0, 0, 0]);
+    value.undefined = &lost;
+    let place = ScalarPlace::default();
+    assert_eq!(numbers(&types.table, ty, &value, place), None);
+    let field = ScalarPlace {
+        bit_offset: 0,
+        bit_field: Some(7),
+    };
+    let found = numbers(&types.table, ty, &value, field);
+    assert_eq!(found, Some(vec![Number::Signed(1)]));
+    assert_eq!(number(&types, ty, &[1, 0, 0]), None);
+}
