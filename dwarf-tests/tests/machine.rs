@@ -1,5 +1,7 @@
 //! Call frame information against machine code: small functions, the emulated runs, and the corpus.
 
+#[path = "machine/borders.rs"]
+mod borders;
 #[path = "machine/code.rs"]
 mod code;
 #[path = "machine/hostile.rs"]

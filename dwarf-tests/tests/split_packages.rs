@@ -9,7 +9,14 @@
     reason = "a failure here is a failure of the test"
 )]
 
+use std::sync::Arc;
+
 use dwarf_tests::{Ran, fixture, hetdwarf};
+use hetdwarf::inspect::Program;
+use hetdwarf::limits::Limits;
+use hetdwarf::meter::Meter;
+use hetdwarf::object::{CodeObject, Layout};
+use hetdwarf::verify::{Finding, verify};
 use serde_json::Value;
 
 fn path(name: &str) -> String {
@@ -28,6 +35,12 @@ fn run(arguments: &[&str]) -> Ran {
 /// The lines after the first, which names the file.
 fn body(text: &str) -> &str {
     text.split_once('\n').unwrap().1.trim_end()
+}
+
+/// Opens a file of any machine.
+fn read(bytes: &[u8]) -> CodeObject<'_> {
+    let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
+    CodeObject::parse_any_machine(bytes, Layout::Distinct, &meter).unwrap()
 }
 
 /// `gpu-b.c` has `fb(float q)`, and the wave is in it; the first unit of the package has `fa(int x)`.
@@ -97,18 +110,51 @@ fn packages_are_checked_and_read_with_their_programs() {
     }
 }
 
+/// A file, a section of it, the byte that is changed and what it becomes; the rule that is broken then, the section and the offset of the
+/// finding, and what its message says. Offsets are those of llvm-dwarfdump 22: in `ab4.dwp`, whose units are of DWARF 4, the line table of
+/// the second unit is at 0x1b, and offsets of strings have no header.
+#[rustfmt::skip]
+const FAULTS: &[(&str, &str, usize, u8, &str, &str, u64, &str)] = &[
+    ("single.o", ".debug_str_offsets.dwo", 0x0d, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0x0c, "0x1005 is not in .debug_str.dwo"),
+    ("single.o", ".debug_str_offsets.dwo", 0x28, 0x49, "string-offset",  ".debug_str_offsets.dwo", 0x28, "0x49 is not in .debug_str.dwo"),
+    ("ab5.dwp",  ".debug_str_offsets.dwo", 0xa1, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0xa0, "is not in .debug_str.dwo"),
+    ("ab4.dwp",  ".debug_str_offsets.dwo", 0x05, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0x04, "0x100d is not in .debug_str.dwo"),
+    ("ab4.dwp",  ".debug_str_offsets.dwo", 0x8b, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0x88, "0x1000009d is not in .debug_str.dwo"),
+    ("ab4.dwp",  ".debug_line.dwo",        0x1f, 9,    "line-table",     ".debug_line.dwo",        0x1b, "version"),
+    ("ab4.dwp",  ".debug_line.dwo",        0x17, 7,    "line-directory", ".debug_line.dwo",        0,    "file 1 is in directory 7"),
+];
+
+#[test]
+fn faults_of_split_sections_are_found() {
+    for (file, section, at, byte, rule, of, offset, message) in FAULTS {
+        let mut bytes = std::fs::read(fixture(&format!("dwp/{file}"))).unwrap();
+        let whole = read(&bytes);
+        let mut sections = whole.sections().iter();
+        let found = sections.find(|one| one.name == *section).unwrap();
+        let place = usize::try_from(found.offset).unwrap() + at;
+        assert!(*at < usize::try_from(found.size).unwrap());
+        bytes[place] = *byte;
+        let object = read(&bytes);
+        let program = Program::load(&object).unwrap();
+        let findings = verify(&program).findings;
+        let is_it = |one: &&Finding| {
+            one.rule.id == *rule && one.section == *of && one.offset == Some(*offset)
+        };
+        let found = findings
+            .iter()
+            .find(is_it)
+            .unwrap_or_else(|| panic!("{file} {section} {at:#x}: {findings:#?}"));
+        assert!(found.message.raw().contains(message), "{}", found.message);
+    }
+}
+
 /// Each byte of an index is changed; what is read then is an error, or what another unit has, and it ends soon.
 #[test]
 fn a_damaged_index_does_no_harm() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-dwp-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let whole = std::fs::read(fixture("dwp/ab5.dwp")).unwrap();
-    let meter = std::sync::Arc::new(hetdwarf::meter::Meter::new(
-        &hetdwarf::limits::Limits::DEFAULT,
-        0,
-    ));
-    let layout = hetdwarf::object::Layout::Distinct;
-    let object = hetdwarf::object::CodeObject::parse_any_machine(&whole, layout, &meter).unwrap();
+    let object = read(&whole);
     let indices = object
         .sections()
         .iter()

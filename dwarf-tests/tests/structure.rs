@@ -23,6 +23,7 @@ const BESIDE: &[&str] = &[
     "rule",
     "untrusted",
     "nearest",
+    "plural",
     "flat",
     "hex",
     "sync",

@@ -100,11 +100,13 @@ impl Lists {
         self.bytes.truncate(mark);
     }
 
-    /// The section with the lists, if any was added. Nothing if they are too long for 32-bit DWARF.
-    pub(super) fn append_to(self, mut section: Vec<u8>) -> Option<Option<Vec<u8>>> {
-        if self.bytes.is_empty() {
-            return Some(None);
-        }
+    /// Returns true if no list was added.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Returns the section with the lists, or None if they are too long for 32-bit DWARF.
+    pub(super) fn append_to(self, mut section: Vec<u8>) -> Option<Vec<u8>> {
         if self.kind == ListKind::LocLists {
             // The length field does not count itself.
             let length = self.bytes.len().checked_add(HEADER.saturating_sub(4))?;
@@ -114,6 +116,6 @@ impl Lists {
             section.extend([8, 0, 0, 0, 0, 0]);
         }
         section.extend(self.bytes);
-        Some(Some(section))
+        Some(section)
     }
 }

@@ -74,7 +74,8 @@ impl Annotator<'_, '_> {
             let section = lists
                 .remove(&PatchedSection::Lists(kind))
                 .unwrap_or_default();
-            if let Some(section) = added.append_to(section).ok_or_else(too_long)? {
+            if !added.is_empty() {
+                let section = added.append_to(section).ok_or_else(too_long)?;
                 sections.push((kind.section(), section));
             }
         }

@@ -369,9 +369,10 @@ impl<'a> Walk<'_, '_, 'a> {
         }
         let encoding = self.unit.encoding();
         let format = LocationFormat::of(encoding.version, false);
-        let section = (self.source.kind.section(), self.source.lists);
+        let (section, bytes) = (self.source.kind.section(), self.source.lists);
+        let (start, size) = (offset.0 as u64, encoding.address_size);
         let within = self.within.map(|(at, _)| at);
-        let entries = RawLocations::new(section, offset.0 as u64, format, encoding.address_size);
+        let entries = RawLocations::new(section, bytes, start, format, size);
         let mut entries = match entries {
             Ok(entries) => entries,
             Err(error) => {

@@ -110,7 +110,7 @@ impl Comparison<'_> {
             DecodedRule::Vector(place) => self.vector(subject, machine, place, cfa, findings),
             DecodedRule::Number(number) => self.number(subject, machine, number, findings),
             DecodedRule::CfaScaled { shift, plus } => {
-                self.scaled(subject, machine, (*shift, *plus), cfa, findings);
+                self.scaled(subject, machine, *shift, *plus, cfa, findings);
             }
         }
     }
@@ -337,7 +337,8 @@ impl Comparison<'_> {
         &self,
         subject: Subject,
         register: MachineRegister,
-        (shift, plus): (i8, i64),
+        shift: i8,
+        plus: i64,
         cfa: &CfaResult,
         findings: &mut Findings,
     ) {

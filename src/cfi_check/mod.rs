@@ -98,6 +98,8 @@ mod rule;
 mod slot;
 mod state;
 mod step;
+#[cfg(test)]
+mod tests;
 mod value;
 mod vector;
 

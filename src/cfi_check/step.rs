@@ -16,7 +16,7 @@ use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{
     Access, CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
 };
-use crate::machine_flow::{Code, Lanes as _, Reached, Transfer};
+use crate::machine_flow::{Code, Lanes as _, Reached, ScalarOperation, Transfer};
 use crate::meter::Meter;
 
 /// What the steps of one function have in common.
@@ -52,7 +52,9 @@ impl Context<'_> {
             return self.step_gcc(state, instruction, at);
         }
         match instruction.effect {
-            Effect::Scalar { op, dst, a, b } => self.scalar(state, (op, dst, a, b), at),
+            Effect::Scalar { op, dst, a, b } => {
+                self.scalar(state, ScalarOperation { op, dst, a, b }, at);
+            }
             Effect::SaveExec { op, dst, src } => {
                 let old = state.exec;
                 let src = self.operand_mask(state, src, at);
@@ -97,7 +99,7 @@ impl Context<'_> {
         }
         match instruction.effect {
             Effect::Scalar { op, dst, a, b } if each(dst).all(is_followed) => {
-                self.scalar(state, (op, dst, a, b), at);
+                self.scalar(state, ScalarOperation { op, dst, a, b }, at);
             }
             _ => {
                 let registers = spans.iter().flat_map(|span| span.registers());
@@ -109,21 +111,21 @@ impl Context<'_> {
     }
 
     /// An operation of the scalar ALU.
-    fn scalar(&self, state: &mut State, operation: (ScalarOp, Operand, Operand, Operand), at: u32) {
-        let (op, dst, a, b) = operation;
+    fn scalar(&self, state: &mut State, operation: ScalarOperation, at: u32) {
+        let ScalarOperation { op, dst, a, b } = operation;
         let Some(span) = dst.registers() else {
             return;
         };
         let mut values = [0, 1].map(|n| {
             let old = state.operand(dst, n);
             let (a, b) = (state.operand(a, n), state.operand(b, n));
-            self.value(state, (op, span.count), [old, a, b], at)
+            self.value(state, op, span.count, [old, a, b], at)
         });
         if op == ScalarOp::Add && span.count == 2 {
             values = add_to_address(state, a, b).unwrap_or([Scalar::Other; 2]);
         }
         if u32::from(span.count) == self.wave_size.lanes() / 32
-            && let Some(mask) = self.mask_result(state, (op, a, b), at)
+            && let Some(mask) = self.mask_result(state, op, a, b, at)
             && mask != Mask::UNKNOWN
         {
             values = [false, true].map(|high| Scalar::of_mask(mask, high));
@@ -163,7 +165,9 @@ impl Context<'_> {
     fn mask_result(
         &self,
         state: &mut State,
-        (op, a, b): (ScalarOp, Operand, Operand),
+        op: ScalarOp,
+        a: Operand,
+        b: Operand,
         at: u32,
     ) -> Option<Mask> {
         let known = [a, b].map(|operand| state.mask(operand, self.wave_size));
@@ -196,9 +200,9 @@ impl Context<'_> {
     }
 
     /// One dword of the result, from what was there, and the operands' dwords.
-    fn value(&self, state: &State, op: (ScalarOp, u8), of: [Scalar; 3], at: u32) -> Scalar {
+    fn value(&self, state: &State, op: ScalarOp, dwords: u8, of: [Scalar; 3], at: u32) -> Scalar {
         let [old, a, b] = of;
-        let result = match op {
+        let result = match (op, dwords) {
             (ScalarOp::Mov, _) => Some(a),
             (ScalarOp::MovIfScc, _) => Some(old.join(a)),
             (ScalarOp::Select, _) => Some(a.join(b)),

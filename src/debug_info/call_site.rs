@@ -17,7 +17,9 @@ use super::id::DieId;
 use super::value::DieValue;
 use crate::arch::Register;
 use crate::error::{Error, Result};
-use crate::eval::{CallSite, ExpressionBytes, LocationAttribute, Subprogram, single_register};
+use crate::eval::{
+    CallPlace, CallSite, ExpressionBytes, LocationAttribute, Subprogram, single_register,
+};
 use crate::meter::Held;
 use crate::sync::lock;
 
@@ -73,13 +75,13 @@ impl CallSites<'_> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// What the call site at `address`, which is within the call instruction, says of `register` on entry to the
-    /// function at `callee`.
+    /// What the call site of a call says of `register` on entry to the function that it calls.
     pub(super) fn call_site_value(
         &self,
         register: Register,
-        (callee, address): (u64, u64),
+        call: CallPlace,
     ) -> Result<CallSite<'a>> {
+        let CallPlace { callee, address } = call;
         let Some(caller) = self.function_entry(address)? else {
             return Ok(CallSite::Unknown);
         };

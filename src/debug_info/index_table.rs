@@ -16,7 +16,7 @@ use super::id::UnitId;
 use super::package::{Contributions, Part as Contribution, bounds};
 use super::unit_length::UnitLength;
 use super::{Bytes, DebugInfo};
-use crate::error::{Error, Result};
+use crate::error::{Error, Origin, Result};
 
 /// A kind of table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,16 @@ pub(crate) enum IndexTable {
     LocationLists,
     /// Offsets of range lists: `DW_FORM_rnglistx`.
     RangeLists,
+}
+
+/// What a unit has of a section that indices count into.
+#[derive(Clone, Copy, Debug)]
+enum OfUnit {
+    /// All: no package has the section.
+    Whole,
+    /// This part of a package's.
+    Part(Contribution),
+    Nothing,
 }
 
 impl IndexTable {
@@ -78,14 +88,15 @@ impl IndexTable {
         }
     }
 
-    /// Returns a unit's part of the section of a package; `None` if packages do not have the section.
-    fn contribution(self, parts: &Contributions) -> Option<Option<Contribution>> {
-        match self {
-            IndexTable::Strings => Some(parts.string_offsets),
-            IndexTable::Addresses => None,
-            IndexTable::LocationLists => Some(parts.locations),
-            IndexTable::RangeLists => Some(parts.ranges),
-        }
+    /// Returns what a unit has of the section in a package.
+    fn contribution(self, parts: &Contributions) -> OfUnit {
+        let part = match self {
+            IndexTable::Strings => parts.string_offsets,
+            IndexTable::Addresses => return OfUnit::Whole,
+            IndexTable::LocationLists => parts.locations,
+            IndexTable::RangeLists => parts.ranges,
+        };
+        part.map_or(OfUnit::Nothing, OfUnit::Part)
     }
 
     fn bytes<'a>(self, file: &File<'a>) -> &'a [u8] {
@@ -287,12 +298,12 @@ impl Part {
         }
     }
 
-    /// Whether it is in a unit's part of a section of a package; addresses are in no package.
-    fn is_within(&self, of: Option<Option<Contribution>>) -> bool {
+    /// Returns true if it is in what a unit has of the section.
+    fn is_within(&self, of: OfUnit) -> bool {
         match of {
-            None => true,
-            Some(None) => false,
-            Some(Some(part)) => self.base > part.start() && self.end <= part.end(),
+            OfUnit::Whole => true,
+            OfUnit::Nothing => false,
+            OfUnit::Part(part) => self.base > part.start() && self.end <= part.end(),
         }
     }
 
@@ -361,13 +372,8 @@ impl<'a> DebugInfo<'a> {
         Ok(self.contents(unit)?.tables.check(table, index, file))
     }
 
-    /// The address with an index in the unit's table. What is wrong is said of the section and offset `place`.
-    pub(super) fn indexed_address(
-        &self,
-        unit: UnitId,
-        index: u64,
-        place: (&'static str, u64),
-    ) -> Result<u64> {
+    /// The address with an index in the unit's table. What is wrong is said of `place`.
+    pub(super) fn indexed_address(&self, unit: UnitId, index: u64, place: &Origin) -> Result<u64> {
         let table = IndexTable::Addresses;
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         self.check_index(unit, table, index)?
@@ -375,9 +381,8 @@ impl<'a> DebugInfo<'a> {
         let dwarf = &self.file(self.entry(unit)?)?.dwarf;
         let unit = &self.contents(unit)?.gimli;
         let found = dwarf.address(unit, gimli::DebugAddrIndex(index));
-        let (section, offset) = place;
         found.map_err(|error| {
-            Error::malformed(table.what(), error.to_string()).within(section, offset)
+            Error::malformed(table.what(), error.to_string()).within(place.section, place.offset)
         })
     }
 }
@@ -398,8 +403,7 @@ pub(crate) fn index_of(value: &AttributeValue<Bytes<'_>>) -> Option<(IndexTable,
     })
 }
 
-/// An error about an index of an entry at `place`: a section and an offset.
-pub(super) fn index_error(fault: IndexFault, place: (&'static str, u64)) -> Error {
-    let (section, offset) = place;
-    Error::malformed(fault.table().what(), fault.to_string()).within(section, offset)
+/// An error about an index of an entry.
+pub(super) fn index_error(fault: IndexFault, entry: &Origin) -> Error {
+    Error::malformed(fault.table().what(), fault.to_string()).within(entry.section, entry.offset)
 }

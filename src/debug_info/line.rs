@@ -305,7 +305,7 @@ impl<'a> DebugInfo<'a> {
                 let length = section.len().saturating_sub(offset);
                 *read = read.saturating_add(length);
                 held.meter().pass(length)?;
-                let rows = rows_without_names(section.slice(), (offset, address_size), &held)?;
+                let rows = rows_without_names(section.slice(), offset, address_size, &held)?;
                 let rows = rows.ok_or_else(|| error(gimli::Error::MissingFileEntryFormatPath))?;
                 return Ok(LineTable {
                     // Older tables have no formats.
@@ -338,7 +338,8 @@ impl<'a> DebugInfo<'a> {
 /// The rows of a table that has no directories or no files, and no formats for them.
 fn rows_without_names<'a>(
     section: &[u8],
-    (offset, address_size): (usize, u8),
+    offset: usize,
+    address_size: u8,
     held: &Held,
 ) -> Result<Option<Rows<'a>>> {
     let Some(bytes) = complete(section, offset) else {

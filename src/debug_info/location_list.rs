@@ -9,7 +9,7 @@ use fallible_iterator::FallibleIterator;
 use super::DebugInfo;
 use super::id::UnitId;
 use super::raw_list::{Base, Bounds, LocationFormat, RawLocation, RawLocations};
-use crate::error::{Error, Result};
+use crate::error::{Error, Origin, Result};
 use crate::eval::{self, ExpressionBytes, LocationEntry, LocationRange};
 use crate::meter::Meter;
 
@@ -70,7 +70,7 @@ impl<'a> DebugInfo<'a> {
             expressions: self.eval_unit(unit)?,
             section,
             offset,
-            raw: RawLocations::new((section, bytes), offset, format, address_size)?,
+            raw: RawLocations::new(section, bytes, offset, format, address_size)?,
             base: Base::new(Some(self.contents(unit)?.gimli.low_pc), address_size),
         })
     }
@@ -86,8 +86,11 @@ impl<'a> EncodedLocations<'_, 'a> {
 
     /// The entry with its addresses; nothing for one that only sets the base address, or is for code that is not there.
     fn resolve(&mut self, entry: &RawLocation<'a>) -> Result<Option<LocationEntry<'a>>> {
-        let place = (self.section, self.offset);
-        let indexed = |index| self.info.indexed_address(self.unit, index, place);
+        let place = Origin {
+            section: self.section,
+            offset: self.offset,
+        };
+        let indexed = |index| self.info.indexed_address(self.unit, index, &place);
         let listed = self.base.listed(entry.bounds, indexed)?;
         let range = match (entry.bounds, listed) {
             (Bounds::Default, _) => LocationRange::Default,

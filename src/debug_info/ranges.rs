@@ -11,7 +11,7 @@ use super::die::Die;
 use super::id::DieId;
 use super::raw_list::{Base, Listed, is_discarded};
 use super::value::DieValue;
-use crate::error::{Error, Result};
+use crate::error::{Error, Origin, Result};
 use crate::meter::Meter;
 
 /// What an entry's attributes say of its addresses.
@@ -95,11 +95,14 @@ impl<'a> DebugInfo<'a> {
         let offset = RangeListsOffset(usize::try_from(offset).unwrap_or(usize::MAX));
         let dwarf = &self.file(entry)?.dwarf;
         let mut list = dwarf.raw_ranges(unit, offset).map_err(error)?;
-        let place = (self.section_of(id.unit).unwrap_or(".debug_info"), id.offset);
+        let place = Origin {
+            section: self.section_of(id.unit)?,
+            offset: id.offset,
+        };
         let mut base = Base::new(Some(unit.low_pc), entry.header.address_size());
         while let Some(item) = list.next().map_err(error)? {
             meter.work(1)?;
-            let indexed = |index| self.indexed_address(id.unit, index, place);
+            let indexed = |index| self.indexed_address(id.unit, index, &place);
             if let Some(listed) = base.listed(item.into(), indexed)?
                 && found(listed)
             {

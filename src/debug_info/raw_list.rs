@@ -194,7 +194,8 @@ impl<'a> RawLocations<'a> {
     /// # Errors
     /// If the offset is outside.
     pub(crate) fn new(
-        (section, bytes): (&'static str, &'a [u8]),
+        section: &'static str,
+        bytes: &'a [u8],
         offset: u64,
         format: LocationFormat,
         address_size: u8,

@@ -11,9 +11,9 @@ use smallvec::SmallVec;
 use super::DebugInfo;
 use super::id::{DieId, UnitId};
 use crate::arch::Register;
-use crate::error::{Error, ErrorKind, Result, SpecRule};
+use crate::error::{Error, ErrorKind, Origin, Result, SpecRule};
 use crate::eval::{
-    BaseType, BaseTypeEncoding, CallSite, DieReference, ExpressionBytes, IntegerType,
+    BaseType, BaseTypeEncoding, CallPlace, CallSite, DieReference, ExpressionBytes, IntegerType,
     LocationEntry, Matching, Procedure, Resolver, Unit,
 };
 use crate::meter::Meter;
@@ -155,8 +155,11 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
 
     fn address(&self, unit: Unit, index: u64) -> Result<u64> {
         let id = UnitId(unit.id);
-        let place = (".debug_addr", self.contents(id)?.gimli.addr_base.0 as u64);
-        self.indexed_address(id, index, place)
+        let place = Origin {
+            section: ".debug_addr",
+            offset: self.contents(id)?.gimli.addr_base.0 as u64,
+        };
+        self.indexed_address(id, index, &place)
     }
 
     fn location_list(
@@ -174,7 +177,7 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         Ok(())
     }
 
-    fn call_site(&self, register: Register, addresses: (u64, u64)) -> Result<CallSite<'d>> {
-        self.call_site_value(register, addresses)
+    fn call_site(&self, register: Register, call: CallPlace) -> Result<CallSite<'d>> {
+        self.call_site_value(register, call)
     }
 }

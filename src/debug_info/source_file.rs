@@ -11,7 +11,7 @@ use super::id::UnitId;
 use super::index_table::{index_error, index_of};
 use super::line::LineTable;
 use super::{Bytes, DebugInfo, lossy};
-use crate::error::{Error, Result};
+use crate::error::{Error, Origin, Result};
 
 /// How many bytes a path may have; a longer one is cut. Tables can join one long directory to any number
 /// of files.
@@ -160,9 +160,12 @@ impl<'a> DebugInfo<'a> {
         let error = |error| file.error("line table", SectionId::DebugLine, offset, error);
         let holder = self.line_offset(unit)?.map_or(unit, |(unit, _)| unit);
         if let Some((kind, index)) = index_of(&value) {
-            let place = (file.section_name(SectionId::DebugLine), offset as u64);
+            let place = Origin {
+                section: file.section_name(SectionId::DebugLine),
+                offset: offset as u64,
+            };
             self.check_index(holder, kind, index)?
-                .map_err(|fault| index_error(fault, place))?;
+                .map_err(|fault| index_error(fault, &place))?;
         }
         let unit = &self.contents(holder)?.gimli;
         file.dwarf

@@ -14,7 +14,7 @@ use super::id::{DieId, UnitId};
 use super::index_table::{index_error, index_of};
 use super::package::Contributions;
 use super::{Bytes, DebugInfo, attribute, lossy};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Origin, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
 use crate::object::relocation::ELSEWHERE;
 use crate::untrusted::Untrusted;
@@ -102,10 +102,13 @@ impl<'a> DebugInfo<'a> {
             return Ok(constant);
         }
         let extension = attribute::extension(die.tag(), attribute);
-        let place = (self.section_of(die.id().unit)?, die.id().offset);
+        let place = Origin {
+            section: self.section_of(die.id().unit)?,
+            offset: die.id().offset,
+        };
         if let Some((table, index)) = index_of(&value) {
             self.check_index(die.id().unit, table, index)?
-                .map_err(|fault| index_error(fault, place))?;
+                .map_err(|fault| index_error(fault, &place))?;
         }
         #[expect(
             clippy::wildcard_enum_match_arm,
@@ -114,7 +117,7 @@ impl<'a> DebugInfo<'a> {
         match value {
             V::Addr(address) => Ok(DieValue::Address(address)),
             V::DebugAddrIndex(index) => {
-                let address = self.indexed_address(die.id().unit, index.0 as u64, place);
+                let address = self.indexed_address(die.id().unit, index.0 as u64, &place);
                 address.map(DieValue::Address)
             }
             V::Block(block) if extension.is_some() => {

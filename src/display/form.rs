@@ -87,7 +87,8 @@ impl<'v> Form<'v> {
         value: &TypedBytes<'_>,
         pointees: &[Pointee],
         meter: &Meter,
-        (text, marks): (&mut String, Option<&mut Vec<Mark>>),
+        text: &mut String,
+        marks: Option<&mut Vec<Mark>>,
     ) {
         if let Some(number) = self.number
             && value.undefined.is_empty()

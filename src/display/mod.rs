@@ -237,7 +237,7 @@ impl Value<'_> {
     ) -> Printer<'p> {
         Printer {
             pointees: self.pointees,
-            ..Printer::new(self.table, self.value, self.options, meter, (out, marks))
+            ..Printer::new(self.table, self.value, self.options, meter, out, marks)
         }
     }
 }
@@ -332,7 +332,8 @@ impl<'a> Printer<'a> {
         value: &'a TypedBytes<'a>,
         options: &'a Options,
         meter: &'a Meter,
-        (out, marks): (&'a mut dyn fmt::Write, Option<&'a mut Vec<Mark>>),
+        out: &'a mut dyn fmt::Write,
+        marks: Option<&'a mut Vec<Mark>>,
     ) -> Printer<'a> {
         Printer {
             table,

@@ -30,7 +30,7 @@ impl Printer<'_> {
         let count = if is_complex { 2 } else { base.elements };
         let bits = base.bit_size.checked_div(count).unwrap_or(0);
         if count > 1 && part.bit_field.is_none() {
-            return self.several((base, count, bits), by, name, part);
+            return self.several(base, count, bits, by, name, part);
         }
         let size = part.bit_field.unwrap_or(base.bit_size.into());
         if size == 0 && part.bit_field.is_none() {
@@ -69,7 +69,9 @@ impl Printer<'_> {
     /// Elements of a vector, or parts of a complex number.
     fn several(
         &mut self,
-        (base, count, bits): (&BaseType, u32, u32),
+        base: &BaseType,
+        count: u32,
+        bits: u32,
         by: &Representation,
         name: Option<&str>,
         part: Part,

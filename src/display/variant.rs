@@ -34,7 +34,7 @@ pub(crate) fn present(
 ) -> Vec<Present> {
     let options = Options::default();
     let mut nothing = String::new();
-    let printer = Printer::new(table, value, &options, meter, (&mut nothing, None));
+    let printer = Printer::new(table, value, &options, meter, &mut nothing, None);
     let owned = |shown| match shown {
         Shown::Member(member) => Present::Member(Member::clone(member)),
         Shown::Variant { name, payload } => Present::Variant {
@@ -59,7 +59,7 @@ pub(crate) fn present_variant(
 ) -> Result<usize, String> {
     let options = Options::default();
     let mut nothing = String::new();
-    let printer = Printer::new(table, value, &options, meter, (&mut nothing, None));
+    let printer = Printer::new(table, value, &options, meter, &mut nothing, None);
     let ty = table.get(variants);
     let present = printer.variant(ty, Part::WHOLE)?;
     let TypeKind::Variants { variants, .. } = &ty.kind else {

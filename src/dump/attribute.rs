@@ -352,7 +352,7 @@ impl<'a> Attributes<'_, 'a> {
             LocationFormat::Pairs | LocationFormat::GnuSplit => (".debug_loc", ".debug_loc.dwo"),
         };
         let bytes = self.sources.section(unit.split, name)?;
-        let mut list = List::new((section, bytes), offset, format, unit.address_size)?;
+        let mut list = List::new(section, bytes, offset, format, unit.address_size)?;
         let encoding = self.info.eval_unit(unit.id)?.encoding;
         let types = BaseTypes {
             info: self.info,

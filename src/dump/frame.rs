@@ -157,8 +157,8 @@ impl<'a> Frames<'a> {
                     return_address_column: Some(cie.return_address_register),
                     ..EntryFields::new(section, cie.offset, "cie")
                 })?;
-                let instructions = (cie.initial_instructions, cie.instructions_offset);
-                self.instructions(cie, instructions, None, output)?;
+                let (bytes, at) = (cie.initial_instructions, cie.instructions_offset);
+                self.instructions(cie, bytes, at, None, output)?;
                 output.begin_array("rows")?;
                 match Rows::initial(cie, section) {
                     Ok(row) if !row.is_empty() => output.element(&self.row(&row, cie, false))?,
@@ -181,8 +181,8 @@ impl<'a> Frames<'a> {
             end: Some(fde.end().into()),
             ..EntryFields::new(section, fde.offset, "fde")
         })?;
-        let instructions = (fde.instructions, fde.instructions_offset);
-        self.instructions(&fde.cie, instructions, Some(fde.initial_location), output)?;
+        let (bytes, at) = (fde.instructions, fde.instructions_offset);
+        self.instructions(&fde.cie, bytes, at, Some(fde.initial_location), output)?;
         output.begin_array("rows")?;
         let mut rows = match Rows::new(fde, section) {
             Ok(rows) => rows,
@@ -210,7 +210,8 @@ impl<'a> Frames<'a> {
     fn instructions(
         &self,
         cie: &Cie<'a>,
-        (bytes, offset): (&'a [u8], u64),
+        bytes: &'a [u8],
+        offset: u64,
         start: Option<u64>,
         output: &mut Output<'_>,
     ) -> io::Result<()> {

@@ -104,13 +104,14 @@ pub(super) struct List<'a> {
 impl<'a> List<'a> {
     /// The list at `start` of a section, or of its beginning up to where the list must end.
     pub(super) fn new(
-        section: (&'static str, &'a [u8]),
+        section: &'static str,
+        bytes: &'a [u8],
         start: u64,
         format: LocationFormat,
         address_size: u8,
     ) -> Result<List<'a>> {
         Ok(List {
-            raw: RawLocations::new(section, start, format, address_size)?,
+            raw: RawLocations::new(section, bytes, start, format, address_size)?,
             base: Base::new(None, address_size),
         })
     }
@@ -149,7 +150,7 @@ mod tests {
 
     fn texts(bytes: &[u8], size: u8, old: bool) -> (Vec<String>, Option<Error>) {
         let format = LocationFormat::of(if old { 4 } else { 5 }, false);
-        let mut list = List::new((".debug_loclists", bytes), 0, format, size).unwrap();
+        let mut list = List::new(".debug_loclists", bytes, 0, format, size).unwrap();
         let mut texts = Vec::new();
         loop {
             match list.next() {
@@ -166,7 +167,7 @@ mod tests {
         // Two of DW_LLE_offset_pair, and DW_LLE_end_of_list.
         let bytes = [0x04, 0x10, 0x20, 1, 0x30, 0x04, 0x20, 0x30, 1, 0x31, 0];
         let format = LocationFormat::of(5, false);
-        let mut list = List::new((".debug_loclists", &bytes), 0, format, 8).unwrap();
+        let mut list = List::new(".debug_loclists", &bytes, 0, format, 8).unwrap();
         let meter = Meter::new(&crate::limits::Limits::DEFAULT, 0);
         let mut entries = 0;
         while list.next_within(&meter).unwrap().is_some() {
@@ -245,7 +246,7 @@ mod tests {
             0x00,
         ];
         let format = LocationFormat::of(4, true);
-        let mut list = List::new((".debug_loc.dwo", &bytes), 0, format, 8).unwrap();
+        let mut list = List::new(".debug_loc.dwo", &bytes, 0, format, 8).unwrap();
         let mut found = Vec::new();
         while let Some(entry) = list.next().unwrap() {
             let operands: Vec<u64> = entry.operands(8).collect();

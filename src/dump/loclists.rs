@@ -211,7 +211,7 @@ impl Lists<'_, '_> {
     ) -> io::Result<()> {
         let mut next = start;
         while next < end {
-            let list = List::new((self.section, bytes), next, format, encoding.address_size);
+            let list = List::new(self.section, bytes, next, format, encoding.address_size);
             let mut list = match list {
                 Ok(list) => list,
                 Err(error) => return self.output.problem(&error),

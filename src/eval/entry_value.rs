@@ -11,7 +11,7 @@ use super::context::{Context, Frame, Outcome, Reading, ResultKind};
 use super::in_registers::{REG0, REG31, REGX};
 use super::machine::{Machine, run};
 use super::memory::check_size;
-use super::resolver::{CallSite, ExpressionBytes};
+use super::resolver::{CallPlace, CallSite, ExpressionBytes};
 use super::stack::Entry;
 use super::value::{BaseType, BaseTypeEncoding, Value, mask};
 use crate::arch::Register;
@@ -31,9 +31,13 @@ impl<'a> Machine<'_, '_, 'a> {
         let mut result = None;
         let here = self.context;
         let budget = &mut *self.budget;
-        frame.with_caller(&mut |caller, call_site| {
-            let frames = (frame, caller, call_site);
-            result = Some(on_entry(&expression, frames, here, budget)?);
+        frame.with_caller(&mut |caller, address| {
+            let call = Call {
+                callee: frame,
+                caller,
+                address,
+            };
+            result = Some(on_entry(&expression, &call, here, budget)?);
             Ok(())
         })?;
         self.leave();
@@ -61,16 +65,24 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// Evaluates an expression as on entry to the function of the frame `callee`, which a call site in `caller` has called.
+/// A call that has not returned.
+struct Call<'f, 'a> {
+    callee: &'f dyn Frame<'a>,
+    caller: &'f dyn Frame<'a>,
+    /// An address within the call instruction.
+    address: u64,
+}
+
+/// Evaluates an expression as on entry to the function that was called.
 fn on_entry<'a>(
     expression: &ExpressionBytes<'a>,
-    (callee, caller, call_site): (&dyn Frame<'a>, &dyn Frame<'a>, u64),
+    call: &Call<'_, 'a>,
     here: &Context<'_, 'a>,
     budget: &mut Budget,
 ) -> Result<Outcome<'a>> {
     let mut context = Context {
-        frame: Some(caller),
-        pc: Some(call_site),
+        frame: Some(call.caller),
+        pc: Some(call.address),
         subprogram: None,
         object: None,
         initial_stack: &[],
@@ -84,10 +96,14 @@ fn on_entry<'a>(
         return run(expression, ResultKind::Any, &context, budget);
     };
     budget.charge(1, here)?;
-    match resolver.call_site(register, (pc, call_site))? {
+    let place = CallPlace {
+        callee: pc,
+        address: call.address,
+    };
+    match resolver.call_site(register, place)? {
         // An entry value is written where the register holds something else by now: that it is as it was, which
         // call frame information may leave to be assumed, is not true then.
-        CallSite::Unknown if callee.is_assumed_in_caller(register) => {
+        CallSite::Unknown if call.callee.is_assumed_in_caller(register) => {
             Err(ErrorKind::UndefinedRead.into())
         }
         CallSite::Unknown => run(expression, ResultKind::Any, &context, budget),

@@ -75,6 +75,7 @@ pub use location_list::{LocationEntry, LocationRange};
 pub use machine::evaluate;
 pub use per_lane::{PerLane, locate, locate_lanes};
 pub use resolver::{
-    CallSite, DieReference, ExpressionBytes, LocationAttribute, Procedure, Resolver, Unit,
+    CallPlace, CallSite, DieReference, ExpressionBytes, LocationAttribute, Procedure, Resolver,
+    Unit,
 };
 pub use value::{BaseType, BaseTypeEncoding, Value};

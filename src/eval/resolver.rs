@@ -93,6 +93,15 @@ pub enum Procedure<'a> {
     Nothing,
 }
 
+/// A call, by addresses of the code object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallPlace {
+    /// An address in the function that is called.
+    pub callee: u64,
+    /// An address within the call instruction.
+    pub address: u64,
+}
+
 /// What a call site says of a register on entry to the function it calls. Source: DWARF 5 §3.4.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
@@ -155,13 +164,12 @@ pub trait Resolver<'a> {
         Ok(expression)
     }
 
-    /// What a call site says that `register` had on entry to the function it calls. Of the two addresses of the code
-    /// object the first is in that function, the second within the call instruction.
+    /// What a call site says that `register` had on entry to the function it calls.
     ///
     /// # Errors
     /// If the entries are malformed.
-    fn call_site(&self, register: Register, addresses: (u64, u64)) -> Result<CallSite<'a>> {
-        let _ = (register, addresses);
+    fn call_site(&self, register: Register, call: CallPlace) -> Result<CallSite<'a>> {
+        let _ = (register, call);
         Ok(CallSite::Unknown)
     }
 }

@@ -119,8 +119,8 @@ impl<'a> FramePrinter<'a> {
         if put(out).is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        let bytes = (cie.initial_instructions, cie.instructions_offset);
-        if self.instructions(cie, bytes, None, put)?.is_break() {
+        let (bytes, at) = (cie.initial_instructions, cie.instructions_offset);
+        if self.instructions(cie, bytes, at, None, put)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         let row = Rows::initial(cie, self.section.name())?;
@@ -159,9 +159,9 @@ impl<'a> FramePrinter<'a> {
         if put(out).is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        let bytes = (fde.instructions, fde.instructions_offset);
+        let (bytes, at) = (fde.instructions, fde.instructions_offset);
         let start = Some(fde.initial_location);
-        if self.instructions(cie, bytes, start, put)?.is_break() {
+        if self.instructions(cie, bytes, at, start, put)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         let mut rows = Rows::new(fde, self.section.name())?;
@@ -182,7 +182,8 @@ impl<'a> FramePrinter<'a> {
     fn instructions(
         &self,
         cie: &Cie<'a>,
-        (bytes, offset): (&'a [u8], u64),
+        bytes: &'a [u8],
+        offset: u64,
         start: Option<u64>,
         put: &mut Put<'_>,
     ) -> Result<ControlFlow<()>> {

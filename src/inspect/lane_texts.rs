@@ -174,13 +174,11 @@ impl<'t> LaneTexts<'t> {
             self.form = Form::new(self.types, ty, self.options);
         }
         let pointees = self.value.pointees(lane);
-        let out = (&mut *self.text, self.marks.as_mut());
-        match meter {
-            Some(meter) => self.form.print(bits, pointees, meter, out),
-            None => {
-                let meter = Meter::new(&Limits::DEFAULT, Limits::DEFAULT.value);
-                self.form.print(bits, pointees, &meter, out);
-            }
+        let own = || Meter::new(&Limits::DEFAULT, Limits::DEFAULT.value);
+        let own = meter.is_none().then(own);
+        if let Some(meter) = meter.or(own.as_ref()) {
+            let marks = self.marks.as_mut();
+            self.form.print(bits, pointees, meter, self.text, marks);
         }
     }
 }

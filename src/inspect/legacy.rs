@@ -11,9 +11,9 @@ use crate::debug_info::{
 };
 use crate::error::{Ambiguity, ErrorKind, Result};
 use crate::eval::{
-    BaseType, CallSite, DieReference, Doubt, ExpressionBytes, IntegerType, LegacyBase, LegacyFrame,
-    LegacyUnit, LocationAttribute, LocationEntry, Meaning, ObjectShape, Procedure, Reading,
-    Resolver, SlotPointer, Subprogram, Unit, rewrite_legacy, single_register,
+    BaseType, CallPlace, CallSite, DieReference, Doubt, ExpressionBytes, IntegerType, LegacyBase,
+    LegacyFrame, LegacyUnit, LocationAttribute, LocationEntry, Meaning, ObjectShape, Procedure,
+    Reading, Resolver, SlotPointer, Subprogram, Unit, rewrite_legacy, single_register,
 };
 use crate::expr::{Encoding, Opcode, Operation, first_code, operations};
 use crate::location::Arena;
@@ -453,8 +453,8 @@ impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
         self.one(expression)
     }
 
-    fn call_site(&self, register: Register, addresses: (u64, u64)) -> Result<CallSite<'p>> {
-        let found = (&self.info).call_site(register, addresses)?;
+    fn call_site(&self, register: Register, call: CallPlace) -> Result<CallSite<'p>> {
+        let found = (&self.info).call_site(register, call)?;
         let CallSite::Value { value, subprogram } = found else {
             return Ok(found);
         };

@@ -105,7 +105,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         arena: &'p Arena<'p>,
     ) -> Stop<'p, 'a> {
         let meter = arena.meter(program.object().meter().question());
-        Stop::within(program, wave, pc.into(), options, (arena, meter))
+        Stop::within(program, wave, pc.into(), options, arena, meter)
     }
 
     /// The same as a part of another question.
@@ -114,7 +114,8 @@ impl<'p, 'a> Stop<'p, 'a> {
         wave: &'p dyn Wave,
         pc: ProcessAddress,
         options: StopOptions,
-        (arena, meter): (&'p Arena<'p>, &'p Meter),
+        arena: &'p Arena<'p>,
+        meter: &'p Meter,
     ) -> Stop<'p, 'a> {
         let mut start = Unwind::new(wave, program.cfi(), options.load_address, arena);
         start.processor = Some(program.processor());

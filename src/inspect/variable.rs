@@ -236,7 +236,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let expression = match attribute {
             LocationAttribute::Expression(expression) => Some(expression),
             LocationAttribute::List { unit, offset } => {
-                match self.listed((unit, offset), planned, within)? {
+                match self.listed(unit, offset, planned, within)? {
                     Listed::Nothing => return Ok(Contents::None),
                     Listed::One(expression) => Some(expression),
                     Listed::Several => None,
@@ -252,7 +252,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let contents = if let (Some(legacy), Some(bits), Some(expression)) =
             (within.legacy, bit_size, expression)
         {
-            let object = self.shape_of(planned, (ty, bits), types, legacy)?;
+            let object = self.shape_of(planned, ty, bits, types, legacy)?;
             let truth = match is_truth_value(types, ty) {
                 true => {
                     legacy.truth_meaning(&expression, self.frame.call_frame().code_address())?
@@ -290,7 +290,8 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     fn shape_of(
         &self,
         planned: &PlannedVariable<'a>,
-        (ty, bits): (TypeId, u64),
+        ty: TypeId,
+        bits: u64,
         types: &TypeTable,
         legacy: &LegacyReader<'p, 'a>,
     ) -> Result<ObjectShape> {
@@ -311,7 +312,8 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     /// What the list at an offset of the section of a unit says here. A list that has been searched is not searched again.
     fn listed(
         &self,
-        (unit, offset): (Unit, u64),
+        unit: Unit,
+        offset: u64,
         planned: &PlannedVariable<'a>,
         within: &VariableContext<'_, 'p, 'a>,
     ) -> Result<Listed<'a>> {

@@ -146,7 +146,7 @@ fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTr
             }
         }
         let mut switch = if is_on { Switch::On } else { Switch::At(index) };
-        let other = contexts.step(index, &mut switch, &mut state)?;
+        let other = contexts.step(index, &mut switch, &mut state)?.other();
         for (switch, state) in [(switch, state)].into_iter().chain(other) {
             let stays_on = switch == Switch::On;
             if is_on && !stays_on {

@@ -18,7 +18,7 @@ use super::vector::Vector;
 use crate::abi::Callees;
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Effect, ExecOp, MachineRegister, Operand, ScalarOp};
-use crate::machine_flow::{Code, Lanes as _, Scalar as _, Transfer};
+use crate::machine_flow::{Code, Lanes as _, Scalar as _, ScalarOperation, Transfer};
 
 /// What is followed through the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +44,6 @@ pub(super) enum Outcome {
     On,
     /// It cannot be told.
     Lost(Reason),
-}
-
-/// An operation of the scalar ALU.
-#[derive(Clone, Copy, Debug)]
-struct ScalarOperation {
-    op: ScalarOp,
-    dst: Operand,
-    a: Operand,
-    b: Operand,
 }
 
 /// What the steps through a function have in common.

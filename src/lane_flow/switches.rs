@@ -61,16 +61,32 @@ pub(super) struct Contexts<'c> {
     pub(super) off: Context<'c>,
 }
 
+/// What an instruction made of a lane.
+pub(super) enum Stepped {
+    /// What the state says.
+    One,
+    /// That, or what is here: which of the two is not known.
+    Either(Switch, State),
+}
+
+impl Stepped {
+    /// What it is if it is not what the state says.
+    pub(super) fn other(self) -> Option<(Switch, State)> {
+        match self {
+            Stepped::One => None,
+            Stepped::Either(switch, state) => Some((switch, state)),
+        }
+    }
+}
+
 impl Contexts<'_> {
-    /// Takes a lane over an instruction. If that may switch it either way, gives what it is as well.
-    ///
-    /// Nothing if it cannot be told.
+    /// Takes a lane over an instruction. Returns None if it cannot be told what becomes of it.
     pub(super) fn step(
         &self,
         index: usize,
         switch: &mut Switch,
         state: &mut State,
-    ) -> Option<Option<(Switch, State)>> {
+    ) -> Option<Stepped> {
         let (context, off) = match *switch {
             Switch::On => (&self.on, Switch::At(index)),
             off @ (Switch::At(_) | Switch::Several | Switch::NotEntered) => (&self.off, off),
@@ -88,11 +104,11 @@ impl Contexts<'_> {
                     context.assume(&mut other, index, false);
                 }
                 *switch = Switch::On;
-                return Some(Some((off, other)));
+                return Some(Stepped::Either(off, other));
             }
             Outcome::Lost(_) => return None,
         }
-        Some(None)
+        Some(Stepped::One)
     }
 
     /// Takes the lanes at one place over an instruction.
@@ -109,7 +125,7 @@ impl Contexts<'_> {
         let (mut is_same, mut others) = (true, Vec::new());
         for (switch, state) in lanes.iter_mut() {
             let before = *switch;
-            let other = self.step(index, switch, state)?;
+            let other = self.step(index, switch, state)?.other();
             is_same &= other.is_none() && *switch == before;
             others.extend(other);
         }

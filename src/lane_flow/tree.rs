@@ -78,8 +78,8 @@ impl Tree {
         let mut decisions = Decisions::default();
         let mut work = vec![(&mut self.root, lanes, None, 0_usize)];
         while let Some((node, lanes, decision, depth)) = work.pop() {
-            if let Some(decision) = decision {
-                decisions.go_on(depth.saturating_sub(1), decision);
+            if let Some((place, bit)) = decision {
+                decisions.go_on(depth.saturating_sub(1), place, bit);
             }
             if matches!(node, Node::Open) {
                 let mut fuel = Fuel::of(self.fuel);

@@ -57,9 +57,9 @@ impl Decisions {
     }
 
     /// Goes back to the first `count`, and on with another one.
-    pub(super) fn go_on(&mut self, count: usize, decision: (DwordPlace, Option<bool>)) {
+    pub(super) fn go_on(&mut self, count: usize, place: DwordPlace, bit: Option<bool>) {
         self.made.truncate(count);
-        self.made.push(decision);
+        self.made.push((place, bit));
     }
 
     /// None, and there will be none: what depends on one is unknown.

@@ -34,4 +34,4 @@ pub(crate) use code::{Code, Edge, Graph, STACK_REGISTERS};
 pub(crate) use machine::{Lanes, Machine, Row};
 pub(crate) use scalars::{Scalar, Scalars, bit, indices, nth, numbered_scalar, scalar_index};
 pub(crate) use solve::{Analysis, Solution, Targets, solve, targets};
-pub(crate) use step::{Reached, Transfer, in_lane, rows};
+pub(crate) use step::{Reached, ScalarOperation, Transfer, in_lane, rows};

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::machine::{Lanes, Machine, Row};
 use super::scalars::Scalar;
 use crate::arch::{ScratchAddressing, WaveSize};
-use crate::isa::{Access, Effect, Instruction, MachineRegister, Operand, Span};
+use crate::isa::{Access, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
 
 /// Where an access goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,15 @@ pub(crate) enum Reached<R> {
     Above(R),
     /// To other memory.
     Elsewhere,
+}
+
+/// An operation of the scalar ALU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScalarOperation {
+    pub(crate) op: ScalarOp,
+    pub(crate) dst: Operand,
+    pub(crate) a: Operand,
+    pub(crate) b: Operand,
 }
 
 /// What is known of a dword.

@@ -1,5 +1,7 @@
 //! A whole analysis, as an example of one: the numbers that registers, lanes and scratch hold whenever an instruction is reached.
 
+mod edges;
+
 use core::convert::Infallible;
 use std::collections::BTreeMap;
 

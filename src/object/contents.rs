@@ -226,7 +226,7 @@ fn relocation_tables(sections: &[RawSection]) -> Result<BTreeMap<usize, usize>> 
 }
 
 /// The section's name as an error can carry it.
-pub(super) fn static_name(section: &Section<'_>) -> &'static str {
+pub(crate) fn static_name(section: &Section<'_>) -> &'static str {
     /// The names that errors mention; a section of any other name is called by its kind.
     const NAMES: &[&str] = &[
         ".debug_abbrev",
@@ -262,6 +262,7 @@ pub(super) fn static_name(section: &Section<'_>) -> &'static str {
         ".debug_types.dwo",
         ".debug_cu_index",
         ".debug_tu_index",
+        ".eh_frame",
         ".text",
         ".rodata",
         ".data",

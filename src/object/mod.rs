@@ -62,6 +62,8 @@ mod target;
 )]
 pub(crate) mod testing;
 
+pub(crate) use contents::static_name;
+
 pub use amdgpu_info::{FunctionInfo, Resources};
 pub(crate) use bytes::{slice_at, u32_at, u64_at};
 pub use compression::Method as CompressionMethod;

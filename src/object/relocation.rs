@@ -425,13 +425,13 @@ fn apply_one(
     }
     Ok(match symbol {
         Err(section) if formula != Formula::Base => Some(UnresolvedReason::NoAddress(section)),
-        _ if !fits(kind, (width, formula), value) => Some(UnresolvedReason::Overflow),
+        _ if !fits(kind, width, formula, value) => Some(UnresolvedReason::Overflow),
         _ => None,
     })
 }
 
 /// Returns true if the value fits, for the types whose formula has no mask. Those of other machines have none.
-fn fits(kind: RelocationType, (width, formula): (Width, Formula), value: u64) -> bool {
+fn fits(kind: RelocationType, width: Width, formula: Formula, value: u64) -> bool {
     let signed = value.cast_signed();
     let is_other = matches!(kind, RelocationType::Unknown(_)) && width == Width::Word32;
     if kind == RelocationType::Abs32 || (is_other && formula == Formula::Absolute) {

@@ -299,12 +299,16 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             return target.map(Held::Object);
         }
         let (address, pointer) = self.address(step)?;
-        let place = (pointer.space, address);
         let is_null = address == null(pointer);
         let table = &mut self.types.table;
-        let object = self
-            .tree
-            .pointee(self.lane, pointer.target, place, is_null, table)?;
+        let object = self.tree.pointee(
+            self.lane,
+            pointer.target,
+            pointer.space,
+            address,
+            is_null,
+            table,
+        )?;
         Ok(Held::Object(object))
     }
 
@@ -404,8 +408,8 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             None => 0,
         };
         let table = &mut self.types.table;
-        let element = (elements.ty, stride);
-        let element = self.tree.element(&object, element, offset, table)?;
+        let ty = elements.ty;
+        let element = self.tree.element(&object, ty, stride, offset, table)?;
         Ok(Held::Object(element))
     }
 

@@ -93,7 +93,7 @@ pub(super) fn find_member<'t>(
                 if let Some(own) = own {
                     nearest.consider(own);
                 } else if seen.len() < RECORDS && seen.insert(member.ty) {
-                    add_inner(table, (index, member), &path, &mut inner);
+                    add_inner(table, index, member, &path, &mut inner);
                 }
             }
         }
@@ -106,7 +106,8 @@ pub(super) fn find_member<'t>(
 /// variant of Rust holds.
 fn add_inner<'t>(
     table: &'t TypeTable,
-    (index, member): (usize, &Member),
+    index: usize,
+    member: &Member,
     path: &[Hop],
     inner: &mut Vec<(&'t [Member], MemberPath)>,
 ) {

@@ -284,7 +284,7 @@ impl CoreDocument {
         group_by: GroupBy,
     ) -> CoreDocument {
         let meter = core.meter().question();
-        CoreDocument::within(core, programs, (found, group_by), &meter, &mut |_| {})
+        CoreDocument::within(core, programs, found, group_by, &meter, &mut |_| {})
     }
 
     /// Describes a core as a part of a command, whose meter is charged for the stacks of the waves.
@@ -293,7 +293,8 @@ impl CoreDocument {
     pub fn within(
         core: &GpuCore<'_>,
         programs: &Programs<'_>,
-        (found, group_by): (&[FoundObject], GroupBy),
+        found: &[FoundObject],
+        group_by: GroupBy,
         meter: &Meter,
         progress: &mut dyn FnMut(usize),
     ) -> CoreDocument {

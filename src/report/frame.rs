@@ -60,8 +60,8 @@ impl FrameDocument {
             false => *frame,
         };
         let description = frame.description()?;
-        let numbers = (frame.index(), frame.call_index());
-        FrameDocument::of(&frame, numbers, description, frame.stop().meter())
+        let (index, call) = (frame.index(), frame.call_index());
+        FrameDocument::of(&frame, index, call, description, frame.stop().meter())
     }
 
     /// Describes all frames that a call frame consists of, the innermost first and the function last; of an inlined call only itself.
@@ -77,7 +77,7 @@ impl FrameDocument {
         let call = first.saturating_add(parts.len().saturating_sub(1));
         let parts = (first..).zip(parts);
         parts
-            .map(|(index, part)| FrameDocument::of(frame, (index, call), part, meter))
+            .map(|(index, part)| FrameDocument::of(frame, index, call, part, meter))
             .collect()
     }
 
@@ -117,17 +117,18 @@ impl FrameDocument {
             (true, Some(_)) => " (approximate)",
             (_, _) => "",
         };
-        self.text_with((symbol, about), function, names)
+        self.text_with(symbol, about, function, names)
     }
 
     /// Returns the frame as the stacks of a core have it: without the marks of symbols and approximate lines, which are no part of its place.
     pub(super) fn place_text(&self, function: impl Display, names: &FileNames<'_>) -> String {
-        self.text_with(("", ""), function, names)
+        self.text_with("", "", function, names)
     }
 
     fn text_with(
         &self,
-        (symbol, about): (&str, &str),
+        symbol: &str,
+        about: &str,
         function: impl Display,
         names: &FileNames<'_>,
     ) -> String {
@@ -143,7 +144,8 @@ impl FrameDocument {
 
     fn of(
         frame: &StopFrame<'_, '_, '_>,
-        (index, call_frame): (usize, usize),
+        index: usize,
+        call_frame: usize,
         description: FrameDescription,
         meter: &Meter,
     ) -> Result<FrameDocument> {

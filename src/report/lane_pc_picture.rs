@@ -102,8 +102,7 @@ impl LanePicture {
                     line: Some(line),
                     ..
                 } => {
-                    let number =
-                        texts.want(info, unit, (&file, line), (read, frame.stop().meter()));
+                    let number = texts.want(info, unit, &file, line, read, frame.stop().meter());
                     let known = files.entry(file.path.to_string());
                     let (_, lines) = known.or_insert_with(|| (number, BTreeMap::new()));
                     lines.entry(line).or_default().push(cell);

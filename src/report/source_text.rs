@@ -49,8 +49,10 @@ impl SourceTexts {
         &mut self,
         info: &DebugInfo<'_>,
         unit: UnitId,
-        (file, line): (&SourceFile, u64),
-        (read, meter): (ReadSource<'_>, &Meter),
+        file: &SourceFile,
+        line: u64,
+        read: ReadSource<'_>,
+        meter: &Meter,
     ) -> usize {
         let compiled = info.source_md5(unit, file.index).ok().flatten();
         let find = || {

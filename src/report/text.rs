@@ -3,13 +3,8 @@
 use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use crate::plural::counted;
 use crate::untrusted::Untrusted;
-
-/// `1 unit`, `2 units`.
-pub fn counted(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
 
 /// Where something is in the source, after its name: ` at k.cl:4`, ` in k.cl`; nothing if the file is not known.
 pub(crate) fn source_place(file: Option<impl Display>, line: Option<u64>) -> String {

@@ -119,7 +119,7 @@ impl<'p> Tree<'_, 'p, '_> {
         let shown = count.min(most);
         for number in 0..shown {
             let offset = i128::from(number).saturating_mul(stride.into());
-            let node = self.element(node, (element, stride), offset, types);
+            let node = self.element(node, element, stride, offset, types);
             let child = Child {
                 name: index(number, dimensions),
                 ty: node.as_ref().map_or(element, |node| node.ty),
@@ -156,7 +156,7 @@ impl<'p> Tree<'_, 'p, '_> {
                 if address == address_space.null() {
                     return None;
                 }
-                self.pointee(node.lane, target, (address_space, address), false, types)
+                self.pointee(node.lane, target, address_space, address, false, types)
             }
         };
         let ty = found.as_ref().map_or(target, |found| found.ty);

@@ -52,7 +52,8 @@ impl<'p> Node<'p> {
     pub(crate) fn of_memory(
         lane: Lane,
         ty: TypeId,
-        (space, address): (AddressSpace, u64),
+        space: AddressSpace,
+        address: u64,
         is_null: bool,
     ) -> Node<'p> {
         let root = Root::Memory {

@@ -74,7 +74,8 @@ impl<'p> Tree<'_, 'p, '_> {
     pub(crate) fn element(
         &self,
         node: &Node<'p>,
-        (element, stride): (TypeId, u64),
+        element: TypeId,
+        stride: u64,
         offset: i128,
         types: &mut TypeTable,
     ) -> Result<Node<'p>, NoValue> {

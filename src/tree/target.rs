@@ -19,11 +19,12 @@ impl<'p> Tree<'_, 'p, '_> {
         &self,
         lane: Lane,
         target: TypeId,
-        place: (AddressSpace, u64),
+        space: AddressSpace,
+        address: u64,
         is_null: bool,
         types: &mut TypeTable,
     ) -> Result<Node<'p>, NoValue> {
-        let node = Node::of_memory(lane, target, place, is_null);
+        let node = Node::of_memory(lane, target, space, address, is_null);
         if is_null {
             return Ok(node);
         }

@@ -110,6 +110,7 @@ pub(crate) fn verify_within(
     let subject = Subject::new(program, Arc::clone(&meter));
     let mut findings = Findings::default();
     target::check(&subject, &mut findings);
+    target::check_relocations(&subject, &mut findings);
     let fdes = section::check(&subject, &mut findings);
     let fdes = coverage::check(&subject, fdes, &mut findings);
     let facts = subject.facts();

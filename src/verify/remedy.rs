@@ -74,7 +74,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, assembler: Assembler, findings: &mu
             continue;
         };
         if evidence.directives.len() < MOST_DIRECTIVES {
-            let more = remedy(contradiction, wave_size, (dialect, assembler)).unwrap_or_default();
+            let more = remedy(contradiction, wave_size, dialect, assembler).unwrap_or_default();
             evidence.directives.extend(more);
         }
         if evidence.row.len() < MOST_DIRECTIVES {
@@ -136,7 +136,8 @@ fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<
 fn remedy(
     contradiction: &Contradiction,
     wave_size: WaveSize,
-    (dialect, assembler): (Dialect, Assembler),
+    dialect: Dialect,
+    assembler: Assembler,
 ) -> Option<Vec<PlacedDirective>> {
     let is_known = contradiction.expected != RowRule::Other;
     if is_known && contradiction.expected == contradiction.actual {

@@ -1,4 +1,9 @@
-//! `.debug_str_offsets`: whether each offset leads to a string. Source: DWARF 5 §7.26.
+//! `.debug_str_offsets` and `.debug_str_offsets.dwo`: whether each offset leads to a string. Source: DWARF 5 §7.26.
+
+use core::ops::Range;
+use std::collections::BTreeSet;
+
+use gimli::Section as _;
 
 use super::finding::{Finding, Findings};
 use super::rule::rules;
@@ -13,49 +18,102 @@ rules! {
          the end of one for another.";
 }
 
-const SECTION: &str = ".debug_str_offsets";
+/// A section of offsets, and that of the strings.
+struct Tables<'s> {
+    section: &'static str,
+    offsets: &'s [u8],
+    of_strings: &'static str,
+    strings: &'s [u8],
+}
 
 /// Checks the parts of all units.
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
-    let object = subject.program.object();
+    let (object, info) = (subject.program.object(), subject.program.info());
     let section = |name| object.section(name).ok().flatten().unwrap_or_default();
-    let (bytes, strings) = (section(SECTION), section(".debug_str"));
-    let mut next = 0;
-    while next < bytes.len() as u64 {
-        // Where units count into it, that it has no header is found with them.
-        let Ok(part) = UnitLength::read(bytes, next, "string offsets") else {
-            return;
+    let own = Tables {
+        section: ".debug_str_offsets",
+        offsets: section(".debug_str_offsets"),
+        of_strings: ".debug_str",
+        strings: section(".debug_str"),
+    };
+    own.check_parts(subject, findings);
+    // Units of a package share their sections.
+    let mut seen = BTreeSet::new();
+    for unit in info.unit_ids() {
+        let (Ok(unit_info), Ok(sections)) = (info.unit_info(unit), info.raw_sections(unit)) else {
+            continue;
         };
-        next = part.body.end as u64;
-        let body = bytes.get(part.body.clone()).unwrap_or_default();
-        let mut cursor = Cursor::new(body);
-        let (Ok(5), Ok(_)) = (cursor.u16(), cursor.u16()) else {
-            return;
+        let offsets = sections.debug_str_offsets.reader().slice();
+        if !unit_info.section.ends_with(".dwo") || !seen.insert(offsets.as_ptr()) {
+            continue;
+        }
+        let split = Tables {
+            section: ".debug_str_offsets.dwo",
+            offsets,
+            of_strings: ".debug_str.dwo",
+            strings: sections.debug_str.reader().slice(),
         };
+        if info.version(unit).is_ok_and(|version| version < 5) {
+            // GNU's extension of DWARF 4 has no headers.
+            let all = 0..offsets.len();
+            split.check_part(all, 4, subject, findings);
+        } else {
+            split.check_parts(subject, findings);
+        }
+    }
+}
+
+impl Tables<'_> {
+    /// Checks the offsets behind each header.
+    fn check_parts(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
+        let mut next = 0;
+        while next < self.offsets.len() as u64 {
+            // Where units count into it, that it has no header is found with them.
+            let Ok(part) = UnitLength::read(self.offsets, next, "string offsets") else {
+                return;
+            };
+            next = part.body.end as u64;
+            let body = self.offsets.get(part.body.clone()).unwrap_or_default();
+            let mut cursor = Cursor::new(body);
+            let (Ok(5), Ok(_)) = (cursor.u16(), cursor.u16()) else {
+                return;
+            };
+            let start = part.body.start.saturating_add(cursor.position());
+            self.check_part(start..part.body.end, part.offset_size, subject, findings);
+        }
+    }
+
+    /// Checks some of the offsets.
+    fn check_part(
+        &self,
+        part: Range<usize>,
+        size: u8,
+        subject: &Subject<'_, '_>,
+        findings: &mut Findings,
+    ) {
+        let body = self.offsets.get(part.clone()).unwrap_or_default();
         if subject.meter().work(body.len() as u64 / 4).is_err() {
             return;
         }
-        let mut bad = None;
-        let mut count = 0_u64;
+        let mut cursor = Cursor::new(body);
+        let (mut bad, mut count) = (None, 0_u64);
         loop {
-            let at = part.body.start.saturating_add(cursor.position());
-            let Ok(offset) = cursor.sized(part.offset_size) else {
+            let at = part.start.saturating_add(cursor.position());
+            let Ok(offset) = cursor.sized(size) else {
                 break;
             };
-            if offset >= strings.len() as u64 {
+            if offset >= self.strings.len() as u64 {
                 count = count.saturating_add(1);
                 bad = bad.or(Some((at, offset)));
             }
         }
         if let Some((at, offset)) = bad {
+            let name = self.of_strings;
             let message = match count {
-                1 => format!("{offset:#x} is not in .debug_str"),
-                _ => format!(
-                    "{offset:#x} is not in .debug_str, nor are {} others",
-                    count - 1
-                ),
+                1 => format!("{offset:#x} is not in {name}"),
+                _ => format!("{offset:#x} is not in {name}, nor are {} others", count - 1),
             };
-            findings.add(Finding::new(&OFFSET, SECTION, message).at(at as u64));
+            findings.add(Finding::new(&OFFSET, self.section, message).at(at as u64));
         }
     }
 }

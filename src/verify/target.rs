@@ -1,8 +1,12 @@
-//! What the code object is for. Source: USAGE "Header".
+//! What the code object is for, and whether its relocations are known. Sources: USAGE "Header", "Relocation Records".
+
+use std::collections::BTreeSet;
 
 use super::finding::{Finding, Findings};
 use super::rule::rules;
 use super::subject::Subject;
+use crate::object::relocation::{RelocationType, UnresolvedReason};
+use crate::object::static_name;
 
 rules! {
     UNKNOWN "target-unknown" Warning "USAGE \"Header\""
@@ -10,6 +14,10 @@ rules! {
         "The lowest byte of e_flags is the number of a processor (EF_AMDGPU_MACH). Of one that is not in the table, or where the number is 0, \
          nothing is known of the machine code and of what pointers into scratch memory count, so that rules about them find nothing; all \
          others are checked.";
+    RELOCATION "relocation-unknown" Error "USAGE \"Relocation Records\""
+        "a relocation of debugging information has an unknown type"
+        "The bytes that it changes are read as they are in the file, which mostly is 0. What has its address, its name or its type from there has a \
+         wrong one. The type is of a newer ABI of the machine, or the file is damaged.";
 }
 
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
@@ -20,5 +28,36 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     if target.machine().is_amdgpu() && !is_split && !target.processor().is_known() {
         let message = format!("the code is for {target}: rules about machine code are left out");
         findings.add(Finding::new(&UNKNOWN, "ELF header", message));
+    }
+}
+
+/// Checks the relocations of sections with debugging information: one finding for each section.
+pub(super) fn check_relocations(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    let object = subject.program.object();
+    if !object.is_relocatable() {
+        return;
+    }
+    let names = object.sections().iter().map(static_name);
+    let names = names.filter(|name| name.starts_with(".debug_") || *name == ".eh_frame");
+    for name in names.collect::<BTreeSet<_>>() {
+        // What cannot be read is found by the rules about the section.
+        let unresolved = object.unresolved_relocations(name).unwrap_or_default();
+        let mut unknown = unresolved
+            .iter()
+            .filter(|one| one.reason == UnresolvedReason::UnknownType);
+        let (Some(first), more) = (unknown.next(), unknown.count()) else {
+            continue;
+        };
+        let RelocationType::Unknown(number) = first.kind else {
+            continue;
+        };
+        let mut message = format!(
+            "type {number} is not known of {}",
+            object.target().machine()
+        );
+        if more > 0 {
+            message = format!("{message}; {more} more of this rule in this section");
+        }
+        findings.add(Finding::new(&RELOCATION, name, message).at(first.offset));
     }
 }

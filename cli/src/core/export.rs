@@ -34,7 +34,8 @@ const LEVELS: u32 = 3;
 pub(super) fn export(
     opened: &Opened<'_>,
     folder: &Path,
-    (all, most): (bool, Option<u64>),
+    all: bool,
+    most: Option<u64>,
     meter: &Meter,
     outputs: &mut Outputs,
 ) -> Result<Option<ProblemDocument>, Failure> {

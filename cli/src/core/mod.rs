@@ -51,8 +51,7 @@ pub(crate) fn run(
             let objects = &found.objects;
             // The document, the export and the page share what one question may take.
             let meter = core.meter().question();
-            let mut document =
-                CoreDocument::within(core, programs, (objects, by), &meter, &mut show);
+            let mut document = CoreDocument::within(core, programs, objects, by, &meter, &mut show);
             drop(progress);
             let process = programs.process();
             document.problems.extend(objects::lost(process, found));
@@ -62,7 +61,7 @@ pub(crate) fn run(
                 let most = arguments
                     .export_limit
                     .map(|mib| mib.saturating_mul(1 << 20));
-                let problem = export::export(opened, folder, (all, most), &meter, &mut outputs)?;
+                let problem = export::export(opened, folder, all, most, &meter, &mut outputs)?;
                 document.problems.extend(problem);
             }
             if let Some(output) = &page {

@@ -249,7 +249,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         let info = stop.program().info();
         let index = self
             .texts
-            .want(info, unit, (file, number), (&read, stop.meter()));
+            .want(info, unit, file, number, &read, stop.meter());
         let text = self.texts.files().get(index);
         if let Some(line) = text.and_then(|text| text.line(number)) {
             let line = Untrusted::from(line.replace('\t', "    "));

@@ -21,6 +21,8 @@ pub enum Change {
     At(u16, &'static str),
     Offset(u16, i8),
     Value(u16, &'static str),
+    /// The register has the rule of the CIE again, which has none.
+    Restore(u16),
 }
 
 /// The registers of a wave of 32 lanes.
@@ -67,6 +69,7 @@ impl Change {
                 [register(0x11, of), vec![factored]].concat()
             }
             Change::Value(of, text) => [register(0x16, of), block(text)].concat(),
+            Change::Restore(of) => register(0x06, of),
         }
     }
 }

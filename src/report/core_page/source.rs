@@ -46,7 +46,7 @@ impl<'r> Sources<'r> {
     ) -> Option<SourcePlace> {
         let (file, unit, line) = (place.file.as_ref()?, place.unit?, place.line?);
         let info = frame.stop().program().info();
-        let index = (self.texts).want(info, unit, (file, line), (self.read, self.meter));
+        let index = (self.texts).want(info, unit, file, line, self.read, self.meter);
         self.wanted
             .resize_with(self.texts.files().len(), BTreeSet::new);
         if let Some(wanted) = self.wanted.get_mut(index) {

@@ -92,13 +92,13 @@ pub(super) fn check<'a>(
             Some((offset, initial)) if offset == cie.offset => initial,
             _ => {
                 let none = Remembered::default();
-                let mut walk = Walk::new(facts, cie, None, &none, (&mut shared, meter));
+                let mut walk = Walk::new(facts, cie, None, &none, &mut shared, meter);
                 walk.run(cie.initial_instructions, cie.instructions_offset, findings);
                 walk.copy()
             }
         };
         let (_, initial) = common.insert((cie.offset, initial));
-        let mut walk = Walk::new(facts, cie, Some(fde), initial, (&mut shared, meter));
+        let mut walk = Walk::new(facts, cie, Some(fde), initial, &mut shared, meter);
         let after = kernels.partition_point(|entry| entry.address < fde.initial_location);
         let entry = kernels.get(after).copied();
         walk.kernel = entry.filter(|entry| fde.contains(entry.address));
@@ -150,7 +150,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         cie: &'w Cie<'a>,
         fde: Option<&'w Fde<'a>>,
         initial: &'w Remembered,
-        (shared, meter): (&'w mut Shared<'a>, &'w Meter),
+        shared: &'w mut Shared<'a>,
+        meter: &'w Meter,
     ) -> Walk<'w, 'a> {
         shared.registers.load(&initial.registers);
         let walk = Walk {

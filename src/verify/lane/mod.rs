@@ -330,7 +330,8 @@ impl FunctionCheck<'_, '_, '_> {
             wave,
             LOADED_AT.to_process(CodeAddress(pc)),
             StopOptions::loaded_at(LOADED_AT),
-            (&arena, meter),
+            &arena,
+            meter,
         );
         match stop.call_frame(0) {
             Some(frame) => frame.said_lanes(),

@@ -91,7 +91,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 self.summary.set(finding.at(*at).pc(range.start));
                 break;
             }
-            end = end.max(range.end);
+            end = range.end;
         }
     }
 

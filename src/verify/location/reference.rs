@@ -12,6 +12,7 @@ use gimli::{DwAt, DwTag};
 
 use super::rule;
 use crate::debug_info::attribute::tag_name;
+use crate::plural::counted;
 use crate::rule::Severity;
 use crate::verify::finding::{Finding, Findings};
 
@@ -195,7 +196,7 @@ impl SectionReferences {
         if self.elsewhere.count > 0 {
             let text = format!(
                 "{} to entries of other objects {} not checked",
-                counted(self.elsewhere.count),
+                counted(self.elsewhere.count, "reference"),
                 if self.elsewhere.count == 1 {
                     "is"
                 } else {
@@ -412,13 +413,6 @@ const TYPES: &[DwTag] = &[
     DW_TAG_atomic_type,
     DW_TAG_immutable_type,
 ];
-
-fn counted(references: u64) -> String {
-    match references {
-        1 => "1 reference".to_owned(),
-        many => format!("{many} references"),
-    }
-}
 
 fn at_name(name: DwAt) -> String {
     match name.static_string() {

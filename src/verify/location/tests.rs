@@ -1,6 +1,8 @@
 //! Each rule on a small code object that breaks it and on one like it that does not. The objects are
 //! written byte by byte, so that they can be wrong: DWARF 5 §7.5 for entries, §7.29 for lists.
 
+mod nest;
+
 use gimli::constants::*;
 use gimli::{DwAt, DwForm};
 
@@ -72,6 +74,8 @@ struct File {
     lists: Vec<Vec<ListEntry>>,
     /// Bytes to take away from the end of the location lists.
     cut: usize,
+    /// `.debug_rnglists`.
+    ranges: Vec<u8>,
 }
 
 fn file(entries: impl IntoIterator<Item = Made>) -> File {
@@ -254,6 +258,7 @@ fn object_of(files: &[&File]) -> Vec<u8> {
         section(".debug_info", PROGBITS, &info),
         section(".debug_abbrev", PROGBITS, &abbreviations),
         section(".debug_loclists", PROGBITS, &lists(files[0]).0),
+        section(".debug_rnglists", PROGBITS, &files[0].ranges),
     ])
 }
 

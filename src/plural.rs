@@ -1,0 +1,8 @@
+//! Counts of things, as people read them.
+
+/// Returns `1 unit`, `2 units`.
+#[must_use]
+pub fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
