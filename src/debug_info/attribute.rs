@@ -209,6 +209,30 @@ pub fn attribute_name(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Co
     }
 }
 
+/// The name of an attribute that stands nowhere, as in an abbreviation: what its code means on most tags.
+#[must_use]
+pub fn attribute_code_name(code: DwAt) -> Cow<'static, str> {
+    let extension = EXTENSIONS.iter().find(|row| row.llvm == Some(code));
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
+    let name = extension.map(|row| row.name);
+    match name
+        .or(code.static_string())
+        .or(other.map(|(_, name)| *name))
+    {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(format!("DW_AT_unknown_{:x}", code.0)),
+    }
+}
+
+/// Returns true if a text is the name of a tag, as [`tag_name`] spells it.
+#[must_use]
+pub fn is_tag_name(text: &str) -> bool {
+    text.starts_with("DW_TAG_")
+        && (1..=u16::MAX)
+            .map(DwTag)
+            .any(|tag| tag_name(tag) == text && !text.starts_with("DW_TAG_unknown_"))
+}
+
 /// The name of a tag: `DW_TAG_unknown_` and its code in hexadecimal if it has none.
 #[must_use]
 pub fn tag_name(tag: DwTag) -> Cow<'static, str> {

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::Failure;
-use super::Sources;
 use super::list::{address, range_text};
 use super::output::Output;
+use super::part::Context;
 use crate::debug_info::address_ranges::{AddressRangeSet, SECTION};
 use crate::error::Error;
 use crate::report::Hex;
@@ -24,12 +24,10 @@ struct SetFields {
 }
 
 /// Prints the section.
-pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
-    let bytes = sources.section(false, SECTION)?;
-    if output.json() {
-        output.begin_array("address_ranges")?;
-    } else {
-        writeln!(output, "\n{SECTION} contents:")?;
+pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let bytes = context.sources.section(false, SECTION)?;
+    if !context.begin_section(SECTION, bytes.len(), output)? {
+        return Ok(());
     }
     let mut next = 0;
     while next < bytes.len() as u64 {
@@ -42,9 +40,6 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
         };
         next = set.end;
         print_set(&set, output)?;
-    }
-    if output.json() {
-        output.end_array()?;
     }
     Ok(())
 }

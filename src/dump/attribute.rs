@@ -7,18 +7,20 @@ use std::borrow::Cow;
 use core::ops::Range;
 use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
-use gimli::{AttributeValue, DwForm};
+use gimli::{AttributeValue, DwAt, DwForm};
 
-use super::list::{List, address, range_text};
+use super::encoding::with_encoding;
+use super::fields::{Fields, Placed};
+use super::header::Header;
+use super::list::{List, address, operations_text, range_text};
 use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
 use super::type_name::TypeNames;
 use super::{Naming, Sources, Style};
 use crate::debug_info::attribute::attribute_name;
-use crate::debug_info::raw_list::LocationFormat;
+use crate::debug_info::raw_list::{LocationFormat, highest};
 use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, LocationRange, UnitId};
 use crate::error::Result;
-use crate::eval::ExpressionBytes;
-use crate::expr::{BaseTypeNames, Printer};
+use crate::expr::{BaseTypeNames, Encoding, Printer};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
@@ -31,10 +33,24 @@ pub(super) struct UnitFacts {
     pub(super) version: u16,
     pub(super) address_size: u8,
     pub(super) offset_size: u8,
+    /// True if it is in `.debug_types`.
+    pub(super) in_types: bool,
+    /// The section that its first address points into, if that is shown.
+    pub(super) base_section: Option<usize>,
     /// Whether it is in a `.dwo` file.
     pub(super) split: bool,
     /// Whether it is in a `.dwo` file and nobody knows its addresses.
     pub(super) alone: bool,
+}
+
+impl UnitFacts {
+    /// The section it is in, as a code object names it.
+    pub(super) fn section_name(self) -> &'static str {
+        match self.in_types {
+            true => ".debug_types",
+            false => ".debug_info",
+        }
+    }
 }
 
 /// An entry of a location list or range list.
@@ -96,7 +112,11 @@ pub(super) struct Attributes<'d, 'a> {
     pub(super) info: &'d DebugInfo<'a>,
     pub(super) sources: &'d Sources<'a>,
     pub(super) types: TypeNames<'d, 'a>,
+    /// Which sections addresses point into, where that is shown.
+    pub(super) placed: Option<Placed>,
     pub(super) style: Style,
+    /// True if forms are printed.
+    pub(super) show_form: bool,
     /// What the entries of lists are paid for with, printed or not.
     pub(super) meter: &'d Meter,
 }
@@ -125,12 +145,31 @@ impl BaseTypeNames for BaseTypes<'_, '_> {
 }
 
 impl<'a> Attributes<'_, 'a> {
+    /// Where the attributes of an entry stand, if that is asked for.
+    pub(super) fn fields(&self, unit: &Header<'a>, die: &Die<'a>) -> Option<Fields<'a>> {
+        (self.placed.is_some()).then(|| Fields::new(unit.section, die.id().offset, unit.facts))
+    }
+
+    /// What stands after an address: the section it points into, if that is shown.
+    ///
+    /// * `field`: the offset of the address in the section `name`.
+    fn section_note(&self, split: bool, name: &'static str, field: Option<u64>) -> String {
+        let (Some(placed), Some(field)) = (&self.placed, field) else {
+            return String::new();
+        };
+        let section = placed.section(self.sources, (split, name), field);
+        section.map_or(String::new(), |section| Placed::text(self.sources, section))
+    }
+
     /// An attribute of an entry.
+    ///
+    /// * `field`: where its value stands in the section, if that is known.
     pub(super) fn show(
         &self,
         unit: UnitFacts,
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,
+        field: Option<u64>,
     ) -> Shown<'a> {
         let mut shown = Shown {
             name: attribute_name(die.tag(), attribute),
@@ -144,6 +183,12 @@ impl<'a> Attributes<'_, 'a> {
         let filled = match self.info.value(die, attribute) {
             Ok(value) => {
                 let filled = self.fill(unit, die, attribute, &value, &mut shown);
+                if self.style.verbose {
+                    shown.text = with_encoding(unit, attribute, shown.text);
+                    shown
+                        .text
+                        .push_str(&self.place(unit, &value, attribute, field));
+                }
                 shown.value = Some(value);
                 filled
             }
@@ -172,12 +217,26 @@ impl<'a> Attributes<'_, 'a> {
         // llvm-dwarfdump counts as the unit does.
         let in_part = |offset| self.info.list_in_part(unit.id, value, offset);
         shown.text = match value {
-            DieValue::Address(value) => address(*value, unit.address_size),
+            DieValue::Address(value) => {
+                let text = address(*value, unit.address_size);
+                match name {
+                    dw::DW_AT_low_pc if *value == highest(unit.address_size) => {
+                        match self.style.verbose {
+                            true => format!("{text} (dead code)"),
+                            false => "dead code".to_owned(),
+                        }
+                    }
+                    _ => text,
+                }
+            }
+            DieValue::Block(bytes) if is_location(name) => self.operations(unit, bytes)?,
             DieValue::Block(bytes) => block_text(attribute.form(), bytes),
             DieValue::Unsigned(_) | DieValue::Signed(_) | DieValue::Wide(_) | DieValue::Flag(_) => {
                 self.constant(unit, die, attribute, value)
             }
-            DieValue::Expression(expression) => self.expression(unit, expression),
+            DieValue::Expression(expression) => {
+                self.expression(unit, expression.bytes, expression.unit.encoding)
+            }
             DieValue::LocationList(offset) => {
                 shown.text = list_head(attribute, "loclist", in_part(*offset), unit);
                 shown.text.push_str(": ");
@@ -208,6 +267,7 @@ impl<'a> Attributes<'_, 'a> {
             dw::DW_AT_abstract_origin,
             dw::DW_AT_specification,
             dw::DW_AT_call_origin,
+            dw::DW_AT_import,
         ];
         if named.contains(&name) {
             if let Some(target) = self.info.target(die, attribute)? {
@@ -248,6 +308,7 @@ impl<'a> Attributes<'_, 'a> {
             return number.to_string();
         }
         if name == dw::DW_AT_high_pc
+            && !self.show_form
             && let Some(low) = die.attribute(dw::DW_AT_low_pc)
             && let Ok(DieValue::Address(low)) = self.info.value(die, low)
         {
@@ -280,16 +341,49 @@ impl<'a> Attributes<'_, 'a> {
             .map(Meaning::Name)
     }
 
+    /// Returns the section that an address points into, as it stands after the address.
+    fn place(
+        &self,
+        unit: UnitFacts,
+        value: &DieValue<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        field: Option<u64>,
+    ) -> String {
+        if !matches!(value, DieValue::Address(_)) {
+            return String::new();
+        }
+        if let AttributeValue::DebugAddrIndex(index) = attribute.raw_value() {
+            let field = self.indexed_field(unit, index.0 as u64);
+            return self.section_note(false, ".debug_addr", field);
+        }
+        self.section_note(unit.split, unit.section_name(), field)
+    }
+
+    /// Where an address stands in `.debug_addr`, by its index.
+    pub(super) fn indexed_field(&self, unit: UnitFacts, index: u64) -> Option<u64> {
+        let base = self.info.address_base(unit.id).ok()?;
+        index
+            .checked_mul(unit.address_size.into())?
+            .checked_add(base)
+    }
+
     /// An expression in words.
-    fn expression(&self, unit: UnitFacts, expression: &ExpressionBytes<'a>) -> String {
+    fn expression(&self, unit: UnitFacts, bytes: &[u8], encoding: Encoding) -> String {
         let types = BaseTypes {
             info: self.info,
             unit,
         };
-        Printer::new(expression.unit.encoding)
+        let printer = Printer::new(encoding)
             .style(self.style.registers())
-            .names(&types)
-            .expression(expression.bytes)
+            .verbose(self.style.verbose)
+            .names(&types);
+        operations_text(&printer, bytes)
+    }
+
+    /// A block that holds an expression, in words.
+    fn operations(&self, unit: UnitFacts, bytes: &[u8]) -> Result<String> {
+        let encoding = self.info.eval_unit(unit.id)?.encoding;
+        Ok(self.expression(unit, bytes, encoding))
     }
 
     /// The ranges of the list at `offset`, also empty ones and those of code that is not there. Those before an error are
@@ -301,8 +395,9 @@ impl<'a> Attributes<'_, 'a> {
         offset: u64,
         items: &mut Vec<ListItem<'a>>,
     ) -> Result<()> {
-        let item = |range: Range<u64>| ListItem {
-            head: range_text(&range, unit.address_size),
+        let mut notes = self.notes(self.sections_of_ranges(unit, offset));
+        let mut item = |range: Range<u64>| ListItem {
+            head: range_text(&range, unit.address_size) + &notes.next().unwrap_or_default(),
             range: Some(range),
             expression: None,
         };
@@ -321,14 +416,17 @@ impl<'a> Attributes<'_, 'a> {
             return self.raw_locations(unit, offset, items);
         }
         let mut list = (self.info).location_list(unit.id, offset, self.meter)?;
+        let mut notes = self.notes(self.sections_of_locations(unit, offset));
         while let Some(entry) = list.next()? {
+            let note = notes.next().unwrap_or_default();
             let (head, range) = match entry.range {
                 LocationRange::Bounded(range) => {
-                    (range_text(&range, unit.address_size), Some(range))
+                    (range_text(&range, unit.address_size) + &note, Some(range))
                 }
                 LocationRange::Default => ("<default>".to_owned(), None),
             };
-            let text = self.expression(unit, &entry.expression);
+            let bytes = entry.expression.bytes;
+            let text = self.expression(unit, bytes, entry.expression.unit.encoding);
             items.push(ListItem {
                 head,
                 range,
@@ -370,11 +468,37 @@ impl<'a> Attributes<'_, 'a> {
                 range: entry.range.clone(),
                 expression: entry
                     .expression()
-                    .map(|bytes| (printer.expression(bytes), bytes)),
+                    .map(|bytes| (operations_text(&printer, bytes), bytes)),
             });
         }
         Ok(())
     }
+}
+
+/// Returns true if a block that an attribute has is an expression, as it was before DWARF 4.
+fn is_location(name: DwAt) -> bool {
+    [
+        dw::DW_AT_location,
+        dw::DW_AT_string_length,
+        dw::DW_AT_return_addr,
+        dw::DW_AT_data_member_location,
+        dw::DW_AT_frame_base,
+        dw::DW_AT_static_link,
+        dw::DW_AT_segment,
+        dw::DW_AT_use_location,
+        dw::DW_AT_vtable_elem_location,
+        dw::DW_AT_data_location,
+        dw::DW_AT_call_value,
+        dw::DW_AT_call_data_value,
+        dw::DW_AT_call_data_location,
+        dw::DW_AT_call_target,
+        dw::DW_AT_call_target_clobbered,
+        dw::DW_AT_GNU_call_site_value,
+        dw::DW_AT_GNU_call_site_data_value,
+        dw::DW_AT_GNU_call_site_target,
+        dw::DW_AT_GNU_call_site_target_clobbered,
+    ]
+    .contains(&name)
 }
 
 /// What stands before the entries of a list: the index it has, and where it is.

@@ -18,6 +18,8 @@ pub(super) struct Header<'a> {
     pub(super) abbreviations: usize,
     /// The name of the type of a type unit.
     pub(super) type_name: String,
+    /// The section it is in.
+    pub(super) section: Bytes<'a>,
 }
 
 impl Header<'_> {
@@ -44,6 +46,13 @@ impl Header<'_> {
             return None;
         };
         Some(id.0)
+    }
+
+    /// The header of a type unit in a few words.
+    pub(super) fn summary(&self, signature: u64) -> String {
+        let name = &self.type_name;
+        let length = address(self.header.unit_length() as u64, self.facts.offset_size);
+        format!("name = '{name}', type_signature = {signature:#018x}, length = {length}")
     }
 
     /// The header as llvm-dwarfdump prints it.
@@ -93,6 +102,7 @@ pub(super) struct Headers<'a> {
     type_units: gimli::DebugTypesUnitHeadersIter<Bytes<'a>>,
     /// The offsets of those of version 6, though their bytes say 5.
     of_6: &'a [u64],
+    bytes: Bytes<'a>,
     types: bool,
     split: bool,
     /// Where the next one starts.
@@ -105,6 +115,7 @@ impl<'a> Headers<'a> {
             units: gimli::DebugInfo::from(bytes).units(),
             type_units: gimli::DebugTypes::from(bytes).units(),
             of_6,
+            bytes,
             types,
             split,
             end: 0,
@@ -133,6 +144,8 @@ impl<'a> Headers<'a> {
             version: said_version(header.version(), offset, self.of_6),
             address_size: header.address_size(),
             offset_size: header.format().word_size(),
+            in_types: self.types,
+            base_section: None,
             split: self.split,
             alone: self.split,
         };
@@ -143,6 +156,7 @@ impl<'a> Headers<'a> {
             header,
             abbreviations,
             type_name: String::new(),
+            section: self.bytes,
         }))
     }
 }

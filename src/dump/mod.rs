@@ -19,24 +19,43 @@
 //! # assert!(print(b"").is_err());
 //! ```
 
+mod abbreviations;
+mod addresses;
 mod aranges;
 mod attribute;
 mod digits;
+mod encoding;
 mod entries;
+mod fields;
 mod frame;
+mod gdb_index;
 mod header;
 mod json;
 mod line;
+mod line_program;
 mod list;
+mod list_places;
+mod list_table;
 mod loclists;
+mod macros;
 mod name_index;
 mod names;
 mod output;
+mod part;
+mod public_names;
+mod ranges;
+mod raw_range;
 mod scope;
+mod string_offsets;
+mod strings;
 mod text;
 mod type_name;
 mod unit;
+mod unit_index;
 
+pub use part::Part;
+
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -46,39 +65,11 @@ use crate::error::Error;
 use crate::expr::{Dialect, RegisterStyle};
 use crate::limits::Limits;
 use crate::meter::Meter;
-use crate::object::CodeObject;
+use crate::object::{CodeObject, Section};
 use crate::untrusted::Untrusted;
+use fields::Placed;
 use output::Output;
-
-/// A part of a dump.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The entries of `.debug_info` and `.debug_types`.
-    Info,
-    /// The location lists of `.debug_loc` and `.debug_loclists`.
-    Loclists,
-    /// The call frame information of `.debug_frame` and `.eh_frame`.
-    Frame,
-    /// The address ranges of `.debug_aranges`.
-    Aranges,
-    /// The line tables of `.debug_line`.
-    Line,
-    /// The index of names, `.debug_names`.
-    Names,
-}
-
-impl Part {
-    /// All parts, in the order in which they are printed, which is llvm-dwarfdump's.
-    pub const ALL: [Part; 6] = [
-        Part::Info,
-        Part::Loclists,
-        Part::Frame,
-        Part::Aranges,
-        Part::Line,
-        Part::Names,
-    ];
-}
+use part::Context;
 
 /// Which names registers and address spaces have.
 #[non_exhaustive]
@@ -97,26 +88,51 @@ pub enum Naming {
 pub enum Selection<'m> {
     /// All.
     All,
-    /// Those whose name or linkage name is one of these.
-    Named {
-        /// Whether a name is one.
-        matches: &'m dyn Fn(&str) -> bool,
-        /// Whether what is below them is printed too.
-        children: bool,
-    },
-    /// The one at this offset of its section, in bytes, and what is below it.
+    /// Those of whose name or linkage name this function returns true.
+    Named(&'m dyn Fn(&str) -> bool),
+    /// The one at this offset of its section, in bytes.
     At(u64),
+    /// Those at these offsets, without titles.
+    Listed(&'m [u64]),
+}
+
+/// How much is printed of entries, and around those that are selected.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Prints how everything is encoded: forms, offsets, numbers of abbreviations.
+    pub verbose: bool,
+    /// Prints the forms of attributes.
+    pub show_form: bool,
+    /// How many levels below an entry are printed.
+    pub child_depth: u32,
+    /// How many levels above a selected entry are printed.
+    pub parent_depth: u32,
+    /// The tags of the entries that are printed below others; all if there are none.
+    pub child_tags: Vec<String>,
+    /// Prints a line for each type unit in place of its entries.
+    pub summarize_types: bool,
+}
+
+impl Default for View {
+    fn default() -> View {
+        View {
+            verbose: false,
+            show_form: false,
+            child_depth: u32::MAX,
+            parent_depth: 0,
+            child_tags: Vec::new(),
+            summarize_types: false,
+        }
+    }
 }
 
 impl core::fmt::Debug for Selection<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Selection::All => f.write_str("All"),
-            Selection::Named { children, .. } => f
-                .debug_struct("Named")
-                .field("children", children)
-                .finish_non_exhaustive(),
+            Selection::Named(_) => f.debug_tuple("Named").finish_non_exhaustive(),
             Selection::At(offset) => f.debug_tuple("At").field(offset).finish(),
+            Selection::Listed(offsets) => f.debug_tuple("Listed").field(offsets).finish(),
         }
     }
 }
@@ -127,7 +143,11 @@ pub struct Dump<'d> {
     name: &'d str,
     sources: Sources<'d>,
     parts: &'d [Part],
+    /// True if the parts were asked for by name.
+    explicit: bool,
+    offsets: &'d [(Part, u64)],
     selection: Selection<'d>,
+    view: View,
     style: Style,
     json: bool,
 }
@@ -151,10 +171,14 @@ impl<'d> Dump<'d> {
         Dump {
             name,
             sources: Sources { files },
-            parts: &Part::ALL,
+            parts: Part::ALL,
+            explicit: false,
+            offsets: &[],
             selection: Selection::All,
+            view: View::default(),
             style: Style {
                 naming: Naming::Names,
+                verbose: false,
                 dialect: Dialect::User,
                 machine: object.target().machine(),
             },
@@ -162,10 +186,29 @@ impl<'d> Dump<'d> {
         }
     }
 
-    /// Only these parts, in the order of [`Part::ALL`].
+    /// Only these parts, in the order of [`Part::ALL`], with titles for those that are empty.
     #[must_use]
     pub fn parts(self, parts: &'d [Part]) -> Dump<'d> {
-        Dump { parts, ..self }
+        // As llvm-dwarfdump has it, nobody expects all sections in a file with split units alone.
+        let is_split = [".dwo", ".dwp"].iter().any(|end| self.name.ends_with(end));
+        Dump {
+            parts,
+            explicit: !is_split,
+            ..self
+        }
+    }
+
+    /// Of some parts only what is at an offset of the section, in bytes.
+    #[must_use]
+    pub fn offsets(self, offsets: &'d [(Part, u64)]) -> Dump<'d> {
+        Dump { offsets, ..self }
+    }
+
+    /// How much of entries.
+    #[must_use]
+    pub fn view(mut self, view: View) -> Dump<'d> {
+        self.style.verbose = view.verbose;
+        Dump { view, ..self }
     }
 
     /// Only these entries.
@@ -232,8 +275,8 @@ impl<'d> Dump<'d> {
             writeln!(output, "{name}:\tfile format {format}")?;
         }
         for part in Part::ALL {
-            if self.parts.contains(&part) && !output.is_cut() {
-                self.part(part, output)?;
+            if self.parts.contains(part) && !output.is_cut() {
+                self.part(*part, output)?;
             }
         }
         if self.json {
@@ -244,16 +287,17 @@ impl<'d> Dump<'d> {
 
     /// What is wrong with one part, a section that cannot be decompressed for example, is no reason to leave out the others.
     fn part(&self, part: Part, output: &mut Output<'_>) -> io::Result<()> {
-        let (sources, style) = (&self.sources, self.style);
-        let written = match part {
-            Part::Info => unit::dump(sources, style, &self.selection, output),
-            Part::Loclists => loclists::dump(sources, style, output),
-            Part::Frame => frame::dump(sources, style, output),
-            Part::Aranges => aranges::dump(sources, output),
-            Part::Line => line::dump(sources, output),
-            Part::Names => name_index::dump(sources, output),
+        let offset = self.offsets.iter().find(|(of, _)| *of == part);
+        let context = Context {
+            part,
+            sources: &self.sources,
+            style: self.style,
+            selection: &self.selection,
+            view: &self.view,
+            offset: offset.map(|(_, offset)| *offset),
+            explicit: self.explicit,
         };
-        match written {
+        match part.print(context, output) {
             Ok(()) => Ok(()),
             Err(_) if output.is_cut() => output.cut(),
             Err(Failure::Unreadable(error)) => output.failed(&error),
@@ -297,6 +341,15 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Unwritten(error)
     }
+}
+
+/// What sections without headers of their own take from the units.
+#[derive(Clone, Copy, Debug)]
+struct UnitDefaults {
+    /// The highest version of a unit; 5 if there is none.
+    version: u16,
+    /// The size of an address in the first unit, in bytes.
+    address_size: u8,
 }
 
 /// The sections that a dump reads: those of the code object, then those of a `.dwo` file.
@@ -350,6 +403,27 @@ impl<'a> Sources<'a> {
         Ok(Bytes::new(self.section(split, name)?, gimli::LittleEndian))
     }
 
+    /// A section of a package, whose name is the same there.
+    fn of_package(&self, name: &str) -> crate::Result<&'a [u8]> {
+        match self.files.last() {
+            Some((object, _)) => Ok(object.debug_section(name)?.0),
+            None => Ok(&[]),
+        }
+    }
+
+    /// What sections without headers of their own take from the units.
+    fn unit_facts(&self, dialect: Dialect) -> crate::Result<UnitDefaults> {
+        let info = self.info(dialect)?;
+        let mut units = info.unit_ids().filter_map(|id| info.unit_info(id).ok());
+        let first = units.next();
+        let address_size = first.as_ref().map_or(8, |unit| unit.address_size);
+        let versions = first.into_iter().chain(units).map(|unit| unit.version);
+        Ok(UnitDefaults {
+            version: versions.max().unwrap_or(5),
+            address_size,
+        })
+    }
+
     /// Where a section of the code object is loaded; 0 if there is none.
     fn address(&self, name: &str) -> u64 {
         let code = self.files.iter().filter(|(_, split)| !split);
@@ -357,6 +431,32 @@ impl<'a> Sources<'a> {
         sections
             .find(|section| section.name == name)
             .map_or(0, |section| section.address)
+    }
+
+    /// The sections of the code object.
+    fn sections(&self) -> &'a [Section<'a>] {
+        let main = self.files.iter().find(|(_, split)| !split);
+        main.or(self.files.first())
+            .map_or(&[], |(object, _)| object.sections())
+    }
+
+    /// Which sections the relocated fields of a section point into, by the offsets of the fields.
+    fn targets(&self, split: bool, name: &'static str) -> crate::Result<BTreeMap<u64, usize>> {
+        let wanted = if split {
+            format!("{name}.dwo")
+        } else {
+            name.to_owned()
+        };
+        match self.files.iter().find(|(_, found)| *found == split) {
+            Some((object, _)) => object.targets_of(&wanted),
+            None => Ok(BTreeMap::new()),
+        }
+    }
+
+    /// What tells the sections of addresses, if a dump is verbose.
+    fn placed(&self, verbose: bool) -> Option<Placed> {
+        let mut files = self.files.iter();
+        (verbose && files.any(|(object, _)| object.is_relocatable())).then(Placed::default)
     }
 
     /// Returns true if skeletons and split units are in one file.
@@ -398,6 +498,7 @@ impl<'a> Sources<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Style {
     naming: Naming,
+    verbose: bool,
     dialect: Dialect,
     machine: Machine,
 }

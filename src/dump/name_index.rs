@@ -7,9 +7,9 @@ use gimli::{DwForm, DwIdx, DwTag};
 use serde::Serialize;
 
 use super::Failure;
-use super::Sources;
 use super::list::address;
 use super::output::Output;
+use super::part::Context;
 use crate::debug_info::name_index::{NameEntry, NameIndex, NameValue, SECTION};
 use crate::error::Error;
 use crate::report::Hex;
@@ -67,13 +67,11 @@ struct Dump<'d, 'a, 'o> {
 }
 
 /// Prints the section.
-pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
-    let bytes = sources.section(false, SECTION)?;
-    let strings = sources.section(false, ".debug_str")?;
-    if output.json() {
-        output.begin_array("name_indexes")?;
-    } else {
-        writeln!(output, "\n{SECTION} contents:")?;
+pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let bytes = context.sources.section(false, SECTION)?;
+    let strings = context.sources.section(false, ".debug_str")?;
+    if !context.begin_section(SECTION, bytes.len(), output)? {
+        return Ok(());
     }
     let mut next = 0;
     while next < bytes.len() as u64 {
@@ -95,9 +93,6 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
         } else {
             dump.text()?;
         }
-    }
-    if output.json() {
-        output.end_array()?;
     }
     Ok(())
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::attribute::{Meaning, Shown};
+use super::attribute::{Attributes, Meaning, Shown};
 use super::digits::spaces;
-use super::entries::Sink;
+use super::encoding::form_name;
+use super::entries::{Encoded, Sink};
 use super::header::Header;
 use super::list::address;
 use super::output::Output;
@@ -21,8 +22,24 @@ const BASE: usize = 12;
 
 /// Prints entries as text.
 pub(super) struct TextEntries<'p, 'o> {
-    pub(super) output: &'p mut Output<'o>,
-    pub(super) indent: usize,
+    output: &'p mut Output<'o>,
+    indent: usize,
+    verbose: bool,
+    show_form: bool,
+}
+
+impl<'p, 'o> TextEntries<'p, 'o> {
+    pub(super) fn new(
+        output: &'p mut Output<'o>,
+        attributes: &Attributes<'_, '_>,
+    ) -> TextEntries<'p, 'o> {
+        TextEntries {
+            output,
+            indent: 0,
+            verbose: attributes.style.verbose,
+            show_form: attributes.show_form,
+        }
+    }
 }
 
 impl<'a> Sink<'a> for TextEntries<'_, '_> {
@@ -38,7 +55,11 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         Ok(())
     }
 
-    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> io::Result<()> {
+    fn summary(&mut self, unit: &Header<'a>, signature: u64) -> io::Result<()> {
+        writeln!(self.output, "{}", unit.summary(signature))
+    }
+
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize, encoded: Encoded) -> io::Result<()> {
         self.indent = depth.min(DEEPEST).saturating_mul(2);
         let offset = address(die.id().offset, 4);
         let tag = if die.is_null() {
@@ -47,14 +68,24 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
             tag_name(die.tag())
         };
         let indent = spaces(self.indent);
-        self.output
-            .texts(&["\n", &offset, ": ", indent, &tag, "\n"])
+        self.output.texts(&["\n", &offset, ": ", indent, &tag])?;
+        if self.verbose && !die.is_null() {
+            let children = if die.has_children() { '*' } else { ' ' };
+            write!(self.output, " [{}] {children}", encoded.code)?;
+            if let Some(parent) = encoded.parent {
+                write!(self.output, " ({parent:#010x})")?;
+            }
+        }
+        self.output.texts(&["\n"])
     }
 
     fn attribute(&mut self, shown: &Shown<'a>, _meaning: Option<&Meaning>) -> io::Result<()> {
         let width = self.indent.saturating_add(BASE).saturating_add(2);
-        let parts = [spaces(width), &*shown.name, "\t(", &shown.text];
-        self.output.texts(&parts)?;
+        self.output.texts(&[spaces(width), &*shown.name])?;
+        if self.show_form {
+            write!(self.output, " [{}]", form_name(shown.form))?;
+        }
+        self.output.texts(&["\t(", &shown.text])?;
         if let Some(note) = shown.note() {
             write!(self.output, " \"{note}\"")?;
         }

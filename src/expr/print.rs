@@ -48,6 +48,7 @@ pub trait BaseTypeNames {
 pub struct Printer<'n> {
     encoding: Encoding,
     style: RegisterStyle,
+    verbose: bool,
     names: Option<&'n dyn BaseTypeNames>,
 }
 
@@ -67,6 +68,7 @@ impl<'n> Printer<'n> {
         Printer {
             encoding,
             style: RegisterStyle::default(),
+            verbose: false,
             names: None,
         }
     }
@@ -75,6 +77,12 @@ impl<'n> Printer<'n> {
     #[must_use]
     pub fn style(self, style: RegisterStyle) -> Printer<'n> {
         Printer { style, ..self }
+    }
+
+    /// Chooses to print how references to base types are encoded.
+    #[must_use]
+    pub fn verbose(self, verbose: bool) -> Printer<'n> {
+        Printer { verbose, ..self }
     }
 
     /// Gives the names of base types.
@@ -207,7 +215,10 @@ impl<'n> Printer<'n> {
             return write!(out, " {offset:#x}");
         };
         match names.base_type_name(offset) {
-            Some((offset, name)) => write!(out, " ({offset:#010x}) \"{name}\""),
+            Some((at, name)) if self.verbose => {
+                write!(out, " ({offset:#010x} -> {at:#010x}) \"{name}\"")
+            }
+            Some((at, name)) => write!(out, " ({at:#010x}) \"{name}\""),
             None => write!(out, " <invalid base_type ref: {offset:#x}>"),
         }
     }

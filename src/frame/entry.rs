@@ -46,6 +46,18 @@ pub enum Entry<'a> {
     Terminator(u64),
 }
 
+impl Entry<'_> {
+    /// Returns where it starts in its section, in bytes.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        match self {
+            Entry::Cie(cie) => cie.offset,
+            Entry::Fde(fde) => fde.offset,
+            Entry::Terminator(offset) => *offset,
+        }
+    }
+}
+
 /// A Common Information Entry.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 
 use fallible_iterator::FallibleIterator;
 
-use super::entry::{Cie, Entry, Fde, FrameSection};
+use super::entry::{Cie, Entry, Fde, FrameSection, SectionKind};
 use super::instruction::{CfaOperand, Instruction, Instructions};
 use super::row::{Row, Rows};
 use super::rule::{CfaRule, RegisterRule};
@@ -79,7 +79,11 @@ impl<'a> FramePrinter<'a> {
         } else {
             format!("{:08x}", cie.length)
         };
-        let id = if wide { "ffffffffffffffff" } else { "ffffffff" };
+        let id = match (self.section.kind(), wide) {
+            (SectionKind::EhFrame, _) => "00000000",
+            (SectionKind::DebugFrame, true) => "ffffffffffffffff",
+            (SectionKind::DebugFrame, false) => "ffffffff",
+        };
         let _ = writeln!(out, "{:08x} {length} {id} CIE", cie.offset);
         let _ = writeln!(
             out,
@@ -141,12 +145,20 @@ impl<'a> FramePrinter<'a> {
                 format!("{value:08x}")
             }
         };
+        let pointer = match self.section.kind() {
+            SectionKind::DebugFrame => number(cie.offset),
+            // It counts back from where it stands.
+            SectionKind::EhFrame => {
+                let at = fde.offset.saturating_add(if wide { 12 } else { 4 });
+                format!("{:08x}", at.wrapping_sub(cie.offset))
+            }
+        };
         let _ = writeln!(
             out,
             "{:08x} {} {} FDE cie={:08x} pc={:08x}...{:08x}",
             fde.offset,
             number(fde.length),
-            number(cie.offset),
+            pointer,
             cie.offset,
             fde.initial_location,
             fde.end()
@@ -269,8 +281,12 @@ impl<'a> FramePrinter<'a> {
                 offset,
                 space,
             } => {
-                let _ = write!(out, "{}{offset:+}", self.register(register));
-                if space != u64::from(AddressSpace::None.number()) {
+                let has_space = space != u64::from(AddressSpace::None.number());
+                out.push_str(&self.register(register));
+                if offset != 0 || has_space {
+                    let _ = write!(out, "{offset:+}");
+                }
+                if has_space {
                     let _ = write!(out, " in {}", self.space(space));
                 }
             }
