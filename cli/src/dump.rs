@@ -13,7 +13,7 @@ use super::input::{
 };
 use super::outputs::{Kind, Output, Outputs};
 use globset::GlobSet;
-use hetdwarf::dump::{Dump, Naming, Part, Selection, View};
+use hetdwarf::dump::{Dump, Naming, Part, Selection, View, write_section_sizes};
 use hetdwarf::limits::Limits;
 use hetdwarf::object::Layout;
 use regex::RegexSet;
@@ -43,6 +43,18 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         (_, Some(offset)) => Selection::At(offset),
         (Some(_), None) => Selection::Named(&matches),
         (None, None) => Selection::All,
+    };
+    let found = match arguments.find.is_empty() {
+        true => Vec::new(),
+        false => {
+            let index = Dump::new("", &object, dwo.as_ref());
+            let index = index.dialect(dialect(arguments.which.dialect));
+            index.find(&arguments.find).map_err(place)?
+        }
+    };
+    let selection = match arguments.find.is_empty() {
+        true => selection,
+        false => Selection::Listed(&found),
     };
     let parts = parts(arguments, &selection);
     let chosen = arguments.parts.chosen.iter();
@@ -76,9 +88,22 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
             "--die {offset:#x}: no entry starts there"
         )));
     }
+    let is_json = arguments.format == Format::Json;
+    let size = embedded.data.len() as u64;
+    let write = |out: &mut dyn Write| {
+        if arguments.show_section_sizes {
+            write_section_sizes(name, &object, size, is_json, out)?;
+            return Ok(None);
+        }
+        if arguments.show_sources {
+            let written = dump.write_source_files(out)?;
+            return Ok(written.err().map(|error| error.to_string()));
+        }
+        dump.write(out)
+    };
     let problems = match &output {
-        Some(output) => output.write_with(|out| dump.write(out))?,
-        None => dump.write(out)?,
+        Some(output) => output.write_with(|out| write(out))?,
+        None => write(out)?,
     };
     match problems {
         Some(problems) => Err(Failure::in_file(path, problems)),
@@ -121,7 +146,8 @@ fn parts(arguments: &DumpArguments, selection: &Selection<'_>) -> Option<Vec<Par
 /// How much of entries is printed.
 fn view(arguments: &DumpArguments) -> View {
     let has_offset = |(_, offset): &(Part, Option<u64>)| offset.is_some();
-    let is_alone = !arguments.name.is_empty() || arguments.parts.chosen.iter().any(has_offset);
+    let is_named = !arguments.name.is_empty() || !arguments.find.is_empty();
+    let is_alone = is_named || arguments.parts.chosen.iter().any(has_offset);
     let deepest = match is_alone && !arguments.show_children {
         true => 0,
         false => u32::MAX,

@@ -104,12 +104,13 @@ extensions! {
     Iterations,   "DW_AT_LLVM_iterations",     None,               Some(DwAt(0x3e0a)), [Constant, Exprloc, Loclist], SUBPROGRAMS,          "how many iterations of a loop run at once";
 }
 
-/// Names that gimli does not have, for attributes whose code means nothing else. Where HET uses the
+/// Names that gimli does not have, or that LLVM has changed, for attributes whose code means nothing else. Where HET uses the
 /// code too, [`EXTENSIONS`] comes first.
 #[rustfmt::skip]
 const OTHER_NAMES: &[(DwAt, &str)] = &[
     (LANGUAGE_NAME, "DW_AT_language_name"),
     (DwAt(0x91), "DW_AT_language_version"),
+    (DwAt(0x3e02), "DW_AT_LLVM_sysroot"),
     (DwAt(0x3e03), "DW_AT_LLVM_tag_offset"),
     (DwAt(0x3e04), "DW_AT_LLVM_ptrauth_key"),
     (DwAt(0x3e05), "DW_AT_LLVM_ptrauth_address_discriminated"),
@@ -120,6 +121,7 @@ const OTHER_NAMES: &[(DwAt, &str)] = &[
     (DwAt(0x3e0a), "DW_AT_LLVM_ptrauth_authentication_mode"),
     (DwAt(0x3e0b), "DW_AT_LLVM_num_extra_inhabitants"),
     (DwAt(0x3e0c), "DW_AT_LLVM_stmt_sequence"),
+    (DwAt(0x3e0e), "DW_AT_LLVM_alloc_type"),
 ];
 
 /// `DW_AT_language_name` of DWARF 6.
@@ -202,23 +204,24 @@ pub fn attribute_name(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Co
     if let Some(extension) = extension(tag, attribute) {
         return Cow::Borrowed(extension.name());
     }
-    let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
-    match code.static_string().or(other.map(|(_, name)| *name)) {
+    match plain_name(code) {
         Some(name) => Cow::Borrowed(name),
         None => Cow::Owned(format!("DW_AT_unknown_{:x}", code.0)),
     }
+}
+
+/// The name of an attribute that is none of the extensions'.
+fn plain_name(code: DwAt) -> Option<&'static str> {
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
+    other.map(|(_, name)| *name).or(code.static_string())
 }
 
 /// The name of an attribute that stands nowhere, as in an abbreviation: what its code means on most tags.
 #[must_use]
 pub fn attribute_code_name(code: DwAt) -> Cow<'static, str> {
     let extension = EXTENSIONS.iter().find(|row| row.llvm == Some(code));
-    let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
     let name = extension.map(|row| row.name);
-    match name
-        .or(code.static_string())
-        .or(other.map(|(_, name)| *name))
-    {
+    match name.or_else(|| plain_name(code)) {
         Some(name) => Cow::Borrowed(name),
         None => Cow::Owned(format!("DW_AT_unknown_{:x}", code.0)),
     }

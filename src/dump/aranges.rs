@@ -39,12 +39,15 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
             }
         };
         next = set.end;
-        print_set(&set, output)?;
+        let unit = set.unit;
+        let unit = unit.saturating_sub(context.sources.section_start(false, ".debug_info", unit));
+        print_set(&set, unit, output)?;
     }
     Ok(())
 }
 
-fn print_set(set: &AddressRangeSet<'_>, output: &mut Output<'_>) -> io::Result<()> {
+/// * `unit`: the offset of its unit as it is shown.
+fn print_set(set: &AddressRangeSet<'_>, unit: u64, output: &mut Output<'_>) -> io::Result<()> {
     let dwarf_format = u32::from(set.offset_size).saturating_mul(8);
     let json = output.json();
     if json {
@@ -65,7 +68,7 @@ fn print_set(set: &AddressRangeSet<'_>, output: &mut Output<'_>) -> io::Result<(
              addr_size = {:#04x}, seg_size = {:#04x}",
             address(set.length, set.offset_size),
             set.version,
-            address(set.unit, set.offset_size),
+            address(unit, set.offset_size),
             set.address_size,
             set.segment_size
         )?;

@@ -18,7 +18,7 @@ use super::type_name::TypeNames;
 use super::{Naming, Sources, Style};
 use crate::debug_info::attribute::attribute_name;
 use crate::debug_info::raw_list::{LocationFormat, highest};
-use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, LocationRange, UnitId};
+use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, LocationRange, UnitId};
 use crate::error::Result;
 use crate::expr::{BaseTypeNames, Encoding, Printer};
 use crate::meter::Meter;
@@ -35,6 +35,8 @@ pub(super) struct UnitFacts {
     pub(super) offset_size: u8,
     /// True if it is in `.debug_types`.
     pub(super) in_types: bool,
+    /// Where its section starts among those that were joined, if they are shown apart.
+    pub(super) shift: u64,
     /// The section that its first address points into, if that is shown.
     pub(super) base_section: Option<usize>,
     /// Whether it is in a `.dwo` file.
@@ -102,7 +104,8 @@ impl Meaning {
     fn text(&self) -> String {
         match self {
             Meaning::Name(name) => (*name).to_owned(),
-            Meaning::Path(path) => quoted(path.raw()),
+            // llvm-dwarfdump leaves backslashes as they are.
+            Meaning::Path(path) => format!("\"{path}\""),
         }
     }
 }
@@ -129,7 +132,7 @@ struct BaseTypes<'d, 'a> {
 
 impl BaseTypeNames for BaseTypes<'_, '_> {
     fn base_type_name(&self, offset: u64) -> Option<(u64, String)> {
-        let id = crate::debug_info::DieId {
+        let id = DieId {
             unit: self.unit.id,
             offset: self.unit.offset.checked_add(offset)?,
         };
@@ -198,9 +201,18 @@ impl<'a> Attributes<'_, 'a> {
                     shown.text = format!("indexed ({:08x}) address = <unresolved>", index.0);
                     Ok(())
                 }
+                // llvm-dwarfdump prints what is there in any case.
+                (_, AttributeValue::UnitRef(offset)) if self.style.naming == Naming::Llvm => {
+                    let at = unit.offset.saturating_sub(unit.shift);
+                    shown.text = address(at.saturating_add(offset.0 as u64), 4);
+                    Err(error)
+                }
                 _ => Err(error),
             },
         };
+        if self.style.verbose && shown.value.is_none() {
+            shown.text = with_encoding(unit, attribute, shown.text);
+        }
         shown.problem = filled.err();
         shown
     }
@@ -229,13 +241,20 @@ impl<'a> Attributes<'_, 'a> {
                     _ => text,
                 }
             }
-            DieValue::Block(bytes) if is_location(name) => self.operations(unit, bytes)?,
+            DieValue::Block(bytes) if is_location(name) => {
+                let encoding = self.info.eval_unit(unit.id)?.encoding;
+                let (section, at) = (unit.section_name(), self.offset_in(unit, bytes));
+                let bytes = self.sources.stored(unit.split, section, at, bytes);
+                self.expression(unit, bytes, encoding)
+            }
             DieValue::Block(bytes) => block_text(attribute.form(), bytes),
             DieValue::Unsigned(_) | DieValue::Signed(_) | DieValue::Wide(_) | DieValue::Flag(_) => {
                 self.constant(unit, die, attribute, value)
             }
             DieValue::Expression(expression) => {
-                self.expression(unit, expression.bytes, expression.unit.encoding)
+                let (section, at) = (unit.section_name(), Some(expression.offset));
+                let bytes = (self.sources).stored(unit.split, section, at, expression.bytes);
+                self.expression(unit, bytes, expression.unit.encoding)
             }
             DieValue::LocationList(offset) => {
                 shown.text = list_head(attribute, "loclist", in_part(*offset), unit);
@@ -257,7 +276,11 @@ impl<'a> Attributes<'_, 'a> {
                 } else {
                     4
                 };
-                address(id.offset, size)
+                let shift = match id.unit == unit.id {
+                    true => unit.shift,
+                    false => self.shift_of(*id),
+                };
+                address(id.offset.saturating_sub(shift), size)
             }
             DieValue::Signature(signature) => address(*signature, 8),
             DieValue::Supplementary(offset) => address(*offset, unit.offset_size),
@@ -329,7 +352,7 @@ impl<'a> Attributes<'_, 'a> {
         if name == dw::DW_AT_decl_file || name == dw::DW_AT_call_file {
             // llvm-dwarfdump takes no files from the line table of a skeleton beside it.
             let is_llvm = matches!(self.style.naming, Naming::Llvm);
-            if is_llvm && unit.split && self.sources.is_single() {
+            if is_llvm && unit.split && self.sources.is_single() && !self.has_lines(unit) {
                 return None;
             }
             // A line table that cannot be read is a problem of its own.
@@ -380,10 +403,27 @@ impl<'a> Attributes<'_, 'a> {
         operations_text(&printer, bytes)
     }
 
-    /// A block that holds an expression, in words.
-    fn operations(&self, unit: UnitFacts, bytes: &[u8]) -> Result<String> {
-        let encoding = self.info.eval_unit(unit.id)?.encoding;
-        Ok(self.expression(unit, bytes, encoding))
+    /// Where bytes of a unit's section stand in it.
+    fn offset_in(&self, unit: UnitFacts, bytes: &'a [u8]) -> Option<u64> {
+        let section = self.sources.bytes(unit.split, unit.section_name()).ok()?;
+        let bytes = Bytes::new(bytes, gimli::LittleEndian);
+        Some(bytes.offset_from(section) as u64)
+    }
+
+    /// Where the section of an entry starts among those that were joined, if they are shown apart.
+    fn shift_of(&self, id: DieId) -> u64 {
+        let Ok(unit) = self.info.unit_info(id.unit) else {
+            return 0;
+        };
+        let split = unit.section.ends_with(".dwo");
+        let name = unit.section.trim_end_matches(".dwo");
+        self.sources.section_start(split, name, id.offset)
+    }
+
+    /// Returns true if a unit has a line table of its own.
+    fn has_lines(&self, unit: UnitFacts) -> bool {
+        let root = self.info.root(unit.id);
+        root.is_ok_and(|root| root.attribute(dw::DW_AT_stmt_list).is_some())
     }
 
     /// The ranges of the list at `offset`, also empty ones and those of code that is not there. Those before an error are
@@ -425,7 +465,9 @@ impl<'a> Attributes<'_, 'a> {
                 }
                 LocationRange::Default => ("<default>".to_owned(), None),
             };
-            let bytes = entry.expression.bytes;
+            let (section, at) = (entry.expression.section, Some(entry.expression.offset));
+            let section = section.trim_end_matches(".dwo");
+            let bytes = (self.sources).stored(unit.split, section, at, entry.expression.bytes);
             let text = self.expression(unit, bytes, entry.expression.unit.encoding);
             items.push(ListItem {
                 head,

@@ -24,6 +24,7 @@ pub(super) fn with_encoding(
         reason = "all other values stand in the entry itself"
     )]
     match attribute.raw_value() {
+        AttributeValue::DebugAddrIndex(_) if plain.starts_with("indexed") => plain,
         AttributeValue::DebugAddrIndex(index) => {
             format!("indexed ({:08x}) address = {plain}", index.0)
         }

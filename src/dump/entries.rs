@@ -77,7 +77,10 @@ pub(super) fn walk<'a>(
     let deepest = usize::try_from(view.child_depth).unwrap_or(usize::MAX);
     let needs_parents = view.verbose || view.parent_depth > 0;
     let is_single = matches!(context.selection, Selection::At(_)) || context.offset.is_some();
-    let is_named = matches!(context.selection, Selection::Named(_));
+    let is_named = matches!(
+        context.selection,
+        Selection::Named(_) | Selection::Listed(_)
+    );
     // The entries that the current one is in, by their depth and offset.
     let mut parents = HeldStack::new(attributes.meter);
     let mut inside: Option<Inside> = None;
@@ -191,7 +194,7 @@ fn is_selected<'a>(
     match context.selection {
         Selection::All => true,
         Selection::At(offset) => die.id().offset == *offset,
-        Selection::Listed(offsets) => offsets.contains(&die.id().offset),
+        Selection::Listed(ids) => ids.binary_search(&die.id()).is_ok(),
         Selection::Named(matches) => {
             let own = [DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name];
             let named = own.iter().any(|name| die.attribute(*name).is_some());

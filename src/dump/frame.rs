@@ -129,7 +129,9 @@ impl<'a> Frames<'a> {
                         }
                     });
                     written?;
-                    writeln!(output)?;
+                    if !matches!(entry, Entry::Terminator(_)) {
+                        writeln!(output)?;
+                    }
                     if let Err(error) = result {
                         output.problem(&error)?;
                     }

@@ -58,12 +58,13 @@ impl Header<'_> {
     /// The header as llvm-dwarfdump prints it.
     pub(super) fn text(&self) -> String {
         let UnitFacts {
-            offset,
             version,
+            shift,
             offset_size,
             address_size,
             ..
         } = self.facts;
+        let offset = self.facts.offset.saturating_sub(shift);
         let signature = type_signature(&self.header);
         let what = if signature.is_some() {
             "Type"
@@ -91,7 +92,7 @@ impl Header<'_> {
             "{offset:#010x}: {what} Unit: length = {length}, format = DWARF{bits}, version = {version:#06x}{kind}, \
              abbr_offset = {:#06x}, addr_size = {address_size:#04x}{more} (next unit at {:#010x})",
             self.abbreviations,
-            self.end()
+            self.end().saturating_sub(shift)
         )
     }
 }
@@ -145,6 +146,7 @@ impl<'a> Headers<'a> {
             address_size: header.address_size(),
             offset_size: header.format().word_size(),
             in_types: self.types,
+            shift: 0,
             base_section: None,
             split: self.split,
             alone: self.split,

@@ -241,10 +241,11 @@ impl<'a> Lines<'a> {
         writeln!(output)?;
         if self.verbose {
             let end = self.start_of_next(header);
-            if let Err(error) = line_program::print(header, end, output)? {
+            let (any, result) = line_program::print(header, end, output)?;
+            if let Err(error) = result {
                 output.problem(&self.malformed(offset, error))?;
             }
-            return writeln!(output);
+            return if any { writeln!(output) } else { Ok(()) };
         }
         let (mut titled, mut text) = (false, String::new());
         let result = rows(header, |row| {
@@ -252,12 +253,12 @@ impl<'a> Lines<'a> {
                 writeln!(output, "{COLUMNS}")?;
                 titled = true;
             }
-            print_row(row, &mut text, true, output)
+            print_row(row, &mut text, output)
         })?;
         if let Err(error) = result {
             output.problem(&self.malformed(offset, error))?;
         }
-        Ok(())
+        if titled { writeln!(output) } else { Ok(()) }
     }
 
     fn version(&self, header: &LineProgramHeader<Bytes<'a>>) -> u16 {
@@ -491,12 +492,9 @@ fn flags(row: &LineRow) -> impl Iterator<Item = &'static str> {
 }
 
 /// Prints a row; `text` is used for all rows, and may have been for others.
-///
-/// * `parted`: an empty line follows the last row of a sequence.
 pub(super) fn print_row(
     row: &LineRow,
     text: &mut String,
-    parted: bool,
     output: &mut Output<'_>,
 ) -> io::Result<()> {
     text.clear();
@@ -517,7 +515,6 @@ pub(super) fn print_row(
         text.push(' ');
         text.push_str(flag);
     }
-    let is_last = parted && row.end_sequence();
-    text.push_str(if is_last { "\n\n" } else { "\n" });
+    text.push('\n');
     output.write_all(text.as_bytes())
 }

@@ -15,21 +15,21 @@ use crate::expr::Cursor;
 /// What stands before rows.
 const INDENT: &str = "            ";
 
-/// Prints the program of a header. The inner result is an error if it is malformed.
+/// Prints the program of a header, and returns true if it makes any row. The inner result is an error if it is malformed.
 ///
 /// * `end`: where the program ends in its section.
 pub(super) fn print(
     header: &LineProgramHeader<Bytes<'_>>,
     end: usize,
     output: &mut Output<'_>,
-) -> io::Result<gimli::Result<()>> {
+) -> io::Result<(bool, gimli::Result<()>)> {
     let program = header.raw_program_buf();
     let program = program.slice();
     let start = end.saturating_sub(program.len());
     let mut cursor = Cursor::new(program);
     let mut instructions = header.instructions();
     let mut row = LineRow::new(header);
-    let mut text = String::new();
+    let (mut text, mut any) = (String::new(), false);
     if !program.is_empty() {
         for line in COLUMNS.lines() {
             writeln!(output, "{INDENT}{line}")?;
@@ -39,8 +39,8 @@ pub(super) fn print(
         let at = cursor.position();
         let instruction = match next_instruction(&mut instructions, header) {
             Ok(Some(instruction)) => instruction,
-            Ok(None) => return Ok(Ok(())),
-            Err(error) => return Ok(Err(error)),
+            Ok(None) => return Ok((any, Ok(()))),
+            Err(error) => return Ok((any, Err(error))),
         };
         let code = program.get(at).copied().unwrap_or(0);
         let at = start.saturating_add(at);
@@ -54,7 +54,7 @@ pub(super) fn print(
             Ok(emits) => emits,
             Err(error) => {
                 writeln!(output)?;
-                return Ok(Err(error));
+                return Ok((any, Err(error)));
             }
         };
         let advance = (
@@ -74,7 +74,8 @@ pub(super) fn print(
         writeln!(output)?;
         if emits {
             output.write_all(INDENT.as_bytes())?;
-            print_row(&row, &mut text, false, output)?;
+            print_row(&row, &mut text, output)?;
+            any = true;
             row.reset(header);
         }
     }

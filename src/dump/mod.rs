@@ -27,6 +27,7 @@ mod digits;
 mod encoding;
 mod entries;
 mod fields;
+mod find;
 mod frame;
 mod gdb_index;
 mod header;
@@ -46,6 +47,8 @@ mod public_names;
 mod ranges;
 mod raw_range;
 mod scope;
+mod section_sizes;
+mod source_list;
 mod string_offsets;
 mod strings;
 mod text;
@@ -54,13 +57,14 @@ mod unit;
 mod unit_index;
 
 pub use part::Part;
+pub use section_sizes::write_section_sizes;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::arch::Machine;
-use crate::debug_info::{Bytes, DebugInfo};
+use crate::debug_info::{Bytes, DebugInfo, DieId};
 use crate::error::Error;
 use crate::expr::{Dialect, RegisterStyle};
 use crate::limits::Limits;
@@ -93,7 +97,7 @@ pub enum Selection<'m> {
     /// The one at this offset of its section, in bytes.
     At(u64),
     /// Those at these offsets, without titles.
-    Listed(&'m [u64]),
+    Listed(&'m [DieId]),
 }
 
 /// How much is printed of entries, and around those that are selected.
@@ -161,7 +165,7 @@ impl<'d> Dump<'d> {
         split: Option<&'d CodeObject<'d>>,
     ) -> Dump<'d> {
         let mut files = Vec::new();
-        if !is_split_alone(object) {
+        if !is_split_alone(object) || has_other_sections(object) {
             files.push((object, false));
         }
         if has_split_sections(object) {
@@ -170,7 +174,10 @@ impl<'d> Dump<'d> {
         files.extend(split.map(|split| (split, true)));
         Dump {
             name,
-            sources: Sources { files },
+            sources: Sources {
+                files,
+                as_stored: false,
+            },
             parts: Part::ALL,
             explicit: false,
             offsets: &[],
@@ -221,6 +228,7 @@ impl<'d> Dump<'d> {
     #[must_use]
     pub fn naming(mut self, naming: Naming) -> Dump<'d> {
         self.style.naming = naming;
+        self.sources.as_stored = naming == Naming::Llvm;
         self
     }
 
@@ -245,6 +253,25 @@ impl<'d> Dump<'d> {
         unit::has_entry(&self.sources, self.style.dialect, offset)
     }
 
+    /// The entries that the indices of names (`.debug_names`) have for one of these names, for [`Selection::Listed`].
+    ///
+    /// # Errors
+    /// If the units or an index cannot be read, or a limit is reached.
+    pub fn find(&self, names: &[String]) -> crate::Result<Vec<DieId>> {
+        find::find(&self.sources, self.style.dialect, names)
+    }
+
+    /// Writes the paths of the source files that the line tables of all units name, sorted, one on each line.
+    ///
+    /// # Errors
+    /// If they cannot be written; the inner result is an error if the units or a line table cannot be read.
+    pub fn write_source_files(&self, out: &mut dyn Write) -> io::Result<crate::Result<()>> {
+        match source_list::list(&self.sources, self.style.dialect) {
+            Ok(files) => source_list::write(&files, out).map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
     /// Writes the dump. What is malformed stands in its place; what it was is the result. It ends where
     /// [`Limits::work`](crate::limits::Limits::work) is reached, which is a part of that result; a document then says `"complete": false`.
     ///
@@ -255,7 +282,8 @@ impl<'d> Dump<'d> {
     /// If it cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<String>> {
         let meter = self.sources.question();
-        let mut output = Output::new(out, self.json, &meter);
+        let is_quiet = self.style.naming == Naming::Llvm;
+        let mut output = Output::new(out, self.json, &meter).quiet(is_quiet);
         let written = self.document(&mut output);
         let problems = output.problem_text();
         match written {
@@ -312,6 +340,18 @@ fn has_split_sections(object: &CodeObject<'_>) -> bool {
     names.any(|name| name.ends_with(".dwo"))
 }
 
+/// Returns true if a file has sections of debugging information that do not belong to split units.
+fn has_other_sections(object: &CodeObject<'_>) -> bool {
+    let indices = [".debug_cu_index", ".debug_tu_index"];
+    let mut names = object
+        .sections()
+        .iter()
+        .map(|section| section.standard_name());
+    names.any(|name| {
+        name.starts_with(".debug_") && !name.ends_with(".dwo") && !indices.contains(&&*name)
+    })
+}
+
 /// Returns true if a file has split units and no skeletons: it is a `.dwo` file or a package.
 fn is_split_alone(object: &CodeObject<'_>) -> bool {
     let mut names = object.sections().iter().map(|section| &*section.name);
@@ -357,6 +397,8 @@ struct UnitDefaults {
 struct Sources<'a> {
     /// The files, and whether each is a `.dwo` file.
     files: Vec<(&'a CodeObject<'a>, bool)>,
+    /// True if sections of one name are shown apart, and expressions before relocation, as llvm-dwarfdump does.
+    as_stored: bool,
 }
 
 /// The version of what starts at an offset.
@@ -431,6 +473,48 @@ impl<'a> Sources<'a> {
         sections
             .find(|section| section.name == name)
             .map_or(0, |section| section.address)
+    }
+
+    /// Where the section starts that an offset lies in, among those of one name that were joined; 0 if they are shown as one.
+    fn section_start(&self, split: bool, name: &str, offset: u64) -> u64 {
+        if !self.as_stored {
+            return 0;
+        }
+        let wanted = if split {
+            format!("{name}.dwo")
+        } else {
+            name.to_owned()
+        };
+        let files = self.files.iter().filter(|(_, found)| *found == split);
+        let sections = files.flat_map(|(object, _)| match object.is_relocatable() {
+            true => object.sections(),
+            false => &[],
+        });
+        let named = sections.filter(|section| section.standard_name() == wanted);
+        let starts = named.map(|section| section.address);
+        starts.filter(|start| *start <= offset).max().unwrap_or(0)
+    }
+
+    /// The bytes at an offset of a section as they are shown: before relocation in the style of llvm-dwarfdump.
+    ///
+    /// * `bytes`: the relocated ones.
+    fn stored(&self, split: bool, name: &str, at: Option<u64>, bytes: &'a [u8]) -> &'a [u8] {
+        if !self.as_stored {
+            return bytes;
+        }
+        let mut files = self.files.iter();
+        let file = files.find(|(object, found)| *found == split && object.is_relocatable());
+        let found = || {
+            let wanted = if split {
+                format!("{name}.dwo")
+            } else {
+                name.to_owned()
+            };
+            let section = file?.0.stored_section(&wanted).ok()?;
+            let start = usize::try_from(at?).ok()?;
+            section.get(start..start.checked_add(bytes.len())?)
+        };
+        found().unwrap_or(bytes)
     }
 
     /// The sections of the code object.

@@ -7,6 +7,7 @@ use gimli::{DwForm, DwIdx, DwTag};
 use serde::Serialize;
 
 use super::Failure;
+use super::Sources;
 use super::list::address;
 use super::output::Output;
 use super::part::Context;
@@ -61,6 +62,7 @@ struct ValueFields {
 /// An index that is being printed.
 struct Dump<'d, 'a, 'o> {
     index: &'d NameIndex<'a>,
+    sources: &'d Sources<'a>,
     /// `.debug_str`.
     strings: &'a [u8],
     output: &'d mut Output<'o>,
@@ -85,6 +87,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
         next = index.end();
         let mut dump = Dump {
             index: &index,
+            sources: context.sources,
             strings,
             output,
         };
@@ -98,6 +101,11 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
 }
 
 impl Dump<'_, '_, '_> {
+    /// The offset of a unit as it is shown.
+    fn shown(&self, offset: u64) -> u64 {
+        offset.saturating_sub(self.sources.section_start(false, ".debug_info", offset))
+    }
+
     /// What makes that an index cannot be read any further.
     fn problem(&self) -> Option<Error> {
         let index = self.index;
@@ -136,10 +144,12 @@ impl Dump<'_, '_, '_> {
             writeln!(self.output, "  {title} [")?;
             for unit in 0..count {
                 let line = match number {
-                    0 => index.unit(unit).map(|at| format!("CU[{unit}]: {at:#010x}")),
+                    0 => index
+                        .unit(unit)
+                        .map(|at| format!("CU[{unit}]: {:#010x}", self.shown(at))),
                     1 => index
                         .local_type_unit(unit)
-                        .map(|at| format!("LocalTU[{unit}]: {at:#010x}")),
+                        .map(|at| format!("LocalTU[{unit}]: {:#010x}", self.shown(at))),
                     _ => index
                         .foreign_type_unit(unit)
                         .map(|at| format!("ForeignTU[{unit}]: {at:#018x}")),

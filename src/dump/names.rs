@@ -39,7 +39,7 @@ pub(super) fn constant_name(name: DwAt, value: u64) -> Option<&'static str> {
     let byte = u8::try_from(value).ok();
     match name {
         dw::DW_AT_encoding => dw::DwAte(byte?).static_string(),
-        dw::DW_AT_language => Language::Code(value).name(),
+        dw::DW_AT_language | dw::DW_AT_APPLE_runtime_class => Language::Code(value).name(),
         // `DW_AT_language_name` of DWARF 6, which gimli does not know yet.
         DwAt(0x90) => Language::Name(value).name(),
         dw::DW_AT_inline => dw::DwInl(byte?).static_string(),

@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use super::Failure;
 use super::list::address;
-use super::names::quoted;
 use super::output::Output;
 use super::part::Context;
 use crate::debug_info::{DebugInfo, UnitLength};
 use crate::error::Error;
 use crate::expr::Cursor;
 use crate::report::Hex;
+use crate::untrusted::Untrusted;
 
 #[derive(Serialize)]
 struct TableFields {
@@ -226,7 +226,7 @@ impl Section<'_> {
         let digits = string.trim_start_matches("0x");
         write!(output, "{at:#010x}: {digits} ")?;
         if let Some(text) = text {
-            write!(output, "{}", quoted(&text))?;
+            write!(output, "\"{}\"", Untrusted::from(&*text))?;
         }
         Ok(writeln!(output)?)
     }

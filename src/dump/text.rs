@@ -24,6 +24,8 @@ const BASE: usize = 12;
 pub(super) struct TextEntries<'p, 'o> {
     output: &'p mut Output<'o>,
     indent: usize,
+    /// Where the section starts that offsets count from.
+    shift: u64,
     verbose: bool,
     show_form: bool,
 }
@@ -36,6 +38,7 @@ impl<'p, 'o> TextEntries<'p, 'o> {
         TextEntries {
             output,
             indent: 0,
+            shift: 0,
             verbose: attributes.style.verbose,
             show_form: attributes.show_form,
         }
@@ -49,6 +52,7 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         _section: &'static str,
         whole: bool,
     ) -> io::Result<()> {
+        self.shift = unit.facts.shift;
         if whole {
             writeln!(self.output, "{}", unit.text())?;
         }
@@ -61,7 +65,7 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
 
     fn begin_entry(&mut self, die: &Die<'a>, depth: usize, encoded: Encoded) -> io::Result<()> {
         self.indent = depth.min(DEEPEST).saturating_mul(2);
-        let offset = address(die.id().offset, 4);
+        let offset = address(die.id().offset.saturating_sub(self.shift), 4);
         let tag = if die.is_null() {
             "NULL".into()
         } else {
@@ -73,7 +77,8 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
             let children = if die.has_children() { '*' } else { ' ' };
             write!(self.output, " [{}] {children}", encoded.code)?;
             if let Some(parent) = encoded.parent {
-                write!(self.output, " ({parent:#010x})")?;
+                let parent = address(parent.saturating_sub(self.shift), 4);
+                self.output.texts(&[" (", &parent, ")"])?;
             }
         }
         self.output.texts(&["\n"])
@@ -98,7 +103,9 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         }
         if let Some(error) = &shown.problem {
             self.output.note(error);
-            write!(self.output, "<error: {error}>")?;
+            if !self.output.is_quiet() {
+                write!(self.output, "<error: {error}>")?;
+            }
         }
         self.output.texts(&[")\n"])
     }
@@ -108,7 +115,9 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
     }
 
     fn problem(&mut self, error: &Error) -> io::Result<()> {
-        writeln!(self.output)?;
+        if !self.output.is_quiet() {
+            writeln!(self.output)?;
+        }
         self.output.problem(error)
     }
 

@@ -74,6 +74,7 @@ pub(super) fn dump(
                 }
                 unit.type_name = type_name(&info, &unit);
                 unit.facts.alone = split && !has_partner(&info, unit.facts.id);
+                unit.facts.shift = sources.section_start(split, name, unit.facts.offset);
                 unit.facts.base_section = attributes.base_section(&unit);
                 one(&attributes, &unit, shown, context, output)?;
                 if output.is_cut() {
@@ -135,7 +136,7 @@ fn one<'a>(
     let inside = unit.facts.offset..unit.end();
     let is_outside = match context.selection {
         Selection::At(offset) => !inside.contains(offset),
-        Selection::Listed(offsets) => !offsets.iter().any(|offset| inside.contains(offset)),
+        Selection::Listed(ids) => !ids.iter().any(|id| id.unit == unit.facts.id),
         Selection::All | Selection::Named(_) => context
             .offset
             .is_some_and(|offset| !inside.contains(&offset)),

@@ -119,6 +119,16 @@ impl<'a> FramePrinter<'a> {
             "  Return address column: {}",
             cie.return_address_register
         );
+        if let Some(personality) = cie.personality {
+            let _ = writeln!(out, "  Personality Address: {personality:016x}");
+        }
+        if !cie.augmentation_data.is_empty() {
+            out.push_str("  Augmentation data:    ");
+            for byte in cie.augmentation_data {
+                let _ = write!(out, " {byte:02X}");
+            }
+            out.push('\n');
+        }
         out.push('\n');
         if put(out).is_break() {
             return Ok(ControlFlow::Break(()));
@@ -168,6 +178,9 @@ impl<'a> FramePrinter<'a> {
             "  Format:       {}",
             if wide { "DWARF64" } else { "DWARF32" }
         );
+        if let Some(lsda) = fde.lsda {
+            let _ = writeln!(out, "  LSDA Address: {lsda:016x}");
+        }
         if put(out).is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -306,6 +306,20 @@ impl<'data> CodeObject<'data> {
             .map_or(&[][..], |loaded| &loaded.unresolved))
     }
 
+    /// The contents of a section before relocation; empty if there is none.
+    ///
+    /// # Errors
+    /// As [`section`](Self::section).
+    #[cfg(feature = "serde")]
+    pub(crate) fn stored_section(&self, name: &str) -> Result<&[u8]> {
+        let index = self.sections.iter().position(|s| s.standard_name() == name);
+        let loaded = match index {
+            Some(index) => (self.contents).load_stored(&self.elf, &self.sections, index)?,
+            None => None,
+        };
+        Ok(loaded.map_or(&[], |loaded| &*loaded.bytes))
+    }
+
     /// The indices of the sections that the relocated fields of the sections with this name point into, by the offsets of the fields;
     /// empty for a linked object.
     ///

@@ -126,6 +126,9 @@ pub(crate) struct DumpArguments {
     /// Ignore the case of letters in names
     #[arg(short, long, requires = "name")]
     pub(crate) ignore_case: bool,
+    /// Only entries that an index of names has for exactly this name
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["name", "die"])]
+    pub(crate) find: Vec<String>,
     /// Only the entry at this offset, and what is below it
     #[arg(long, value_name = "OFFSET", value_parser = parse_offset)]
     pub(crate) die: Option<u64>,
@@ -153,6 +156,12 @@ pub(crate) struct DumpArguments {
     /// Print a line for each type unit in place of its entries
     #[arg(long)]
     pub(crate) summarize_types: bool,
+    /// Print the sizes of the sections of debugging information in place of what they say
+    #[arg(long)]
+    pub(crate) show_section_sizes: bool,
+    /// Print the source files that the line tables name, in place of a dump
+    #[arg(long)]
+    pub(crate) show_sources: bool,
     /// Write the dump to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
