@@ -121,7 +121,11 @@ const OTHER_NAMES: &[(DwAt, &str)] = &[
     (DwAt(0x3e0a), "DW_AT_LLVM_ptrauth_authentication_mode"),
     (DwAt(0x3e0b), "DW_AT_LLVM_num_extra_inhabitants"),
     (DwAt(0x3e0c), "DW_AT_LLVM_stmt_sequence"),
+    (DwAt(0x3e0d), "DW_AT_LLVM_coro_suspend_idx"),
     (DwAt(0x3e0e), "DW_AT_LLVM_alloc_type"),
+    (DwAt(0x3fee), "DW_AT_APPLE_objc_direct"),
+    (DwAt(0x3fef), "DW_AT_APPLE_sdk"),
+    (DwAt(0x3ff0), "DW_AT_APPLE_origin"),
 ];
 
 /// `DW_AT_language_name` of DWARF 6.
@@ -213,7 +217,13 @@ pub fn attribute_name(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Co
 /// The name of an attribute that is none of the extensions'.
 fn plain_name(code: DwAt) -> Option<&'static str> {
     let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
-    other.map(|(_, name)| *name).or(code.static_string())
+    let name = other.map(|(_, name)| *name).or(code.static_string());
+    name.filter(|name| !is_bound(name))
+}
+
+/// Returns true if a name is that of the first or last code for vendors, which are no names of anything.
+fn is_bound(name: &str) -> bool {
+    name.ends_with("_lo_user") || name.ends_with("_hi_user")
 }
 
 /// The name of an attribute that stands nowhere, as in an abbreviation: what its code means on most tags.
@@ -240,7 +250,8 @@ pub fn is_tag_name(text: &str) -> bool {
 #[must_use]
 pub fn tag_name(tag: DwTag) -> Cow<'static, str> {
     let other = OTHER_TAGS.iter().find(|(other, _)| *other == tag);
-    match tag.static_string().or(other.map(|(_, name)| *name)) {
+    let name = tag.static_string().or(other.map(|(_, name)| *name));
+    match name.filter(|name| !is_bound(name)) {
         Some(name) => Cow::Borrowed(name),
         None => Cow::Owned(format!("DW_TAG_unknown_{:x}", tag.0)),
     }

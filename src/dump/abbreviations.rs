@@ -8,10 +8,10 @@ use gimli::constants as dw;
 use gimli::{DwAt, DwForm, DwTag};
 use serde::Serialize;
 
-use super::Failure;
 use super::encoding::form_name;
 use super::output::Output;
 use super::part::Context;
+use super::{Failure, Naming};
 use crate::debug_info::attribute::{attribute_code_name, tag_name};
 use crate::error::Result;
 use crate::expr::Cursor;
@@ -51,6 +51,11 @@ pub(super) fn dump(
         if !context.begin_section(section, bytes.len(), output)? {
             continue;
         }
+        // llvm-dwarfdump prints the tables before one that breaks off.
+        let bytes = match context.style.naming {
+            Naming::Llvm if !output.json() => whole_tables(bytes, section, output)?,
+            Naming::Llvm | Naming::Names => bytes,
+        };
         if bytes.is_empty() && !output.json() {
             writeln!(output, "< EMPTY >")?;
         }
@@ -78,6 +83,36 @@ pub(super) fn dump(
                 break;
             }
         }
+    }
+    Ok(())
+}
+
+/// The section up to the first table that breaks off.
+fn whole_tables<'a>(
+    bytes: &'a [u8],
+    section: &'static str,
+    output: &mut Output<'_>,
+) -> Result<&'a [u8]> {
+    let mut cursor = Cursor::new(bytes);
+    let mut start = 0;
+    while !cursor.is_empty() {
+        match pass_table(&mut cursor, output) {
+            Ok(()) => start = cursor.position(),
+            Err(error) => {
+                output.note(&error.within(section, cursor.position() as u64));
+                break;
+            }
+        }
+    }
+    Ok(bytes.get(..start).unwrap_or_default())
+}
+
+fn pass_table(cursor: &mut Cursor<'_>, output: &Output<'_>) -> Result<()> {
+    while cursor.uleb()? != 0 {
+        cursor.uleb()?;
+        cursor.u8()?;
+        output.meter().work(1)?;
+        while specification(cursor)?.is_some() {}
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use super::type_name::TypeNames;
 use super::{Naming, Sources, Style};
 use crate::debug_info::attribute::attribute_name;
 use crate::debug_info::raw_list::{LocationFormat, highest};
-use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, LocationRange, UnitId};
+use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, Language, LocationRange, UnitId};
 use crate::error::Result;
 use crate::expr::{BaseTypeNames, Encoding, Printer};
 use crate::meter::Meter;
@@ -263,7 +263,14 @@ impl<'a> Attributes<'_, 'a> {
                 return Ok(());
             }
             DieValue::RangeList(offset) => {
-                shown.text = list_head(attribute, "rangelist", in_part(*offset), unit);
+                // llvm-dwarfdump counts an offset that is given by an index from the start of the section.
+                let is_indexed = attribute.form() == dw::DW_FORM_rnglistx;
+                let at = if is_indexed {
+                    *offset
+                } else {
+                    in_part(*offset)
+                };
+                shown.text = list_head(attribute, "rangelist", at, unit);
                 let read = self.ranges(unit, die, *offset, &mut shown.list);
                 // Not malformed: the addresses are in the code object.
                 return if unit.alone { Ok(()) } else { read };
@@ -318,6 +325,11 @@ impl<'a> Attributes<'_, 'a> {
         let Some(number) = value.unsigned() else {
             return plain;
         };
+        match name {
+            LANGUAGE_VERSION => return self.language_version(die, number),
+            dw::DW_AT_APPLE_property_attribute => return plain + &properties(number),
+            _ => {}
+        }
         if let Some(meaning) = self.meaning(unit, die, attribute, number) {
             return meaning.text();
         }
@@ -338,6 +350,18 @@ impl<'a> Attributes<'_, 'a> {
             return address(low.wrapping_add(number), unit.address_size);
         }
         plain
+    }
+
+    /// A version of the language that an entry names.
+    fn language_version(&self, die: &Die<'a>, version: u64) -> String {
+        let language = die.attribute(LANGUAGE_NAME);
+        let language = language.and_then(|attribute| attribute.udata_value());
+        let name = language.and_then(|code| Language::Name(code).version_name(version));
+        match name {
+            Some(name) if self.style.verbose => format!("{version} {name}"),
+            Some(name) => name.to_owned(),
+            None => version.to_string(),
+        }
     }
 
     /// What a number stands for.
@@ -391,7 +415,11 @@ impl<'a> Attributes<'_, 'a> {
     }
 
     /// An expression in words.
-    fn expression(&self, unit: UnitFacts, bytes: &[u8], encoding: Encoding) -> String {
+    fn expression(&self, unit: UnitFacts, bytes: &[u8], mut encoding: Encoding) -> String {
+        // References to other units were as wide as addresses then.
+        if unit.version <= 2 {
+            encoding.offset_size = encoding.address_size;
+        }
         let types = BaseTypes {
             info: self.info,
             unit,
@@ -418,6 +446,15 @@ impl<'a> Attributes<'_, 'a> {
         let split = unit.section.ends_with(".dwo");
         let name = unit.section.trim_end_matches(".dwo");
         self.sources.section_start(split, name, id.offset)
+    }
+
+    /// Returns true if a unit says what offsets in its lists of DWARF 4 count from.
+    fn has_base(&self, unit: UnitFacts) -> bool {
+        let Ok(root) = self.info.root(unit.id) else {
+            return true;
+        };
+        let bases = [dw::DW_AT_low_pc, dw::DW_AT_entry_pc];
+        unit.version >= 5 || unit.split || bases.iter().any(|name| root.attribute(*name).is_some())
     }
 
     /// Returns true if a unit has a line table of its own.
@@ -452,7 +489,7 @@ impl<'a> Attributes<'_, 'a> {
 
     /// The entries of the location list at `offset`. Those before an error are kept.
     fn locations(&self, unit: UnitFacts, offset: u64, items: &mut Vec<ListItem<'a>>) -> Result<()> {
-        if unit.alone {
+        if unit.alone || (self.style.naming == Naming::Llvm && !self.has_base(unit)) {
             return self.raw_locations(unit, offset, items);
         }
         let mut list = (self.info).location_list(unit.id, offset, self.meter)?;
@@ -514,6 +551,42 @@ impl<'a> Attributes<'_, 'a> {
             });
         }
         Ok(())
+    }
+}
+
+/// `DW_AT_language_name` and `DW_AT_language_version` of DWARF 6.
+const LANGUAGE_NAME: DwAt = DwAt(0x90);
+const LANGUAGE_VERSION: DwAt = DwAt(0x91);
+
+/// The properties of Objective-C that the bits of a number stand for, as they stand after it.
+fn properties(bits: u64) -> String {
+    const NAMES: [&str; 15] = [
+        "readonly",
+        "getter",
+        "assign",
+        "readwrite",
+        "retain",
+        "copy",
+        "nonatomic",
+        "setter",
+        "atomic",
+        "weak",
+        "strong",
+        "unsafe_unretained",
+        "nullability",
+        "null_resettable",
+        "class",
+    ];
+    let named = NAMES
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| bits >> bit & 1 == 1);
+    let named: Vec<String> = named
+        .map(|(_, name)| format!("DW_APPLE_PROPERTY_{name}"))
+        .collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", named.join(", ")),
     }
 }
 

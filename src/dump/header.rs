@@ -56,7 +56,9 @@ impl Header<'_> {
     }
 
     /// The header as llvm-dwarfdump prints it.
-    pub(super) fn text(&self) -> String {
+    ///
+    /// * `invalid`: what is said of the offset of abbreviations.
+    pub(super) fn text(&self, invalid: &str) -> String {
         let UnitFacts {
             version,
             shift,
@@ -90,7 +92,7 @@ impl Header<'_> {
         };
         format!(
             "{offset:#010x}: {what} Unit: length = {length}, format = DWARF{bits}, version = {version:#06x}{kind}, \
-             abbr_offset = {:#06x}, addr_size = {address_size:#04x}{more} (next unit at {:#010x})",
+             abbr_offset = {:#06x}{invalid}, addr_size = {address_size:#04x}{more} (next unit at {:#010x})",
             self.abbreviations,
             self.end().saturating_sub(shift)
         )

@@ -40,6 +40,8 @@ struct Lines<'a> {
     bytes: Bytes<'a>,
     strings: DebugStr<Bytes<'a>>,
     line_strings: DebugLineStr<Bytes<'a>>,
+    /// The offsets of strings of a `.dwo` file.
+    string_offsets: Bytes<'a>,
     /// Where the bytes are in the section, and how many of them are not in there but in the header of their table.
     start: usize,
     added: usize,
@@ -107,6 +109,10 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
             of_6: sources.of_6(split, ".debug_line")?,
             strings: sources.bytes(split, ".debug_str")?.into(),
             line_strings: sources.bytes(split, ".debug_line_str")?.into(),
+            string_offsets: match split {
+                true => sources.bytes(true, ".debug_str_offsets")?,
+                false => Bytes::new(&[], gimli::LittleEndian),
+            },
             start: 0,
             added: 0,
             offset: context.offset,
@@ -208,9 +214,18 @@ impl<'a> Lines<'a> {
             AttributeValue::String(text) => text,
             AttributeValue::DebugStrRef(offset) => self.strings.get_str(offset).ok()?,
             AttributeValue::DebugLineStrRef(offset) => self.line_strings.get_str(offset).ok()?,
+            AttributeValue::DebugStrOffsetsIndex(index) => self.indexed(index.0)?,
             _ => return None,
         };
         Some(String::from_utf8_lossy(bytes.slice()))
+    }
+
+    /// A string by its index. In a `.dwo` file there is one table of strings, after a header of eight bytes.
+    fn indexed(&self, index: usize) -> Option<Bytes<'a>> {
+        let at = index.checked_mul(4)?.checked_add(8)?;
+        let bytes = self.string_offsets.slice().get(at..)?.first_chunk()?;
+        let offset = usize::try_from(u32::from_le_bytes(*bytes)).ok()?;
+        self.strings.get_str(gimli::DebugStrOffset(offset)).ok()
     }
 
     /// * `size`: of an offset in the table, in bytes.
@@ -224,6 +239,9 @@ impl<'a> Lines<'a> {
             AttributeValue::DebugStrRef(offset) if self.verbose => (".debug_str", offset.0),
             AttributeValue::DebugLineStrRef(offset) if self.verbose => {
                 (".debug_line_str", offset.0)
+            }
+            AttributeValue::DebugStrOffsetsIndex(index) if self.verbose => {
+                return format!("indexed ({:08x}) string = {text}", index.0);
             }
             _ => return text,
         };

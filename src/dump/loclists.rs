@@ -214,7 +214,7 @@ impl Lists<'_, '_, '_, '_> {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break true,
                 Err(error) => {
-                    if !json {
+                    if !json && !self.output.is_quiet() {
                         writeln!(self.output)?;
                     }
                     self.output.problem(&error)?;

@@ -33,7 +33,7 @@ impl Context<'_, '_> {
         size: usize,
         output: &mut Output<'_>,
     ) -> io::Result<bool> {
-        let is_expected = self.explicit && self.offset.is_none() && !name.ends_with(".dwo");
+        let is_expected = self.explicit && !name.ends_with(".dwo");
         if size == 0 && !is_expected {
             return Ok(false);
         }

@@ -91,7 +91,8 @@ impl Section<'_> {
             }
             output.meter().hold_all::<(usize, u8, u16)>(2)?;
             // A unit that cannot be read is an error where its entries are printed.
-            if let Ok(Some(base)) = info.string_offsets_base(id) {
+            let whole = unit.version >= 5 || self.bytes.len().is_multiple_of(4);
+            if let (Ok(Some(base)), true) = (info.string_offsets_base(id), whole) {
                 bases.push((base, unit.offset_size, unit.version));
             }
         }
@@ -127,8 +128,9 @@ impl Section<'_> {
         version: u16,
     ) -> crate::Result<Table> {
         const WHAT: &str = "table of string offsets";
-        // Of units before DWARF 5 tables have no headers.
+        // Of units before DWARF 5 tables have no headers, and are GNU's for DWARF 4.
         if version < 5 {
+            let version = 4;
             return Ok(Table {
                 offset: base,
                 start: base,

@@ -54,7 +54,7 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
     ) -> io::Result<()> {
         self.shift = unit.facts.shift;
         if whole {
-            writeln!(self.output, "{}", unit.text())?;
+            writeln!(self.output, "{}", unit.text(""))?;
         }
         Ok(())
     }

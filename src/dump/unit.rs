@@ -14,7 +14,7 @@ use super::output::Output;
 use super::part::{Context, Part};
 use super::text::TextEntries;
 use super::type_name::TypeNames;
-use super::{Failure, Selection, Sources};
+use super::{Failure, Naming, Selection, Sources};
 use crate::debug_info::{DebugInfo, DieId, UnitId, type_signature};
 use crate::error::{Error, Result};
 use crate::expr::Dialect;
@@ -153,8 +153,32 @@ fn one<'a>(
             &mut JsonEntries::new(output),
         );
     }
+    let is_whole = matches!(context.selection, Selection::All) && context.offset.is_none();
+    if attributes.style.naming == Naming::Llvm
+        && is_whole
+        && let Err(error) = attributes.info.root(unit.facts.id)
+    {
+        return unreadable(unit, &error, output);
+    }
     let mut text = TextEntries::new(output, attributes);
     walk(attributes, unit, section, context, &mut text)
+}
+
+/// Prints a unit without entries, as llvm-dwarfdump does.
+fn unreadable(unit: &Header<'_>, error: &Error, output: &mut Output<'_>) -> io::Result<()> {
+    use std::io::Write;
+    let section = error.origin().map_or("", |origin| origin.section);
+    let invalid = match section.starts_with(".debug_abbrev") {
+        true => " (invalid)",
+        false => "",
+    };
+    writeln!(output, "{}", unit.text(invalid))?;
+    output.note(error);
+    let what = match type_signature(&unit.header) {
+        Some(_) => "type",
+        None => "compile",
+    };
+    writeln!(output, "<{what} unit can't be parsed!>\n")
 }
 
 fn walk<'a>(

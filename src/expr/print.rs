@@ -113,6 +113,11 @@ impl<'n> Printer<'n> {
         out
     }
 
+    /// Returns true if the text is that of llvm-dwarfdump, peculiarities included.
+    fn is_llvm(&self) -> bool {
+        !matches!(self.style, RegisterStyle::Names)
+    }
+
     fn write(&self, bytes: &[u8], out: &mut String, depth: u32) -> fmt::Result {
         let mut items = operations(bytes, self.encoding);
         let mut end = 0;
@@ -169,7 +174,7 @@ impl<'n> Printer<'n> {
                     write!(out, "{value:+}")?
                 }
                 (OperandKind::BaseType, OperandValue::Unsigned(offset)) => {
-                    self.write_base_type(offset, out)?
+                    self.write_base_type(row.name, offset, out)?
                 }
                 (OperandKind::Expression, OperandValue::Bytes(bytes)) => {
                     out.push('(');
@@ -207,11 +212,14 @@ impl<'n> Printer<'n> {
         Ok(name)
     }
 
-    fn write_base_type(&self, offset: u64, out: &mut String) -> fmt::Result {
+    fn write_base_type(&self, operation: &str, offset: u64, out: &mut String) -> fmt::Result {
         if offset == 0 {
             return out.write_str(" 0x0");
         }
         let Some(names) = self.names else {
+            if operation == "DW_OP_regval_type" && self.is_llvm() {
+                return write!(out, " <base_type ref: {offset:#x}>");
+            }
             return write!(out, " {offset:#x}");
         };
         match names.base_type_name(offset) {

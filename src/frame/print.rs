@@ -268,7 +268,9 @@ impl<'a> FramePrinter<'a> {
                 (CfaOperand::SignedFactored, OperandValue::Signed(value)) => {
                     write!(out, " {}", value.wrapping_mul(cie.data_alignment_factor))
                 }
-                (CfaOperand::Offset, OperandValue::Unsigned(value)) => write!(out, " +{value}"),
+                (CfaOperand::Offset, OperandValue::Unsigned(value)) => {
+                    write!(out, " {:+}", value.cast_signed())
+                }
                 (CfaOperand::Space, OperandValue::Unsigned(space)) => {
                     write!(out, " in {}", self.space(space))
                 }
