@@ -5,20 +5,22 @@
 use std::borrow::Cow;
 
 use core::ops::Range;
-use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
-use gimli::{AttributeValue, DwAt, DwForm};
+use gimli::{AttributeValue, DwForm};
 
 use super::encoding::with_encoding;
 use super::fields::{Fields, Placed};
 use super::header::Header;
-use super::list::{List, address, operations_text, range_text};
+use super::list::{address, operations_text};
 use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
 use super::type_name::TypeNames;
+use super::value_text::{
+    LANGUAGE_NAME, LANGUAGE_VERSION, block_text, constant_text, is_location, list_head, properties,
+};
 use super::{Naming, Sources, Style};
 use crate::debug_info::attribute::attribute_name;
-use crate::debug_info::raw_list::{LocationFormat, highest};
-use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, Language, LocationRange, UnitId};
+use crate::debug_info::raw_list::highest;
+use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, Language, UnitId};
 use crate::error::Result;
 use crate::expr::{BaseTypeNames, Encoding, Printer};
 use crate::meter::Meter;
@@ -125,9 +127,9 @@ pub(super) struct Attributes<'d, 'a> {
 }
 
 /// Names of base types for expressions.
-struct BaseTypes<'d, 'a> {
-    info: &'d DebugInfo<'a>,
-    unit: UnitFacts,
+pub(super) struct BaseTypes<'d, 'a> {
+    pub(super) info: &'d DebugInfo<'a>,
+    pub(super) unit: UnitFacts,
 }
 
 impl BaseTypeNames for BaseTypes<'_, '_> {
@@ -298,6 +300,7 @@ impl<'a> Attributes<'_, 'a> {
             dw::DW_AT_specification,
             dw::DW_AT_call_origin,
             dw::DW_AT_import,
+            dw::DW_AT_APPLE_property,
         ];
         if named.contains(&name) {
             if let Some(target) = self.info.target(die, attribute)? {
@@ -415,7 +418,12 @@ impl<'a> Attributes<'_, 'a> {
     }
 
     /// An expression in words.
-    fn expression(&self, unit: UnitFacts, bytes: &[u8], mut encoding: Encoding) -> String {
+    pub(super) fn expression(
+        &self,
+        unit: UnitFacts,
+        bytes: &[u8],
+        mut encoding: Encoding,
+    ) -> String {
         // References to other units were as wide as addresses then.
         if unit.version <= 2 {
             encoding.offset_size = encoding.address_size;
@@ -448,239 +456,11 @@ impl<'a> Attributes<'_, 'a> {
         self.sources.section_start(split, name, id.offset)
     }
 
-    /// Returns true if a unit says what offsets in its lists of DWARF 4 count from.
-    fn has_base(&self, unit: UnitFacts) -> bool {
-        let Ok(root) = self.info.root(unit.id) else {
-            return true;
-        };
-        let bases = [dw::DW_AT_low_pc, dw::DW_AT_entry_pc];
-        unit.version >= 5 || unit.split || bases.iter().any(|name| root.attribute(*name).is_some())
-    }
-
     /// Returns true if a unit has a line table of its own.
     fn has_lines(&self, unit: UnitFacts) -> bool {
         let root = self.info.root(unit.id);
         root.is_ok_and(|root| root.attribute(dw::DW_AT_stmt_list).is_some())
     }
-
-    /// The ranges of the list at `offset`, also empty ones and those of code that is not there. Those before an error are
-    /// kept.
-    fn ranges(
-        &self,
-        unit: UnitFacts,
-        die: &Die<'a>,
-        offset: u64,
-        items: &mut Vec<ListItem<'a>>,
-    ) -> Result<()> {
-        let mut notes = self.notes(self.sections_of_ranges(unit, offset));
-        let mut item = |range: Range<u64>| ListItem {
-            head: range_text(&range, unit.address_size) + &notes.next().unwrap_or_default(),
-            range: Some(range),
-            expression: None,
-        };
-        let read = self
-            .info
-            .for_each_listed(die.id(), offset, self.meter, |listed| {
-                items.push(item(listed.range));
-                false
-            });
-        read.map(drop::<bool>)
-    }
-
-    /// The entries of the location list at `offset`. Those before an error are kept.
-    fn locations(&self, unit: UnitFacts, offset: u64, items: &mut Vec<ListItem<'a>>) -> Result<()> {
-        if unit.alone || (self.style.naming == Naming::Llvm && !self.has_base(unit)) {
-            return self.raw_locations(unit, offset, items);
-        }
-        let mut list = (self.info).location_list(unit.id, offset, self.meter)?;
-        let mut notes = self.notes(self.sections_of_locations(unit, offset));
-        while let Some(entry) = list.next()? {
-            let note = notes.next().unwrap_or_default();
-            let (head, range) = match entry.range {
-                LocationRange::Bounded(range) => {
-                    (range_text(&range, unit.address_size) + &note, Some(range))
-                }
-                LocationRange::Default => ("<default>".to_owned(), None),
-            };
-            let (section, at) = (entry.expression.section, Some(entry.expression.offset));
-            let section = section.trim_end_matches(".dwo");
-            let bytes = (self.sources).stored(unit.split, section, at, entry.expression.bytes);
-            let text = self.expression(unit, bytes, entry.expression.unit.encoding);
-            items.push(ListItem {
-                head,
-                range,
-                expression: Some((text, entry.expression.bytes)),
-            });
-        }
-        Ok(())
-    }
-
-    /// The entries of the location list at `offset` without addresses, which are in a code object that is not there.
-    fn raw_locations(
-        &self,
-        unit: UnitFacts,
-        offset: u64,
-        items: &mut Vec<ListItem<'a>>,
-    ) -> Result<()> {
-        let format = LocationFormat::of(unit.version, unit.split);
-        // A unit without a code object is in a `.dwo` file.
-        let (name, section) = match format {
-            LocationFormat::Kinds => (".debug_loclists", ".debug_loclists.dwo"),
-            LocationFormat::Pairs | LocationFormat::GnuSplit => (".debug_loc", ".debug_loc.dwo"),
-        };
-        let bytes = self.sources.section(unit.split, name)?;
-        let mut list = List::new((section, bytes), offset, format, unit.address_size)?;
-        let encoding = self.info.eval_unit(unit.id)?.encoding;
-        let types = BaseTypes {
-            info: self.info,
-            unit,
-        };
-        let printer = Printer::new(encoding)
-            .style(self.style.registers())
-            .names(&types);
-        while let Some(entry) = list.next_within(self.meter)? {
-            if entry.is_base() || entry.is_view_pair() {
-                continue;
-            }
-            items.push(ListItem {
-                head: entry.text(unit.address_size),
-                range: entry.range.clone(),
-                expression: entry
-                    .expression()
-                    .map(|bytes| (operations_text(&printer, bytes), bytes)),
-            });
-        }
-        Ok(())
-    }
-}
-
-/// `DW_AT_language_name` and `DW_AT_language_version` of DWARF 6.
-const LANGUAGE_NAME: DwAt = DwAt(0x90);
-const LANGUAGE_VERSION: DwAt = DwAt(0x91);
-
-/// The properties of Objective-C that the bits of a number stand for, as they stand after it.
-fn properties(bits: u64) -> String {
-    const NAMES: [&str; 15] = [
-        "readonly",
-        "getter",
-        "assign",
-        "readwrite",
-        "retain",
-        "copy",
-        "nonatomic",
-        "setter",
-        "atomic",
-        "weak",
-        "strong",
-        "unsafe_unretained",
-        "nullability",
-        "null_resettable",
-        "class",
-    ];
-    let named = NAMES
-        .iter()
-        .enumerate()
-        .filter(|(bit, _)| bits >> bit & 1 == 1);
-    let named: Vec<String> = named
-        .map(|(_, name)| format!("DW_APPLE_PROPERTY_{name}"))
-        .collect();
-    match named.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", named.join(", ")),
-    }
-}
-
-/// Returns true if a block that an attribute has is an expression, as it was before DWARF 4.
-fn is_location(name: DwAt) -> bool {
-    [
-        dw::DW_AT_location,
-        dw::DW_AT_string_length,
-        dw::DW_AT_return_addr,
-        dw::DW_AT_data_member_location,
-        dw::DW_AT_frame_base,
-        dw::DW_AT_static_link,
-        dw::DW_AT_segment,
-        dw::DW_AT_use_location,
-        dw::DW_AT_vtable_elem_location,
-        dw::DW_AT_data_location,
-        dw::DW_AT_call_value,
-        dw::DW_AT_call_data_value,
-        dw::DW_AT_call_data_location,
-        dw::DW_AT_call_target,
-        dw::DW_AT_call_target_clobbered,
-        dw::DW_AT_GNU_call_site_value,
-        dw::DW_AT_GNU_call_site_data_value,
-        dw::DW_AT_GNU_call_site_target,
-        dw::DW_AT_GNU_call_site_target_clobbered,
-    ]
-    .contains(&name)
-}
-
-/// What stands before the entries of a list: the index it has, and where it is.
-fn list_head(
-    attribute: &gimli::Attribute<Bytes<'_>>,
-    what: &str,
-    offset: u64,
-    unit: UnitFacts,
-) -> String {
-    // The offset of a range list that is no index is shown as its form has it, all others short.
-    let short = address(offset, 4);
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "all other forms are offsets"
-    )]
-    let index = match attribute.raw_value() {
-        AttributeValue::DebugLocListsIndex(index) => index.0,
-        AttributeValue::DebugRngListsIndex(index) => index.0,
-        _ if what == "loclist" => return short,
-        _ => return address(offset, unit.offset_size),
-    };
-    format!("indexed ({index:#x}) {what} = {short}")
-}
-
-/// A constant as its form has it: as wide as it is encoded, or decimal where it has no width.
-fn constant_text(form: DwForm, value: &DieValue<'_>) -> String {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "called for constants only")]
-    let bits = match value {
-        DieValue::Unsigned(value) => *value,
-        DieValue::Signed(value) => value.cast_unsigned(),
-        DieValue::Flag(flag) => {
-            let text = if form == dw::DW_FORM_flag_present {
-                "true"
-            } else {
-                "0x01"
-            };
-            return if *flag { text } else { "0x00" }.to_owned();
-        }
-        DieValue::Wide(value) => {
-            return crate::report::hex_bytes(&value.to_le_bytes());
-        }
-        _ => return String::new(),
-    };
-    match form {
-        dw::DW_FORM_data1 => address(bits & 0xff, 1),
-        dw::DW_FORM_data2 => address(bits & 0xffff, 2),
-        dw::DW_FORM_data4 => address(bits & 0xffff_ffff, 4),
-        dw::DW_FORM_data8 => address(bits, 8),
-        dw::DW_FORM_sdata | dw::DW_FORM_implicit_const => bits.cast_signed().to_string(),
-        _ => bits.to_string(),
-    }
-}
-
-fn block_text(form: DwForm, bytes: &[u8]) -> String {
-    use core::fmt::Write;
-    let width = match form {
-        dw::DW_FORM_block1 => 4,
-        dw::DW_FORM_block2 => 6,
-        dw::DW_FORM_block4 => 10,
-        _ => 0,
-    };
-    let mut out = format!("<{:#0width$x}> ", bytes.len());
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(out, "{byte:02x} ");
-    }
-    out
 }
 
 impl Shown<'_> {

@@ -57,7 +57,8 @@ fn digits_of(form: DwForm) -> Option<usize> {
 /// The name of a form.
 pub(super) fn form_name(form: DwForm) -> String {
     match form.static_string() {
-        Some(name) => name.to_owned(),
-        None => format!("DW_FORM_unknown_{:x}", form.0),
+        // That of DWARF 1 is no form any more.
+        Some(name) if form != dw::DW_FORM_ref => name.to_owned(),
+        Some(_) | None => format!("DW_FORM_unknown_{:x}", form.0),
     }
 }

@@ -175,7 +175,10 @@ impl Tables<'_, '_, '_> {
         width: usize,
     ) -> Result<(), Failure> {
         let bounds = entry.bounds();
-        let indexed = |index| Ok(self.first_address(index, size));
+        let is_base = entry.kind == dw::DW_RLE_base_addressx;
+        // An index that leads nowhere is taken for 0, or for the base itself.
+        let missing = if is_base { entry.first } else { 0 };
+        let indexed = |index| Ok(self.first_address(index, size).unwrap_or(missing));
         // llvm-dwarfdump looks an index up in the table of the first unit.
         let listed = bounds.and_then(|bounds| base.listed(bounds, indexed).ok().flatten());
         if self.output.json() {
@@ -222,17 +225,15 @@ impl Tables<'_, '_, '_> {
         Ok(writeln!(self.output)?)
     }
 
-    /// An address of the first unit's table; 0 if there is none.
-    fn first_address(&self, index: u64, size: u8) -> u64 {
+    /// An address of the first unit's table, if the unit names one.
+    fn first_address(&self, index: u64, size: u8) -> Option<u64> {
         let unit = UnitId(0);
-        let found = || {
-            let base =
-                gimli::DebugAddrBase(usize::try_from(self.info.address_base(unit).ok()?).ok()?);
-            let index = gimli::DebugAddrIndex(usize::try_from(index).ok()?);
-            let sections = self.info.raw_sections(unit).ok()?;
-            sections.debug_addr.get_address(size, base, index).ok()
-        };
-        found().unwrap_or(0)
+        let root = self.info.root(unit).ok()?;
+        root.attribute(gimli::DW_AT_addr_base)?;
+        let base = gimli::DebugAddrBase(usize::try_from(self.info.address_base(unit).ok()?).ok()?);
+        let index = gimli::DebugAddrIndex(usize::try_from(index).ok()?);
+        let sections = self.info.raw_sections(unit).ok()?;
+        sections.debug_addr.get_address(size, base, index).ok()
     }
 }
 
