@@ -12,19 +12,15 @@ use super::input::{
     parse_any_machine, parse_dwo, read_dwo,
 };
 use super::outputs::{Kind, Output, Outputs};
-use hetdwarf::dump::{Dump, Naming, Part, Selection};
+use globset::GlobSet;
+use hetdwarf::dump::{Dump, Naming, Part, Selection, View, write_section_sizes};
 use hetdwarf::limits::Limits;
 use hetdwarf::object::Layout;
+use regex::RegexSet;
 
 pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let limits = arguments.which.limits.limits();
-    let glob = match &arguments.name {
-        Some(pattern) => Some(
-            super::pattern::pattern(pattern)
-                .map_err(|error| Failure::new(format!("--name: {error}")))?,
-        ),
-        None => None,
-    };
+    let names = names(arguments)?;
     let output = output(arguments)?;
     let (path, data) = object_or_core(
         arguments.object.as_deref(),
@@ -42,24 +38,42 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     let object = open(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(&arguments.which)?;
     let dwo = parse_dwo(&dwo_data, &limits, open)?;
-    let matches = |name: &str| glob.as_ref().is_some_and(|glob| glob.is_match(name));
-    let selection = match (&glob, arguments.die) {
+    let matches = |name: &str| names.as_ref().is_some_and(|names| names.matches(name));
+    let selection = match (&names, arguments.die) {
         (_, Some(offset)) => Selection::At(offset),
-        (Some(_), None) => Selection::Named {
-            matches: &matches,
-            children: arguments.show_children,
-        },
+        (Some(_), None) => Selection::Named(&matches),
         (None, None) => Selection::All,
     };
+    let found = match arguments.find.is_empty() {
+        true => Vec::new(),
+        false => {
+            let index = Dump::new("", &object, dwo.as_ref());
+            let index = index.dialect(dialect(arguments.which.dialect));
+            index.find(&arguments.find).map_err(place)?
+        }
+    };
+    let selection = match arguments.find.is_empty() {
+        true => selection,
+        false => Selection::Listed(&found),
+    };
     let parts = parts(arguments, &selection);
+    let chosen = arguments.parts.chosen.iter();
+    let offsets: Vec<_> = chosen
+        .filter_map(|(part, offset)| Some((*part, (*offset)?)))
+        .collect();
     let name = path.to_string_lossy();
     let is_llvm = matches!(arguments.style, DumpStyle::Llvm);
     let name = match &arguments.object {
-        Some(object) if is_llvm && object == Path::new(STANDARD_INPUT) => "<stdin>",
+        Some(object) if is_llvm && object == Path::new(STANDARD_INPUT) => "-",
         Some(_) | None => &name,
     };
-    let dump = Dump::new(name, &object, dwo.as_ref())
-        .parts(&parts)
+    let mut dump = Dump::new(name, &object, dwo.as_ref());
+    if let Some(parts) = &parts {
+        dump = dump.parts(parts);
+    }
+    let dump = dump
+        .offsets(&offsets)
+        .view(view(arguments))
         .selection(selection)
         .naming(match arguments.style {
             DumpStyle::Names => Naming::Names,
@@ -74,9 +88,22 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
             "--die {offset:#x}: no entry starts there"
         )));
     }
+    let is_json = arguments.format == Format::Json;
+    let size = embedded.data.len() as u64;
+    let write = |out: &mut dyn Write| {
+        if arguments.show_section_sizes {
+            write_section_sizes(name, &object, size, is_json, out)?;
+            return Ok(None);
+        }
+        if arguments.show_sources {
+            let written = dump.write_source_files(out)?;
+            return Ok(written.err().map(|error| error.to_string()));
+        }
+        dump.write(out)
+    };
     let problems = match &output {
-        Some(output) => output.write_with(|out| dump.write(out))?,
-        None => dump.write(out)?,
+        Some(output) => output.write_with(|out| write(out))?,
+        None => write(out)?,
     };
     match problems {
         Some(problems) => Err(Failure::in_file(path, problems)),
@@ -102,20 +129,90 @@ fn output(arguments: &DumpArguments) -> Result<Option<Output>, Failure> {
     outputs.plan(path, Kind::Dump).map(Some)
 }
 
-/// The parts that the arguments ask for.
-fn parts(arguments: &DumpArguments, selection: &Selection<'_>) -> Vec<Part> {
-    let others = [
-        (arguments.debug_loclists, Part::Loclists),
-        (arguments.debug_frame, Part::Frame),
-        (arguments.debug_aranges, Part::Aranges),
-        (arguments.debug_line, Part::Line),
-        (arguments.debug_names, Part::Names),
-    ];
-    let others = others.into_iter().filter(|(asked, _)| *asked);
-    let mut parts: Vec<Part> = others.map(|(_, part)| part).collect();
+/// The parts that the arguments ask for; nothing if they ask for all.
+fn parts(arguments: &DumpArguments, selection: &Selection<'_>) -> Option<Vec<Part>> {
+    let chosen = arguments.parts.chosen.iter();
+    let mut parts: Vec<Part> = chosen.map(|(part, _)| *part).collect();
     let is_selected = !matches!(selection, Selection::All);
-    if arguments.debug_info || is_selected || parts.is_empty() {
+    if !is_selected && (arguments.all || (arguments.verbose && parts.is_empty())) {
+        return None;
+    }
+    if is_selected || parts.is_empty() {
         parts.push(Part::Info);
     }
-    parts
+    Some(parts)
+}
+
+/// How much of entries is printed.
+fn view(arguments: &DumpArguments) -> View {
+    let has_offset = |(_, offset): &(Part, Option<u64>)| offset.is_some();
+    let is_named = !arguments.name.is_empty() || !arguments.find.is_empty();
+    let is_alone = is_named || arguments.parts.chosen.iter().any(has_offset);
+    let deepest = match is_alone && !arguments.show_children {
+        true => 0,
+        false => u32::MAX,
+    };
+    let highest = match arguments.show_parents {
+        true => u32::MAX,
+        false => 0,
+    };
+    View {
+        verbose: arguments.verbose,
+        show_form: arguments.show_form,
+        child_depth: arguments.recurse_depth.unwrap_or(deepest),
+        parent_depth: match (arguments.parent_recurse_depth, arguments.show_parents) {
+            // llvm-dwarfdump takes none for all.
+            (Some(depth @ 1..), true) => depth,
+            _ => highest,
+        },
+        child_tags: arguments.filter_child_tag.clone(),
+        summarize_types: arguments.summarize_types,
+    }
+}
+
+/// The names that entries are selected by.
+enum Names {
+    Exactly(Vec<String>, bool),
+    Globs(GlobSet),
+    Regexes(RegexSet),
+}
+
+impl Names {
+    fn matches(&self, name: &str) -> bool {
+        match self {
+            Names::Exactly(names, false) => names.iter().any(|other| other == name),
+            Names::Exactly(names, true) => {
+                let name = name.to_lowercase();
+                names.iter().any(|other| *other == name)
+            }
+            Names::Globs(globs) => globs.is_match(name),
+            Names::Regexes(regexes) => regexes.is_match(name),
+        }
+    }
+}
+
+/// The names that `--name` asks for, if it is there.
+fn names(arguments: &DumpArguments) -> Result<Option<Names>, Failure> {
+    let ignore_case = arguments.ignore_case;
+    if arguments.name.is_empty() {
+        return Ok(None);
+    }
+    let texts = arguments.name.iter().map(String::as_str);
+    Ok(Some(match (arguments.regex, arguments.style) {
+        (true, _) => {
+            let regexes = super::pattern::regexes(texts, ignore_case);
+            Names::Regexes(regexes.map_err(|error| Failure::new(format!("--name: {error}")))?)
+        }
+        (false, DumpStyle::Llvm) => {
+            let texts = texts.map(|text| match ignore_case {
+                true => text.to_lowercase(),
+                false => text.to_owned(),
+            });
+            Names::Exactly(texts.collect(), ignore_case)
+        }
+        (false, DumpStyle::Names) => {
+            let globs = super::pattern::names(texts, ignore_case);
+            Names::Globs(globs.map_err(|error| Failure::new(format!("--name: {error}")))?)
+        }
+    }))
 }

@@ -4,11 +4,14 @@
 //! held within bounds before.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::{RegexSet, RegexSetBuilder};
 
 /// Longer than a pattern is, in bytes.
 const LONGEST: usize = 1024;
 /// More braces than a pattern has, and so how deep they are nested at most.
 const MOST_BRACES: usize = 32;
+/// How many bytes regular expressions may take once they are compiled.
+const MOST_OF_REGEXES: usize = 1 << 20;
 
 /// What is wrong with a pattern.
 #[derive(Debug)]
@@ -26,12 +29,44 @@ pub(crate) fn patterns<'t>(
     texts: impl IntoIterator<Item = &'t str>,
     paths: bool,
 ) -> Result<GlobSet, PatternError> {
+    set(texts, |glob| glob.literal_separator(paths))
+}
+
+/// Patterns of names one of which has to match.
+///
+/// # Errors
+/// As those of [`patterns`].
+pub(crate) fn names<'t>(
+    texts: impl IntoIterator<Item = &'t str>,
+    ignore_case: bool,
+) -> Result<GlobSet, PatternError> {
+    set(texts, |glob| glob.case_insensitive(ignore_case))
+}
+
+/// Regular expressions one of which has to match somewhere in a name.
+///
+/// # Errors
+/// If one is none, or takes too much memory.
+pub(crate) fn regexes<'t>(
+    texts: impl IntoIterator<Item = &'t str>,
+    ignore_case: bool,
+) -> Result<RegexSet, regex::Error> {
+    RegexSetBuilder::new(texts)
+        .case_insensitive(ignore_case)
+        .size_limit(MOST_OF_REGEXES)
+        .build()
+}
+
+fn set<'t>(
+    texts: impl IntoIterator<Item = &'t str>,
+    choose: impl for<'g> Fn(&'g mut GlobBuilder<'t>) -> &'g mut GlobBuilder<'t>,
+) -> Result<GlobSet, PatternError> {
     let mut set = GlobSetBuilder::new();
     let mut last = 0;
     for (index, text) in texts.into_iter().enumerate() {
         let wrong = |message| PatternError { index, message };
         check(text).map_err(wrong)?;
-        let glob = GlobBuilder::new(text).literal_separator(paths).build();
+        let glob = choose(&mut GlobBuilder::new(text)).build();
         set.add(glob.map_err(|error| wrong(error.to_string()))?);
         last = index;
     }

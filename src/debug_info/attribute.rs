@@ -104,12 +104,13 @@ extensions! {
     Iterations,   "DW_AT_LLVM_iterations",     None,               Some(DwAt(0x3e0a)), [Constant, Exprloc, Loclist], SUBPROGRAMS,          "how many iterations of a loop run at once";
 }
 
-/// Names that gimli does not have, for attributes whose code means nothing else. Where HET uses the
+/// Names that gimli does not have, or that LLVM has changed, for attributes whose code means nothing else. Where HET uses the
 /// code too, [`EXTENSIONS`] comes first.
 #[rustfmt::skip]
 const OTHER_NAMES: &[(DwAt, &str)] = &[
     (LANGUAGE_NAME, "DW_AT_language_name"),
     (DwAt(0x91), "DW_AT_language_version"),
+    (DwAt(0x3e02), "DW_AT_LLVM_sysroot"),
     (DwAt(0x3e03), "DW_AT_LLVM_tag_offset"),
     (DwAt(0x3e04), "DW_AT_LLVM_ptrauth_key"),
     (DwAt(0x3e05), "DW_AT_LLVM_ptrauth_address_discriminated"),
@@ -120,6 +121,11 @@ const OTHER_NAMES: &[(DwAt, &str)] = &[
     (DwAt(0x3e0a), "DW_AT_LLVM_ptrauth_authentication_mode"),
     (DwAt(0x3e0b), "DW_AT_LLVM_num_extra_inhabitants"),
     (DwAt(0x3e0c), "DW_AT_LLVM_stmt_sequence"),
+    (DwAt(0x3e0d), "DW_AT_LLVM_coro_suspend_idx"),
+    (DwAt(0x3e0e), "DW_AT_LLVM_alloc_type"),
+    (DwAt(0x3fee), "DW_AT_APPLE_objc_direct"),
+    (DwAt(0x3fef), "DW_AT_APPLE_sdk"),
+    (DwAt(0x3ff0), "DW_AT_APPLE_origin"),
 ];
 
 /// `DW_AT_language_name` of DWARF 6.
@@ -202,18 +208,50 @@ pub fn attribute_name(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Co
     if let Some(extension) = extension(tag, attribute) {
         return Cow::Borrowed(extension.name());
     }
-    let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
-    match code.static_string().or(other.map(|(_, name)| *name)) {
+    match plain_name(code) {
         Some(name) => Cow::Borrowed(name),
         None => Cow::Owned(format!("DW_AT_unknown_{:x}", code.0)),
     }
+}
+
+/// The name of an attribute that is none of the extensions'.
+fn plain_name(code: DwAt) -> Option<&'static str> {
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
+    let name = other.map(|(_, name)| *name).or(code.static_string());
+    name.filter(|name| !is_bound(name))
+}
+
+/// Returns true if a name is that of the first or last code for vendors, which are no names of anything.
+fn is_bound(name: &str) -> bool {
+    name.ends_with("_lo_user") || name.ends_with("_hi_user")
+}
+
+/// The name of an attribute that stands nowhere, as in an abbreviation: what its code means on most tags.
+#[must_use]
+pub fn attribute_code_name(code: DwAt) -> Cow<'static, str> {
+    let extension = EXTENSIONS.iter().find(|row| row.llvm == Some(code));
+    let name = extension.map(|row| row.name);
+    match name.or_else(|| plain_name(code)) {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(format!("DW_AT_unknown_{:x}", code.0)),
+    }
+}
+
+/// Returns true if a text is the name of a tag, as [`tag_name`] spells it.
+#[must_use]
+pub fn is_tag_name(text: &str) -> bool {
+    text.starts_with("DW_TAG_")
+        && (1..=u16::MAX)
+            .map(DwTag)
+            .any(|tag| tag_name(tag) == text && !text.starts_with("DW_TAG_unknown_"))
 }
 
 /// The name of a tag: `DW_TAG_unknown_` and its code in hexadecimal if it has none.
 #[must_use]
 pub fn tag_name(tag: DwTag) -> Cow<'static, str> {
     let other = OTHER_TAGS.iter().find(|(other, _)| *other == tag);
-    match tag.static_string().or(other.map(|(_, name)| *name)) {
+    let name = tag.static_string().or(other.map(|(_, name)| *name));
+    match name.filter(|name| !is_bound(name)) {
         Some(name) => Cow::Borrowed(name),
         None => Cow::Owned(format!("DW_TAG_unknown_{:x}", tag.0)),
     }

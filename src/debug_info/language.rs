@@ -73,7 +73,49 @@ const LANGUAGES: &[(Language, &str)] = &[
     (Language::Name(0x002c), "DW_LNAME_Metal"),
 ];
 
+/// Versions of languages, by the last number that has the name: for Ada, Cobol and Fortran a year, for the others a year and a month.
+const VERSIONS: &[(u64, u64, &str)] = &[
+    (0x0001, 1983, "Ada 83"),
+    (0x0001, 1995, "Ada 95"),
+    (0x0001, 2005, "Ada 2005"),
+    (0x0001, 2012, "Ada 2012"),
+    (0x0003, 198_912, "C89"),
+    (0x0003, 199_901, "C99"),
+    (0x0003, 201_112, "C11"),
+    (0x0003, 201_710, "C17"),
+    (0x0004, 199_711, "C++98"),
+    (0x0004, 200_310, "C++03"),
+    (0x0004, 201_103, "C++11"),
+    (0x0004, 201_402, "C++14"),
+    (0x0004, 201_703, "C++17"),
+    (0x0004, 202_002, "C++20"),
+    (0x0005, 1974, "COBOL-74"),
+    (0x0005, 1985, "COBOL-85"),
+    (0x0009, 1977, "FORTRAN 77"),
+    (0x0009, 1990, "Fortran 90"),
+    (0x0009, 1995, "Fortran 95"),
+    (0x0009, 2003, "Fortran 2003"),
+    (0x0009, 2008, "Fortran 2008"),
+    (0x0009, 2018, "Fortran 2018"),
+];
+
 impl Language {
+    /// What people call a version of the language (`DW_AT_language_version`); nothing for one without a name.
+    #[cfg(feature = "serde")]
+    pub(crate) fn version_name(self, version: u64) -> Option<&'static str> {
+        let Language::Name(code) = self else {
+            return None;
+        };
+        // C and C++ without a version are no version of them.
+        let mut named = VERSIONS.iter().filter(|row| row.0 == code && version != 0);
+        let found = named.find(|row| version <= row.1).map(|row| row.2);
+        match (self.name(), code) {
+            (None, _) => Some("Unknown"),
+            (Some(_), 0x001e) => Some("C#"),
+            (Some(_), _) => found,
+        }
+    }
+
     /// The standard's name, `DW_LANG_OpenCL` for example; nothing for a code without a name.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {

@@ -46,6 +46,20 @@ impl<'a> DebugInfo<'a> {
         Ok(path.map(|path| SourceFile { index, path }))
     }
 
+    /// The path of a name that counts from the directory of a unit.
+    ///
+    /// # Errors
+    /// If the unit cannot be read.
+    #[cfg(feature = "serde")]
+    pub(crate) fn path_of_unit(&self, unit: UnitId, name: &str) -> Result<Arc<str>> {
+        let mut path = String::new();
+        if !is_absolute(name) {
+            join(&mut path, &self.comp_dir(unit)?);
+        }
+        join(&mut path, name);
+        Ok(cut(&path).into())
+    }
+
     /// The path of such a file.
     pub(super) fn source_path(&self, unit: UnitId, index: u64) -> Result<Option<Arc<str>>> {
         let Some(table) = self.lines_of(unit)? else {
@@ -113,7 +127,7 @@ impl<'a> DebugInfo<'a> {
             return Ok(None);
         };
         let name = lossy(self.line_string(unit, table, entry.path_name())?);
-        if name.starts_with('/') {
+        if is_absolute(&name) {
             return Ok(Some(cut(&name).into()));
         }
         let number = entry.directory_index();
@@ -126,7 +140,7 @@ impl<'a> DebugInfo<'a> {
         };
         let mut path = String::new();
         // From DWARF 5 on, directory 0 is that of the unit itself.
-        if !directory.starts_with('/') && (before_5 || number != 0) {
+        if !is_absolute(&directory) && (before_5 || number != 0) {
             let comp_dir = self.comp_dir(unit)?;
             join(&mut path, &comp_dir);
         }
@@ -172,6 +186,15 @@ impl<'a> DebugInfo<'a> {
             .attr_string(unit, value)
             .map(|text| text.slice())
             .map_err(error)
+    }
+}
+
+/// Returns true if a path starts at a root, of Unix or, with a drive letter or a server, of Windows.
+fn is_absolute(path: &str) -> bool {
+    match path.as_bytes() {
+        [b'/', ..] | [b'\\', b'\\', ..] => true,
+        [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic(),
+        _ => false,
     }
 }
 

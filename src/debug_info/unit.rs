@@ -326,6 +326,27 @@ impl<'a> DebugInfo<'a> {
         Ok(&self.file(self.entry(id)?)?.dwarf)
     }
 
+    /// Where the entries of a unit's table of `.debug_addr` start.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it cannot be read.
+    #[cfg(feature = "serde")]
+    pub(crate) fn address_base(&self, id: UnitId) -> Result<u64> {
+        Ok(self.contents(id)?.gimli.addr_base.0 as u64)
+    }
+
+    /// Where the entries of a unit's table of `.debug_str_offsets` start; nothing if a unit that is not split names none.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it cannot be read.
+    #[cfg(feature = "serde")]
+    pub(crate) fn string_offsets_base(&self, id: UnitId) -> Result<Option<usize>> {
+        let unit = self.contents(id)?;
+        let has_base = self.file(self.entry(id)?)?.split
+            || unit.root.attribute(gimli::DW_AT_str_offsets_base).is_some();
+        Ok(has_base.then_some(unit.gimli.str_offsets_base.0))
+    }
+
     /// The section of a unit's abbreviations, and where in it they start, in bytes.
     ///
     /// # Errors

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::Failure;
-use super::Sources;
 use super::list::{address, range_text};
 use super::output::Output;
+use super::part::Context;
 use crate::debug_info::address_ranges::{AddressRangeSet, SECTION};
 use crate::error::Error;
 use crate::report::Hex;
@@ -24,12 +24,10 @@ struct SetFields {
 }
 
 /// Prints the section.
-pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
-    let bytes = sources.section(false, SECTION)?;
-    if output.json() {
-        output.begin_array("address_ranges")?;
-    } else {
-        writeln!(output, "\n{SECTION} contents:")?;
+pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let bytes = context.sources.section(false, SECTION)?;
+    if !context.begin_section(SECTION, bytes.len(), output)? {
+        return Ok(());
     }
     let mut next = 0;
     while next < bytes.len() as u64 {
@@ -41,15 +39,15 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
             }
         };
         next = set.end;
-        print_set(&set, output)?;
-    }
-    if output.json() {
-        output.end_array()?;
+        let unit = set.unit;
+        let unit = unit.saturating_sub(context.sources.section_start(false, ".debug_info", unit));
+        print_set(&set, unit, output)?;
     }
     Ok(())
 }
 
-fn print_set(set: &AddressRangeSet<'_>, output: &mut Output<'_>) -> io::Result<()> {
+/// * `unit`: the offset of its unit as it is shown.
+fn print_set(set: &AddressRangeSet<'_>, unit: u64, output: &mut Output<'_>) -> io::Result<()> {
     let dwarf_format = u32::from(set.offset_size).saturating_mul(8);
     let json = output.json();
     if json {
@@ -70,7 +68,7 @@ fn print_set(set: &AddressRangeSet<'_>, output: &mut Output<'_>) -> io::Result<(
              addr_size = {:#04x}, seg_size = {:#04x}",
             address(set.length, set.offset_size),
             set.version,
-            address(set.unit, set.offset_size),
+            address(unit, set.offset_size),
             set.address_size,
             set.segment_size
         )?;

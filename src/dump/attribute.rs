@@ -5,20 +5,24 @@
 use std::borrow::Cow;
 
 use core::ops::Range;
-use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwForm};
 
-use super::list::{List, address, range_text};
+use super::encoding::with_encoding;
+use super::fields::{Fields, Placed};
+use super::header::Header;
+use super::list::{address, operations_text};
 use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
 use super::type_name::TypeNames;
+use super::value_text::{
+    LANGUAGE_NAME, LANGUAGE_VERSION, block_text, constant_text, is_location, list_head, properties,
+};
 use super::{Naming, Sources, Style};
 use crate::debug_info::attribute::attribute_name;
-use crate::debug_info::raw_list::LocationFormat;
-use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, LocationRange, UnitId};
+use crate::debug_info::raw_list::highest;
+use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, Language, UnitId};
 use crate::error::Result;
-use crate::eval::ExpressionBytes;
-use crate::expr::{BaseTypeNames, Printer};
+use crate::expr::{BaseTypeNames, Encoding, Printer};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
@@ -31,10 +35,26 @@ pub(super) struct UnitFacts {
     pub(super) version: u16,
     pub(super) address_size: u8,
     pub(super) offset_size: u8,
+    /// True if it is in `.debug_types`.
+    pub(super) in_types: bool,
+    /// Where its section starts among those that were joined, if they are shown apart.
+    pub(super) shift: u64,
+    /// The section that its first address points into, if that is shown.
+    pub(super) base_section: Option<usize>,
     /// Whether it is in a `.dwo` file.
     pub(super) split: bool,
     /// Whether it is in a `.dwo` file and nobody knows its addresses.
     pub(super) alone: bool,
+}
+
+impl UnitFacts {
+    /// The section it is in, as a code object names it.
+    pub(super) fn section_name(self) -> &'static str {
+        match self.in_types {
+            true => ".debug_types",
+            false => ".debug_info",
+        }
+    }
 }
 
 /// An entry of a location list or range list.
@@ -86,7 +106,8 @@ impl Meaning {
     fn text(&self) -> String {
         match self {
             Meaning::Name(name) => (*name).to_owned(),
-            Meaning::Path(path) => quoted(path.raw()),
+            // llvm-dwarfdump leaves backslashes as they are.
+            Meaning::Path(path) => format!("\"{path}\""),
         }
     }
 }
@@ -96,20 +117,24 @@ pub(super) struct Attributes<'d, 'a> {
     pub(super) info: &'d DebugInfo<'a>,
     pub(super) sources: &'d Sources<'a>,
     pub(super) types: TypeNames<'d, 'a>,
+    /// Which sections addresses point into, where that is shown.
+    pub(super) placed: Option<Placed>,
     pub(super) style: Style,
+    /// True if forms are printed.
+    pub(super) show_form: bool,
     /// What the entries of lists are paid for with, printed or not.
     pub(super) meter: &'d Meter,
 }
 
 /// Names of base types for expressions.
-struct BaseTypes<'d, 'a> {
-    info: &'d DebugInfo<'a>,
-    unit: UnitFacts,
+pub(super) struct BaseTypes<'d, 'a> {
+    pub(super) info: &'d DebugInfo<'a>,
+    pub(super) unit: UnitFacts,
 }
 
 impl BaseTypeNames for BaseTypes<'_, '_> {
     fn base_type_name(&self, offset: u64) -> Option<(u64, String)> {
-        let id = crate::debug_info::DieId {
+        let id = DieId {
             unit: self.unit.id,
             offset: self.unit.offset.checked_add(offset)?,
         };
@@ -125,12 +150,31 @@ impl BaseTypeNames for BaseTypes<'_, '_> {
 }
 
 impl<'a> Attributes<'_, 'a> {
+    /// Where the attributes of an entry stand, if that is asked for.
+    pub(super) fn fields(&self, unit: &Header<'a>, die: &Die<'a>) -> Option<Fields<'a>> {
+        (self.placed.is_some()).then(|| Fields::new(unit.section, die.id().offset, unit.facts))
+    }
+
+    /// What stands after an address: the section it points into, if that is shown.
+    ///
+    /// * `field`: the offset of the address in the section `name`.
+    fn section_note(&self, split: bool, name: &'static str, field: Option<u64>) -> String {
+        let (Some(placed), Some(field)) = (&self.placed, field) else {
+            return String::new();
+        };
+        let section = placed.section(self.sources, (split, name), field);
+        section.map_or(String::new(), |section| Placed::text(self.sources, section))
+    }
+
     /// An attribute of an entry.
+    ///
+    /// * `field`: where its value stands in the section, if that is known.
     pub(super) fn show(
         &self,
         unit: UnitFacts,
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,
+        field: Option<u64>,
     ) -> Shown<'a> {
         let mut shown = Shown {
             name: attribute_name(die.tag(), attribute),
@@ -144,6 +188,12 @@ impl<'a> Attributes<'_, 'a> {
         let filled = match self.info.value(die, attribute) {
             Ok(value) => {
                 let filled = self.fill(unit, die, attribute, &value, &mut shown);
+                if self.style.verbose {
+                    shown.text = with_encoding(unit, attribute, shown.text);
+                    shown
+                        .text
+                        .push_str(&self.place(unit, &value, attribute, field));
+                }
                 shown.value = Some(value);
                 filled
             }
@@ -153,9 +203,18 @@ impl<'a> Attributes<'_, 'a> {
                     shown.text = format!("indexed ({:08x}) address = <unresolved>", index.0);
                     Ok(())
                 }
+                // llvm-dwarfdump prints what is there in any case.
+                (_, AttributeValue::UnitRef(offset)) if self.style.naming == Naming::Llvm => {
+                    let at = unit.offset.saturating_sub(unit.shift);
+                    shown.text = address(at.saturating_add(offset.0 as u64), 4);
+                    Err(error)
+                }
                 _ => Err(error),
             },
         };
+        if self.style.verbose && shown.value.is_none() {
+            shown.text = with_encoding(unit, attribute, shown.text);
+        }
         shown.problem = filled.err();
         shown
     }
@@ -172,12 +231,33 @@ impl<'a> Attributes<'_, 'a> {
         // llvm-dwarfdump counts as the unit does.
         let in_part = |offset| self.info.list_in_part(unit.id, value, offset);
         shown.text = match value {
-            DieValue::Address(value) => address(*value, unit.address_size),
+            DieValue::Address(value) => {
+                let text = address(*value, unit.address_size);
+                match name {
+                    dw::DW_AT_low_pc if *value == highest(unit.address_size) => {
+                        match self.style.verbose {
+                            true => format!("{text} (dead code)"),
+                            false => "dead code".to_owned(),
+                        }
+                    }
+                    _ => text,
+                }
+            }
+            DieValue::Block(bytes) if is_location(name) => {
+                let encoding = self.info.eval_unit(unit.id)?.encoding;
+                let (section, at) = (unit.section_name(), self.offset_in(unit, bytes));
+                let bytes = self.sources.stored(unit.split, section, at, bytes);
+                self.expression(unit, bytes, encoding)
+            }
             DieValue::Block(bytes) => block_text(attribute.form(), bytes),
             DieValue::Unsigned(_) | DieValue::Signed(_) | DieValue::Wide(_) | DieValue::Flag(_) => {
                 self.constant(unit, die, attribute, value)
             }
-            DieValue::Expression(expression) => self.expression(unit, expression),
+            DieValue::Expression(expression) => {
+                let (section, at) = (unit.section_name(), Some(expression.offset));
+                let bytes = (self.sources).stored(unit.split, section, at, expression.bytes);
+                self.expression(unit, bytes, expression.unit.encoding)
+            }
             DieValue::LocationList(offset) => {
                 shown.text = list_head(attribute, "loclist", in_part(*offset), unit);
                 shown.text.push_str(": ");
@@ -185,7 +265,14 @@ impl<'a> Attributes<'_, 'a> {
                 return Ok(());
             }
             DieValue::RangeList(offset) => {
-                shown.text = list_head(attribute, "rangelist", in_part(*offset), unit);
+                // llvm-dwarfdump counts an offset that is given by an index from the start of the section.
+                let is_indexed = attribute.form() == dw::DW_FORM_rnglistx;
+                let at = if is_indexed {
+                    *offset
+                } else {
+                    in_part(*offset)
+                };
+                shown.text = list_head(attribute, "rangelist", at, unit);
                 let read = self.ranges(unit, die, *offset, &mut shown.list);
                 // Not malformed: the addresses are in the code object.
                 return if unit.alone { Ok(()) } else { read };
@@ -198,7 +285,11 @@ impl<'a> Attributes<'_, 'a> {
                 } else {
                     4
                 };
-                address(id.offset, size)
+                let shift = match id.unit == unit.id {
+                    true => unit.shift,
+                    false => self.shift_of(*id),
+                };
+                address(id.offset.saturating_sub(shift), size)
             }
             DieValue::Signature(signature) => address(*signature, 8),
             DieValue::Supplementary(offset) => address(*offset, unit.offset_size),
@@ -208,6 +299,8 @@ impl<'a> Attributes<'_, 'a> {
             dw::DW_AT_abstract_origin,
             dw::DW_AT_specification,
             dw::DW_AT_call_origin,
+            dw::DW_AT_import,
+            dw::DW_AT_APPLE_property,
         ];
         if named.contains(&name) {
             if let Some(target) = self.info.target(die, attribute)? {
@@ -235,6 +328,11 @@ impl<'a> Attributes<'_, 'a> {
         let Some(number) = value.unsigned() else {
             return plain;
         };
+        match name {
+            LANGUAGE_VERSION => return self.language_version(die, number),
+            dw::DW_AT_APPLE_property_attribute => return plain + &properties(number),
+            _ => {}
+        }
         if let Some(meaning) = self.meaning(unit, die, attribute, number) {
             return meaning.text();
         }
@@ -248,12 +346,25 @@ impl<'a> Attributes<'_, 'a> {
             return number.to_string();
         }
         if name == dw::DW_AT_high_pc
+            && !self.show_form
             && let Some(low) = die.attribute(dw::DW_AT_low_pc)
             && let Ok(DieValue::Address(low)) = self.info.value(die, low)
         {
             return address(low.wrapping_add(number), unit.address_size);
         }
         plain
+    }
+
+    /// A version of the language that an entry names.
+    fn language_version(&self, die: &Die<'a>, version: u64) -> String {
+        let language = die.attribute(LANGUAGE_NAME);
+        let language = language.and_then(|attribute| attribute.udata_value());
+        let name = language.and_then(|code| Language::Name(code).version_name(version));
+        match name {
+            Some(name) if self.style.verbose => format!("{version} {name}"),
+            Some(name) => name.to_owned(),
+            None => version.to_string(),
+        }
     }
 
     /// What a number stands for.
@@ -268,7 +379,7 @@ impl<'a> Attributes<'_, 'a> {
         if name == dw::DW_AT_decl_file || name == dw::DW_AT_call_file {
             // llvm-dwarfdump takes no files from the line table of a skeleton beside it.
             let is_llvm = matches!(self.style.naming, Naming::Llvm);
-            if is_llvm && unit.split && self.sources.is_single() {
+            if is_llvm && unit.split && self.sources.is_single() && !self.has_lines(unit) {
                 return None;
             }
             // A line table that cannot be read is a problem of its own.
@@ -280,168 +391,76 @@ impl<'a> Attributes<'_, 'a> {
             .map(Meaning::Name)
     }
 
+    /// Returns the section that an address points into, as it stands after the address.
+    fn place(
+        &self,
+        unit: UnitFacts,
+        value: &DieValue<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        field: Option<u64>,
+    ) -> String {
+        if !matches!(value, DieValue::Address(_)) {
+            return String::new();
+        }
+        if let AttributeValue::DebugAddrIndex(index) = attribute.raw_value() {
+            let field = self.indexed_field(unit, index.0 as u64);
+            return self.section_note(false, ".debug_addr", field);
+        }
+        self.section_note(unit.split, unit.section_name(), field)
+    }
+
+    /// Where an address stands in `.debug_addr`, by its index.
+    pub(super) fn indexed_field(&self, unit: UnitFacts, index: u64) -> Option<u64> {
+        let base = self.info.address_base(unit.id).ok()?;
+        index
+            .checked_mul(unit.address_size.into())?
+            .checked_add(base)
+    }
+
     /// An expression in words.
-    fn expression(&self, unit: UnitFacts, expression: &ExpressionBytes<'a>) -> String {
-        let types = BaseTypes {
-            info: self.info,
-            unit,
-        };
-        Printer::new(expression.unit.encoding)
-            .style(self.style.registers())
-            .names(&types)
-            .expression(expression.bytes)
-    }
-
-    /// The ranges of the list at `offset`, also empty ones and those of code that is not there. Those before an error are
-    /// kept.
-    fn ranges(
+    pub(super) fn expression(
         &self,
         unit: UnitFacts,
-        die: &Die<'a>,
-        offset: u64,
-        items: &mut Vec<ListItem<'a>>,
-    ) -> Result<()> {
-        let item = |range: Range<u64>| ListItem {
-            head: range_text(&range, unit.address_size),
-            range: Some(range),
-            expression: None,
-        };
-        let read = self
-            .info
-            .for_each_listed(die.id(), offset, self.meter, |listed| {
-                items.push(item(listed.range));
-                false
-            });
-        read.map(drop::<bool>)
-    }
-
-    /// The entries of the location list at `offset`. Those before an error are kept.
-    fn locations(&self, unit: UnitFacts, offset: u64, items: &mut Vec<ListItem<'a>>) -> Result<()> {
-        if unit.alone {
-            return self.raw_locations(unit, offset, items);
+        bytes: &[u8],
+        mut encoding: Encoding,
+    ) -> String {
+        // References to other units were as wide as addresses then.
+        if unit.version <= 2 {
+            encoding.offset_size = encoding.address_size;
         }
-        let mut list = (self.info).location_list(unit.id, offset, self.meter)?;
-        while let Some(entry) = list.next()? {
-            let (head, range) = match entry.range {
-                LocationRange::Bounded(range) => {
-                    (range_text(&range, unit.address_size), Some(range))
-                }
-                LocationRange::Default => ("<default>".to_owned(), None),
-            };
-            let text = self.expression(unit, &entry.expression);
-            items.push(ListItem {
-                head,
-                range,
-                expression: Some((text, entry.expression.bytes)),
-            });
-        }
-        Ok(())
-    }
-
-    /// The entries of the location list at `offset` without addresses, which are in a code object that is not there.
-    fn raw_locations(
-        &self,
-        unit: UnitFacts,
-        offset: u64,
-        items: &mut Vec<ListItem<'a>>,
-    ) -> Result<()> {
-        let format = LocationFormat::of(unit.version, unit.split);
-        // A unit without a code object is in a `.dwo` file.
-        let (name, section) = match format {
-            LocationFormat::Kinds => (".debug_loclists", ".debug_loclists.dwo"),
-            LocationFormat::Pairs | LocationFormat::GnuSplit => (".debug_loc", ".debug_loc.dwo"),
-        };
-        let bytes = self.sources.section(unit.split, name)?;
-        let mut list = List::new(section, bytes, offset, format, unit.address_size)?;
-        let encoding = self.info.eval_unit(unit.id)?.encoding;
         let types = BaseTypes {
             info: self.info,
             unit,
         };
         let printer = Printer::new(encoding)
             .style(self.style.registers())
+            .verbose(self.style.verbose)
             .names(&types);
-        while let Some(entry) = list.next_within(self.meter)? {
-            if entry.is_base() || entry.is_view_pair() {
-                continue;
-            }
-            items.push(ListItem {
-                head: entry.text(unit.address_size),
-                range: entry.range.clone(),
-                expression: entry
-                    .expression()
-                    .map(|bytes| (printer.expression(bytes), bytes)),
-            });
-        }
-        Ok(())
+        operations_text(&printer, bytes)
     }
-}
 
-/// What stands before the entries of a list: the index it has, and where it is.
-fn list_head(
-    attribute: &gimli::Attribute<Bytes<'_>>,
-    what: &str,
-    offset: u64,
-    unit: UnitFacts,
-) -> String {
-    // The offset of a range list that is no index is shown as its form has it, all others short.
-    let short = address(offset, 4);
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "all other forms are offsets"
-    )]
-    let index = match attribute.raw_value() {
-        AttributeValue::DebugLocListsIndex(index) => index.0,
-        AttributeValue::DebugRngListsIndex(index) => index.0,
-        _ if what == "loclist" => return short,
-        _ => return address(offset, unit.offset_size),
-    };
-    format!("indexed ({index:#x}) {what} = {short}")
-}
-
-/// A constant as its form has it: as wide as it is encoded, or decimal where it has no width.
-fn constant_text(form: DwForm, value: &DieValue<'_>) -> String {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "called for constants only")]
-    let bits = match value {
-        DieValue::Unsigned(value) => *value,
-        DieValue::Signed(value) => value.cast_unsigned(),
-        DieValue::Flag(flag) => {
-            let text = if form == dw::DW_FORM_flag_present {
-                "true"
-            } else {
-                "0x01"
-            };
-            return if *flag { text } else { "0x00" }.to_owned();
-        }
-        DieValue::Wide(value) => {
-            return crate::report::hex_bytes(&value.to_le_bytes());
-        }
-        _ => return String::new(),
-    };
-    match form {
-        dw::DW_FORM_data1 => address(bits & 0xff, 1),
-        dw::DW_FORM_data2 => address(bits & 0xffff, 2),
-        dw::DW_FORM_data4 => address(bits & 0xffff_ffff, 4),
-        dw::DW_FORM_data8 => address(bits, 8),
-        dw::DW_FORM_sdata | dw::DW_FORM_implicit_const => bits.cast_signed().to_string(),
-        _ => bits.to_string(),
+    /// Where bytes of a unit's section stand in it.
+    fn offset_in(&self, unit: UnitFacts, bytes: &'a [u8]) -> Option<u64> {
+        let section = self.sources.bytes(unit.split, unit.section_name()).ok()?;
+        let bytes = Bytes::new(bytes, gimli::LittleEndian);
+        Some(bytes.offset_from(section) as u64)
     }
-}
 
-fn block_text(form: DwForm, bytes: &[u8]) -> String {
-    use core::fmt::Write;
-    let width = match form {
-        dw::DW_FORM_block1 => 4,
-        dw::DW_FORM_block2 => 6,
-        dw::DW_FORM_block4 => 10,
-        _ => 0,
-    };
-    let mut out = format!("<{:#0width$x}> ", bytes.len());
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(out, "{byte:02x} ");
+    /// Where the section of an entry starts among those that were joined, if they are shown apart.
+    fn shift_of(&self, id: DieId) -> u64 {
+        let Ok(unit) = self.info.unit_info(id.unit) else {
+            return 0;
+        };
+        let split = unit.section.ends_with(".dwo");
+        let name = unit.section.trim_end_matches(".dwo");
+        self.sources.section_start(split, name, id.offset)
     }
-    out
+
+    /// Returns true if a unit has a line table of its own.
+    fn has_lines(&self, unit: UnitFacts) -> bool {
+        let root = self.info.root(unit.id);
+        root.is_ok_and(|root| root.attribute(dw::DW_AT_stmt_list).is_some())
+    }
 }
 
 impl Shown<'_> {

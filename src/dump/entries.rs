@@ -8,11 +8,24 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants::{DW_AT_MIPS_linkage_name, DW_AT_linkage_name, DW_AT_name};
 
 use super::Selection;
-use super::attribute::{Attributes, Meaning, Shown, UnitFacts};
+use super::attribute::{Attributes, Meaning, Shown};
 use super::header::Header;
 use super::names::{linkage_name, short_name};
-use crate::debug_info::Die;
+use super::part::Context;
+use crate::debug_info::attribute::tag_name;
+use crate::debug_info::{Die, DieId};
 use crate::error::Error;
+use crate::expr::Cursor;
+use crate::meter::HeldStack;
+
+/// How an entry is encoded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Encoded {
+    /// The number of its abbreviation.
+    pub(super) code: u64,
+    /// The offset of the entry that it is in.
+    pub(super) parent: Option<u64>,
+}
 
 /// What prints entries.
 pub(super) trait Sink<'a> {
@@ -23,8 +36,10 @@ pub(super) trait Sink<'a> {
         section: &'static str,
         whole: bool,
     ) -> io::Result<()>;
+    /// A type unit without its entries.
+    fn summary(&mut self, unit: &Header<'a>, signature: u64) -> io::Result<()>;
     /// An entry, or the null entry that ends a list of children, at a depth below the first that is printed.
-    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> io::Result<()>;
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize, encoded: Encoded) -> io::Result<()>;
     /// An attribute of the entry.
     fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> io::Result<()>;
     /// The entry has no more attributes.
@@ -35,22 +50,42 @@ pub(super) trait Sink<'a> {
     fn end_unit(&mut self) -> io::Result<()>;
 }
 
+/// The selected entry that the walk is in.
+#[derive(Clone, Copy)]
+struct Inside {
+    /// Its depth in the unit.
+    base: usize,
+    /// How many entries around it were printed before it.
+    indent: usize,
+}
+
 /// Gives the entries of a unit that are selected to `sink`.
 pub(super) fn walk<'a>(
     attributes: &Attributes<'_, 'a>,
-    unit: UnitFacts,
-    selection: &Selection<'_>,
+    unit: &Header<'a>,
+    context: Context<'_, 'a>,
     sink: &mut dyn Sink<'a>,
 ) -> io::Result<()> {
-    let mut dies = match attributes.info.dies(unit.id) {
+    let mut dies = match attributes.info.dies(unit.facts.id) {
         Ok(dies) => dies,
         Err(error) => {
             sink.problem(&error)?;
             return Ok(());
         }
     };
-    // The depth of the selected entry that the walk is in.
-    let mut inside: Option<usize> = None;
+    let view = context.view;
+    let deepest = usize::try_from(view.child_depth).unwrap_or(usize::MAX);
+    let needs_parents = view.verbose || view.parent_depth > 0;
+    let is_single = matches!(context.selection, Selection::At(_)) || context.offset.is_some();
+    let is_named = matches!(
+        context.selection,
+        Selection::Named(_) | Selection::Listed(_)
+    );
+    // The entries that the current one is in, by their depth and offset.
+    let mut parents = HeldStack::new(attributes.meter);
+    let mut inside: Option<Inside> = None;
+    // The depth of the entry whose children are not printed.
+    let mut hidden: Option<usize> = None;
     loop {
         let die = match dies.next() {
             Ok(Some(die)) => die,
@@ -60,16 +95,58 @@ pub(super) fn walk<'a>(
                 break;
             }
         };
-        if inside.is_some_and(|base| die.depth() <= base) {
+        let depth = die.depth();
+        if needs_parents {
+            parents.pop_while(|(above, _)| *above >= depth);
+        }
+        hidden = hidden.filter(|above| depth > *above);
+        if inside.is_some_and(|inside| depth <= inside.base) {
             inside = None;
-            if matches!(selection, Selection::At(_)) {
+            if is_single {
                 break;
             }
         }
-        if inside.is_none() && !die.is_null() && is_selected(attributes, &die, selection) {
-            inside = Some(die.depth());
+        if inside.is_none() && !die.is_null() && is_selected(attributes, &die, context) {
+            let around = around(&parents, view.parent_depth);
+            for (indent, offset) in around.iter().enumerate() {
+                let id = DieId {
+                    unit: unit.facts.id,
+                    offset: *offset,
+                };
+                match attributes.info.die(id) {
+                    Ok(parent) => entry(attributes, unit, &parent, indent, None, sink)?,
+                    Err(error) => sink.problem(&error)?,
+                }
+            }
+            inside = Some(Inside {
+                base: depth,
+                indent: around.len(),
+            });
+            hidden = None;
         }
-        let Some(base) = inside else {
+        let parent = parents.last().map(|(_, offset)| *offset);
+        if needs_parents
+            && die.has_children()
+            && let Err(error) = parents.push((depth, die.id().offset))
+        {
+            sink.problem(&error)?;
+            break;
+        }
+        let below = inside.map(|inside| (inside, depth.saturating_sub(inside.base)));
+        let printed = below.filter(|(_, below)| {
+            let tag_is_asked_for = view.child_tags.is_empty()
+                || *below == 0
+                || (!die.is_null()
+                    && view
+                        .child_tags
+                        .iter()
+                        .any(|tag| **tag == *tag_name(die.tag())));
+            if hidden.is_none() && !tag_is_asked_for {
+                hidden = Some(depth);
+            }
+            *below <= deepest && hidden.is_none()
+        });
+        let Some((around, below)) = printed else {
             // What is printed is paid for by its text.
             if let Err(error) = attributes.meter.work(cost(&die)) {
                 sink.problem(&error)?;
@@ -77,24 +154,21 @@ pub(super) fn walk<'a>(
             }
             continue;
         };
-        entry(
-            attributes,
-            unit,
-            &die,
-            die.depth().saturating_sub(base),
-            sink,
-        )?;
-        if matches!(
-            selection,
-            Selection::Named {
-                children: false,
-                ..
-            }
-        ) {
+        let depth = around.indent.saturating_add(below);
+        entry(attributes, unit, &die, depth, parent, sink)?;
+        if is_named && deepest == 0 {
             inside = None;
         }
     }
     Ok(())
+}
+
+/// The offsets of so many entries that the current one is in, outermost first.
+fn around(parents: &HeldStack<'_, (usize, u64)>, depth: u32) -> Vec<u64> {
+    let count = usize::try_from(depth).unwrap_or(usize::MAX);
+    let skipped = parents.len().saturating_sub(count);
+    let parents = parents.iter().skip(skipped);
+    parents.map(|(_, offset)| *offset).collect()
 }
 
 /// As how many steps it counts to look whether an entry is selected: the names of what it completes are read.
@@ -112,12 +186,16 @@ fn completes(die: &Die<'_>) -> bool {
 fn is_selected<'a>(
     attributes: &Attributes<'_, 'a>,
     die: &Die<'a>,
-    selection: &Selection<'_>,
+    context: Context<'_, 'a>,
 ) -> bool {
-    match selection {
+    if let Some(offset) = context.offset {
+        return die.id().offset == offset;
+    }
+    match context.selection {
         Selection::All => true,
         Selection::At(offset) => die.id().offset == *offset,
-        Selection::Named { matches, .. } => {
+        Selection::Listed(ids) => ids.binary_search(&die.id()).is_ok(),
+        Selection::Named(matches) => {
             let own = [DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name];
             let named = own.iter().any(|name| die.attribute(*name).is_some());
             (named || completes(die))
@@ -134,19 +212,38 @@ fn is_selected<'a>(
 
 fn entry<'a>(
     attributes: &Attributes<'_, 'a>,
-    unit: UnitFacts,
+    unit: &Header<'a>,
     die: &Die<'a>,
     depth: usize,
+    parent: Option<u64>,
     sink: &mut dyn Sink<'a>,
 ) -> io::Result<()> {
-    sink.begin_entry(die, depth)?;
+    let encoded = match attributes.style.verbose {
+        true => Encoded {
+            code: code_at(unit, die),
+            parent,
+        },
+        false => Encoded::default(),
+    };
+    sink.begin_entry(die, depth, encoded)?;
     if !die.is_null() {
+        let mut fields = attributes.fields(unit, die);
         for attribute in die.attributes() {
-            let shown = attributes.show(unit, die, attribute);
+            let field = fields
+                .as_mut()
+                .and_then(|fields| fields.next(attribute.form()));
+            let shown = attributes.show(unit.facts, die, attribute, field);
             let number = shown.value.as_ref().and_then(|value| value.unsigned());
-            let meaning = number.and_then(|n| attributes.meaning(unit, die, attribute, n));
+            let meaning = number.and_then(|n| attributes.meaning(unit.facts, die, attribute, n));
             sink.attribute(&shown, meaning.as_ref())?;
         }
     }
     sink.end_entry()
+}
+
+/// The number of an entry's abbreviation, which the entry starts with.
+fn code_at(unit: &Header<'_>, die: &Die<'_>) -> u64 {
+    let at = usize::try_from(die.id().offset).unwrap_or(usize::MAX);
+    let bytes = unit.section.slice().get(at..).unwrap_or_default();
+    Cursor::new(bytes).uleb().unwrap_or(0)
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::Failure;
 use super::output::Output;
-use super::{Sources, Style};
+use super::part::Context;
 use crate::expr::RegisterStyle;
 use crate::frame::{
     Cie, Entry, Fde, FramePrinter, FrameSection, Instructions, Row, Rows, SectionKind,
@@ -76,14 +76,8 @@ struct RowFields {
 }
 
 /// Prints the sections of call frame information.
-pub(super) fn dump(
-    sources: &Sources<'_>,
-    style: Style,
-    output: &mut Output<'_>,
-) -> Result<(), Failure> {
-    if output.json() {
-        output.begin_array("frames")?;
-    }
+pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let Context { sources, style, .. } = context;
     for kind in [SectionKind::DebugFrame, SectionKind::EhFrame] {
         let name = match kind {
             SectionKind::DebugFrame => ".debug_frame",
@@ -91,18 +85,19 @@ pub(super) fn dump(
         };
         let bytes = sources.section(false, name)?;
         let section = FrameSection::new(bytes, kind, sources.address(name), 8);
-        if !output.json() && sources.has(false) {
-            writeln!(output, "\n{name} contents:\n")?;
+        if !context.begin_section(name, bytes.len(), output)? {
+            continue;
+        }
+        if !output.json() {
+            writeln!(output)?;
         }
         let frames = Frames {
             section,
             printer: FramePrinter::new(section, style.registers(), style.dialect),
             registers: style.all_registers(),
+            offset: context.offset,
         };
         frames.entries(output)?;
-    }
-    if output.json() {
-        output.end_array()?;
     }
     Ok(())
 }
@@ -112,6 +107,8 @@ struct Frames<'a> {
     printer: FramePrinter<'a>,
     /// How a document names registers.
     registers: RegisterStyle,
+    /// The only offset to print.
+    offset: Option<u64>,
 }
 
 impl<'a> Frames<'a> {
@@ -120,6 +117,7 @@ impl<'a> Frames<'a> {
         loop {
             match entries.next() {
                 Ok(None) => return Ok(()),
+                Ok(Some(entry)) if self.offset.is_some_and(|at| at != entry.offset()) => {}
                 Ok(Some(entry)) if output.json() => self.json(&entry, output)?,
                 Ok(Some(entry)) => {
                     let mut written = Ok(());
@@ -131,7 +129,9 @@ impl<'a> Frames<'a> {
                         }
                     });
                     written?;
-                    writeln!(output)?;
+                    if !matches!(entry, Entry::Terminator(_)) {
+                        writeln!(output)?;
+                    }
                     if let Err(error) = result {
                         output.problem(&error)?;
                     }

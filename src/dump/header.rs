@@ -18,6 +18,8 @@ pub(super) struct Header<'a> {
     pub(super) abbreviations: usize,
     /// The name of the type of a type unit.
     pub(super) type_name: String,
+    /// The section it is in.
+    pub(super) section: Bytes<'a>,
 }
 
 impl Header<'_> {
@@ -46,15 +48,25 @@ impl Header<'_> {
         Some(id.0)
     }
 
+    /// The header of a type unit in a few words.
+    pub(super) fn summary(&self, signature: u64) -> String {
+        let name = &self.type_name;
+        let length = address(self.header.unit_length() as u64, self.facts.offset_size);
+        format!("name = '{name}', type_signature = {signature:#018x}, length = {length}")
+    }
+
     /// The header as llvm-dwarfdump prints it.
-    pub(super) fn text(&self) -> String {
+    ///
+    /// * `invalid`: what is said of the offset of abbreviations.
+    pub(super) fn text(&self, invalid: &str) -> String {
         let UnitFacts {
-            offset,
             version,
+            shift,
             offset_size,
             address_size,
             ..
         } = self.facts;
+        let offset = self.facts.offset.saturating_sub(shift);
         let signature = type_signature(&self.header);
         let what = if signature.is_some() {
             "Type"
@@ -80,9 +92,9 @@ impl Header<'_> {
         };
         format!(
             "{offset:#010x}: {what} Unit: length = {length}, format = DWARF{bits}, version = {version:#06x}{kind}, \
-             abbr_offset = {:#06x}, addr_size = {address_size:#04x}{more} (next unit at {:#010x})",
+             abbr_offset = {:#06x}{invalid}, addr_size = {address_size:#04x}{more} (next unit at {:#010x})",
             self.abbreviations,
-            self.end()
+            self.end().saturating_sub(shift)
         )
     }
 }
@@ -93,6 +105,7 @@ pub(super) struct Headers<'a> {
     type_units: gimli::DebugTypesUnitHeadersIter<Bytes<'a>>,
     /// The offsets of those of version 6, though their bytes say 5.
     of_6: &'a [u64],
+    bytes: Bytes<'a>,
     types: bool,
     split: bool,
     /// Where the next one starts.
@@ -105,6 +118,7 @@ impl<'a> Headers<'a> {
             units: gimli::DebugInfo::from(bytes).units(),
             type_units: gimli::DebugTypes::from(bytes).units(),
             of_6,
+            bytes,
             types,
             split,
             end: 0,
@@ -133,6 +147,9 @@ impl<'a> Headers<'a> {
             version: said_version(header.version(), offset, self.of_6),
             address_size: header.address_size(),
             offset_size: header.format().word_size(),
+            in_types: self.types,
+            shift: 0,
+            base_section: None,
             split: self.split,
             alone: self.split,
         };
@@ -143,6 +160,7 @@ impl<'a> Headers<'a> {
             header,
             abbreviations,
             type_name: String::new(),
+            section: self.bytes,
         }))
     }
 }

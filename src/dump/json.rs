@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::attribute::{Meaning, Shown};
-use super::entries::Sink;
+use super::entries::{Encoded, Sink};
 use super::header::Header;
 use super::output::Output;
 use crate::debug_info::attribute::tag_name;
@@ -37,6 +37,10 @@ struct UnitFields {
 struct EntryFields {
     offset: Hex,
     depth: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abbreviation: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<Hex>,
     tag: Option<String>,
 }
 
@@ -145,10 +149,17 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
         self.output.begin_array("entries")
     }
 
-    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> io::Result<()> {
+    fn summary(&mut self, _unit: &Header<'a>, _signature: u64) -> io::Result<()> {
+        // The unit has all of it.
+        Ok(())
+    }
+
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize, encoded: Encoded) -> io::Result<()> {
         self.output.begin_element(&EntryFields {
             offset: die.id().offset.into(),
             depth,
+            abbreviation: (encoded.code > 0).then_some(encoded.code),
+            parent: encoded.parent.map(Hex::from),
             tag: (!die.is_null()).then(|| tag_name(die.tag()).into_owned()),
         })?;
         self.output.begin_array("attributes")

@@ -12,11 +12,12 @@ use gimli::{AttributeValue, DebugLineStr, DebugStr, DwLns, LineProgramHeader, Li
 use serde::Serialize;
 
 use super::Failure;
-use super::Sources;
 use super::digits::push_right;
+use super::line_program;
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
+use super::part::Context;
 use super::said_version;
 use crate::debug_info::{
     Bytes, LineHeader, Refusal, UnitLength, complete, next_instruction, parse_program,
@@ -27,7 +28,8 @@ use crate::meter::{Held, Meter};
 use crate::report::{Hex, hex_bytes};
 
 /// The names and shapes of the columns of rows.
-const COLUMNS: &str = "Address            Line   Column File   ISA Discriminator OpIndex Flags
+pub(super) const COLUMNS: &str =
+    "Address            Line   Column File   ISA Discriminator OpIndex Flags
 ------------------ ------ ------ ------ --- ------------- ------- -------------";
 
 /// The sections of line tables and of their strings.
@@ -38,9 +40,15 @@ struct Lines<'a> {
     bytes: Bytes<'a>,
     strings: DebugStr<Bytes<'a>>,
     line_strings: DebugLineStr<Bytes<'a>>,
+    /// The offsets of strings of a `.dwo` file.
+    string_offsets: Bytes<'a>,
     /// Where the bytes are in the section, and how many of them are not in there but in the header of their table.
     start: usize,
     added: usize,
+    /// The only offset to print.
+    offset: Option<u64>,
+    /// True if instructions are printed too.
+    verbose: bool,
 }
 
 #[derive(Serialize)]
@@ -88,17 +96,12 @@ struct RowFields {
 }
 
 /// Prints all line tables.
-pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
-    if output.json() {
-        output.begin_array("line_tables")?;
-    }
+pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let sources = context.sources;
     for (split, section) in [(false, ".debug_line"), (true, ".debug_line.dwo")] {
         let bytes = sources.bytes(split, ".debug_line")?;
-        if bytes.is_empty() && (split || !sources.has(split)) {
+        if !context.begin_section(section, bytes.len(), output)? {
             continue;
-        }
-        if !output.json() {
-            writeln!(output, "\n{section} contents:")?;
         }
         let lines = Lines {
             section,
@@ -106,13 +109,16 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
             of_6: sources.of_6(split, ".debug_line")?,
             strings: sources.bytes(split, ".debug_str")?.into(),
             line_strings: sources.bytes(split, ".debug_line_str")?.into(),
+            string_offsets: match split {
+                true => sources.bytes(true, ".debug_str_offsets")?,
+                false => Bytes::new(&[], gimli::LittleEndian),
+            },
             start: 0,
             added: 0,
+            offset: context.offset,
+            verbose: context.style.verbose,
         };
         lines.tables(&sources.question(), output)?;
-    }
-    if output.json() {
-        output.end_array()?;
     }
     Ok(())
 }
@@ -129,6 +135,10 @@ impl<'a> Lines<'a> {
                     break;
                 }
             };
+            if self.offset.is_some_and(|offset| offset != next as u64) {
+                next = end;
+                continue;
+            }
             // Addresses of AMDGPU have 8 bytes; from DWARF 5 on the header says it.
             let held = Held::new(Arc::clone(meter));
             match parse_program(self.bytes, next, 8, &held) {
@@ -175,6 +185,16 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Where a table ends in the section.
+    fn start_of_next(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
+        let size = usize::from(header.format().word_size());
+        let head = if size == 8 { 12 } else { size };
+        let length = header.unit_length().saturating_sub(self.added);
+        self.offset(header)
+            .saturating_add(head)
+            .saturating_add(length)
+    }
+
     /// Where a table is in the section.
     fn offset(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
         header.offset().0.saturating_add(self.start)
@@ -194,16 +214,38 @@ impl<'a> Lines<'a> {
             AttributeValue::String(text) => text,
             AttributeValue::DebugStrRef(offset) => self.strings.get_str(offset).ok()?,
             AttributeValue::DebugLineStrRef(offset) => self.line_strings.get_str(offset).ok()?,
+            AttributeValue::DebugStrOffsetsIndex(index) => self.indexed(index.0)?,
             _ => return None,
         };
         Some(String::from_utf8_lossy(bytes.slice()))
     }
 
-    fn quoted(&self, value: AttributeValue<Bytes<'a>>) -> String {
-        match self.string(value) {
+    /// A string by its index. In a `.dwo` file there is one table of strings, after a header of eight bytes.
+    fn indexed(&self, index: usize) -> Option<Bytes<'a>> {
+        let at = index.checked_mul(4)?.checked_add(8)?;
+        let bytes = self.string_offsets.slice().get(at..)?.first_chunk()?;
+        let offset = usize::try_from(u32::from_le_bytes(*bytes)).ok()?;
+        self.strings.get_str(gimli::DebugStrOffset(offset)).ok()
+    }
+
+    /// * `size`: of an offset in the table, in bytes.
+    fn quoted(&self, value: AttributeValue<Bytes<'a>>, size: u8) -> String {
+        let text = match self.string(value) {
             Some(text) => quoted(&text),
             None => "<unreadable>".to_owned(),
-        }
+        };
+        #[expect(clippy::wildcard_enum_match_arm, reason = "no offsets")]
+        let (section, offset) = match value {
+            AttributeValue::DebugStrRef(offset) if self.verbose => (".debug_str", offset.0),
+            AttributeValue::DebugLineStrRef(offset) if self.verbose => {
+                (".debug_line_str", offset.0)
+            }
+            AttributeValue::DebugStrOffsetsIndex(index) if self.verbose => {
+                return format!("indexed ({:08x}) string = {text}", index.0);
+            }
+            _ => return text,
+        };
+        format!(" {section}[{}] = {text}", address(offset as u64, size))
     }
 
     fn text(
@@ -215,6 +257,14 @@ impl<'a> Lines<'a> {
         self.header(header, output)?;
         self.files(header, output)?;
         writeln!(output)?;
+        if self.verbose {
+            let end = self.start_of_next(header);
+            let (any, result) = line_program::print(header, end, output)?;
+            if let Err(error) = result {
+                output.problem(&self.malformed(offset, error))?;
+            }
+            return if any { writeln!(output) } else { Ok(()) };
+        }
         let (mut titled, mut text) = (false, String::new());
         let result = rows(header, |row| {
             if !titled {
@@ -226,7 +276,7 @@ impl<'a> Lines<'a> {
         if let Err(error) = result {
             output.problem(&self.malformed(offset, error))?;
         }
-        Ok(())
+        if titled { writeln!(output) } else { Ok(()) }
     }
 
     fn version(&self, header: &LineProgramHeader<Bytes<'a>>) -> u16 {
@@ -297,13 +347,18 @@ impl<'a> Lines<'a> {
     ) -> io::Result<()> {
         // Before DWARF 5 directory 0 and file 0 are those of the unit.
         let first = u64::from(header.version() < 5);
+        let size = header.format().word_size();
         for (index, directory) in (first..).zip(header.include_directories()) {
-            let text = self.quoted(*directory);
+            let text = self.quoted(*directory, size);
             writeln!(output, "include_directories[{index:>3}] = {text}")?;
         }
         for (index, file) in (first..).zip(header.file_names()) {
             writeln!(output, "file_names[{index:>3}]:")?;
-            writeln!(output, "           name: {}", self.quoted(file.path_name()))?;
+            writeln!(
+                output,
+                "           name: {}",
+                self.quoted(file.path_name(), size)
+            )?;
             writeln!(output, "      dir_index: {}", file.directory_index())?;
             if header.file_has_md5() {
                 writeln!(output, "   md5_checksum: {}", hex_bytes(file.md5()))?;
@@ -317,7 +372,7 @@ impl<'a> Lines<'a> {
             if let Some(source) = file.source()
                 && self.string(source).is_none_or(|text| !text.is_empty())
             {
-                writeln!(output, "         source: {}", self.quoted(source))?;
+                writeln!(output, "         source: {}", self.quoted(source, size))?;
             }
         }
         Ok(())
@@ -455,7 +510,11 @@ fn flags(row: &LineRow) -> impl Iterator<Item = &'static str> {
 }
 
 /// Prints a row; `text` is used for all rows, and may have been for others.
-fn print_row(row: &LineRow, text: &mut String, output: &mut Output<'_>) -> io::Result<()> {
+pub(super) fn print_row(
+    row: &LineRow,
+    text: &mut String,
+    output: &mut Output<'_>,
+) -> io::Result<()> {
     text.clear();
     push_hex(text, row.address(), 16);
     for (number, width) in [
@@ -474,6 +533,6 @@ fn print_row(row: &LineRow, text: &mut String, output: &mut Output<'_>) -> io::R
         text.push(' ');
         text.push_str(flag);
     }
-    text.push_str(if row.end_sequence() { "\n\n" } else { "\n" });
+    text.push('\n');
     output.write_all(text.as_bytes())
 }

@@ -9,6 +9,7 @@ use crate::debug_info::raw_list::{
 };
 use crate::display::push_hex;
 use crate::error::{Error, Result};
+use crate::expr::Printer;
 use crate::meter::Meter;
 
 /// An entry of a list.
@@ -47,12 +48,20 @@ impl<'a> ListEntry<'a> {
 
     /// The entry up to its expression. `size` is that of an address, in bytes.
     pub(super) fn text(&self, size: u8) -> String {
-        if let Some(range) = &self.range {
-            return range_text(range, size);
+        self.meant(size).unwrap_or_else(|| self.encoded(size))
+    }
+
+    /// Which addresses it means; nothing where only a unit can tell.
+    pub(super) fn meant(&self, size: u8) -> Option<String> {
+        match &self.range {
+            Some(range) => Some(range_text(range, size)),
+            None if self.raw.bounds == Bounds::Default => Some("<default>".to_owned()),
+            None => None,
         }
-        if self.raw.bounds == Bounds::Default {
-            return "<default>".to_owned();
-        }
+    }
+
+    /// The entry as it is encoded, up to its expression.
+    pub(super) fn encoded(&self, size: u8) -> String {
         let operands: Vec<String> = self.operands(size).map(|n| address(n, size)).collect();
         let operands = operands.join(", ");
         match self.kind() {
@@ -84,6 +93,14 @@ pub(super) fn address(value: u64, size: u8) -> String {
     let mut text = String::with_capacity(digits.saturating_add(2));
     push_hex(&mut text, value, digits);
     text
+}
+
+/// An expression in words.
+pub(super) fn operations_text(printer: &Printer<'_>, bytes: &[u8]) -> String {
+    match bytes {
+        [] => "<empty>".to_owned(),
+        bytes => printer.expression(bytes),
+    }
 }
 
 /// A half open range of addresses.

@@ -6,29 +6,15 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::Failure;
-use super::list::{List, ListEntry, address};
+use super::fields::Placed;
+use super::list::{List, ListEntry, operations_text};
+use super::list_table::ListTable;
 use super::output::Output;
-use super::{Sources, Style, said_version};
-use crate::debug_info::UnitLength;
+use super::part::Context;
+use super::{Failure, Style};
 use crate::debug_info::raw_list::LocationFormat;
-use crate::error::{Error, Result};
-use crate::expr::{Cursor, Encoding, Printer};
+use crate::expr::{Encoding, Printer};
 use crate::report::{Hex, hex_bytes};
-
-/// What the header of a table says.
-struct Table<'a> {
-    length: u64,
-    encoding: Encoding,
-    version: u16,
-    segment_size: u8,
-    offsets: u32,
-    /// The section up to the end of the table.
-    whole: &'a [u8],
-    /// Where the offsets start.
-    start: u64,
-    end: u64,
-}
 
 #[derive(Serialize)]
 struct EntryFields {
@@ -50,154 +36,128 @@ struct ListFields {
 }
 
 /// Where lists go, and how their expressions are printed.
-struct Lists<'s, 'o> {
+struct Lists<'s, 'o, 'c, 'a> {
     output: &'s mut Output<'o>,
     style: Style,
     section: &'static str,
-    /// The offsets of tables of version 6, though their bytes say 5.
-    of_6: &'s [u64],
+    /// Which sections addresses point into, where that is shown.
+    placed: Option<Placed>,
+    context: Context<'c, 'a>,
+    split: bool,
+    /// True if entries have kinds.
+    has_kinds: bool,
 }
 
-/// Prints the sections of location lists.
-pub(super) fn dump(
-    sources: &Sources<'_>,
-    style: Style,
-    output: &mut Output<'_>,
-) -> core::result::Result<(), Failure> {
-    if output.json() {
-        output.begin_array("location_lists")?;
-    }
-    for (split, version, name, section) in [
-        (false, 4, ".debug_loc", ".debug_loc"),
-        (true, 4, ".debug_loc", ".debug_loc.dwo"),
-        (false, 5, ".debug_loclists", ".debug_loclists"),
-        (true, 5, ".debug_loclists", ".debug_loclists.dwo"),
-    ] {
-        let bytes = sources.section(split, name)?;
-        let has_tables = version == 5;
-        let expected = has_tables && sources.has(split);
-        if bytes.is_empty() && !expected {
+/// The text of an entry's place in memory.
+struct Bounds<'l, 'a> {
+    entry: &'l ListEntry<'a>,
+    /// What stands after the addresses as they are encoded, and after those that are meant.
+    notes: [String; 2],
+}
+
+/// Prints `.debug_loc` and its `.dwo` form.
+pub(super) fn dump_old(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let Context { sources, style, .. } = context;
+    for (split, section) in [(false, ".debug_loc"), (true, ".debug_loc.dwo")] {
+        let bytes = sources.section(split, ".debug_loc")?;
+        if !context.begin_section(section, bytes.len(), output)? {
             continue;
         }
-        if !output.json() {
-            writeln!(output, "\n{section} contents:")?;
+        let format = LocationFormat::of(4, split);
+        let encoding = Encoding {
+            address_size: match format {
+                // There are indices alone, which llvm-dwarfdump prints in so many bytes.
+                LocationFormat::GnuSplit => 4,
+                LocationFormat::Pairs | LocationFormat::Kinds => {
+                    sources.unit_facts(style.dialect)?.address_size
+                }
+            },
+            dialect: style.dialect,
+            ..Encoding::AMDGPU
+        };
+        let mut lists = Lists {
+            output,
+            style,
+            section,
+            placed: sources.placed(style.verbose),
+            context,
+            split,
+            has_kinds: format != LocationFormat::Pairs,
+        };
+        match context.offset {
+            Some(offset) => lists.at(bytes, offset, encoding, format)?,
+            None => lists.run(bytes, 0, bytes.len() as u64, encoding, format)?,
+        }
+    }
+    Ok(())
+}
+
+/// Prints `.debug_loclists` and its `.dwo` form.
+pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let Context { sources, style, .. } = context;
+    for (split, section) in [(false, ".debug_loclists"), (true, ".debug_loclists.dwo")] {
+        let bytes = sources.section(split, ".debug_loclists")?;
+        if !context.begin_section(section, bytes.len(), output)? {
+            continue;
         }
         let mut lists = Lists {
             output,
             style,
             section,
-            of_6: sources.of_6(split, name)?,
+            placed: sources.placed(style.verbose),
+            context,
+            split,
+            has_kinds: true,
         };
-        if has_tables {
-            lists.tables(bytes)?;
-        } else {
-            let format = LocationFormat::of(version, split);
-            let address_size = match format {
-                // There are indices alone, which llvm-dwarfdump prints in so many bytes.
-                LocationFormat::GnuSplit => 4,
-                LocationFormat::Pairs | LocationFormat::Kinds => Encoding::AMDGPU.address_size,
-            };
-            let encoding = Encoding {
-                address_size,
-                dialect: style.dialect,
-                ..Encoding::AMDGPU
-            };
-            lists.run(bytes, 0, bytes.len() as u64, encoding, format)?;
-        }
-    }
-    if output.json() {
-        output.end_array()?;
+        lists.tables(bytes, sources.of_6(split, ".debug_loclists")?)?;
     }
     Ok(())
 }
 
-impl Lists<'_, '_> {
+impl Lists<'_, '_, '_, '_> {
     /// The tables of `.debug_loclists`, until one whose length cannot be relied upon.
-    fn tables(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn tables(&mut self, bytes: &[u8], of_6: &[u64]) -> io::Result<()> {
         let mut next = 0;
         while next < bytes.len() as u64 {
-            let table = match self.header(bytes, next) {
+            let table = match ListTable::read(bytes, next, of_6, "location list table") {
                 Ok(table) => table,
                 Err(error) => return self.output.problem(&error.within(self.section, next)),
             };
+            let inside = next..table.end;
             next = table.end;
-            let mut start = table.start;
-            if !self.output.json() {
-                start = self.header_text(&table)?;
-            } else {
-                let size = u64::from(table.encoding.offset_size);
-                start = start.saturating_add(size.saturating_mul(table.offsets.into()));
-            }
             let format = LocationFormat::Kinds;
-            self.run(table.whole, start, table.end, table.encoding, format)?;
+            let encoding = Encoding {
+                address_size: table.address_size,
+                offset_size: table.offset_size,
+                dialect: self.style.dialect,
+            };
+            if let Some(offset) = self.context.offset {
+                if inside.contains(&offset) {
+                    return self.at(table.whole, offset, encoding, format);
+                }
+                continue;
+            }
+            if !self.output.json() {
+                let verbose = self.style.verbose;
+                table.text("locations", self.section, verbose, self.output)?;
+            }
+            self.run(table.whole, table.lists(), table.end, encoding, format)?;
         }
         Ok(())
     }
 
-    fn header<'a>(&self, bytes: &'a [u8], offset: u64) -> Result<Table<'a>> {
-        let UnitLength {
-            length,
-            offset_size,
-            body,
-        } = UnitLength::read(bytes, offset, "location list table")?;
-        let mut cursor = Cursor::new(bytes);
-        cursor.go_to(body.start)?;
-        let version = cursor.u16()?;
-        let address_size = cursor.u8()?;
-        let segment_size = cursor.u8()?;
-        let offsets = cursor.u32()?;
-        if version != 5 || !matches!(address_size, 4 | 8) {
-            let reason =
-                format!("version {version} with addresses of {address_size} bytes is not known");
-            return Err(Error::malformed("location list table", reason));
+    /// The list at an offset.
+    fn at(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        encoding: Encoding,
+        format: LocationFormat,
+    ) -> io::Result<()> {
+        match List::new(self.section, bytes, offset, format, encoding.address_size) {
+            Ok(mut list) => self.list(offset, &mut list, encoding).map(drop),
+            Err(error) => self.output.problem(&error),
         }
-        Ok(Table {
-            length,
-            encoding: Encoding {
-                address_size,
-                offset_size,
-                dialect: self.style.dialect,
-            },
-            version: said_version(version, offset, self.of_6),
-            segment_size,
-            offsets,
-            whole: bytes.get(..body.end).unwrap_or_default(),
-            start: cursor.position() as u64,
-            end: body.end as u64,
-        })
-    }
-
-    /// Prints the header and the offsets; gives where the offsets end.
-    fn header_text(&mut self, table: &Table<'_>) -> io::Result<u64> {
-        let size = table.encoding.offset_size;
-        writeln!(
-            self.output,
-            "locations list header: length = {}, format = DWARF{}, version = {:#06x}, addr_size = {:#04x}, \
-             seg_size = {:#04x}, offset_entry_count = {:#010x}",
-            address(table.length, size),
-            u32::from(size).saturating_mul(8),
-            table.version,
-            table.encoding.address_size,
-            table.segment_size,
-            table.offsets
-        )?;
-        let start = usize::try_from(table.start).unwrap_or(usize::MAX);
-        let mut cursor = Cursor::new(table.whole.get(start..).unwrap_or_default());
-        if table.offsets > 0 {
-            writeln!(self.output, "offsets: [")?;
-            for _ in 0..table.offsets {
-                match cursor.sized(size) {
-                    Ok(offset) => writeln!(self.output, "{}", address(offset, size))?,
-                    Err(error) => {
-                        self.output
-                            .problem(&error.within(self.section, table.start))?;
-                        break;
-                    }
-                }
-            }
-            writeln!(self.output, "]")?;
-        }
-        Ok(table.start.saturating_add(cursor.position() as u64))
     }
 
     /// The lists from `start` to `end`.
@@ -211,6 +171,9 @@ impl Lists<'_, '_> {
     ) -> io::Result<()> {
         let mut next = start;
         while next < end {
+            if next > start && !self.output.json() {
+                writeln!(self.output)?;
+            }
             let list = List::new(self.section, bytes, next, format, encoding.address_size);
             let mut list = match list {
                 Ok(list) => list,
@@ -237,13 +200,21 @@ impl Lists<'_, '_> {
         } else {
             write!(self.output, "{offset:#010x}: ")?;
         }
-        let printer = Printer::new(encoding).style(self.style.registers());
+        let printer = Printer::new(encoding)
+            .style(self.style.registers())
+            .verbose(self.style.verbose);
+        let name = match self.section {
+            ".debug_loc" | ".debug_loc.dwo" => ".debug_loc",
+            _ => ".debug_loclists",
+        };
+        let mut base: Option<usize> = None;
         let ended = loop {
+            let at = list.offset();
             let entry = match list.next() {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break true,
                 Err(error) => {
-                    if !json {
+                    if !json && !self.output.is_quiet() {
                         writeln!(self.output)?;
                     }
                     self.output.problem(&error)?;
@@ -251,24 +222,51 @@ impl Lists<'_, '_> {
                 }
             };
             let expression = entry.expression();
-            let expression = expression.map(|bytes| printer.expression(bytes));
-            self.entry(&entry, expression, encoding)?;
+            let expression = expression.map(|bytes| operations_text(&printer, bytes));
+            let field = match entry.raw.kind {
+                Some(_) => at.saturating_add(1),
+                None if entry.is_base() => at.saturating_add(encoding.address_size.into()),
+                None => at,
+            };
+            let section = (self.placed.as_ref())
+                .and_then(|placed| placed.section(self.context.sources, (self.split, name), field));
+            if entry.is_base() {
+                base = section;
+            }
+            let note = |section: Option<usize>| {
+                section.map_or(String::new(), |section| {
+                    Placed::text(self.context.sources, section)
+                })
+            };
+            let notes = [note(section), note(section.or(base))];
+            self.entry(
+                &Bounds {
+                    entry: &entry,
+                    notes,
+                },
+                expression,
+                encoding,
+            )?;
         };
         if json {
             self.output.end_array()?;
             self.output.end_element()?;
         } else {
-            writeln!(self.output, "\n")?;
+            if ended && self.style.verbose && self.has_kinds {
+                write!(self.output, "\n            {:23}()", "DW_LLE_end_of_list")?;
+            }
+            writeln!(self.output)?;
         }
         Ok(ended)
     }
 
     fn entry(
         &mut self,
-        entry: &ListEntry<'_>,
+        bounds: &Bounds<'_, '_>,
         expression: Option<String>,
         encoding: Encoding,
     ) -> io::Result<()> {
+        let entry = bounds.entry;
         if self.output.json() {
             let range = entry.range.as_ref();
             return self.output.element(&EntryFields {
@@ -282,14 +280,18 @@ impl Lists<'_, '_> {
                 bytes: entry.expression().map(hex_bytes),
             });
         }
-        if entry.is_base() {
+        let (size, [raw, meant]) = (encoding.address_size, &bounds.notes);
+        if self.style.verbose {
+            let encoded = entry.encoded(size);
+            write!(self.output, "\n            {encoded}{raw}")?;
+            if let Some(text) = entry.meant(size) {
+                write!(self.output, "\n                      => {text}{meant}")?;
+            }
+        } else if entry.is_base() {
             return Ok(());
+        } else {
+            write!(self.output, "\n            {}", entry.text(size))?;
         }
-        write!(
-            self.output,
-            "\n            {}",
-            entry.text(encoding.address_size)
-        )?;
         if let Some(expression) = expression {
             write!(self.output, ": {expression}")?;
         }

@@ -19,66 +19,60 @@
 //! # assert!(print(b"").is_err());
 //! ```
 
+mod abbreviations;
+mod addresses;
 mod aranges;
 mod attribute;
+mod attribute_list;
 mod digits;
+mod encoding;
 mod entries;
+mod fields;
+mod find;
 mod frame;
+mod gdb_index;
 mod header;
 mod json;
 mod line;
+mod line_program;
 mod list;
+mod list_places;
+mod list_table;
 mod loclists;
+mod macros;
 mod name_index;
 mod names;
 mod output;
+mod part;
+mod public_names;
+mod ranges;
+mod raw_range;
 mod scope;
+mod section_sizes;
+mod source_list;
+mod sources;
+mod string_offsets;
+mod strings;
 mod text;
 mod type_name;
 mod unit;
+mod unit_index;
+mod value_text;
+
+pub use part::Part;
+pub use section_sizes::write_section_sizes;
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use crate::arch::Machine;
-use crate::debug_info::{Bytes, DebugInfo};
+use crate::debug_info::DieId;
 use crate::error::Error;
 use crate::expr::{Dialect, RegisterStyle};
-use crate::limits::Limits;
-use crate::meter::Meter;
 use crate::object::CodeObject;
 use crate::untrusted::Untrusted;
 use output::Output;
-
-/// A part of a dump.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The entries of `.debug_info` and `.debug_types`.
-    Info,
-    /// The location lists of `.debug_loc` and `.debug_loclists`.
-    Loclists,
-    /// The call frame information of `.debug_frame` and `.eh_frame`.
-    Frame,
-    /// The address ranges of `.debug_aranges`.
-    Aranges,
-    /// The line tables of `.debug_line`.
-    Line,
-    /// The index of names, `.debug_names`.
-    Names,
-}
-
-impl Part {
-    /// All parts, in the order in which they are printed, which is llvm-dwarfdump's.
-    pub const ALL: [Part; 6] = [
-        Part::Info,
-        Part::Loclists,
-        Part::Frame,
-        Part::Aranges,
-        Part::Line,
-        Part::Names,
-    ];
-}
+use part::Context;
+use sources::{Sources, said_version};
 
 /// Which names registers and address spaces have.
 #[non_exhaustive]
@@ -97,26 +91,51 @@ pub enum Naming {
 pub enum Selection<'m> {
     /// All.
     All,
-    /// Those whose name or linkage name is one of these.
-    Named {
-        /// Whether a name is one.
-        matches: &'m dyn Fn(&str) -> bool,
-        /// Whether what is below them is printed too.
-        children: bool,
-    },
-    /// The one at this offset of its section, in bytes, and what is below it.
+    /// Those of whose name or linkage name this function returns true.
+    Named(&'m dyn Fn(&str) -> bool),
+    /// The one at this offset of its section, in bytes.
     At(u64),
+    /// Those at these offsets, without titles.
+    Listed(&'m [DieId]),
+}
+
+/// How much is printed of entries, and around those that are selected.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Prints how everything is encoded: forms, offsets, numbers of abbreviations.
+    pub verbose: bool,
+    /// Prints the forms of attributes.
+    pub show_form: bool,
+    /// How many levels below an entry are printed.
+    pub child_depth: u32,
+    /// How many levels above a selected entry are printed.
+    pub parent_depth: u32,
+    /// The tags of the entries that are printed below others; all if there are none.
+    pub child_tags: Vec<String>,
+    /// Prints a line for each type unit in place of its entries.
+    pub summarize_types: bool,
+}
+
+impl Default for View {
+    fn default() -> View {
+        View {
+            verbose: false,
+            show_form: false,
+            child_depth: u32::MAX,
+            parent_depth: 0,
+            child_tags: Vec::new(),
+            summarize_types: false,
+        }
+    }
 }
 
 impl core::fmt::Debug for Selection<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Selection::All => f.write_str("All"),
-            Selection::Named { children, .. } => f
-                .debug_struct("Named")
-                .field("children", children)
-                .finish_non_exhaustive(),
+            Selection::Named(_) => f.debug_tuple("Named").finish_non_exhaustive(),
             Selection::At(offset) => f.debug_tuple("At").field(offset).finish(),
+            Selection::Listed(offsets) => f.debug_tuple("Listed").field(offsets).finish(),
         }
     }
 }
@@ -127,7 +146,11 @@ pub struct Dump<'d> {
     name: &'d str,
     sources: Sources<'d>,
     parts: &'d [Part],
+    /// True if the parts were asked for by name.
+    explicit: bool,
+    offsets: &'d [(Part, u64)],
     selection: Selection<'d>,
+    view: View,
     style: Style,
     json: bool,
 }
@@ -141,7 +164,7 @@ impl<'d> Dump<'d> {
         split: Option<&'d CodeObject<'d>>,
     ) -> Dump<'d> {
         let mut files = Vec::new();
-        if !is_split_alone(object) {
+        if !is_split_alone(object) || has_other_sections(object) {
             files.push((object, false));
         }
         if has_split_sections(object) {
@@ -150,11 +173,18 @@ impl<'d> Dump<'d> {
         files.extend(split.map(|split| (split, true)));
         Dump {
             name,
-            sources: Sources { files },
-            parts: &Part::ALL,
+            sources: Sources {
+                files,
+                as_stored: false,
+            },
+            parts: Part::ALL,
+            explicit: false,
+            offsets: &[],
             selection: Selection::All,
+            view: View::default(),
             style: Style {
                 naming: Naming::Names,
+                verbose: false,
                 dialect: Dialect::User,
                 machine: object.target().machine(),
             },
@@ -162,10 +192,29 @@ impl<'d> Dump<'d> {
         }
     }
 
-    /// Only these parts, in the order of [`Part::ALL`].
+    /// Only these parts, in the order of [`Part::ALL`], with titles for those that are empty.
     #[must_use]
     pub fn parts(self, parts: &'d [Part]) -> Dump<'d> {
-        Dump { parts, ..self }
+        // As llvm-dwarfdump has it, nobody expects all sections in a file with split units alone.
+        let is_split = [".dwo", ".dwp"].iter().any(|end| self.name.ends_with(end));
+        Dump {
+            parts,
+            explicit: !is_split,
+            ..self
+        }
+    }
+
+    /// Of some parts only what is at an offset of the section, in bytes.
+    #[must_use]
+    pub fn offsets(self, offsets: &'d [(Part, u64)]) -> Dump<'d> {
+        Dump { offsets, ..self }
+    }
+
+    /// How much of entries.
+    #[must_use]
+    pub fn view(mut self, view: View) -> Dump<'d> {
+        self.style.verbose = view.verbose;
+        Dump { view, ..self }
     }
 
     /// Only these entries.
@@ -178,6 +227,7 @@ impl<'d> Dump<'d> {
     #[must_use]
     pub fn naming(mut self, naming: Naming) -> Dump<'d> {
         self.style.naming = naming;
+        self.sources.as_stored = naming == Naming::Llvm;
         self
     }
 
@@ -202,6 +252,25 @@ impl<'d> Dump<'d> {
         unit::has_entry(&self.sources, self.style.dialect, offset)
     }
 
+    /// The entries that the indices of names (`.debug_names`) have for one of these names, for [`Selection::Listed`].
+    ///
+    /// # Errors
+    /// If the units or an index cannot be read, or a limit is reached.
+    pub fn find(&self, names: &[String]) -> crate::Result<Vec<DieId>> {
+        find::find(&self.sources, self.style.dialect, names)
+    }
+
+    /// Writes the paths of the source files that the line tables of all units name, sorted, one on each line.
+    ///
+    /// # Errors
+    /// If they cannot be written; the inner result is an error if the units or a line table cannot be read.
+    pub fn write_source_files(&self, out: &mut dyn Write) -> io::Result<crate::Result<()>> {
+        match source_list::list(&self.sources, self.style.dialect) {
+            Ok(files) => source_list::write(&files, out).map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
     /// Writes the dump. What is malformed stands in its place; what it was is the result. It ends where
     /// [`Limits::work`](crate::limits::Limits::work) is reached, which is a part of that result; a document then says `"complete": false`.
     ///
@@ -212,7 +281,8 @@ impl<'d> Dump<'d> {
     /// If it cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<String>> {
         let meter = self.sources.question();
-        let mut output = Output::new(out, self.json, &meter);
+        let is_quiet = self.style.naming == Naming::Llvm;
+        let mut output = Output::new(out, self.json, &meter).quiet(is_quiet);
         let written = self.document(&mut output);
         let problems = output.problem_text();
         match written {
@@ -232,8 +302,8 @@ impl<'d> Dump<'d> {
             writeln!(output, "{name}:\tfile format {format}")?;
         }
         for part in Part::ALL {
-            if self.parts.contains(&part) && !output.is_cut() {
-                self.part(part, output)?;
+            if self.parts.contains(part) && !output.is_cut() {
+                self.part(*part, output)?;
             }
         }
         if self.json {
@@ -244,16 +314,17 @@ impl<'d> Dump<'d> {
 
     /// What is wrong with one part, a section that cannot be decompressed for example, is no reason to leave out the others.
     fn part(&self, part: Part, output: &mut Output<'_>) -> io::Result<()> {
-        let (sources, style) = (&self.sources, self.style);
-        let written = match part {
-            Part::Info => unit::dump(sources, style, &self.selection, output),
-            Part::Loclists => loclists::dump(sources, style, output),
-            Part::Frame => frame::dump(sources, style, output),
-            Part::Aranges => aranges::dump(sources, output),
-            Part::Line => line::dump(sources, output),
-            Part::Names => name_index::dump(sources, output),
+        let offset = self.offsets.iter().find(|(of, _)| *of == part);
+        let context = Context {
+            part,
+            sources: &self.sources,
+            style: self.style,
+            selection: &self.selection,
+            view: &self.view,
+            offset: offset.map(|(_, offset)| *offset),
+            explicit: self.explicit,
         };
-        match written {
+        match part.print(context, output) {
             Ok(()) => Ok(()),
             Err(_) if output.is_cut() => output.cut(),
             Err(Failure::Unreadable(error)) => output.failed(&error),
@@ -266,6 +337,18 @@ impl<'d> Dump<'d> {
 fn has_split_sections(object: &CodeObject<'_>) -> bool {
     let mut names = object.sections().iter().map(|section| &section.name);
     names.any(|name| name.ends_with(".dwo"))
+}
+
+/// Returns true if a file has sections of debugging information that do not belong to split units.
+fn has_other_sections(object: &CodeObject<'_>) -> bool {
+    let indices = [".debug_cu_index", ".debug_tu_index"];
+    let mut names = object
+        .sections()
+        .iter()
+        .map(|section| section.standard_name());
+    names.any(|name| {
+        name.starts_with(".debug_") && !name.ends_with(".dwo") && !indices.contains(&&*name)
+    })
 }
 
 /// Returns true if a file has split units and no skeletons: it is a `.dwo` file or a package.
@@ -299,105 +382,11 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The sections that a dump reads: those of the code object, then those of a `.dwo` file.
-#[derive(Clone, Debug)]
-struct Sources<'a> {
-    /// The files, and whether each is a `.dwo` file.
-    files: Vec<(&'a CodeObject<'a>, bool)>,
-}
-
-/// The version of what starts at an offset.
-///
-/// * `read`: what its bytes say;
-/// * `of_6`: the offsets of what is of version 6, though its bytes say 5.
-fn said_version(read: u16, offset: u64, of_6: &[u64]) -> u16 {
-    match of_6.binary_search(&offset) {
-        Ok(_) => 6,
-        Err(_) => read,
-    }
-}
-
-impl<'a> Sources<'a> {
-    /// A section of each kind of file by the name it has in a code object, with the name it has there;
-    /// empty if there is none.
-    fn section(&self, split: bool, name: &'static str) -> crate::Result<&'a [u8]> {
-        Ok(self.section_with_6(split, name)?.0)
-    }
-
-    /// The offsets of what is of version 6 in the section that [`section`](Sources::section) gives.
-    fn of_6(&self, split: bool, name: &'static str) -> crate::Result<&'a [u64]> {
-        Ok(self.section_with_6(split, name)?.1)
-    }
-
-    fn section_with_6(
-        &self,
-        split: bool,
-        name: &'static str,
-    ) -> crate::Result<(&'a [u8], &'a [u64])> {
-        let wanted = if split {
-            format!("{name}.dwo")
-        } else {
-            name.to_owned()
-        };
-        match self.files.iter().find(|(_, found)| *found == split) {
-            Some((object, _)) => object.debug_section(&wanted),
-            None => Ok((&[], &[])),
-        }
-    }
-
-    /// The section that [`section`](Sources::section) gives, as gimli reads it.
-    fn bytes(&self, split: bool, name: &'static str) -> crate::Result<Bytes<'a>> {
-        Ok(Bytes::new(self.section(split, name)?, gimli::LittleEndian))
-    }
-
-    /// Where a section of the code object is loaded; 0 if there is none.
-    fn address(&self, name: &str) -> u64 {
-        let code = self.files.iter().filter(|(_, split)| !split);
-        let mut sections = code.flat_map(|(object, _)| object.sections());
-        sections
-            .find(|section| section.name == name)
-            .map_or(0, |section| section.address)
-    }
-
-    /// Returns true if skeletons and split units are in one file.
-    fn is_single(&self) -> bool {
-        match *self.files {
-            [(main, false), (split, true)] => core::ptr::eq(main, split),
-            _ => false,
-        }
-    }
-
-    /// Whether there are files of a kind.
-    fn has(&self, split: bool) -> bool {
-        self.files.iter().any(|(_, found)| *found == split)
-    }
-
-    /// A meter for a part of the dump.
-    fn question(&self) -> Arc<Meter> {
-        let meters = self.files.iter().map(|(object, _)| object.meter().as_ref());
-        let meter = Meter::question_about(meters);
-        Arc::new(meter.unwrap_or_else(|| Meter::new(&Limits::DEFAULT, 0)))
-    }
-
-    fn info(&self, dialect: Dialect) -> crate::Result<DebugInfo<'a>> {
-        let load = |split: bool| {
-            move |name: &'static str| match self.files.iter().find(|(_, found)| *found == split) {
-                Some((object, _)) => Ok(object.debug_section(name)?.0),
-                None => Ok(&[] as &[u8]),
-            }
-        };
-        let info = DebugInfo::load_within(&self.question(), load(false))?.with_dialect(dialect);
-        if self.has(true) {
-            return info.with_split(load(true));
-        }
-        Ok(info)
-    }
-}
-
 /// How everything is printed.
 #[derive(Clone, Copy, Debug)]
 struct Style {
     naming: Naming,
+    verbose: bool,
     dialect: Dialect,
     machine: Machine,
 }

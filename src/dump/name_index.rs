@@ -10,6 +10,7 @@ use super::Failure;
 use super::Sources;
 use super::list::address;
 use super::output::Output;
+use super::part::Context;
 use crate::debug_info::name_index::{NameEntry, NameIndex, NameValue, SECTION};
 use crate::error::Error;
 use crate::report::Hex;
@@ -61,19 +62,18 @@ struct ValueFields {
 /// An index that is being printed.
 struct Dump<'d, 'a, 'o> {
     index: &'d NameIndex<'a>,
+    sources: &'d Sources<'a>,
     /// `.debug_str`.
     strings: &'a [u8],
     output: &'d mut Output<'o>,
 }
 
 /// Prints the section.
-pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
-    let bytes = sources.section(false, SECTION)?;
-    let strings = sources.section(false, ".debug_str")?;
-    if output.json() {
-        output.begin_array("name_indexes")?;
-    } else {
-        writeln!(output, "\n{SECTION} contents:")?;
+pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let bytes = context.sources.section(false, SECTION)?;
+    let strings = context.sources.section(false, ".debug_str")?;
+    if !context.begin_section(SECTION, bytes.len(), output)? {
+        return Ok(());
     }
     let mut next = 0;
     while next < bytes.len() as u64 {
@@ -87,6 +87,7 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
         next = index.end();
         let mut dump = Dump {
             index: &index,
+            sources: context.sources,
             strings,
             output,
         };
@@ -96,13 +97,15 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
             dump.text()?;
         }
     }
-    if output.json() {
-        output.end_array()?;
-    }
     Ok(())
 }
 
 impl Dump<'_, '_, '_> {
+    /// The offset of a unit as it is shown.
+    fn shown(&self, offset: u64) -> u64 {
+        offset.saturating_sub(self.sources.section_start(false, ".debug_info", offset))
+    }
+
     /// What makes that an index cannot be read any further.
     fn problem(&self) -> Option<Error> {
         let index = self.index;
@@ -141,10 +144,12 @@ impl Dump<'_, '_, '_> {
             writeln!(self.output, "  {title} [")?;
             for unit in 0..count {
                 let line = match number {
-                    0 => index.unit(unit).map(|at| format!("CU[{unit}]: {at:#010x}")),
+                    0 => index
+                        .unit(unit)
+                        .map(|at| format!("CU[{unit}]: {:#010x}", self.shown(at))),
                     1 => index
                         .local_type_unit(unit)
-                        .map(|at| format!("LocalTU[{unit}]: {at:#010x}")),
+                        .map(|at| format!("LocalTU[{unit}]: {:#010x}", self.shown(at))),
                     _ => index
                         .foreign_type_unit(unit)
                         .map(|at| format!("ForeignTU[{unit}]: {at:#018x}")),

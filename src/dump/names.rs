@@ -38,8 +38,12 @@ const CONVENTIONS: &[(u64, &str)] = &[
 pub(super) fn constant_name(name: DwAt, value: u64) -> Option<&'static str> {
     let byte = u8::try_from(value).ok();
     match name {
-        dw::DW_AT_encoding => dw::DwAte(byte?).static_string(),
-        dw::DW_AT_language => Language::Code(value).name(),
+        dw::DW_AT_encoding => match dw::DwAte(byte?) {
+            // The bounds of the codes for vendors are no names.
+            dw::DW_ATE_lo_user | dw::DW_ATE_hi_user => None,
+            encoding => encoding.static_string(),
+        },
+        dw::DW_AT_language | dw::DW_AT_APPLE_runtime_class => Language::Code(value).name(),
         // `DW_AT_language_name` of DWARF 6, which gimli does not know yet.
         DwAt(0x90) => Language::Name(value).name(),
         dw::DW_AT_inline => dw::DwInl(byte?).static_string(),

@@ -16,6 +16,8 @@ const BYTES_PER_STEP: u64 = 16;
 pub(super) struct Output<'o> {
     out: io::BufWriter<&'o mut dyn Write>,
     json: bool,
+    /// True if problems are not printed in their places, as llvm-dwarfdump prints them elsewhere.
+    quiet: bool,
     /// What is open, by what closes it, and what separates its next element.
     open: Vec<(char, &'static str)>,
     problems: u64,
@@ -32,6 +34,7 @@ impl<'o> Output<'o> {
         Output {
             out: io::BufWriter::with_capacity(1 << 16, out),
             json,
+            quiet: false,
             open: Vec::new(),
             problems: 0,
             first: None,
@@ -39,6 +42,16 @@ impl<'o> Output<'o> {
             unpaid: 0,
             completeness: Completeness::default(),
         }
+    }
+
+    /// Chooses not to print problems in their places.
+    pub(super) fn quiet(self, quiet: bool) -> Output<'o> {
+        Output { quiet, ..self }
+    }
+
+    /// True if problems are not printed in their places.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Takes room for so many bytes.
@@ -101,6 +114,9 @@ impl<'o> Output<'o> {
     }
 
     fn break_off(&mut self, error: &Error) -> io::Result<()> {
+        if !self.json && self.quiet {
+            return Ok(());
+        }
         if !self.json {
             return writeln!(self.out, "error: {error}");
         }
@@ -115,6 +131,9 @@ impl<'o> Output<'o> {
         self.note(error);
         if self.json {
             return self.element(&serde_json::json!({ "error": error.to_string() }));
+        }
+        if self.quiet {
+            return Ok(());
         }
         writeln!(self.out, "error: {error}")?;
         Ok(())

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::attribute::{Meaning, Shown};
+use super::attribute::{Attributes, Meaning, Shown};
 use super::digits::spaces;
-use super::entries::Sink;
+use super::encoding::form_name;
+use super::entries::{Encoded, Sink};
 use super::header::Header;
 use super::list::address;
 use super::output::Output;
@@ -21,8 +22,27 @@ const BASE: usize = 12;
 
 /// Prints entries as text.
 pub(super) struct TextEntries<'p, 'o> {
-    pub(super) output: &'p mut Output<'o>,
-    pub(super) indent: usize,
+    output: &'p mut Output<'o>,
+    indent: usize,
+    /// Where the section starts that offsets count from.
+    shift: u64,
+    verbose: bool,
+    show_form: bool,
+}
+
+impl<'p, 'o> TextEntries<'p, 'o> {
+    pub(super) fn new(
+        output: &'p mut Output<'o>,
+        attributes: &Attributes<'_, '_>,
+    ) -> TextEntries<'p, 'o> {
+        TextEntries {
+            output,
+            indent: 0,
+            shift: 0,
+            verbose: attributes.style.verbose,
+            show_form: attributes.show_form,
+        }
+    }
 }
 
 impl<'a> Sink<'a> for TextEntries<'_, '_> {
@@ -32,29 +52,45 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         _section: &'static str,
         whole: bool,
     ) -> io::Result<()> {
+        self.shift = unit.facts.shift;
         if whole {
-            writeln!(self.output, "{}", unit.text())?;
+            writeln!(self.output, "{}", unit.text(""))?;
         }
         Ok(())
     }
 
-    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> io::Result<()> {
+    fn summary(&mut self, unit: &Header<'a>, signature: u64) -> io::Result<()> {
+        writeln!(self.output, "{}", unit.summary(signature))
+    }
+
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize, encoded: Encoded) -> io::Result<()> {
         self.indent = depth.min(DEEPEST).saturating_mul(2);
-        let offset = address(die.id().offset, 4);
+        let offset = address(die.id().offset.saturating_sub(self.shift), 4);
         let tag = if die.is_null() {
             "NULL".into()
         } else {
             tag_name(die.tag())
         };
         let indent = spaces(self.indent);
-        self.output
-            .texts(&["\n", &offset, ": ", indent, &tag, "\n"])
+        self.output.texts(&["\n", &offset, ": ", indent, &tag])?;
+        if self.verbose && !die.is_null() {
+            let children = if die.has_children() { '*' } else { ' ' };
+            write!(self.output, " [{}] {children}", encoded.code)?;
+            if let Some(parent) = encoded.parent {
+                let parent = address(parent.saturating_sub(self.shift), 4);
+                self.output.texts(&[" (", &parent, ")"])?;
+            }
+        }
+        self.output.texts(&["\n"])
     }
 
     fn attribute(&mut self, shown: &Shown<'a>, _meaning: Option<&Meaning>) -> io::Result<()> {
         let width = self.indent.saturating_add(BASE).saturating_add(2);
-        let parts = [spaces(width), &*shown.name, "\t(", &shown.text];
-        self.output.texts(&parts)?;
+        self.output.texts(&[spaces(width), &*shown.name])?;
+        if self.show_form {
+            write!(self.output, " [{}]", form_name(shown.form))?;
+        }
+        self.output.texts(&["\t(", &shown.text])?;
         if let Some(note) = shown.note() {
             write!(self.output, " \"{note}\"")?;
         }
@@ -67,7 +103,9 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         }
         if let Some(error) = &shown.problem {
             self.output.note(error);
-            write!(self.output, "<error: {error}>")?;
+            if !self.output.is_quiet() {
+                write!(self.output, "<error: {error}>")?;
+            }
         }
         self.output.texts(&[")\n"])
     }
@@ -77,7 +115,9 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
     }
 
     fn problem(&mut self, error: &Error) -> io::Result<()> {
-        writeln!(self.output)?;
+        if !self.output.is_quiet() {
+            writeln!(self.output)?;
+        }
         self.output.problem(error)
     }
 

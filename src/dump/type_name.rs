@@ -64,6 +64,7 @@ impl<'d, 'a> TypeNames<'d, 'a> {
             names: self,
             out: String::new(),
             word: true,
+            qualifiers: Vec::new(),
             steps: STEPS,
         };
         let die = self.info.die(id).ok().map(|die| self.defined(die));
@@ -97,8 +98,10 @@ const QUALIFIERS: [(DwTag, &str); 3] = [
     (dw::DW_TAG_restrict_type, "restrict"),
 ];
 
-fn is_qualifier(tag: DwTag) -> bool {
-    QUALIFIERS.iter().any(|(known, _)| *known == tag)
+fn is_qualifier(tag: DwTag, naming: Naming) -> bool {
+    // llvm-dwarfdump names a type that is restricted by its tag alone.
+    let is_passed_over = naming == Naming::Llvm && tag == dw::DW_TAG_restrict_type;
+    !is_passed_over && QUALIFIERS.iter().any(|(known, _)| *known == tag)
 }
 
 /// The types of numbers whose literals say the type, and how.
@@ -118,6 +121,8 @@ struct Namer<'n, 'd, 'a> {
     out: String,
     /// Whether the last thing written was a word.
     word: bool,
+    /// The qualifiers of a type of functions, which stand after the parameters.
+    qualifiers: Vec<&'static str>,
     steps: u32,
 }
 
@@ -149,7 +154,7 @@ impl<'a> Namer<'_, '_, 'a> {
         let info = self.names.info;
         for parent in self.names.scopes.of(info, die.id()) {
             if let Ok(parent) = info.die(parent) {
-                self.own_name(&parent, depth);
+                self.own_name(&self.names.defined(parent), depth);
                 self.push("::");
             }
         }
@@ -191,7 +196,7 @@ impl<'a> Namer<'_, '_, 'a> {
             self.word = false;
             return inner;
         }
-        if is_qualifier(tag) {
+        if is_qualifier(tag, self.names.naming) {
             self.qualifiers_before(die, depth);
             return None;
         }
@@ -227,9 +232,15 @@ impl<'a> Namer<'_, '_, 'a> {
         if let Some(attribute) = die.attribute(dw::DW_AT_name)
             && let Ok(DieValue::String(name)) = info.value(die, attribute)
         {
-            self.push(name.raw());
+            // LLVM's way to keep a name and the arguments of a template apart.
+            let name = match name.raw().strip_prefix("_STN|") {
+                Some(parts) => parts.replacen('|', "", 1),
+                None if name.raw() == "decltype(nullptr)" => "std::nullptr_t".to_owned(),
+                None => name.raw().to_owned(),
+            };
+            self.push(&name);
             // Compilers that leave the arguments of a template out of its name have them as entries.
-            if !name.raw().ends_with('>') && self.template(die, true, depth) {
+            if !name.ends_with('>') && self.template(die, true, depth) {
                 let ends = if self.out.ends_with('>') { " >" } else { ">" };
                 self.push(ends);
             }
@@ -302,6 +313,12 @@ impl<'a> Namer<'_, '_, 'a> {
             Some(DieValue::String(name)) => name.raw(),
             _ => "",
         };
+        if matches!(name, "char" | "signed char" | "unsigned char") {
+            if name != "char" {
+                self.push(&format!("({name})"));
+            }
+            return self.push(&character(number));
+        }
         if let Some((_, suffix)) = SUFFIXES.iter().find(|(known, _)| *known == name) {
             return self.push(&format!("{number}{suffix}"));
         }
@@ -320,7 +337,7 @@ impl<'a> Namer<'_, '_, 'a> {
         let mut found = Vec::new();
         let mut next = Some(die.clone());
         for _ in 0..DEPTH {
-            let Some(die) = next.take_if(|die| is_qualifier(die.tag())) else {
+            let Some(die) = next.take_if(|die| is_qualifier(die.tag(), self.names.naming)) else {
                 break;
             };
             found.push(die.tag());
@@ -378,18 +395,31 @@ impl<'a> Namer<'_, '_, 'a> {
             let next = inner.and_then(|inner| self.inner(inner));
             let of_member = tag == dw::DW_TAG_ptr_to_member_type;
             self.after(inner, next.as_ref(), of_member, depth);
-        } else if is_qualifier(tag) {
+        } else if is_qualifier(tag, self.names.naming) {
             let (words, target) = self.qualifiers(die);
             let next = target.as_ref().and_then(|target| self.inner(target));
+            if target
+                .as_ref()
+                .is_some_and(|target| target.tag() == dw::DW_TAG_subroutine_type)
+            {
+                self.qualifiers = words;
+            }
             self.after(target.as_ref(), next.as_ref(), false, depth);
-            if target.is_some_and(|target| target.tag() == dw::DW_TAG_subroutine_type) {
-                for word in words {
+        } else if tag == dw::DW_TAG_subroutine_type {
+            let words = core::mem::take(&mut self.qualifiers);
+            let of_object = self.parameters(die, of_member, depth);
+            for (_, word) in QUALIFIERS {
+                if words.contains(&word) || of_object.contains(&word) {
                     self.push(" ");
                     self.push(word);
                 }
             }
-        } else if tag == dw::DW_TAG_subroutine_type {
-            self.parameters(die, of_member, depth);
+            if die.flag(dw::DW_AT_reference) {
+                self.push(" &");
+            }
+            if die.flag(dw::DW_AT_rvalue_reference) {
+                self.push(" &&");
+            }
             let next = inner.and_then(|inner| self.inner(inner));
             self.after(inner, next.as_ref(), false, depth);
         } else if tag == dw::DW_TAG_array_type {
@@ -404,7 +434,7 @@ impl<'a> Namer<'_, '_, 'a> {
 
     fn needs_parentheses(&mut self, die: Option<&Die<'a>>) -> bool {
         let Some(die) = die else { return false };
-        let target = if is_qualifier(die.tag()) {
+        let target = if is_qualifier(die.tag(), self.names.naming) {
             self.qualifiers(die).1
         } else {
             Some(die.clone())
@@ -438,12 +468,21 @@ impl<'a> Namer<'_, '_, 'a> {
         children
     }
 
-    fn parameters(&mut self, die: &Die<'a>, of_member: bool, depth: u32) {
+    /// Writes the parameters of a function, and returns the qualifiers of the object that `this` points to.
+    fn parameters(&mut self, die: &Die<'a>, of_member: bool, depth: u32) -> Vec<&'static str> {
+        let mut of_object = Vec::new();
         self.push("(");
         let mut separator = "";
         for (index, child) in self.children(die).into_iter().enumerate() {
             // What `this` is, the class says already.
             let this = index == 0 && of_member && child.flag(dw::DW_AT_artificial);
+            if this
+                && let Some(pointer) = self.inner(&child)
+                && pointer.tag() == dw::DW_TAG_pointer_type
+                && let Some(object) = self.inner(&pointer)
+            {
+                of_object = self.qualifiers(&object).0;
+            }
             if this || !is_parameter(child.tag()) {
                 continue;
             }
@@ -457,6 +496,7 @@ impl<'a> Namer<'_, '_, 'a> {
             }
         }
         self.push(")");
+        of_object
     }
 
     fn dimensions(&mut self, die: &Die<'a>) {
@@ -506,6 +546,36 @@ impl<'a> Namer<'_, '_, 'a> {
         let known = language.and_then(|code| dw::DwLang(code).default_lower_bound());
         // Languages without an entry in the table are relatives of C here.
         Some(known.map_or(0, |bound| bound.try_into().unwrap_or(0)))
+    }
+}
+
+/// A character as C writes it.
+fn character(number: i128) -> String {
+    let escapes = [
+        ('\\', "\\\\"),
+        ('\'', "\\'"),
+        ('\u{7}', "\\a"),
+        ('\u{8}', "\\b"),
+        ('\u{c}', "\\f"),
+        ('\n', "\\n"),
+        ('\r', "\\r"),
+        ('\t', "\\t"),
+        ('\u{b}', "\\v"),
+    ];
+    // One that is negative has the bits of a byte.
+    let bits = match number {
+        -128..0 => number & 0xff,
+        _ => number,
+    };
+    let letter = u8::try_from(bits).ok().map(char::from);
+    if let Some((_, escape)) = escapes.iter().find(|(known, _)| Some(*known) == letter) {
+        return format!("'{escape}'");
+    }
+    match letter {
+        Some(letter @ ' '..='~') => format!("'{letter}'"),
+        Some(_) => format!("'\\x{bits:02x}'"),
+        None if bits <= 0xffff => format!("'\\u{bits:04x}'"),
+        None => format!("'\\U{bits:08x}'"),
     }
 }
 

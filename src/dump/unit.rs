@@ -5,42 +5,45 @@ use std::io;
 use fallible_iterator::FallibleIterator;
 use gimli::SectionId;
 
-use super::Failure;
 use super::attribute::Attributes;
 use super::entries::{self, Sink};
 use super::header::{Header, Headers};
 use super::json::JsonEntries;
 use super::names::short_name;
 use super::output::Output;
+use super::part::{Context, Part};
 use super::text::TextEntries;
 use super::type_name::TypeNames;
-use super::{Selection, Sources, Style};
+use super::{Failure, Naming, Selection, Sources};
 use crate::debug_info::{DebugInfo, DieId, UnitId, type_signature};
 use crate::error::{Error, Result};
 use crate::expr::Dialect;
 
-/// Prints the units of `.debug_info`, `.debug_types` and their `.dwo` forms.
+/// Prints the units of `.debug_info` or `.debug_types` and its `.dwo` form; entries that are selected are looked for in all of them.
 pub(super) fn dump(
-    sources: &Sources<'_>,
-    style: Style,
-    selection: &Selection<'_>,
+    context: Context<'_, '_>,
     output: &mut Output<'_>,
 ) -> core::result::Result<(), Failure> {
+    let Context {
+        sources, selection, ..
+    } = context;
+    let style = context.style;
     let info = sources.info(style.dialect)?;
     let attributes = Attributes {
         info: &info,
         sources,
         types: TypeNames::new(&info, style.naming),
+        placed: sources.placed(style.verbose),
         style,
+        show_form: style.verbose || context.view.show_form,
         meter: output.meter(),
     };
-    let named = matches!(selection, Selection::Named { .. });
-    if output.json() {
-        output.begin_array("units")?;
-    }
+    let is_selected = !matches!(selection, Selection::All);
+    let is_titled = !matches!(selection, Selection::Named(_) | Selection::Listed(_));
     let mut next = 0;
     for split in [false, true] {
         for id in [SectionId::DebugInfo, SectionId::DebugTypes] {
+            let in_part = (id == SectionId::DebugTypes) == (context.part == Part::Types);
             let name = id.name();
             let bytes = sources.bytes(split, name)?;
             let shown = if split {
@@ -48,37 +51,37 @@ pub(super) fn dump(
             } else {
                 name
             };
-            // Asked for and not there is an answer as well, but only for the section everybody knows.
-            let expected = id == SectionId::DebugInfo && sources.has(split);
-            if !output.json() && !named && (expected || !bytes.is_empty()) {
-                use std::io::Write;
-                writeln!(output, "\n{shown} contents:")?;
+            if in_part && is_titled {
+                context.begin_section(shown, bytes.len(), output)?;
             }
             let of_6 = sources.of_6(split, name)?;
             let mut headers = Headers::new(bytes, of_6, id == SectionId::DebugTypes, split);
             while let Some(header) = headers.next(&mut next) {
                 let mut unit = match header {
                     Ok(unit) => unit,
-                    Err((offset, error)) => {
+                    Err((offset, error)) if in_part => {
                         let error = Error::malformed("unit header", error.to_string());
                         output.problem(&error.within(shown, offset))?;
                         break;
                     }
+                    Err(_) => break,
                 };
+                if !in_part && !is_selected {
+                    continue;
+                }
                 if let Ok((_, offset)) = info.abbreviations_of(unit.facts.id) {
                     unit.abbreviations = offset;
                 }
                 unit.type_name = type_name(&info, &unit);
                 unit.facts.alone = split && !has_partner(&info, unit.facts.id);
-                one(&attributes, &unit, shown, selection, output)?;
+                unit.facts.shift = sources.section_start(split, name, unit.facts.offset);
+                unit.facts.base_section = attributes.base_section(&unit);
+                one(&attributes, &unit, shown, context, output)?;
                 if output.is_cut() {
                     break;
                 }
             }
         }
-    }
-    if output.json() {
-        output.end_array()?;
     }
     Ok(())
 }
@@ -127,30 +130,71 @@ fn one<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
     section: &'static str,
-    selection: &Selection<'_>,
+    context: Context<'_, 'a>,
     output: &mut Output<'_>,
 ) -> io::Result<()> {
     let inside = unit.facts.offset..unit.end();
-    if matches!(selection, Selection::At(offset) if !inside.contains(offset)) {
+    let is_outside = match context.selection {
+        Selection::At(offset) => !inside.contains(offset),
+        Selection::Listed(ids) => !ids.iter().any(|id| id.unit == unit.facts.id),
+        Selection::All | Selection::Named(_) => context
+            .offset
+            .is_some_and(|offset| !inside.contains(&offset)),
+    };
+    if is_outside {
         return Ok(());
     }
-    let json = output.json();
-    let mut text = TextEntries { output, indent: 0 };
-    if json {
-        let mut entries = JsonEntries::new(text.output);
-        return walk(attributes, unit, section, selection, &mut entries);
+    if output.json() {
+        return walk(
+            attributes,
+            unit,
+            section,
+            context,
+            &mut JsonEntries::new(output),
+        );
     }
-    walk(attributes, unit, section, selection, &mut text)
+    let is_whole = matches!(context.selection, Selection::All) && context.offset.is_none();
+    if attributes.style.naming == Naming::Llvm
+        && is_whole
+        && let Err(error) = attributes.info.root(unit.facts.id)
+    {
+        return unreadable(unit, &error, output);
+    }
+    let mut text = TextEntries::new(output, attributes);
+    walk(attributes, unit, section, context, &mut text)
+}
+
+/// Prints a unit without entries, as llvm-dwarfdump does.
+fn unreadable(unit: &Header<'_>, error: &Error, output: &mut Output<'_>) -> io::Result<()> {
+    use std::io::Write;
+    let section = error.origin().map_or("", |origin| origin.section);
+    let invalid = match section.starts_with(".debug_abbrev") {
+        true => " (invalid)",
+        false => "",
+    };
+    writeln!(output, "{}", unit.text(invalid))?;
+    output.note(error);
+    let what = match type_signature(&unit.header) {
+        Some(_) => "type",
+        None => "compile",
+    };
+    writeln!(output, "<{what} unit can't be parsed!>\n")
 }
 
 fn walk<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
     section: &'static str,
-    selection: &Selection<'_>,
+    context: Context<'_, 'a>,
     sink: &mut dyn Sink<'a>,
 ) -> io::Result<()> {
-    sink.begin_unit(unit, section, matches!(selection, Selection::All))?;
-    entries::walk(attributes, unit.facts, selection, sink)?;
+    let is_whole = matches!(context.selection, Selection::All) && context.offset.is_none();
+    let is_summary = context.view.summarize_types && is_whole;
+    sink.begin_unit(unit, section, is_whole && !is_summary)?;
+    match (is_summary, type_signature(&unit.header)) {
+        (true, Some((signature, _))) => sink.summary(unit, signature)?,
+        // llvm-dwarfdump prints the entries of the other units, and not their headers.
+        (true, None) | (false, _) => entries::walk(attributes, unit, context, sink)?,
+    }
     sink.end_unit()
 }

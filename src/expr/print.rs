@@ -48,6 +48,7 @@ pub trait BaseTypeNames {
 pub struct Printer<'n> {
     encoding: Encoding,
     style: RegisterStyle,
+    verbose: bool,
     names: Option<&'n dyn BaseTypeNames>,
 }
 
@@ -67,6 +68,7 @@ impl<'n> Printer<'n> {
         Printer {
             encoding,
             style: RegisterStyle::default(),
+            verbose: false,
             names: None,
         }
     }
@@ -75,6 +77,12 @@ impl<'n> Printer<'n> {
     #[must_use]
     pub fn style(self, style: RegisterStyle) -> Printer<'n> {
         Printer { style, ..self }
+    }
+
+    /// Chooses to print how references to base types are encoded.
+    #[must_use]
+    pub fn verbose(self, verbose: bool) -> Printer<'n> {
+        Printer { verbose, ..self }
     }
 
     /// Gives the names of base types.
@@ -103,6 +111,11 @@ impl<'n> Printer<'n> {
         let mut out = String::new();
         let _ = self.write_item(item, &mut out, 0);
         out
+    }
+
+    /// Returns true if the text is that of llvm-dwarfdump, peculiarities included.
+    fn is_llvm(&self) -> bool {
+        !matches!(self.style, RegisterStyle::Names)
     }
 
     fn write(&self, bytes: &[u8], out: &mut String, depth: u32) -> fmt::Result {
@@ -161,7 +174,7 @@ impl<'n> Printer<'n> {
                     write!(out, "{value:+}")?
                 }
                 (OperandKind::BaseType, OperandValue::Unsigned(offset)) => {
-                    self.write_base_type(offset, out)?
+                    self.write_base_type(row.name, offset, out)?
                 }
                 (OperandKind::Expression, OperandValue::Bytes(bytes)) => {
                     out.push('(');
@@ -199,15 +212,21 @@ impl<'n> Printer<'n> {
         Ok(name)
     }
 
-    fn write_base_type(&self, offset: u64, out: &mut String) -> fmt::Result {
+    fn write_base_type(&self, operation: &str, offset: u64, out: &mut String) -> fmt::Result {
         if offset == 0 {
             return out.write_str(" 0x0");
         }
         let Some(names) = self.names else {
+            if operation == "DW_OP_regval_type" && self.is_llvm() {
+                return write!(out, " <base_type ref: {offset:#x}>");
+            }
             return write!(out, " {offset:#x}");
         };
         match names.base_type_name(offset) {
-            Some((offset, name)) => write!(out, " ({offset:#010x}) \"{name}\""),
+            Some((at, name)) if self.verbose => {
+                write!(out, " ({offset:#010x} -> {at:#010x}) \"{name}\"")
+            }
+            Some((at, name)) => write!(out, " ({at:#010x}) \"{name}\""),
             None => write!(out, " <invalid base_type ref: {offset:#x}>"),
         }
     }

@@ -68,7 +68,7 @@ impl<'a> Augmentation<'a> {
             Augmentation::Vendors(vendors) => vendors.iter().all(Vendor::is_known),
             Augmentation::EhFrame(text) => text
                 .chars()
-                .all(|c| matches!(c, 'z' | 'R' | 'P' | 'L' | 'S' | 'B')),
+                .all(|c| matches!(c, 'z' | 'R' | 'P' | 'L' | 'S' | 'B' | 'G')),
             Augmentation::Unknown(_) => false,
         }
     }

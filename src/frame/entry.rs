@@ -46,6 +46,18 @@ pub enum Entry<'a> {
     Terminator(u64),
 }
 
+impl Entry<'_> {
+    /// Returns where it starts in its section, in bytes.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        match self {
+            Entry::Cie(cie) => cie.offset,
+            Entry::Fde(fde) => fde.offset,
+            Entry::Terminator(offset) => *offset,
+        }
+    }
+}
+
 /// A Common Information Entry.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +90,12 @@ pub struct Cie<'a> {
     pub instructions_offset: u64,
     /// How `.eh_frame` encodes addresses (`DW_EH_PE_*`); nothing in `.debug_frame`.
     pub pointer_encoding: Option<u8>,
+    /// What belongs to the augmentation string in `.eh_frame`.
+    pub augmentation_data: &'a [u8],
+    /// The address of the personality routine, or of the pointer to it, if `.eh_frame` has one.
+    pub personality: Option<u64>,
+    /// How `.eh_frame` encodes the addresses of language-specific data, if it has them.
+    pub lsda_encoding: Option<u8>,
 }
 
 /// A Frame Description Entry.
@@ -98,6 +116,8 @@ pub struct Fde<'a> {
     pub instructions: &'a [u8],
     /// Where they start in the section.
     pub instructions_offset: u64,
+    /// The address of the language-specific data, if `.eh_frame` has one.
+    pub lsda: Option<u64>,
 }
 
 impl Fde<'_> {
@@ -313,6 +333,9 @@ impl<'a> FrameSection<'a> {
             initial_instructions: &[],
             instructions_offset: end,
             pointer_encoding: None,
+            augmentation_data: &[],
+            personality: None,
+            lsda_encoding: None,
         };
         if !cie.augmentation.is_known() {
             // Nothing after the string can be relied upon (HET A.6.4.1).
@@ -331,8 +354,10 @@ impl<'a> FrameSection<'a> {
         };
         if let Augmentation::EhFrame(text) = cie.augmentation {
             let size = body.uleb()?;
-            let mut data = Cursor::new(body.bytes(size)?);
-            cie.pointer_encoding = Some(read_eh_augmentation(text, &mut data, cie.address_size)?);
+            let start = end.saturating_sub(body.rest().len() as u64);
+            cie.augmentation_data = body.bytes(size)?;
+            let start = self.address.wrapping_add(start);
+            read_eh_augmentation(text, start, &mut cie)?;
         }
         cie.initial_instructions = body.rest();
         cie.instructions_offset = end.saturating_sub(body.rest().len() as u64);
@@ -366,7 +391,7 @@ impl<'a> FrameSection<'a> {
         } = header;
         let cie_offset = self.cie_offset(id, id_offset)?;
         let cie = cie_at(cie_offset)?;
-        let (initial_location, address_range) = self.code_of(&mut body, &cie, end)?;
+        let code = self.code_of(&mut body, &cie, end)?;
         let known = cie.augmentation.is_known();
         let instructions = if known { body.rest() } else { &[] };
         let instructions_offset = end.saturating_sub(instructions.len() as u64);
@@ -374,10 +399,11 @@ impl<'a> FrameSection<'a> {
             offset,
             length,
             cie,
-            initial_location,
-            address_range,
+            initial_location: code.start,
+            address_range: code.size,
             instructions,
             instructions_offset,
+            lsda: code.lsda,
         })
     }
 
@@ -391,21 +417,32 @@ impl<'a> FrameSection<'a> {
     }
 
     /// Reads the fields of an FDE that say which code it is for: the first address, and how many bytes.
-    fn code_of(&self, body: &mut Cursor<'a>, cie: &Cie<'a>, end: u64) -> Result<(u64, u64)> {
+    fn code_of(&self, body: &mut Cursor<'a>, cie: &Cie<'a>, end: u64) -> Result<CodeFields> {
         body.bytes(cie.segment_selector_size.into())?;
         let Some(encoding) = cie.pointer_encoding else {
-            return Ok((body.sized(cie.address_size)?, body.sized(cie.address_size)?));
+            return Ok(CodeFields {
+                start: body.sized(cie.address_size)?,
+                size: body.sized(cie.address_size)?,
+                lsda: None,
+            });
         };
-        let place = self
-            .address
-            .wrapping_add(end)
-            .wrapping_sub(body.rest().len() as u64);
-        let start = read_pointer(body, encoding, place, cie.address_size)?;
+        let place = |body: &Cursor<'a>| {
+            let address = self.address.wrapping_add(end);
+            address.wrapping_sub(body.rest().len() as u64)
+        };
+        let start = read_pointer(body, encoding, place(body), cie.address_size)?;
         // The range has the format of the start, but is a plain number.
         let range = read_pointer(body, encoding & 0x0f, 0, cie.address_size)?;
-        let size = body.uleb()?;
-        body.bytes(size)?;
-        Ok((start, range))
+        let length = body.uleb()?;
+        let at = place(body);
+        let mut data = Cursor::new(body.bytes(length)?);
+        let read = |encoding| read_pointer(&mut data, encoding, at, cie.address_size).ok();
+        let lsda = cie.lsda_encoding.filter(|encoding| *encoding != OMITTED);
+        Ok(CodeFields {
+            start,
+            size: range,
+            lsda: lsda.and_then(read),
+        })
     }
 
     /// The first address, the first address past the end, and the offset of every FDE whose fields can be
@@ -435,7 +472,7 @@ impl<'a> FrameSection<'a> {
                 common = self.cie_at(cie_offset).ok();
             }
             let read = common.as_ref().map(|cie| self.code_of(&mut body, cie, end));
-            if let Some(Ok((start, size))) = read {
+            if let Some(Ok(CodeFields { start, size, .. })) = read {
                 ranges.push((start, start.saturating_add(size), offset));
             }
         }
@@ -458,27 +495,41 @@ fn read_string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
         .map_err(|_| Error::malformed("augmentation string", "it is not UTF-8"))
 }
 
-/// Reads the augmentation data of a CIE of `.eh_frame`; gives the encoding of addresses.
-fn read_eh_augmentation(text: &str, data: &mut Cursor<'_>, address_size: u8) -> Result<u8> {
-    let mut encoding = 0;
+/// `DW_EH_PE_omit`: there is no pointer.
+const OMITTED: u8 = 0xff;
+
+/// The fields of an FDE that say which code it is for.
+struct CodeFields {
+    start: u64,
+    size: u64,
+    lsda: Option<u64>,
+}
+
+/// Reads the augmentation data of a CIE of `.eh_frame`.
+///
+/// * `start`: the address of the data.
+fn read_eh_augmentation(text: &str, start: u64, cie: &mut Cie<'_>) -> Result<()> {
+    let mut data = Cursor::new(cie.augmentation_data);
+    cie.pointer_encoding = Some(0);
     for letter in text.chars().skip(1) {
         match letter {
-            'R' => encoding = data.u8()?,
-            'L' => drop(data.u8()?),
+            'R' => cie.pointer_encoding = Some(data.u8()?),
+            'L' => cie.lsda_encoding = Some(data.u8()?),
             'P' => {
-                /// `DW_EH_PE_omit`: there is none.
-                const OMITTED: u8 = 0xff;
-                let personality = data.u8()?;
-                if personality != OMITTED {
-                    // Where it leads, directly or by a pointer in memory, nobody asks; only how long it is.
-                    read_pointer(data, personality & 0x0f, 0, address_size)?;
+                let encoding = data.u8()?;
+                if encoding != OMITTED {
+                    let place = start.wrapping_add(data.position() as u64);
+                    // A pointer in memory leads on to the routine; which one it is nobody asks.
+                    let direct = encoding & 0x7f;
+                    cie.personality =
+                        Some(read_pointer(&mut data, direct, place, cie.address_size)?);
                 }
             }
-            // `S` and `B` have no data.
+            // `S`, `B` and `G` have no data.
             _ => {}
         }
     }
-    Ok(encoding)
+    Ok(())
 }
 
 /// Reads a pointer of `.eh_frame`; `place` is its own address.

@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 
 use fallible_iterator::FallibleIterator;
 
-use super::entry::{Cie, Entry, Fde, FrameSection};
+use super::entry::{Cie, Entry, Fde, FrameSection, SectionKind};
 use super::instruction::{CfaOperand, Instruction, Instructions};
 use super::row::{Row, Rows};
 use super::rule::{CfaRule, RegisterRule};
@@ -79,7 +79,11 @@ impl<'a> FramePrinter<'a> {
         } else {
             format!("{:08x}", cie.length)
         };
-        let id = if wide { "ffffffffffffffff" } else { "ffffffff" };
+        let id = match (self.section.kind(), wide) {
+            (SectionKind::EhFrame, _) => "00000000",
+            (SectionKind::DebugFrame, true) => "ffffffffffffffff",
+            (SectionKind::DebugFrame, false) => "ffffffff",
+        };
         let _ = writeln!(out, "{:08x} {length} {id} CIE", cie.offset);
         let _ = writeln!(
             out,
@@ -115,6 +119,16 @@ impl<'a> FramePrinter<'a> {
             "  Return address column: {}",
             cie.return_address_register
         );
+        if let Some(personality) = cie.personality {
+            let _ = writeln!(out, "  Personality Address: {personality:016x}");
+        }
+        if !cie.augmentation_data.is_empty() {
+            out.push_str("  Augmentation data:    ");
+            for byte in cie.augmentation_data {
+                let _ = write!(out, " {byte:02X}");
+            }
+            out.push('\n');
+        }
         out.push('\n');
         if put(out).is_break() {
             return Ok(ControlFlow::Break(()));
@@ -141,12 +155,20 @@ impl<'a> FramePrinter<'a> {
                 format!("{value:08x}")
             }
         };
+        let pointer = match self.section.kind() {
+            SectionKind::DebugFrame => number(cie.offset),
+            // It counts back from where it stands.
+            SectionKind::EhFrame => {
+                let at = fde.offset.saturating_add(if wide { 12 } else { 4 });
+                format!("{:08x}", at.wrapping_sub(cie.offset))
+            }
+        };
         let _ = writeln!(
             out,
             "{:08x} {} {} FDE cie={:08x} pc={:08x}...{:08x}",
             fde.offset,
             number(fde.length),
-            number(cie.offset),
+            pointer,
             cie.offset,
             fde.initial_location,
             fde.end()
@@ -156,6 +178,9 @@ impl<'a> FramePrinter<'a> {
             "  Format:       {}",
             if wide { "DWARF64" } else { "DWARF32" }
         );
+        if let Some(lsda) = fde.lsda {
+            let _ = writeln!(out, "  LSDA Address: {lsda:016x}");
+        }
         if put(out).is_break() {
             return Ok(ControlFlow::Break(()));
         }
@@ -244,7 +269,9 @@ impl<'a> FramePrinter<'a> {
                 (CfaOperand::SignedFactored, OperandValue::Signed(value)) => {
                     write!(out, " {}", value.wrapping_mul(cie.data_alignment_factor))
                 }
-                (CfaOperand::Offset, OperandValue::Unsigned(value)) => write!(out, " +{value}"),
+                (CfaOperand::Offset, OperandValue::Unsigned(value)) => {
+                    write!(out, " {:+}", value.cast_signed())
+                }
                 (CfaOperand::Space, OperandValue::Unsigned(space)) => {
                     write!(out, " in {}", self.space(space))
                 }
@@ -270,8 +297,12 @@ impl<'a> FramePrinter<'a> {
                 offset,
                 space,
             } => {
-                let _ = write!(out, "{}{offset:+}", self.register(register));
-                if space != u64::from(AddressSpace::None.number()) {
+                let has_space = space != u64::from(AddressSpace::None.number());
+                out.push_str(&self.register(register));
+                if offset != 0 || has_space {
+                    let _ = write!(out, "{offset:+}");
+                }
+                if has_space {
                     let _ = write!(out, " in {}", self.space(space));
                 }
             }

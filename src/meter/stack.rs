@@ -25,6 +25,16 @@ impl<'m, T> HeldStack<'m, T> {
         self.entries.last()
     }
 
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The entries, the lowest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter()
+    }
+
     /// As [`Meter::hold`].
     pub(crate) fn push(&mut self, entry: T) -> Result<()> {
         self.meter.hold(Self::ENTRY)?;

@@ -53,6 +53,8 @@ impl Loaded<'_> {
 struct Group<'data> {
     members: Vec<usize>,
     loaded: OnceLock<Result<Option<Loaded<'data>>>>,
+    /// The same before relocation.
+    stored: OnceLock<Result<Option<Loaded<'data>>>>,
 }
 
 /// All contents of a code object.
@@ -83,6 +85,7 @@ impl<'data> Contents<'data> {
                 None => groups.push(Group {
                     members: vec![index],
                     loaded: OnceLock::new(),
+                    stored: OnceLock::new(),
                 }),
             }
             group_of.push(group);
@@ -112,7 +115,27 @@ impl<'data> Contents<'data> {
         };
         group
             .loaded
-            .get_or_init(|| self.load_group(elf, sections, group))
+            .get_or_init(|| self.load_group(elf, sections, group, true))
+            .as_ref()
+            .map(Option::as_ref)
+            .map_err(Clone::clone)
+    }
+
+    /// The contents that [`load`](Contents::load) gives, as they are before relocation.
+    #[cfg(feature = "serde")]
+    pub(super) fn load_stored(
+        &self,
+        elf: &Elf<'data>,
+        sections: &[Section<'data>],
+        index: usize,
+    ) -> Result<Option<&Loaded<'data>>> {
+        let group = self.group_of.get(index).and_then(|&g| self.groups.get(g));
+        let Some(group) = group else {
+            return Ok(None);
+        };
+        group
+            .stored
+            .get_or_init(|| self.load_group(elf, sections, group, false))
             .as_ref()
             .map(Option::as_ref)
             .map_err(Clone::clone)
@@ -123,15 +146,17 @@ impl<'data> Contents<'data> {
         elf: &Elf<'data>,
         sections: &[Section<'data>],
         group: &Group<'data>,
+        relocate: bool,
     ) -> Result<Option<Loaded<'data>>> {
         if let [index] = *group.members {
-            return self.load_one(elf, sections, index);
+            return self.load_one(elf, sections, index, relocate);
         }
         let mut all = Loaded::new(Cow::Owned(Vec::new()), Vec::new());
         for &index in &group.members {
-            let (Some(section), Some(one)) =
-                (sections.get(index), self.load_one(elf, sections, index)?)
-            else {
+            let (Some(section), Some(one)) = (
+                sections.get(index),
+                self.load_one(elf, sections, index, relocate)?,
+            ) else {
                 continue;
             };
             if let Cow::Borrowed(bytes) = one.bytes {
@@ -165,6 +190,7 @@ impl<'data> Contents<'data> {
         elf: &Elf<'data>,
         sections: &[Section<'data>],
         index: usize,
+        relocate: bool,
     ) -> Result<Option<Loaded<'data>>> {
         let (Some(raw), Some(section)) = (elf.sections.get(index), sections.get(index)) else {
             return Ok(None);
@@ -177,7 +203,10 @@ impl<'data> Contents<'data> {
                 Some(compressed) => Cow::Owned(compressed.decompress(&elf.held)?.0),
                 None => Cow::Borrowed(stored),
             };
-            self.relocate(elf, sections, index, bytes).map(Some)
+            match relocate {
+                true => self.relocate(elf, sections, index, bytes).map(Some),
+                false => Ok(Some(Loaded::new(bytes, Vec::new()))),
+            }
         };
         load().map_err(|e: Error| e.within(static_name(section), 0))
     }

@@ -85,6 +85,8 @@ pub use section::{Layout, Section, SectionKind};
 pub use shader_info::ShaderInfo;
 pub use symbol::{Symbol, SymbolKind, SymbolSection};
 
+#[cfg(feature = "serde")]
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use contents::{Contents, Loaded};
@@ -304,6 +306,38 @@ impl<'data> CodeObject<'data> {
         Ok(self
             .load(name)?
             .map_or(&[][..], |loaded| &loaded.unresolved))
+    }
+
+    /// The contents of a section before relocation; empty if there is none.
+    ///
+    /// # Errors
+    /// As [`section`](Self::section).
+    #[cfg(feature = "serde")]
+    pub(crate) fn stored_section(&self, name: &str) -> Result<&[u8]> {
+        let index = self.sections.iter().position(|s| s.standard_name() == name);
+        let loaded = match index {
+            Some(index) => (self.contents).load_stored(&self.elf, &self.sections, index)?,
+            None => None,
+        };
+        Ok(loaded.map_or(&[], |loaded| &*loaded.bytes))
+    }
+
+    /// The indices of the sections that the relocated fields of the sections with this name point into, by the offsets of the fields;
+    /// empty for a linked object.
+    ///
+    /// # Errors
+    /// If the relocations are malformed; if a limit is reached.
+    #[cfg(feature = "serde")]
+    pub(crate) fn targets_of(&self, name: &str) -> Result<BTreeMap<u64, usize>> {
+        let mut targets = BTreeMap::new();
+        if !self.is_relocatable() {
+            return Ok(targets);
+        }
+        let sections = self.sections.iter().enumerate();
+        for (index, section) in sections.filter(|(_, section)| section.standard_name() == name) {
+            relocation::targets_of(&self.elf, index, section.address, &mut targets)?;
+        }
+        Ok(targets)
     }
 
     fn load(&self, name: &str) -> Result<Option<&Loaded<'data>>> {

@@ -261,6 +261,34 @@ pub(super) fn references_of(elf: &Elf<'_>, index: usize) -> Result<BTreeMap<u64,
     Ok(references)
 }
 
+/// Adds the index of the section that each relocation of the section with this index points into, by its offset plus `base`.
+#[cfg(feature = "serde")]
+pub(super) fn targets_of(
+    elf: &Elf<'_>,
+    index: usize,
+    base: u64,
+    targets: &mut BTreeMap<u64, usize>,
+) -> Result<()> {
+    let of_section = |table: &&RawSection| {
+        is_table(table) && usize::try_from(table.sh_info.get(LE)) == Ok(index)
+    };
+    for table in elf.sections.iter().filter(of_section) {
+        let link = usize::try_from(table.sh_link.get(LE)).unwrap_or(usize::MAX);
+        let symbols = RawSymbols::in_section(elf, link)?;
+        elf.held.meter().work(count(table))?;
+        for_each_entry(elf, table, |entry| {
+            let symbol = usize::try_from(entry.symbol).ok();
+            let symbol = symbol.and_then(|number| symbols.get(number));
+            if let Some((_, SymbolSection::Index(section))) = symbol {
+                elf.held.hold_all::<(u64, usize)>(4)?;
+                targets.insert(base.saturating_add(entry.offset), section);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
 /// Whether the section holds relocations.
 pub(super) fn is_table(section: &RawSection) -> bool {
     matches!(

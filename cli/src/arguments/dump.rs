@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use hetdwarf::debug_info::attribute::is_tag_name;
+use hetdwarf::dump::Part;
 
 use super::super::outputs::ForceArguments;
 use super::core::CoreObjectChoice;
@@ -41,6 +43,66 @@ file, isa, discriminator, op_index, flags)
   name_indexes    --debug-names: offset, units, abbreviations, names (name, hash, entries), …
 Offsets and addresses are strings, \"0x…\"; so are constants that may pass 2^53. Bytes are hexadecimal digits.";
 
+/// The parts that are asked for, with the offset that alone is printed. The options come from the library's table.
+#[derive(Debug)]
+pub(crate) struct PartChoice {
+    pub(crate) chosen: Vec<(Part, Option<u64>)>,
+}
+
+impl Args for PartChoice {
+    fn augment_args(command: Command) -> Command {
+        let options = Part::ALL.iter().map(|part| {
+            let option = Arg::new(part.option())
+                .long(part.option())
+                .visible_aliases(part.aliases().iter().copied())
+                .help(part.help())
+                .help_heading("Sections");
+            if !part.takes_offset() {
+                return option.action(ArgAction::SetTrue);
+            }
+            option
+                .value_name("OFFSET")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("")
+                .value_parser(parse_optional_offset)
+        });
+        command.args(options)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        PartChoice::augment_args(command)
+    }
+}
+
+impl FromArgMatches for PartChoice {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<PartChoice, clap::Error> {
+        let chosen = Part::ALL.iter().filter_map(|part| {
+            if !part.takes_offset() {
+                return matches.get_flag(part.option()).then_some((*part, None));
+            }
+            let offset: Option<&Option<u64>> = matches.get_one(part.option());
+            offset.map(|offset| (*part, *offset))
+        });
+        Ok(PartChoice {
+            chosen: chosen.collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = PartChoice::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// An offset, or none where nothing follows the option.
+fn parse_optional_offset(text: &str) -> Result<Option<u64>, String> {
+    match text {
+        "" => Ok(None),
+        text => parse_offset(text).map(Some),
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct DumpArguments {
     /// The code object, .dwo file or package, or a bundle or host program that contains it; `-` is standard input
@@ -50,33 +112,56 @@ pub(crate) struct DumpArguments {
     pub(crate) core: CoreObjectChoice,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// Print the entries of all units, with their attributes (the default)
-    #[arg(long)]
-    pub(crate) debug_info: bool,
-    /// Print the sections of location lists
-    #[arg(long)]
-    pub(crate) debug_loclists: bool,
-    /// Print the line tables
-    #[arg(long)]
-    pub(crate) debug_line: bool,
-    /// Print the entries, instructions and rows of the call frame information
-    #[arg(long)]
-    pub(crate) debug_frame: bool,
-    /// Print the index of names
-    #[arg(long)]
-    pub(crate) debug_names: bool,
-    /// Print which addresses the units say they cover
-    #[arg(long)]
-    pub(crate) debug_aranges: bool,
-    /// Only entries whose name or linkage name matches, each alone
-    #[arg(long, value_name = "GLOB", conflicts_with = "die")]
-    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) parts: PartChoice,
+    /// Print all sections
+    #[arg(short, long, help_heading = "Sections")]
+    pub(crate) all: bool,
+    /// Only entries whose name or linkage name matches, each alone; with --style llvm exactly this name
+    #[arg(short, long, value_name = "GLOB", conflicts_with = "die")]
+    pub(crate) name: Vec<String>,
+    /// Read the patterns of --name as regular expressions
+    #[arg(short = 'x', long, requires = "name")]
+    pub(crate) regex: bool,
+    /// Ignore the case of letters in names
+    #[arg(short, long, requires = "name")]
+    pub(crate) ignore_case: bool,
+    /// Only entries that an index of names has for exactly this name
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["name", "die"])]
+    pub(crate) find: Vec<String>,
     /// Only the entry at this offset, and what is below it
     #[arg(long, value_name = "OFFSET", value_parser = parse_offset)]
     pub(crate) die: Option<u64>,
-    /// With --name: also what is below each entry
-    #[arg(long, requires = "name")]
+    /// Of selected entries print also what is below them
+    #[arg(short = 'c', long)]
     pub(crate) show_children: bool,
+    /// Of selected entries print also what they are in
+    #[arg(short = 'p', long)]
+    pub(crate) show_parents: bool,
+    /// Print so many levels below an entry, or all
+    #[arg(short, long, value_name = "N", num_args = 0..=1, default_missing_value = "4294967295")]
+    pub(crate) recurse_depth: Option<u32>,
+    /// Print so many levels above a selected entry
+    #[arg(long, value_name = "N")]
+    pub(crate) parent_recurse_depth: Option<u32>,
+    /// Print only entries with these tags below others
+    #[arg(short = 't', long, value_name = "TAG", value_parser = parse_tag)]
+    pub(crate) filter_child_tag: Vec<String>,
+    /// Print the forms of attributes
+    #[arg(short = 'F', long)]
+    pub(crate) show_form: bool,
+    /// Print how everything is encoded; without another choice, all sections
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print a line for each type unit in place of its entries
+    #[arg(long)]
+    pub(crate) summarize_types: bool,
+    /// Print the sizes of the sections of debugging information in place of what they say
+    #[arg(long)]
+    pub(crate) show_section_sizes: bool,
+    /// Print the source files that the line tables name, in place of a dump
+    #[arg(long)]
+    pub(crate) show_sources: bool,
     /// Write the dump to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -88,6 +173,14 @@ pub(crate) struct DumpArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// The name of a tag.
+fn parse_tag(text: &str) -> Result<String, String> {
+    match is_tag_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a tag, DW_TAG_…".to_owned()),
+    }
 }
 
 /// Which names a dump has.

@@ -71,6 +71,9 @@ fn fde<'a>(initial_instructions: &'a [u8], instructions: &'a [u8]) -> Fde<'a> {
         initial_instructions,
         instructions_offset: 0,
         pointer_encoding: None,
+        augmentation_data: &[],
+        personality: None,
+        lsda_encoding: None,
     };
     Fde {
         offset: 0,

@@ -1,0 +1,106 @@
+//! How large the sections of debugging information are, and how much of the file they take.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::object::CodeObject;
+use crate::report::to_json;
+use crate::untrusted::Untrusted;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    sections: Vec<Size<'a>>,
+    total: u64,
+    file: u64,
+}
+
+/// The size of all sections of a name.
+#[derive(Serialize)]
+struct Size<'a> {
+    name: Untrusted<'a>,
+    size: u64,
+}
+
+/// Prints the sizes of the sections of debugging information.
+///
+/// * `name`: of the file;
+/// * `file`: its size, in bytes;
+/// * `json`: as a document in place of a table.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_section_sizes(
+    name: &str,
+    object: &CodeObject<'_>,
+    file: u64,
+    json: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut sections: Vec<Size<'_>> = Vec::new();
+    for section in object.sections() {
+        let is_debug = section.is_debug() || section.name == ".gdb_index";
+        if !is_debug {
+            continue;
+        }
+        let known = sections.iter_mut();
+        match known
+            .rev()
+            .take(1)
+            .find(|known| known.name.raw() == section.name)
+        {
+            Some(known) => known.size = known.size.saturating_add(section.stored_size),
+            None => sections.push(Size {
+                name: Untrusted::from(&*section.name),
+                size: section.stored_size,
+            }),
+        }
+    }
+    let sizes = sections.iter().map(|section| section.size);
+    let total = sizes.fold(0, u64::saturating_add);
+    if json {
+        let document = Document {
+            format: "hetdwarf-section-sizes/1",
+            sections,
+            total,
+            file,
+        };
+        return writeln!(out, "{}", to_json(&document)?);
+    }
+    text(name, &sections, total, file, out)
+}
+
+fn text(
+    name: &str,
+    sections: &[Size<'_>],
+    total: u64,
+    file: u64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    const LINE: &str = "----------------------------------------------------";
+    let names = sections.iter().map(|section| section.name.raw().len());
+    let width = names.max().unwrap_or(0).max("SECTION".len());
+    let digits = |size: &Size<'_>| size.size.to_string().len();
+    let size_width = sections.iter().map(digits).max().unwrap_or(0);
+    let size_width = size_width.max("SIZE (b)".len());
+    #[expect(clippy::cast_precision_loss, reason = "two decimals are shown")]
+    let percent = |size: u64| match file {
+        0 => 0.0,
+        file => size as f64 * 100.0 / file as f64,
+    };
+    writeln!(out, "{LINE}\nfile: {}\n{LINE}", Untrusted::from(name))?;
+    writeln!(out, "{:width$}  {:>size_width$}", "SECTION", "SIZE (b)")?;
+    writeln!(out, "{}  {}", "-".repeat(width), "-".repeat(size_width))?;
+    for Size { name, size } in sections {
+        let gap = width.saturating_sub(name.raw().len());
+        let percent = percent(*size);
+        writeln!(
+            out,
+            "{name}{:gap$}  {size:>size_width$} ({percent:.2}%)",
+            ""
+        )?;
+    }
+    writeln!(out, "\n Total Size: {total}  ({:.2}%)", percent(total))?;
+    writeln!(out, " Total File Size: {file}\n{LINE}")
+}

@@ -1,0 +1,54 @@
+//! The source files that the line tables of units name.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use super::Sources;
+use crate::error::Result;
+use crate::expr::Dialect;
+use crate::untrusted::Untrusted;
+
+/// Returns the source files of all units, sorted, each once.
+///
+/// # Errors
+/// If the units or a line table cannot be read, or a limit is reached.
+pub(super) fn list(sources: &Sources<'_>, dialect: Dialect) -> Result<Vec<Arc<str>>> {
+    let info = sources.info(dialect)?;
+    let meter = sources.question();
+    let mut files = Vec::new();
+    for id in info.unit_ids() {
+        let unit = info.unit_info(id)?;
+        if unit.is_type_unit() {
+            continue;
+        }
+        let Some(table) = info.line_table(id)? else {
+            // Without a line table the unit's own name is all there is.
+            if let (Some(name), None) = (&unit.name, unit.partner) {
+                let name = info.path_of_unit(id, name)?;
+                meter.hold((name.len() as u64).saturating_add(32))?;
+                files.push(name);
+            }
+            continue;
+        };
+        let count = table.file_count() as u64;
+        let first = table.first_file();
+        for number in first..first.saturating_add(count) {
+            meter.work(1)?;
+            if let Some(file) = info.source_file(id, number)? {
+                meter.hold((file.path.len() as u64).saturating_add(32))?;
+                files.push(file.path);
+            }
+        }
+    }
+    files.sort_unstable();
+    files.dedup();
+    Ok(files)
+}
+
+/// Prints source files, one on each line.
+pub(super) fn write(files: &[Arc<str>], out: &mut dyn Write) -> io::Result<()> {
+    for file in files {
+        writeln!(out, "{}", Untrusted::from(&**file))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! The sections that a dump reads, from one file or two.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::fields::Placed;
+use crate::debug_info::{Bytes, DebugInfo};
+use crate::expr::Dialect;
+use crate::limits::Limits;
+use crate::meter::Meter;
+use crate::object::{CodeObject, Section};
+
+/// What sections without headers of their own take from the units.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnitDefaults {
+    /// The highest version of a unit; 5 if there is none.
+    pub(super) version: u16,
+    /// The size of an address in the first unit, in bytes.
+    pub(super) address_size: u8,
+}
+
+/// The sections that a dump reads: those of the code object, then those of a `.dwo` file.
+#[derive(Clone, Debug)]
+pub(super) struct Sources<'a> {
+    /// The files, and whether each is a `.dwo` file.
+    pub(super) files: Vec<(&'a CodeObject<'a>, bool)>,
+    /// True if sections of one name are shown apart, and expressions before relocation, as llvm-dwarfdump does.
+    pub(super) as_stored: bool,
+}
+
+/// The version of what starts at an offset.
+///
+/// * `read`: what its bytes say;
+/// * `of_6`: the offsets of what is of version 6, though its bytes say 5.
+pub(super) fn said_version(read: u16, offset: u64, of_6: &[u64]) -> u16 {
+    match of_6.binary_search(&offset) {
+        Ok(_) => 6,
+        Err(_) => read,
+    }
+}
+
+impl<'a> Sources<'a> {
+    /// A section of each kind of file by the name it has in a code object, with the name it has there;
+    /// empty if there is none.
+    pub(super) fn section(&self, split: bool, name: &'static str) -> crate::Result<&'a [u8]> {
+        Ok(self.section_with_6(split, name)?.0)
+    }
+
+    /// The offsets of what is of version 6 in the section that [`section`](Sources::section) gives.
+    pub(super) fn of_6(&self, split: bool, name: &'static str) -> crate::Result<&'a [u64]> {
+        Ok(self.section_with_6(split, name)?.1)
+    }
+
+    pub(super) fn section_with_6(
+        &self,
+        split: bool,
+        name: &'static str,
+    ) -> crate::Result<(&'a [u8], &'a [u64])> {
+        let wanted = if split {
+            format!("{name}.dwo")
+        } else {
+            name.to_owned()
+        };
+        match self.files.iter().find(|(_, found)| *found == split) {
+            Some((object, _)) => object.debug_section(&wanted),
+            None => Ok((&[], &[])),
+        }
+    }
+
+    /// The section that [`section`](Sources::section) gives, as gimli reads it.
+    pub(super) fn bytes(&self, split: bool, name: &'static str) -> crate::Result<Bytes<'a>> {
+        Ok(Bytes::new(self.section(split, name)?, gimli::LittleEndian))
+    }
+
+    /// A section of a package, whose name is the same there.
+    pub(super) fn of_package(&self, name: &str) -> crate::Result<&'a [u8]> {
+        match self.files.last() {
+            Some((object, _)) => Ok(object.debug_section(name)?.0),
+            None => Ok(&[]),
+        }
+    }
+
+    /// What sections without headers of their own take from the units.
+    pub(super) fn unit_facts(&self, dialect: Dialect) -> crate::Result<UnitDefaults> {
+        let info = self.info(dialect)?;
+        let mut units = info.unit_ids().filter_map(|id| info.unit_info(id).ok());
+        let first = units.next();
+        let address_size = first.as_ref().map_or(8, |unit| unit.address_size);
+        let versions = first.into_iter().chain(units).map(|unit| unit.version);
+        Ok(UnitDefaults {
+            version: versions.max().unwrap_or(5),
+            address_size,
+        })
+    }
+
+    /// Where a section of the code object is loaded; 0 if there is none.
+    pub(super) fn address(&self, name: &str) -> u64 {
+        let code = self.files.iter().filter(|(_, split)| !split);
+        let mut sections = code.flat_map(|(object, _)| object.sections());
+        sections
+            .find(|section| section.name == name)
+            .map_or(0, |section| section.address)
+    }
+
+    /// Where the section starts that an offset lies in, among those of one name that were joined; 0 if they are shown as one.
+    pub(super) fn section_start(&self, split: bool, name: &str, offset: u64) -> u64 {
+        if !self.as_stored {
+            return 0;
+        }
+        let wanted = if split {
+            format!("{name}.dwo")
+        } else {
+            name.to_owned()
+        };
+        let files = self.files.iter().filter(|(_, found)| *found == split);
+        let sections = files.flat_map(|(object, _)| match object.is_relocatable() {
+            true => object.sections(),
+            false => &[],
+        });
+        let named = sections.filter(|section| section.standard_name() == wanted);
+        let starts = named.map(|section| section.address);
+        starts.filter(|start| *start <= offset).max().unwrap_or(0)
+    }
+
+    /// The bytes at an offset of a section as they are shown: before relocation in the style of llvm-dwarfdump.
+    ///
+    /// * `bytes`: the relocated ones.
+    pub(super) fn stored(
+        &self,
+        split: bool,
+        name: &str,
+        at: Option<u64>,
+        bytes: &'a [u8],
+    ) -> &'a [u8] {
+        if !self.as_stored {
+            return bytes;
+        }
+        let mut files = self.files.iter();
+        let file = files.find(|(object, found)| *found == split && object.is_relocatable());
+        let found = || {
+            let wanted = if split {
+                format!("{name}.dwo")
+            } else {
+                name.to_owned()
+            };
+            let section = file?.0.stored_section(&wanted).ok()?;
+            let start = usize::try_from(at?).ok()?;
+            section.get(start..start.checked_add(bytes.len())?)
+        };
+        found().unwrap_or(bytes)
+    }
+
+    /// The sections of the code object.
+    pub(super) fn sections(&self) -> &'a [Section<'a>] {
+        let main = self.files.iter().find(|(_, split)| !split);
+        main.or(self.files.first())
+            .map_or(&[], |(object, _)| object.sections())
+    }
+
+    /// Which sections the relocated fields of a section point into, by the offsets of the fields.
+    pub(super) fn targets(
+        &self,
+        split: bool,
+        name: &'static str,
+    ) -> crate::Result<BTreeMap<u64, usize>> {
+        let wanted = if split {
+            format!("{name}.dwo")
+        } else {
+            name.to_owned()
+        };
+        match self.files.iter().find(|(_, found)| *found == split) {
+            Some((object, _)) => object.targets_of(&wanted),
+            None => Ok(BTreeMap::new()),
+        }
+    }
+
+    /// What tells the sections of addresses, if a dump is verbose.
+    pub(super) fn placed(&self, verbose: bool) -> Option<Placed> {
+        let mut files = self.files.iter();
+        (verbose && files.any(|(object, _)| object.is_relocatable())).then(Placed::default)
+    }
+
+    /// Returns true if skeletons and split units are in one file.
+    pub(super) fn is_single(&self) -> bool {
+        match *self.files {
+            [(main, false), (split, true)] => core::ptr::eq(main, split),
+            _ => false,
+        }
+    }
+
+    /// Whether there are files of a kind.
+    pub(super) fn has(&self, split: bool) -> bool {
+        self.files.iter().any(|(_, found)| *found == split)
+    }
+
+    /// A meter for a part of the dump.
+    pub(super) fn question(&self) -> Arc<Meter> {
+        let meters = self.files.iter().map(|(object, _)| object.meter().as_ref());
+        let meter = Meter::question_about(meters);
+        Arc::new(meter.unwrap_or_else(|| Meter::new(&Limits::DEFAULT, 0)))
+    }
+
+    pub(super) fn info(&self, dialect: Dialect) -> crate::Result<DebugInfo<'a>> {
+        let load = |split: bool| {
+            move |name: &'static str| match self.files.iter().find(|(_, found)| *found == split) {
+                Some((object, _)) => Ok(object.debug_section(name)?.0),
+                None => Ok(&[] as &[u8]),
+            }
+        };
+        let info = DebugInfo::load_within(&self.question(), load(false))?.with_dialect(dialect);
+        if self.has(true) {
+            return info.with_split(load(true));
+        }
+        Ok(info)
+    }
+}
