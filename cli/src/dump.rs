@@ -30,31 +30,26 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     )?;
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     let embedded = choose_of_any_machine(path, &data, &arguments.which)?;
-    let layout = match arguments.style {
-        DumpStyle::Names => Layout::Distinct,
-        DumpStyle::Llvm => Layout::AsInFile,
+    let (layout, naming) = match arguments.style {
+        DumpStyle::Names => (Layout::Distinct, Naming::Names),
+        DumpStyle::Llvm => (Layout::AsInFile, Naming::Llvm),
     };
     let open = |data, limits: &Limits| parse_any_machine(data, layout, limits);
     let object = open(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(&arguments.which)?;
     let dwo = parse_dwo(&dwo_data, &limits, open)?;
     let matches = |name: &str| names.as_ref().is_some_and(|names| names.matches(name));
+    let new =
+        |name| Dump::new(name, &object, dwo.as_ref()).dialect(dialect(arguments.which.dialect));
+    let found = match arguments.find.as_slice() {
+        [] => Vec::new(),
+        names => new("").find(names).map_err(place)?,
+    };
     let selection = match (&names, arguments.die) {
+        _ if !arguments.find.is_empty() => Selection::Listed(&found),
         (_, Some(offset)) => Selection::At(offset),
         (Some(_), None) => Selection::Named(&matches),
         (None, None) => Selection::All,
-    };
-    let found = match arguments.find.is_empty() {
-        true => Vec::new(),
-        false => {
-            let index = Dump::new("", &object, dwo.as_ref());
-            let index = index.dialect(dialect(arguments.which.dialect));
-            index.find(&arguments.find).map_err(place)?
-        }
-    };
-    let selection = match arguments.find.is_empty() {
-        true => selection,
-        false => Selection::Listed(&found),
     };
     let parts = parts(arguments, &selection);
     let chosen = arguments.parts.chosen.iter();
@@ -62,12 +57,12 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         .filter_map(|(part, offset)| Some((*part, (*offset)?)))
         .collect();
     let name = path.to_string_lossy();
-    let is_llvm = matches!(arguments.style, DumpStyle::Llvm);
-    let name = match &arguments.object {
-        Some(object) if is_llvm && object == Path::new(STANDARD_INPUT) => "-",
-        Some(_) | None => &name,
+    let is_json = arguments.format == Format::Json;
+    let name = match (&arguments.object, arguments.style) {
+        (Some(object), DumpStyle::Llvm) if object == Path::new(STANDARD_INPUT) => "-",
+        (_, _) => &name,
     };
-    let mut dump = Dump::new(name, &object, dwo.as_ref());
+    let mut dump = new(name);
     if let Some(parts) = &parts {
         dump = dump.parts(parts);
     }
@@ -75,45 +70,35 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         .offsets(&offsets)
         .view(view(arguments))
         .selection(selection)
-        .naming(match arguments.style {
-            DumpStyle::Names => Naming::Names,
-            DumpStyle::Llvm => Naming::Llvm,
-        })
-        .dialect(dialect(arguments.which.dialect))
-        .json(arguments.format == Format::Json);
+        .naming(naming)
+        .json(is_json);
     if let Some(offset) = arguments.die
         && !dump.has_entry(offset).map_err(place)?
     {
-        return Err(Failure::new(format!(
-            "--die {offset:#x}: no entry starts there"
-        )));
+        let wrong = format!("--die {offset:#x}: no entry starts there");
+        return Err(Failure::new(wrong));
     }
-    let is_json = arguments.format == Format::Json;
     let size = embedded.data.len() as u64;
     let write = |out: &mut dyn Write| {
         if arguments.show_section_sizes {
-            write_section_sizes(name, &object, size, is_json, out)?;
-            return Ok(None);
-        }
-        if arguments.show_sources {
+            write_section_sizes(name, &object, size, is_json, out).map(|()| None)
+        } else if arguments.show_sources {
             let written = dump.write_source_files(out)?;
-            return Ok(written.err().map(|error| error.to_string()));
+            Ok(written.err().map(|error| error.to_string()))
+        } else {
+            dump.write(out)
         }
-        dump.write(out)
     };
     let problems = match &output {
         Some(output) => output.write_with(|out| write(out))?,
         None => write(out)?,
     };
-    match problems {
-        Some(problems) => Err(Failure::in_file(path, problems)),
-        None => {
-            let dwo = dwo_data.iter().map(|(path, data)| (*path, data));
-            check_lengths(dwo)?;
-            data.check_lengths(path)?;
-            Ok(Exit::Done)
-        }
+    if let Some(problems) = problems {
+        return Err(Failure::in_file(path, problems));
     }
+    check_lengths(dwo_data.iter().map(|(path, data)| (*path, data)))?;
+    data.check_lengths(path)?;
+    Ok(Exit::Done)
 }
 
 /// The file that the dump is written to, if it is not standard output.
@@ -183,7 +168,7 @@ impl Names {
             Names::Exactly(names, false) => names.iter().any(|other| other == name),
             Names::Exactly(names, true) => {
                 let name = name.to_lowercase();
-                names.iter().any(|other| *other == name)
+                names.contains(&name)
             }
             Names::Globs(globs) => globs.is_match(name),
             Names::Regexes(regexes) => regexes.is_match(name),

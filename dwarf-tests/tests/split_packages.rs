@@ -114,6 +114,7 @@ fn packages_are_checked_and_read_with_their_programs() {
 /// finding, and what its message says. Offsets are those of llvm-dwarfdump 22: in `ab4.dwp`, whose units are of DWARF 4, the line table of
 /// the second unit is at 0x1b, and offsets of strings have no header.
 #[rustfmt::skip]
+#[expect(clippy::type_complexity, reason = "a table, whose columns are named above")]
 const FAULTS: &[(&str, &str, usize, u8, &str, &str, u64, &str)] = &[
     ("single.o", ".debug_str_offsets.dwo", 0x0d, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0x0c, "0x1005 is not in .debug_str.dwo"),
     ("single.o", ".debug_str_offsets.dwo", 0x28, 0x49, "string-offset",  ".debug_str_offsets.dwo", 0x28, "0x49 is not in .debug_str.dwo"),

@@ -278,19 +278,7 @@ impl<'a> Attributes<'_, 'a> {
                 return if unit.alone { Ok(()) } else { read };
             }
             DieValue::SectionOffset(offset) => address(*offset, unit.offset_size),
-            DieValue::Reference(id) => {
-                // So that references into other units stand out.
-                let size = if attribute.form() == dw::DW_FORM_ref_addr {
-                    8
-                } else {
-                    4
-                };
-                let shift = match id.unit == unit.id {
-                    true => unit.shift,
-                    false => self.shift_of(*id),
-                };
-                address(id.offset.saturating_sub(shift), size)
-            }
+            DieValue::Reference(id) => self.reference_text(unit, attribute, *id),
             DieValue::Signature(signature) => address(*signature, 8),
             DieValue::Supplementary(offset) => address(*offset, unit.offset_size),
             DieValue::String(text) => quoted(text.raw()),
@@ -314,6 +302,25 @@ impl<'a> Attributes<'_, 'a> {
             shown.note = Some(self.types.name(target).to_string().into());
         }
         Ok(())
+    }
+
+    fn reference_text(
+        &self,
+        unit: UnitFacts,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        id: DieId,
+    ) -> String {
+        // So that references into other units stand out.
+        let size = if attribute.form() == dw::DW_FORM_ref_addr {
+            8
+        } else {
+            4
+        };
+        let shift = match id.unit == unit.id {
+            true => unit.shift,
+            false => self.shift_of(id),
+        };
+        address(id.offset.saturating_sub(shift), size)
     }
 
     fn constant(

@@ -108,16 +108,7 @@ pub(super) fn walk<'a>(
         }
         if inside.is_none() && !die.is_null() && is_selected(attributes, &die, context) {
             let around = around(&parents, view.parent_depth);
-            for (indent, offset) in around.iter().enumerate() {
-                let id = DieId {
-                    unit: unit.facts.id,
-                    offset: *offset,
-                };
-                match attributes.info.die(id) {
-                    Ok(parent) => entry(attributes, unit, &parent, indent, None, sink)?,
-                    Err(error) => sink.problem(&error)?,
-                }
-            }
+            print_around(attributes, unit, &around, sink)?;
             inside = Some(Inside {
                 base: depth,
                 indent: around.len(),
@@ -134,14 +125,7 @@ pub(super) fn walk<'a>(
         }
         let below = inside.map(|inside| (inside, depth.saturating_sub(inside.base)));
         let printed = below.filter(|(_, below)| {
-            let tag_is_asked_for = view.child_tags.is_empty()
-                || *below == 0
-                || (!die.is_null()
-                    && view
-                        .child_tags
-                        .iter()
-                        .any(|tag| **tag == *tag_name(die.tag())));
-            if hidden.is_none() && !tag_is_asked_for {
+            if hidden.is_none() && *below > 0 && !has_tag_of(&die, &view.child_tags) {
                 hidden = Some(depth);
             }
             *below <= deepest && hidden.is_none()
@@ -158,6 +142,32 @@ pub(super) fn walk<'a>(
         entry(attributes, unit, &die, depth, parent, sink)?;
         if is_named && deepest == 0 {
             inside = None;
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if an entry has one of these tags, or if there are none.
+fn has_tag_of(die: &Die<'_>, tags: &[String]) -> bool {
+    let is_its = |tag: &String| **tag == *tag_name(die.tag());
+    tags.is_empty() || (!die.is_null() && tags.iter().any(is_its))
+}
+
+/// Prints the entries that the selected one is in, outermost first.
+fn print_around<'a>(
+    attributes: &Attributes<'_, 'a>,
+    unit: &Header<'a>,
+    around: &[u64],
+    sink: &mut dyn Sink<'a>,
+) -> io::Result<()> {
+    for (indent, offset) in around.iter().enumerate() {
+        let id = DieId {
+            unit: unit.facts.id,
+            offset: *offset,
+        };
+        match attributes.info.die(id) {
+            Ok(parent) => entry(attributes, unit, &parent, indent, None, sink)?,
+            Err(error) => sink.problem(&error)?,
         }
     }
     Ok(())

@@ -48,7 +48,6 @@ pub(super) fn print(
         // What gimli has decoded can be passed over.
         let extended = pass(&mut cursor, header).unwrap_or_default();
         let before = (row.address(), row.op_index(), line_of(&row));
-        let kept = instruction.clone();
         let executed = row.execute(instruction, &mut LineHeader(header));
         let emits = match executed {
             Ok(emits) => emits,
@@ -61,7 +60,7 @@ pub(super) fn print(
             row.address().wrapping_sub(before.0),
             row.op_index().wrapping_sub(before.1),
         );
-        if let LineInstruction::Special(_) = kept {
+        if let LineInstruction::Special(_) = instruction {
             let line = line_of(&row).wrapping_sub(before.2).cast_signed();
             let (address, index) = advance;
             write!(
@@ -69,7 +68,7 @@ pub(super) fn print(
                 "address += {address},  line += {line},  op-index += {index}"
             )?;
         } else {
-            describe(&kept, extended, advance, &row, output)?;
+            describe(&instruction, extended, advance, &row, output)?;
         }
         writeln!(output)?;
         if emits {

@@ -2,6 +2,8 @@
 //!
 //! Source: DWARF 4 §6.1.1; for GNU's the description of gdb's index, "Symbol hash table".
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "the part is one of four")]
+
 use std::io::Write;
 
 use serde::Serialize;
@@ -139,7 +141,9 @@ impl<'a> Set<'a> {
                 }
             };
             let text = String::from_utf8_lossy(entry.name);
-            let kind = entry.kind.map(|bits| KINDS[usize::from(bits >> 4 & 7)]);
+            let kind = entry
+                .kind
+                .and_then(|bits| KINDS.get(usize::from(bits >> 4 & 7)).copied());
             let linkage = entry.kind.map(|bits| match bits >> 7 {
                 0 => "EXTERNAL",
                 _ => "STATIC",

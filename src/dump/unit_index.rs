@@ -2,6 +2,8 @@
 //!
 //! Sources: DWARF 5 §7.3.5; for version 2 the description of GNU's extension, "DWARF Package File Format".
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "the part is one of two")]
+
 use std::io::Write;
 
 use serde::Serialize;
@@ -131,25 +133,23 @@ impl<'a> Index<'a> {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    fn print(&self, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
-        let (columns, slots) = (self.columns as usize, self.slots as usize);
-        let rows = slots.saturating_mul(8);
-        let ids = slots.saturating_mul(12);
-        let offsets = ids.saturating_add(columns.saturating_mul(4));
-        let cells = columns.saturating_mul(self.units as usize);
-        let sizes = offsets.saturating_add(cells.saturating_mul(4));
-        let names = COLUMNS[usize::from(self.version == 5)];
-        let kind = |column| {
-            let id = self.word(ids, column);
-            (names.get(id as usize).copied().unwrap_or_default(), id)
-        };
-        let title = |column| match kind(column) {
+    /// Returns what a column is, by its number, and the number that says so.
+    fn column(&self, column: usize) -> (&'static str, u32) {
+        let id = self.word((self.slots as usize).saturating_mul(12), column);
+        let [before, since] = COLUMNS;
+        let names = if self.version == 5 { since } else { before };
+        (names.get(id as usize).copied().unwrap_or_default(), id)
+    }
+
+    /// Prints what the columns are.
+    fn print_head(&self, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
+        let columns = self.columns as usize;
+        let title = |column| match self.column(column) {
             ("", id) => format!("Unknown: {id:<15}"),
             ("INFO", _) => format!("{:40}", "INFO"),
             (name, _) => format!("{name:24}"),
         };
-        let json = output.json();
-        if json {
+        if output.json() {
             output.begin_element(&IndexFields {
                 version: self.version,
                 columns: (0..columns)
@@ -171,11 +171,26 @@ impl<'a> Index<'a> {
             }
             write!(output, "\n----- ------------------")?;
             for column in 0..columns {
-                let width = if is_wide(kind(column).0) { 40 } else { 24 };
+                let width = if is_wide(self.column(column).0) {
+                    40
+                } else {
+                    24
+                };
                 write!(output, " {}", "-".repeat(width))?;
             }
             writeln!(output)?;
         }
+        Ok(())
+    }
+
+    fn print(&self, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
+        let (columns, slots) = (self.columns as usize, self.slots as usize);
+        let rows = slots.saturating_mul(8);
+        let ids = slots.saturating_mul(12);
+        let offsets = ids.saturating_add(columns.saturating_mul(4));
+        let cells = columns.saturating_mul(self.units as usize);
+        let sizes = offsets.saturating_add(cells.saturating_mul(4));
+        self.print_head(output)?;
         for slot in 0..slots {
             let Some(row) = (self.word(rows, slot) as usize).checked_sub(1) else {
                 output.meter().work(1)?;
@@ -190,11 +205,12 @@ impl<'a> Index<'a> {
                 [start, start.wrapping_add(self.word(sizes, cell))]
             });
             if row >= self.units as usize {
-                let reason = format!("slot {slot} names row {}, which is not there", row + 1);
+                let row = row.saturating_add(1);
+                let reason = format!("slot {slot} names row {row}, which is not there");
                 output.problem(&Error::malformed("unit index", reason))?;
                 continue;
             }
-            if json {
+            if output.json() {
                 output.element(&RowFields {
                     slot: u32::try_from(slot).unwrap_or(u32::MAX),
                     signature: signature.into(),
@@ -204,16 +220,16 @@ impl<'a> Index<'a> {
                 })?;
                 continue;
             }
-            write!(output, "{:5} {signature:#018x} ", slot + 1)?;
+            write!(output, "{:5} {signature:#018x} ", slot.saturating_add(1))?;
             for (column, [start, end]) in parts.enumerate() {
-                match is_wide(kind(column).0) {
+                match is_wide(self.column(column).0) {
                     true => write!(output, "[{start:#018x}, {end:#018x}) ")?,
                     false => write!(output, "[{start:#010x}, {end:#010x}) ")?,
                 }
             }
             writeln!(output)?;
         }
-        if json {
+        if output.json() {
             output.end_array()?;
             output.end_element()?;
         }

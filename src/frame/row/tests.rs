@@ -83,6 +83,7 @@ fn fde<'a>(initial_instructions: &'a [u8], instructions: &'a [u8]) -> Fde<'a> {
         address_range: 0x1000,
         instructions,
         instructions_offset: 0,
+        lsda: None,
     }
 }
 
