@@ -74,6 +74,7 @@ const LANGUAGES: &[(Language, &str)] = &[
 ];
 
 /// Versions of languages, by the last number that has the name: for Ada, Cobol and Fortran a year, for the others a year and a month.
+#[cfg(feature = "serde")]
 const VERSIONS: &[(u64, u64, &str)] = &[
     (0x0001, 1983, "Ada 83"),
     (0x0001, 1995, "Ada 95"),

@@ -74,4 +74,5 @@ pub(crate) use truth::mask_alone;
 pub use undescribed::Undescribed;
 pub(crate) use value::NotUnderstood;
 pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
+#[cfg(feature = "serde")]
 pub(crate) use variable::{bits_within, cut_text};

@@ -498,7 +498,7 @@ fn size_read(types: &mut TypeTable, ty: TypeId) -> Option<u64> {
     Some(size.saturating_mul(8))
 }
 
-/// Returns the size that is read of a value of so many bits, within [`Limit::Value`](crate::limits::Limit::Value).
+/// Returns the size that is read of a value of so many bits, within [`Limit::Value`].
 pub(crate) fn bits_within(limits: &Limits, bit_size: u64) -> u64 {
     bit_size.min(limits.value.saturating_mul(8))
 }

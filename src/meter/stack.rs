@@ -26,11 +26,13 @@ impl<'m, T> HeldStack<'m, T> {
     }
 
     /// How many entries there are.
+    #[cfg(feature = "serde")]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// The entries, the lowest first.
+    #[cfg(feature = "serde")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter()
     }

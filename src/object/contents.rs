@@ -54,6 +54,7 @@ struct Group<'data> {
     members: Vec<usize>,
     loaded: OnceLock<Result<Option<Loaded<'data>>>>,
     /// The same before relocation.
+    #[cfg(feature = "serde")]
     stored: OnceLock<Result<Option<Loaded<'data>>>>,
 }
 
@@ -85,6 +86,7 @@ impl<'data> Contents<'data> {
                 None => groups.push(Group {
                     members: vec![index],
                     loaded: OnceLock::new(),
+                    #[cfg(feature = "serde")]
                     stored: OnceLock::new(),
                 }),
             }
