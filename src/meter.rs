@@ -133,9 +133,9 @@ impl Meter {
         })
     }
 
-    /// A meter for reading ahead into caches: a quarter of what the file may cost, or none if half of that is used already, so
+    /// Returns a meter for reading ahead into caches: a quarter of what the file may cost, or none if half of that is used already, so
     /// that enough is left for what has to be read.
-    pub(crate) fn ahead(&self) -> Option<Meter> {
+    pub(crate) fn for_prefetch(&self) -> Option<Meter> {
         let is_left = self.steps() <= self.most_steps / 2 && self.bytes() <= self.most_bytes / 2;
         is_left.then(|| Meter::of(&self.limits, self.most_steps / 4, self.most_bytes / 4))
     }
@@ -239,12 +239,12 @@ impl Meter {
         Ok(())
     }
 
-    /// Pays for copying, comparing or passing over so many bytes.
+    /// Charges for copying, comparing or passing over so many bytes.
     ///
     /// # Errors
     /// As [`work`](Meter::work).
     #[inline]
-    pub(crate) fn pass(&self, bytes: usize) -> Result<()> {
+    pub(crate) fn charge_bytes(&self, bytes: usize) -> Result<()> {
         self.work((bytes as u64).div_ceil(BYTES_PER_STEP))
     }
 
@@ -307,12 +307,12 @@ impl Meter {
         Err(self.no_bytes())
     }
 
-    /// Pays for text of an answer, which is made, kept and printed.
+    /// Charges for text of a document, which is made, kept and printed.
     ///
     /// # Errors
     /// As [`work`](Meter::work) and [`hold`](Meter::hold).
     #[cfg(feature = "serde")]
-    pub(crate) fn answer(&self, length: usize) -> Result<()> {
+    pub(crate) fn charge_text(&self, length: usize) -> Result<()> {
         /// Numbers are what most of it is, and the digits of one take a step.
         const LETTERS_PER_STEP: u64 = 4;
         let length = length as u64;

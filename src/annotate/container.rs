@@ -162,7 +162,7 @@ impl Writer<'_> {
     /// Pays for bytes that are written.
     pub(super) fn pay(&self, bytes: usize) -> Result<()> {
         self.meter.hold(bytes as u64)?;
-        self.meter.pass(bytes)
+        self.meter.charge_bytes(bytes)
     }
 
     fn code_object<'f>(&mut self, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {

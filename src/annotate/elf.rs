@@ -86,7 +86,7 @@ pub(super) fn named_sections<'f>(file: &'f [u8], meter: &Meter) -> Result<Vec<Na
         meter.work(1)?;
         if is_in_file(header) {
             let name = name_of(names, header).ok_or_else(cut)?;
-            meter.pass(name.len())?;
+            meter.charge_bytes(name.len())?;
             found.push((index, name, contents(file, header).ok_or_else(cut)?));
         }
     }
@@ -114,7 +114,7 @@ pub(super) fn with_contents(
         }
         let symbols = contents(file, table).ok_or_else(cut)?;
         meter.hold(symbols.len() as u64)?;
-        meter.pass(symbols.len())?;
+        meter.charge_bytes(symbols.len())?;
         let mut symbols = symbols.to_vec();
         for symbol in symbols.chunks_exact_mut(size_of::<Sym64<LE>>()) {
             let Ok((symbol, _)) = pod::from_bytes_mut::<Sym64<LE>>(symbol) else {
@@ -223,7 +223,7 @@ fn write(
     meter: &Meter,
 ) -> Result<Vec<u8>> {
     let out = lay_out(file, header, sections, changed, meter)?;
-    meter.pass(out.len())?;
+    meter.charge_bytes(out.len())?;
     read_back(file, &out, changed)?;
     Ok(out)
 }

@@ -114,7 +114,7 @@ fn public_names(
                 cursor.u8()?;
             }
             let name = section.get(cursor.position()..body.end).unwrap_or_default();
-            meter.pass(name.len().min(4096))?;
+            meter.charge_bytes(name.len().min(4096))?;
             let length = name.iter().position(|byte| *byte == 0);
             let length = length.ok_or_else(|| malformed("a name does not end"))?;
             cursor.bytes(length.saturating_add(1) as u64)?;

@@ -353,7 +353,9 @@ impl<'a> Walk<'_, '_, 'a> {
     fn found(&mut self, expression: Found<'a>) -> Result<(), Refused> {
         (self.held.hold_all::<Found<'_>>(GROWN)).map_err(refused)?;
         let meter = self.held.meter();
-        meter.pass(expression.bytes.len()).map_err(refused)?;
+        meter
+            .charge_bytes(expression.bytes.len())
+            .map_err(refused)?;
         self.expressions.push(expression);
         Ok(())
     }

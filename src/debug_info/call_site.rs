@@ -237,7 +237,7 @@ impl<'a> DebugInfo<'a> {
         // A declaration and a definition may have nothing in common but the name for the linker.
         let read = |name: Option<Cow<'a, str>>| {
             self.meter()
-                .pass(name.as_deref().unwrap_or_default().len())?;
+                .charge_bytes(name.as_deref().unwrap_or_default().len())?;
             Ok::<_, Error>(name)
         };
         let linkage_name = |chain| read(self.linkage_name(chain));

@@ -304,7 +304,7 @@ impl<'a> DebugInfo<'a> {
             Err(Refusal::Gimli(gimli::Error::MissingFileEntryFormatPath)) => {
                 let length = section.len().saturating_sub(offset);
                 *read = read.saturating_add(length);
-                held.meter().pass(length)?;
+                held.meter().charge_bytes(length)?;
                 let rows = rows_without_names(section.slice(), offset, address_size, &held)?;
                 let rows = rows.ok_or_else(|| error(gimli::Error::MissingFileEntryFormatPath))?;
                 return Ok(LineTable {
@@ -323,7 +323,7 @@ impl<'a> DebugInfo<'a> {
         let header = program.header();
         let length = header.header_length();
         *read = read.saturating_add(length);
-        held.meter().pass(length)?;
+        held.meter().charge_bytes(length)?;
         Ok(LineTable {
             version: header.version(),
             offset,

@@ -243,7 +243,7 @@ impl<'a> DebugInfo<'a> {
 
     /// Reads what makes later questions faster, and is kept; nothing if it cannot be read, or is not worth what it costs.
     fn read_ahead<T>(&self, read: impl FnOnce(&Meter) -> Result<T>) -> Option<T> {
-        let meter = self.meter().ahead()?;
+        let meter = self.meter().for_prefetch()?;
         let read = read(&meter);
         self.meter().work(meter.steps()).ok()?;
         self.held.hold(meter.bytes()).ok()?;

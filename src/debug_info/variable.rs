@@ -145,8 +145,8 @@ const PER_VARIABLE: u64 = 8;
 /// Pays for finding the ends of its names: many variables can have the same long one.
 fn pay_for_names(meter: &Meter, variable: &Variable<'_>) -> Result<()> {
     let length = |name: &Option<Cow<'_, str>>| name.as_ref().map_or(0, |name| name.len());
-    meter.pass(length(&variable.name))?;
-    meter.pass(length(&variable.linkage_name))
+    meter.charge_bytes(length(&variable.name))?;
+    meter.charge_bytes(length(&variable.linkage_name))
 }
 
 /// Pays for reading and keeping a variable.

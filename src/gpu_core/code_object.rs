@@ -210,7 +210,7 @@ fn entries(
         let size = (size_of::<LoadedObject>() as u64).saturating_add(uri.len() as u64);
         if let Err(error) = meter
             .work(1)
-            .and(meter.pass(uri.len()))
+            .and(meter.charge_bytes(uri.len()))
             .and(meter.hold(size))
         {
             let kind = ProblemKind::of_limit(&error);

@@ -4,7 +4,7 @@ use super::Reason;
 use super::answer::LaneState;
 use super::contents::Words;
 use super::place::DwordPlace;
-use super::walk::{Answer, Goal};
+use super::walk::{Goal, WalkResult};
 
 /// Answers for the lanes of one half of a wave.
 pub(super) struct Answers<'f, 'c, 'w> {
@@ -24,11 +24,12 @@ impl Answers<'_, '_, '_> {
     }
 
     /// Takes the answer for some lanes, a bit each.
-    pub(super) fn answer(&mut self, lanes: u32, answer: Answer) {
+    pub(super) fn answer(&mut self, lanes: u32, answer: WalkResult) {
         let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
         if self.goal == Goal::Acting {
             for_each(self.lanes, mask, |lane| {
-                if let (LaneState::Waiting { arrival, .. }, Answer::Resumes(found)) = (lane, answer)
+                if let (LaneState::Waiting { arrival, .. }, WalkResult::Resumes(found)) =
+                    (lane, answer)
                 {
                     *arrival = Some(found);
                 }
@@ -36,24 +37,24 @@ impl Answers<'_, '_, '_> {
             return;
         }
         let state = match answer {
-            Answer::Resumes(pc) => LaneState::Waiting {
+            WalkResult::Resumes(pc) => LaneState::Waiting {
                 pc,
                 left: None,
                 resumes: Some(pc),
                 arrival: None,
             },
-            Answer::Leaves => LaneState::Elsewhere,
+            WalkResult::Leaves => LaneState::Elsewhere,
             // It may as well be a lane that did not enter the function.
-            Answer::Ends(_) if !self.is_kernel => LaneState::Unknown(Reason::Caller),
-            Answer::Ends(_) if !self.is_dispatch_known => LaneState::Unknown(Reason::Dispatch),
-            Answer::Ends(Some(pc)) => LaneState::Waiting {
+            WalkResult::Ends(_) if !self.is_kernel => LaneState::Unknown(Reason::Caller),
+            WalkResult::Ends(_) if !self.is_dispatch_known => LaneState::Unknown(Reason::Dispatch),
+            WalkResult::Ends(Some(pc)) => LaneState::Waiting {
                 pc,
                 left: None,
                 resumes: None,
                 arrival: None,
             },
-            Answer::Ends(None) => LaneState::Unknown(Reason::SeveralEnds),
-            Answer::Unknown(reason) => LaneState::Unknown(reason),
+            WalkResult::Ends(None) => LaneState::Unknown(Reason::SeveralEnds),
+            WalkResult::Unknown(reason) => LaneState::Unknown(reason),
         };
         set(self.lanes, mask, state);
     }

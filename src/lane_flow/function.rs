@@ -9,7 +9,7 @@ use super::answers::Answers;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
 use super::fuel::{Fuel, Left, pay};
-use super::gap::{self, Ahead};
+use super::gap::{self, UntilActing};
 use super::liveness::Dword;
 use super::no_mask;
 use super::place::{DwordPlace, Slot};
@@ -18,7 +18,7 @@ use super::step::{Context, Follow};
 use super::switches::{Contexts, MOST_KNOWN, Switch, Switches};
 use super::tree::{Source, Tree};
 use super::value::{Decisions, Undecided};
-use super::walk::{Answer, Goal, Start, walk};
+use super::walk::{Goal, Start, WalkResult, walk};
 use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
@@ -62,9 +62,9 @@ pub(super) struct FunctionFlow<'a> {
     /// The same of what acts on the lanes next.
     arrivals: Mutex<BTreeMap<HalfAt, Tree>>,
     /// For each place where lanes go on and half of the wave, what follows.
-    following: Mutex<BTreeMap<HalfAt, Arc<Ahead>>>,
+    following: Mutex<BTreeMap<HalfAt, Arc<UntilActing>>>,
     /// For each place where a wave stopped, what registers have when the function returns.
-    returns: Kept<usize, Arc<Returned>>,
+    returns: PlaceCache<usize, Arc<Returned>>,
     /// For each half of the wave, what switches its lanes off; nothing if it would take too long. With over how many instructions it was found.
     switches: [OnceLock<(Option<Switches>, usize)>; 2],
     /// The same of lanes that did not enter the function.
@@ -72,11 +72,11 @@ pub(super) struct FunctionFlow<'a> {
     /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
     pub(super) ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
     /// The same for each place where a wave stopped.
-    switches_at: Kept<HalfAt, Arc<[PossibleSwitch]>>,
+    switches_at: PlaceCache<HalfAt, Arc<[PossibleSwitch]>>,
 }
 
 /// What was found for places of a function, if it did not take too much, and over how many instructions.
-type Kept<K, T> = Mutex<BTreeMap<K, (Option<T>, usize)>>;
+type PlaceCache<K, T> = Mutex<BTreeMap<K, (Option<T>, usize)>>;
 
 /// The machine code of a function.
 #[derive(Clone, Copy, Debug)]
@@ -251,7 +251,7 @@ impl<'a> FunctionFlow<'a> {
         goal: Goal,
         decisions: &Decisions,
         left: &mut Left,
-    ) -> Result<Answer, Undecided> {
+    ) -> Result<WalkResult, Undecided> {
         let stop = self.at_stop(at.index);
         let contexts = self.contexts(at.half, &stop.rows);
         let before = Fuel::of(self.steps().min(left.instructions()));
@@ -267,14 +267,14 @@ impl<'a> FunctionFlow<'a> {
     }
 
     /// Returns what a lane of a half executes that goes on at an instruction, up to the first that may act on it.
-    pub(super) fn until_acting(&self, at: HalfAt) -> Arc<Ahead> {
+    pub(super) fn until_acting(&self, at: HalfAt) -> Arc<UntilActing> {
         let HalfAt { index, half } = at;
         /// Hardly any instruction is so far after the last target of a branch; finding its state would take long.
         const FAR: usize = 1 << 16;
         let find = || {
             if self.since(index) > FAR {
                 let address = self.code.instructions.get(index).map(|one| one.address);
-                return Arc::new(Ahead {
+                return Arc::new(UntilActing {
                     places: address.into_iter().collect(),
                     arrival: None,
                 });
@@ -366,7 +366,7 @@ impl<'a> FunctionFlow<'a> {
     /// If it costs more than the question may.
     fn keep<K: Ord, T: Clone>(
         &self,
-        kept: &Kept<K, T>,
+        kept: &PlaceCache<K, T>,
         key: K,
         meter: &Meter,
         fuel: Fuel,

@@ -19,7 +19,7 @@ const MOST: usize = 64;
 
 /// Holds what a lane executes from an instruction on, up to the first that may act on it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct UntilActing {
     /// The addresses, in order.
     pub(super) places: Vec<u64>,
     /// The last of them, if it acts on the lane.
@@ -29,9 +29,13 @@ pub(super) struct Ahead {
 /// Returns what a lane executes that goes on at an instruction.
 ///
 /// * `context`: of a lane that executes.
-pub(super) fn until_acting(context: &Context<'_>, mut index: usize, mut state: State) -> Ahead {
+pub(super) fn until_acting(
+    context: &Context<'_>,
+    mut index: usize,
+    mut state: State,
+) -> UntilActing {
     let code = context.code;
-    let mut ahead = Ahead::default();
+    let mut ahead = UntilActing::default();
     while ahead.places.len() < MOST
         && let Some(instruction) = code.instructions.get(index)
     {

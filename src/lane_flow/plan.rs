@@ -16,7 +16,7 @@ use super::lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan, both};
 use super::place::DwordPlace;
 use super::state::{Exec, HalfAt, SectionLanes};
 use super::value::{Decisions, Undecided};
-use super::walk::{Answer, Goal};
+use super::walk::{Goal, WalkResult};
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
 
 /// How many questions one place of the code may ask.
@@ -322,17 +322,17 @@ impl Asker<'_> {
         }
         let answer = self.flow.walk_from(self.at, Goal::On, decisions, self.left);
         let place = match answer {
-            Ok(Answer::Resumes(pc)) => {
+            Ok(WalkResult::Resumes(pc)) => {
                 return self.arrive(pc, decisions, depth);
             }
-            Ok(Answer::Leaves) => return Ok(Some(LanePlan::Elsewhere)),
+            Ok(WalkResult::Leaves) => return Ok(Some(LanePlan::Elsewhere)),
             // It may as well be a lane that did not enter the function.
-            Ok(Answer::Ends(_)) if !self.is_kernel => return Err(Reason::Caller),
-            Ok(Answer::Ends(Some(pc))) => {
+            Ok(WalkResult::Ends(_)) if !self.is_kernel => return Err(Reason::Caller),
+            Ok(WalkResult::Ends(Some(pc))) => {
                 return self.tell(LanePlan::Ends { pc, left: None }, decisions, depth);
             }
-            Ok(Answer::Ends(None)) => return Err(Reason::SeveralEnds),
-            Ok(Answer::Unknown(reason)) => return Err(reason),
+            Ok(WalkResult::Ends(None)) => return Err(Reason::SeveralEnds),
+            Ok(WalkResult::Unknown(reason)) => return Err(reason),
             Err(undecided) => undecided.0,
         };
         let depth = self.may_ask(depth)?;
@@ -369,7 +369,7 @@ impl Asker<'_> {
         }
         let found = (self.flow).walk_from(self.at, Goal::Acting, decisions, self.left);
         match found {
-            Ok(Answer::Resumes(arrival)) => self.tell(at(Some(arrival)), decisions, depth),
+            Ok(WalkResult::Resumes(arrival)) => self.tell(at(Some(arrival)), decisions, depth),
             Ok(_) => self.tell(at(None), decisions, depth),
             Err(_) if self.arrivals == 0 || depth <= DEPTH_OF_ARRIVALS => {
                 self.tell(at(None), decisions, depth)

@@ -1,5 +1,7 @@
 //! Small functions in assembly, encoded by LLVM 22's assembler, and bytes that are no code at all.
 
+mod lattice;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

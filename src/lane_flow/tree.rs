@@ -8,7 +8,7 @@ use super::place::DwordPlace;
 use super::state::State;
 use super::switches::Contexts;
 use super::value::{Decisions, Undecided};
-use super::walk::{Answer, Goal, Start, walk};
+use super::walk::{Goal, Start, WalkResult, walk};
 use crate::error::Result;
 use crate::meter::Meter;
 
@@ -20,7 +20,7 @@ const DEPTH: usize = 64;
 enum Node {
     Open,
     Answer {
-        answer: Answer,
+        answer: WalkResult,
         /// Over how many instructions it took to go for it.
         cost: usize,
     },
@@ -124,16 +124,16 @@ fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, fuel: &m
     let found = walk(source.contexts, start, source.goal, fuel);
     let cost = before.saturating_sub(fuel.instructions());
     let answer = match found {
-        Ok(Answer::Unknown(Reason::Mask)) => {
+        Ok(WalkResult::Unknown(Reason::Mask)) => {
             let unreadable = decisions.unreadable().map(Reason::Unavailable);
-            Answer::Unknown(unreadable.unwrap_or(Reason::Mask))
+            WalkResult::Unknown(unreadable.unwrap_or(Reason::Mask))
         }
         Ok(answer) => answer,
         Err(Undecided(place)) if depth < DEPTH => {
             let then = Box::new([Node::Open, Node::Open, Node::Open]);
             return Node::Ask { place, cost, then };
         }
-        Err(_) => Answer::Unknown(Reason::Budget),
+        Err(_) => WalkResult::Unknown(Reason::Budget),
     };
     Node::Answer { answer, cost }
 }

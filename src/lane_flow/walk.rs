@@ -17,7 +17,7 @@ const STATES: usize = 32;
 
 /// What happens to the lanes that start with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum WalkResult {
     /// They execute next at this address.
     Resumes(u64),
     /// They are off until the wave leaves the function: they did not enter it.
@@ -55,18 +55,18 @@ struct Found {
 }
 
 impl Found {
-    fn answer(&self) -> Answer {
+    fn answer(&self) -> WalkResult {
         let mut resumes = self.resumes.iter();
         match (resumes.next(), resumes.next(), self.leaves) {
-            (Some(_), Some(_), _) => Answer::Unknown(Reason::Ambiguous),
-            (Some(address), None, false) if self.ends.is_empty() => Answer::Resumes(*address),
-            (Some(_), None, _) => Answer::Unknown(Reason::Ambiguous),
-            (None, _, true) if self.ends.is_empty() => Answer::Leaves,
-            (None, _, true) => Answer::Unknown(Reason::Ambiguous),
+            (Some(_), Some(_), _) => WalkResult::Unknown(Reason::Ambiguous),
+            (Some(address), None, false) if self.ends.is_empty() => WalkResult::Resumes(*address),
+            (Some(_), None, _) => WalkResult::Unknown(Reason::Ambiguous),
+            (None, _, true) if self.ends.is_empty() => WalkResult::Leaves,
+            (None, _, true) => WalkResult::Unknown(Reason::Ambiguous),
             (None, _, false) => match (self.ends.first(), self.ends.len()) {
-                (None, _) => Answer::Unknown(Reason::Endless),
-                (Some(address), 1) => Answer::Ends(Some(*address)),
-                (Some(_), _) => Answer::Ends(None),
+                (None, _) => WalkResult::Unknown(Reason::Endless),
+                (Some(address), 1) => WalkResult::Ends(Some(*address)),
+                (Some(_), _) => WalkResult::Ends(None),
             },
         }
     }
@@ -88,11 +88,11 @@ pub(super) fn walk(
     start: Start<'_>,
     goal: Goal,
     fuel: &mut Fuel,
-) -> Result<Answer, Undecided> {
+) -> Result<WalkResult, Undecided> {
     let mut found = Found::default();
     match find(contexts, start, goal, fuel, &mut found)? {
         Ok(()) => Ok(found.answer()),
-        Err(reason) => Ok(Answer::Unknown(reason)),
+        Err(reason) => Ok(WalkResult::Unknown(reason)),
     }
 }
 

@@ -219,13 +219,13 @@ impl Reader<'_, '_> {
         let rest = rest.ok_or_else(|| malformed(format!("there is no type ID at {offset:#x}")))?;
         let end = rest.iter().position(|&byte| byte == 0);
         let text = rest.get(..end.unwrap_or(rest.len())).unwrap_or(rest);
-        self.meter.pass(text.len())?;
+        self.meter.charge_bytes(text.len())?;
         self.text(&String::from_utf8_lossy(text))
     }
 
     /// A copy of a name, charged.
     fn text(&self, text: &str) -> Result<Untrusted<'static>> {
-        self.meter.pass(text.len())?;
+        self.meter.charge_bytes(text.len())?;
         self.meter.hold(text.len() as u64)?;
         self.meter.hold_all::<Untrusted<'_>>(1)?;
         Ok(text.to_owned().into())

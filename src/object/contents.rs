@@ -164,7 +164,7 @@ impl<'data> Contents<'data> {
             if let Cow::Borrowed(bytes) = one.bytes {
                 elf.held.hold(bytes::len(bytes))?;
             }
-            elf.held.meter().pass(one.bytes.len())?;
+            elf.held.meter().charge_bytes(one.bytes.len())?;
             let joined = all.bytes.to_mut();
             // The address is where this part belongs; alignment leaves zeros before it.
             let gap = section.address.checked_sub(bytes::len(joined));
@@ -230,7 +230,7 @@ impl<'data> Contents<'data> {
             elf.held.meter().work(relocation::count(table))?;
             if let Cow::Borrowed(bytes) = bytes {
                 elf.held.hold(bytes::len(bytes))?;
-                elf.held.meter().pass(bytes.len())?;
+                elf.held.meter().charge_bytes(bytes.len())?;
             }
             unresolved = relocation::apply(elf, sections, table, target, bytes.to_mut())?;
         }

@@ -41,7 +41,7 @@ pub(super) fn as_dwarf5(name: &str, section: &[u8], held: &Held) -> Result<Optio
         if u16_at(section, version_at) == Some(VERSION) {
             if bytes.is_empty() {
                 held.hold(bytes::len(section))?;
-                held.meter().pass(section.len())?;
+                held.meter().charge_bytes(section.len())?;
                 bytes = section.to_vec();
             }
             held.hold(size_of::<u64>() as u64)?;

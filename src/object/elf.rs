@@ -10,7 +10,7 @@ use object::elf::{self, FileHeader64, ProgramHeader64, SectionHeader64};
 use object::pod::{self, Pod};
 use object::read::elf::FileHeader as _;
 
-use super::bytes::{slice_at, u16_at};
+use super::bytes::slice_at;
 use super::identify::{FileKind, Machines};
 use crate::arch::Machine;
 use crate::error::{Error, ErrorKind, Result};
@@ -176,16 +176,6 @@ pub(super) fn section_table<'data>(
     Ok((sections, names))
 }
 
-/// The number of an ELF file's machine (`e_machine`), whatever the machine.
-pub(super) fn machine(data: &[u8]) -> Option<u16> {
-    u16_at(data, 18)
-}
-
-/// Whether the bytes start as an ELF64 little-endian file for AMDGPU.
-pub(crate) fn is_amdgpu(data: &[u8]) -> bool {
-    data.starts_with(b"\x7fELF\x02\x01") && machine(data) == Some(elf::EM_AMDGPU.0)
-}
-
 pub(super) fn bad(what: &'static str, error: object::read::Error) -> Error {
     Error::malformed(what, error.to_string())
 }
@@ -233,7 +223,7 @@ impl<'data, 'm> Names<'data, 'm> {
             .iter()
             .position(|&b| b == 0)
             .and_then(|end| tail.get(..end));
-        self.meter.pass(name.unwrap_or(tail).len())?;
+        self.meter.charge_bytes(name.unwrap_or(tail).len())?;
         name.ok_or_else(|| bad(&format!("the string at {offset:#x} has no end")))
     }
 

@@ -1,9 +1,20 @@
 //! What a file is, by its first bytes: for choosing how to open it, and for saying what it is when that
 //! fails.
 
+use object::elf;
+
 use super::bytes::{slice_at, u16_at};
-use super::elf;
 use crate::arch::Machine;
+
+/// Returns the number of an ELF file's machine (`e_machine`), whatever the machine.
+fn machine(data: &[u8]) -> Option<u16> {
+    u16_at(data, 18)
+}
+
+/// Returns true if the bytes start as an ELF64 little-endian file for AMDGPU.
+pub(crate) fn is_amdgpu(data: &[u8]) -> bool {
+    data.starts_with(b"\x7fELF\x02\x01") && machine(data) == Some(elf::EM_AMDGPU.0)
+}
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +92,7 @@ impl FileKind {
         if data.is_empty() {
             return FileKind::Empty;
         }
-        if elf::is_amdgpu(data) {
+        if is_amdgpu(data) {
             return FileKind::CodeObject;
         }
         if is_iree_module(data) {
@@ -133,7 +144,7 @@ impl FileKind {
         let fixed = match self {
             FileKind::CodeObject => "an AMDGPU code object",
             FileKind::HostElf => {
-                let machine = elf::machine(data).unwrap_or(0);
+                let machine = machine(data).unwrap_or(0);
                 let name = Machine(machine).name();
                 let name = name.map_or(String::new(), |name| format!(" ({name})"));
                 return format!("an ELF file for machine {machine}{name}, not for AMDGPU (224)");

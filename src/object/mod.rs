@@ -75,8 +75,7 @@ pub use containers::{
 };
 pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;
-pub(crate) use elf::is_amdgpu;
-pub(crate) use identify::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind};
+pub(crate) use identify::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind, is_amdgpu};
 pub use info::{DebugSectionInfo, ObjectInfo};
 pub use kernel::Kernel;
 pub use kernel_info::{ArgumentInfo, KernelInfo};

@@ -146,3 +146,11 @@ impl fmt::Display for QueryError {
 }
 
 impl core::error::Error for QueryError {}
+
+/// Returns the error of a text that has something else than what is expected.
+pub(super) fn syntax(expected: &str, found: impl Into<String>) -> QueryErrorKind {
+    QueryErrorKind::Syntax {
+        expected: expected.to_owned(),
+        found: found.into(),
+    }
+}

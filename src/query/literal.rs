@@ -1,8 +1,7 @@
 //! Literals of C: numbers with their suffixes, characters and strings. Sources: C17 §6.4.4 and §6.4.5; binary
 //! numbers and `'` between digits are those of C23 and C++14, `h` and `f16` those of OpenCL and C23.
 
-use super::error::QueryErrorKind;
-use super::token::syntax;
+use super::error::{QueryErrorKind, syntax};
 
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]

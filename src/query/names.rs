@@ -226,7 +226,7 @@ impl<'d, 'a> Names<'d, 'a> {
                 })?;
             }
             if let (Some(entity), Some(name)) = (entity, name) {
-                self.meter.pass(name.len())?;
+                self.meter.charge_bytes(name.len())?;
                 self.hold(&name)?;
                 self.meter.hold_all::<Named>(2)?;
                 let is_declaration = die.flag(DW_AT_declaration);

@@ -1,6 +1,6 @@
 //! From text to tokens. Sources: C17 §6.4; gdb's `$register`, `@` and `space#address`.
 
-use super::error::{QueryError, QueryErrorKind};
+use super::error::{QueryError, QueryErrorKind, syntax};
 use super::literal;
 use crate::arch::AddressSpace;
 
@@ -167,13 +167,6 @@ fn name_text(text: &str) -> &str {
 
 fn is_name_start(c: char) -> bool {
     c.is_alphabetic() || c == '_'
-}
-
-pub(super) fn syntax(expected: &str, found: impl Into<String>) -> QueryErrorKind {
-    QueryErrorKind::Syntax {
-        expected: expected.to_owned(),
-        found: found.into(),
-    }
 }
 
 #[cfg(test)]

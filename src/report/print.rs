@@ -212,7 +212,7 @@ impl Writer<'_> {
     ) -> Result<(), QueryError> {
         let fault = |error| QueryErrorKind::DebugInfo(error).at(0);
         let lines = self.lanes.len() as u64 * PER_LINE;
-        (self.meter.answer(text.len()))
+        (self.meter.charge_text(text.len()))
             .and_then(|()| self.meter.hold(lines))
             .map_err(fault)?;
         let answer = query.evaluate_within(text, self.lanes)?;
@@ -243,11 +243,11 @@ impl Writer<'_> {
         let ranges = undefined.len() + unavailable.len();
         let size = bits.bytes.len() * 2;
         let size = size + ranges * 16;
-        self.meter.answer(size)?;
+        self.meter.charge_text(size)?;
         let mut marks = Vec::new();
         let text = query.text_within(answer, self.options, self.meter, Some(&mut marks));
         let length = text.as_ref().map_or(0, String::len);
-        self.meter.answer(length + size_of_val(&*marks))?;
+        self.meter.charge_text(length + size_of_val(&*marks))?;
         document.value = text;
         document.marks = marks.into();
         document.bytes = Some(hex_bytes(&bits.bytes));

@@ -39,7 +39,7 @@ impl<'p> Tree<'_, 'p, '_> {
         match &ty.kind {
             TypeKind::Record { members, .. } => {
                 let meter = self.frame.stop().meter();
-                meter.pass(members.len().saturating_mul(size_of::<Member>()))?;
+                meter.charge_bytes(members.len().saturating_mul(size_of::<Member>()))?;
                 let present = display::present(types, members, &TypedBytes::of(bits), meter);
                 for part in present {
                     visit(self.present(node, part, types), types)?;

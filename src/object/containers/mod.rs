@@ -420,7 +420,7 @@ impl<'data> Finder<'data> {
                 holder,
                 FileKind::Bundle | FileKind::OffloadBinary | FileKind::Kpack
             ) {
-                self.meter.pass(source.bytes().len())?;
+                self.meter.charge_bytes(source.bytes().len())?;
             }
             return self.container(kind, source, &place);
         }
@@ -434,7 +434,7 @@ impl<'data> Finder<'data> {
             self.meter.work(PER_ENTRY)?;
             let member = member.map_err(bad)?;
             let contents = member.data(data).map_err(bad)?;
-            self.meter.pass(member.name().len())?;
+            self.meter.charge_bytes(member.name().len())?;
             let place = ContainerPlace {
                 member: Some(String::from_utf8_lossy(member.name()).into_owned()),
                 offset: member.file_range().0,
@@ -536,7 +536,7 @@ impl<'data> Finder<'data> {
             Source::File(data) => Cow::Borrowed(data),
             Source::Made(made) if self.keeps_next() => {
                 self.meter.hold(bytes::len(made))?;
-                self.meter.pass(made.len())?;
+                self.meter.charge_bytes(made.len())?;
                 Cow::Owned(made.to_vec())
             }
             Source::Made(_) => Cow::Borrowed(&[][..]),

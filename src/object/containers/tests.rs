@@ -66,7 +66,7 @@ fn summary(data: &[u8]) -> Vec<(String, String, u64)> {
     let found = code_objects(data).unwrap();
     for (index, one) in found.iter().enumerate() {
         assert_eq!(one.index, index);
-        assert!(elf::is_amdgpu(&one.data));
+        assert!(crate::object::is_amdgpu(&one.data));
     }
     found
         .into_iter()

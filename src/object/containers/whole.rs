@@ -12,7 +12,8 @@ use object::read::elf::FileHeader as _;
 use super::{ContainerPlace, Finder, PER_ENTRY, Source};
 use crate::error::Result;
 use crate::object::bytes::{slice_at, tail_at};
-use crate::object::elf::{Header, is_amdgpu};
+use crate::object::elf::Header;
+use crate::object::is_amdgpu;
 
 /// The size of a section header and of a program header.
 const SECTION_HEADER: u16 = 64;
@@ -26,7 +27,7 @@ impl<'data> Finder<'data> {
         place: &ContainerPlace,
     ) -> Result<()> {
         let data = source.bytes();
-        self.meter.pass(data.len())?;
+        self.meter.charge_bytes(data.len())?;
         let mut at = 0_usize;
         while let Some(found) = next(data, at) {
             self.meter.work(PER_ENTRY)?;

@@ -253,7 +253,7 @@ impl<'t> Reader<'t, '_> {
             self.held.hold(more.text.len() as u64)?;
             whole.push(' ');
             whole.push_str(more.text);
-            self.held.meter().pass(whole.len())?;
+            self.held.meter().charge_bytes(whole.len())?;
         }
         let mut items = Vec::new();
         let mut rest = whole.strip_prefix('[').unwrap_or_default().trim_start();

@@ -99,7 +99,7 @@ impl<'p> Lister<'_, '_, 'p, '_> {
         let ty = type_name(types, child.ty);
         let name = child.name;
         self.meter.hold(PER_CHILD)?;
-        self.meter.answer(name.len() + ty.len())?;
+        self.meter.charge_text(name.len() + ty.len())?;
         let mut document = ChildDocument {
             name: name.into(),
             ty: ty.into(),
@@ -115,7 +115,7 @@ impl<'p> Lister<'_, '_, 'p, '_> {
             Err(NoValue::Error(error)) if error.is_limit() => return Err(error),
             Err(reason) => {
                 let message = reason.to_string();
-                self.meter.answer(message.len())?;
+                self.meter.charge_text(message.len())?;
                 document.state = reason.state();
                 document.message = Some(message.into());
                 return Ok(document);
@@ -134,7 +134,7 @@ impl<'p> Lister<'_, '_, 'p, '_> {
             return Ok(document);
         }
         let text = self.text(&node, &bits, &pointees, types);
-        self.meter.answer(text.len() + bits.bytes.len() * 2)?;
+        self.meter.charge_text(text.len() + bits.bytes.len() * 2)?;
         document.value = Some(text);
         document.bytes = Some(hex_bytes(&bits.bytes));
         let parts = self.children(&node, &bits, types, depth)?;
@@ -154,7 +154,7 @@ impl<'p> Lister<'_, '_, 'p, '_> {
         let size = bits_within(self.tree.frame.stop().limits(), full);
         // The bits are copied, and dropped when they are printed.
         let bytes = usize::try_from(size.div_ceil(8)).unwrap_or(usize::MAX);
-        self.meter.pass(bytes)?;
+        self.meter.charge_bytes(bytes)?;
         let mut bits = self.tree.read(&node, size)?;
         bits.extend_unavailable(full);
         let pointees = self.tree.pointees(&node, types);

@@ -162,7 +162,7 @@ impl<'w> Writer<'w> {
         let name = variable.name.as_deref().unwrap_or_default();
         let scope = variable.scope.as_deref();
         for text in [name, &value.type_name, scope.unwrap_or_default()] {
-            self.meter.answer(text.len())?;
+            self.meter.charge_text(text.len())?;
         }
         self.meter.hold_all::<LaneDocument>(lanes.len())?;
         self.meter.work(lanes.len() as u64 * PER_LANE)?;
@@ -265,9 +265,9 @@ impl<'w> Writer<'w> {
         let (undefined, unavailable) = (bits.undefined.ranges(), bits.unavailable.ranges());
         let ranges = undefined.len() + unavailable.len();
         let size = bits.bytes.len() * 2;
-        self.meter.answer(size + ranges * 16)?;
+        self.meter.charge_text(size + ranges * 16)?;
         if let Some((text, marks)) = texts.marked(lane, self.meter) {
-            self.meter.answer(text.len() + size_of_val(marks))?;
+            self.meter.charge_text(text.len() + size_of_val(marks))?;
             document.value = Some(text.to_owned());
             document.marks = marks.into();
         }

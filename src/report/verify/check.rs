@@ -108,7 +108,7 @@ pub fn check_file_within(
             continue;
         }
         // Looking for one that is the same reads all of it.
-        let same = match meter.pass(object.data.len()) {
+        let same = match meter.charge_bytes(object.data.len()) {
             Ok(()) => known.get(&*object.data),
             Err(_) => None,
         };

@@ -134,7 +134,7 @@ fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64
 
 /// What units leave to those after them: what is known, and memory to be used again.
 #[derive(Debug, Default)]
-struct Kept<'a> {
+struct UnitCache<'a> {
     sound: Sound<'a>,
     /// Of the unit, as all that follows.
     references: References,
@@ -146,7 +146,7 @@ struct Kept<'a> {
     sizes: HashMap<DieId, Option<u64>>,
 }
 
-impl Kept<'_> {
+impl UnitCache<'_> {
     /// Forgets what is of one unit.
     fn begin_unit(&mut self) {
         self.references.clear();
@@ -180,7 +180,7 @@ struct UnitCheck<'c, 'p, 'a> {
     sections: Option<&'p gimli::Dwarf<Bytes<'a>>>,
     /// The numbers of the files of the unit's line table, once they were asked for.
     files: Range<u64>,
-    kept: &'c mut Kept<'a>,
+    kept: &'c mut UnitCache<'a>,
     meter: &'c Meter,
     /// How many bytes are kept of the unit.
     held: u64,
@@ -205,7 +205,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         unit: &UnitInfo<'a>,
         expressions: Unit,
         findings: &'c mut Findings,
-        kept: &'c mut Kept<'a>,
+        kept: &'c mut UnitCache<'a>,
     ) -> UnitCheck<'c, 'p, 'a> {
         let info = subject.program.info();
         // Ranges that cannot be read are found with their entry.

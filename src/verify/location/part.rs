@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::reference::SectionReferences;
-use super::{Kept, UNITS_AT_ONCE, UnitCheck, malformed, rule};
+use super::{UNITS_AT_ONCE, UnitCache, UnitCheck, malformed, rule};
 use crate::debug_info::UnitId;
 use crate::verify::finding::Findings;
 use crate::verify::queue;
@@ -105,7 +105,7 @@ fn check_parts(subject: &Subject<'_, '_>, parts: Vec<&[UnitId]>, threads: usize)
 fn check(subject: &Subject<'_, '_>, units: &[UnitId]) -> Part {
     let info = subject.program.info();
     let mut part = Part::default();
-    let mut kept = Kept::default();
+    let mut kept = UnitCache::default();
     for id in units {
         let unit = match info.unit_info(*id) {
             Ok(unit) => unit,
