@@ -2,9 +2,9 @@
 
 use core::fmt;
 
+use super::Snapshot;
 use super::contents::Contents;
 use super::read::FORMAT;
-use super::Snapshot;
 use crate::arch::{Apertures, Lane, Register, RegisterName, WaveSize};
 use crate::wave::{Dispatch, StopReason, StopReasons};
 
