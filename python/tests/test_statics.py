@@ -83,9 +83,9 @@ def test_lines_are_those_of_llvm(path: Path) -> None:
     assert DUMP is not None
     text = subprocess.run([DUMP, "--debug-line", path], capture_output=True, text=True, check=True).stdout
     expected = []
-    for row in re.finditer(r"^(0x[0-9a-f]{16}) +(\d+) +(\d+) +\d+ +\d+ +\d+(?: +\d+)?(?: +(.*))?$", text, re.M):
-        flags = row[4] or ""
-        expected.append((int(row[1], 16), int(row[2]), int(row[3]), "is_stmt" in flags, "end_sequence" in flags))
+    for match in re.finditer(r"^(0x[0-9a-f]{16}) +(\d+) +(\d+) +\d+ +\d+ +\d+(?: +\d+)?(?: +(.*))?$", text, re.M):
+        flags = match[4] or ""
+        expected.append((int(match[1], 16), int(match[2]), int(match[3]), "is_stmt" in flags, "end_sequence" in flags))
     obj = hetdwarf.open(path)
     rows = obj.line_rows()
     assert [(row.address, row.line, row.column, row.is_stmt, row.end_sequence) for row in rows] == expected
@@ -137,7 +137,7 @@ def test_frames_are_mappings_and_stops_are_sequences(structs: Path) -> None:
     assert list(frame) == frame.keys() == ["r", "id", "g"] and len(frame) == 3
     nothing = object()
     assert frame.get("id").name == "id" and frame.get("nobody") is None and frame.get("nobody", nothing) is nothing
-    assert {name: variable.name for name, variable in dict(frame).items()} == {"r": "r", "id": "id", "g": "g"}  # type: ignore[call-overload]
+    assert {name: variable.name for name, variable in dict(frame).items()} == {"r": "r", "id": "id", "g": "g"}
     assert frame["id"][5] == frame["id"].value(5) == 5
     with pytest.raises(IndexError):
         frame["id"][32]
