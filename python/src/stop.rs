@@ -1,7 +1,8 @@
 //! Stops of waves, and their frames.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
 use pyo3::IntoPyObjectExt;
@@ -13,6 +14,7 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 use hetdwarf::arch::Register;
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Recovery, Stop as LibraryStop, StopFrame, StopOptions};
+use hetdwarf::location::Destination;
 use hetdwarf::report::{LanePcDocument, LanePicture, UnwindDocument};
 use hetdwarf_owned::LoadedStop;
 
@@ -43,6 +45,8 @@ pub struct StopData {
     wave: WaveSource,
     reading: Reading,
     kept: Mutex<Option<Kept>>,
+    /// How often something was written through the stop: what was read before is old.
+    written: AtomicU64,
     /// The thread that asks the stop: a wave of Python may ask it again meanwhile.
     asking: Mutex<Option<ThreadId>>,
 }
@@ -64,6 +68,7 @@ impl StopData {
             wave,
             reading,
             kept: Mutex::new(None),
+            written: AtomicU64::new(0),
             asking: Mutex::new(None),
         }
     }
@@ -127,6 +132,35 @@ impl StopData {
             }
             answer
         })
+    }
+
+    /// Writes to a place in a lane, through the wave of Python.
+    pub fn write(
+        &self,
+        py: Python<'_>,
+        level: usize,
+        (place, bytes): (
+            impl FnOnce(&StopFrame<'_, '_, '_>) -> Result<Destination, Failure> + Send,
+            &[u8],
+        ),
+    ) -> PyResult<()> {
+        let WaveSource::Callbacks(callbacks) = &self.wave else {
+            let message = "only a wave of your own can be written to".to_owned();
+            return Err(Failure::Unsupported(message).into());
+        };
+        let destination = self.ask_frame(py, level, move |frame| place(frame))?;
+        let mut wave = Asked::new(callbacks);
+        let written = detached(py, || Ok(destination.write(bytes, &mut wave)));
+        // Some of it may have been written.
+        self.written.fetch_add(1, Ordering::Relaxed);
+        detached(py, || {
+            *lock(&self.kept) = None;
+            Ok(())
+        })?;
+        match wave.raised() {
+            Some(raised) => Err(raised),
+            None => Ok(written?.map_err(Failure::from)?),
+        }
     }
 
     /// Asks something of a frame.
@@ -210,7 +244,7 @@ impl Stop {
                 approximate: frame.approximate,
                 cfa: cfa.map(|cfa| (cfa.address_space, cfa.address.0)),
                 registers,
-                variables: OnceLock::new(),
+                variables: Mutex::new(None),
             };
             Py::new(py, frame)
         });
@@ -300,7 +334,7 @@ pub struct Frame {
     approximate: bool,
     cfa: Option<(&'static str, u128)>,
     registers: serde_json::Value,
-    variables: OnceLock<Vec<Py<Variable>>>,
+    variables: Mutex<Option<(u64, Arc<Vec<Py<Variable>>>)>>,
 }
 
 impl Frame {
@@ -316,7 +350,7 @@ impl Frame {
     fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let mut names: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
-        for variable in self.found(py)? {
+        for variable in self.found(py)?.iter() {
             let name = variable.get().name();
             if !name.is_empty() && seen.insert(name.to_owned()) {
                 names.push(name.to_owned());
@@ -325,9 +359,13 @@ impl Frame {
         Ok(names)
     }
 
-    fn found(&self, py: Python<'_>) -> PyResult<&[Py<Variable>]> {
-        if let Some(found) = self.variables.get() {
-            return Ok(found);
+    /// Its variables, read once until something is written.
+    fn found(&self, py: Python<'_>) -> PyResult<Arc<Vec<Py<Variable>>>> {
+        let written = self.data.get().written.load(Ordering::Relaxed);
+        if let Some((as_of, found)) = &*lock(&self.variables)
+            && *as_of == written
+        {
+            return Ok(Arc::clone(found));
         }
         let (found, types) = self
             .data
@@ -338,9 +376,10 @@ impl Frame {
             let origin = self.origin(py, Some(position));
             Py::new(py, Variable::new(found, &types, origin))
         });
-        let made = made.collect::<PyResult<_>>()?;
-        // Another thread may have been first; both found the same.
-        Ok(self.variables.get_or_init(|| made))
+        let made = Arc::new(made.collect::<PyResult<_>>()?);
+        let old = lock(&self.variables).replace((written, Arc::clone(&made)));
+        drop(old);
+        Ok(made)
     }
 }
 
@@ -348,7 +387,10 @@ impl Frame {
 impl Frame {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.data)?;
-        let mut variables = self.variables.get().into_iter().flatten();
+        let Ok(variables) = self.variables.try_lock() else {
+            return Ok(());
+        };
+        let mut variables = variables.iter().flat_map(|(_, variables)| variables.iter());
         variables.try_for_each(|variable| visit.call(variable))
     }
 
@@ -448,8 +490,8 @@ impl Frame {
 
     /// The innermost variable of a name.
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Variable>> {
-        let mut all = self.found(py)?.iter();
-        let found = all.find(|variable| variable.get().is_named(name));
+        let all = self.found(py)?;
+        let found = all.iter().find(|variable| variable.get().is_named(name));
         found
             .map(|variable| variable.clone_ref(py))
             .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
@@ -458,11 +500,8 @@ impl Frame {
     /// The innermost variable of a name; `default` if there is none.
     #[pyo3(signature = (name, default = None))]
     fn get(&self, py: Python<'_>, name: &str, default: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
-        let found = self.found(py)?.iter();
-        match found
-            .into_iter()
-            .find(|variable| variable.get().is_named(name))
-        {
+        let found = self.found(py)?;
+        match found.iter().find(|variable| variable.get().is_named(name)) {
             Some(variable) => Ok(variable.clone_ref(py).into_any()),
             None => Ok(default.unwrap_or_else(|| py.None())),
         }

@@ -11,7 +11,7 @@ use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{self, Options, TypedBytes};
 use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
-use hetdwarf::location::{Bits, Mask};
+use hetdwarf::location::{Access, Bits, Destination, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
 use hetdwarf::report::{self, AbsentLanes, lane_message};
 
@@ -262,6 +262,27 @@ pub struct Origin {
     pub position: Option<usize>,
 }
 
+/// Finds the bits of a variable of a frame in a lane, to write to.
+fn destination(
+    frame: &StopFrame<'_, '_, '_>,
+    position: usize,
+    lane: Lane,
+    bit_size: u64,
+) -> Result<Destination, Failure> {
+    let values = frame.variables(&mut TypeTable::default())?;
+    let location = values.get(position).and_then(|value| value.location(lane));
+    let nowhere = || Failure::OptimizedOut("the variable is nowhere".to_owned());
+    let location = location.ok_or_else(nowhere)?;
+    let stop = frame.stop();
+    let access = Access {
+        wave: stop.wave(),
+        lane: Some(lane),
+        max_bits: stop.limits().bits,
+        meter: None,
+    };
+    Ok(Destination::find(&location, bit_size, &access)?)
+}
+
 /// Where a variable of a frame is in a lane, as a document.
 fn places_of(
     frame: &StopFrame<'_, '_, '_>,
@@ -469,6 +490,30 @@ impl Variable {
         let stop = self.origin.stop.get();
         let ask = move |frame: &StopFrame<'_, '_, '_>| places_of(frame, position, lane);
         json::to_python(py, &stop.ask_frame(py, frame, ask)?)
+    }
+
+    /// Changes the variable in a lane, through `write_register(dwarf, offset, bytes)` and `write_memory(space, address, bytes)` of a wave of
+    /// your own. The frame reads its variables anew when it is asked again; this one stays what it was.
+    ///
+    /// * value: `bytes` of the size of the type; for a scalar also an `int`, a `bool` or a `float`.
+    fn write(&self, py: Python<'_>, lane: i64, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let lane = wave::lane(lane, self.found.size)?;
+        let Origin {
+            frame, position, ..
+        } = self.origin;
+        let Some(position) = position else {
+            let message = "an expression is a value, and in no place".to_owned();
+            return Err(Failure::Unsupported(message).into());
+        };
+        let ty = match self.found.lanes.get(usize::from(lane.0)) {
+            Some(found) => found.ty,
+            None => self.found.ty,
+        };
+        let bytes = value::to_bytes(&self.types, ty, value)?;
+        let bit_size = (bytes.len() as u64).saturating_mul(8);
+        let place =
+            move |frame: &StopFrame<'_, '_, '_>| destination(frame, position, lane, bit_size);
+        self.origin.stop.get().write(py, frame, (place, &bytes))
     }
 
     /// The value in a lane, as `value(lane)`.

@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import hetdwarf
 import pytest
@@ -145,7 +145,12 @@ def test_exceptions_cannot_give_orders_to_a_terminal() -> None:
     hostile = "x\x1b[2J\x07"
     made = make([(record(hostile, 4, member("\x1b[31m", base("int\x1b[2J", "signed", 4), 0)), [b"\xee" * 4])], sparse=True)
     frame = hetdwarf.open(made.data).stop(made.wave).frames[0]
-    for ask in [lambda: frame.variables[0].value(0), lambda: frame.eval(hostile), lambda: frame.eval("v0 + " + hostile)]:
+    questions: list[Callable[[], Any]] = [
+        lambda: frame.variables[0].value(0),
+        lambda: frame.eval(hostile),
+        lambda: frame.eval("v0 + " + hostile),
+    ]
+    for ask in questions:
         with pytest.raises(hetdwarf.Error) as raised:
             ask()
         assert "\x1b" not in str(raised.value) and "\x07" not in str(raised.value)

@@ -199,3 +199,41 @@ def test_the_lines_of_kernels_with_lines_only(structs: Path) -> None:
         rows = triton.lines(path)
         table = {row.address for row in obj.line_rows() if not row.end_sequence}
         assert {address for address, *_ in rows} <= table and bool(rows) == bool(table), path
+
+
+def test_variables_are_written_through_their_places(structs: Path) -> None:
+    import struct
+
+    from conftest import JsonWave
+
+    class Writable(JsonWave):
+        def write_memory(self, space: str, address: int, data: bytes) -> None:
+            for region in self.wave["memory"]:
+                start, old = int(region["address"], 16), bytearray.fromhex(region["bytes"])
+                if region["space"] == space and start <= address < start + len(old):
+                    old[address - start : address - start + len(data)] = data
+                    region["bytes"] = old.hex()
+
+    wave: Any = Writable(structs / "w00.json")
+    obj = hetdwarf.open(structs / "structs.rocm.hsaco")
+    frame = obj.stop(wave).frames[1]
+    before = {name: repr(variable.values()) for name, variable in dict(frame).items()}
+    old = frame["recs"]
+    changed = bytearray(old.bytes(3))
+    struct.pack_into("<i", changed, 0, -5)
+    old.write(3, bytes(changed))
+    assert old.value(3)[0]["x"] != -5, "what was read stays what it was"
+    for new in [frame["recs"], obj.stop(wave).frames[1]["recs"]]:
+        assert new.bytes(3) == bytes(changed) and new.value(3)[0]["x"] == -5
+        assert [new.bytes(lane) for lane in range(32) if lane != 3] == [old.bytes(lane) for lane in range(32) if lane != 3]
+    assert {name for name, variable in dict(frame).items() if repr(variable.values()) != before[name]} == {"recs"}
+    number = next(variable for variable in frame.variables if variable.type.dtype == "<f4" and variable.place(0)[0]["storage"] == "memory")
+    number.write(7, 1.5)
+    assert frame[number.name].value(7) == 1.5 and frame[number.name].value(8) == number.value(8)
+    for wrong in [b"", "1", None]:
+        with pytest.raises((ValueError, TypeError, struct.error)):
+            number.write(7, wrong)
+    with pytest.raises(hetdwarf.Unsupported, match="write_memory"):
+        obj.stop(JsonWave(structs / "w00.json")).frames[1]["recs"].write(0, bytes(64))
+    with pytest.raises(hetdwarf.Unsupported, match="wave of your own"):
+        obj.stop(structs / "w00.json").frames[1]["recs"].write(0, bytes(64))
