@@ -295,13 +295,13 @@ impl Object {
     /// All functions with code.
     #[getter]
     fn functions(&self, py: Python<'_>) -> PyResult<Vec<Function>> {
-        self.ask(py, |program| statics::functions(program))
+        self.ask(py, statics::functions)
     }
 
     /// All variables of file scope and of namespaces.
     #[getter]
     fn globals(&self, py: Python<'_>) -> PyResult<Vec<Global>> {
-        self.ask(py, |program| statics::globals(program))
+        self.ask(py, statics::globals)
     }
 
     /// The types of a name, one for each unit that defines it; empty if there is none.
@@ -320,7 +320,7 @@ impl Object {
 
     /// The rows of all line tables.
     fn line_rows(&self, py: Python<'_>) -> PyResult<Vec<LineRow>> {
-        self.ask(py, |program| statics::line_rows(program))
+        self.ask(py, statics::line_rows)
     }
 
     /// What is wrong with its debugging information.
@@ -395,9 +395,10 @@ impl Object {
     /// * strict: read by the letter, not as real producers need it.
     #[pyo3(signature = (wave, strict = false))]
     fn stop(&self, py: Python<'_>, wave: &Bound<'_, PyAny>, strict: bool) -> PyResult<Stop> {
-        let reading = match strict {
-            true => Reading::Strict,
-            false => Reading::Tolerant,
+        let reading = if strict {
+            Reading::Strict
+        } else {
+            Reading::Tolerant
         };
         let wave = WaveSource::new(wave, self.wave_size)?;
         let object = Arc::clone(&self.data);

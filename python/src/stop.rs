@@ -316,6 +316,9 @@ impl Stop {
     }
 }
 
+/// The variables of a frame.
+type Variables = Arc<Vec<Py<Variable>>>;
+
 /// A frame of a stop.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Frame {
@@ -334,7 +337,8 @@ pub struct Frame {
     approximate: bool,
     cfa: Option<(&'static str, u128)>,
     registers: serde_json::Value,
-    variables: Mutex<Option<(u64, Arc<Vec<Py<Variable>>>)>>,
+    /// As of how many writes.
+    variables: Mutex<Option<(u64, Variables)>>,
 }
 
 impl Frame {
@@ -360,7 +364,7 @@ impl Frame {
     }
 
     /// Its variables, read once until something is written.
-    fn found(&self, py: Python<'_>) -> PyResult<Arc<Vec<Py<Variable>>>> {
+    fn found(&self, py: Python<'_>) -> PyResult<Variables> {
         let written = self.data.get().written.load(Ordering::Relaxed);
         if let Some((as_of, found)) = &*lock(&self.variables)
             && *as_of == written

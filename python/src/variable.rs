@@ -578,9 +578,10 @@ impl Variable {
     /// For `array()`: what there is of the value in a lane, with None for scalars that are missing.
     fn _part(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (_, value) = self.lane(lane)?;
-        match value.state.is_readable() {
-            true => self.python(py, value),
-            false => Ok(py.None()),
+        if value.state.is_readable() {
+            self.python(py, value)
+        } else {
+            Ok(py.None())
         }
     }
 
