@@ -65,7 +65,7 @@ template <class T> class span {
 
 public:
   constexpr span() = default;
-  constexpr span(T *first, std::size_t count) : first(first), count(count) {}
+  constexpr span(T *first_, std::size_t count_) : first(first_), count(count_) {}
   template <class C, class = decltype(std::declval<C &>().data())>
   constexpr span(C &container) : first(container.data()), count(container.size()) {}
   constexpr T *data() const { return first; }
@@ -145,7 +145,7 @@ class location {
   detail::owner<hetdwarf_result> handle;
 
 public:
-  explicit location(hetdwarf_result *handle) : handle(handle) {}
+  explicit location(hetdwarf_result *handle_) : handle(handle_) {}
   hetdwarf_result *get() const noexcept { return handle.get(); }
 
   /// Evaluates an expression of DWARF.
@@ -216,7 +216,7 @@ class values {
   detail::owner<hetdwarf_values> handle;
 
 public:
-  explicit values(hetdwarf_values *handle) : handle(handle) {}
+  explicit values(hetdwarf_values *handle_) : handle(handle_) {}
   hetdwarf_values *get() const noexcept { return handle.get(); }
 
   std::size_t size() const noexcept {
@@ -273,7 +273,7 @@ class stop {
   detail::owner<hetdwarf_stop> handle;
 
 public:
-  explicit stop(hetdwarf_stop *handle) : handle(handle) {}
+  explicit stop(hetdwarf_stop *handle_) : handle(handle_) {}
   hetdwarf_stop *get() const noexcept { return handle.get(); }
 
   result<hetdwarf_stop_info> info() const {
@@ -321,7 +321,7 @@ public:
 class object {
   detail::owner<hetdwarf_object> handle;
 
-  explicit object(hetdwarf_object *handle) : handle(handle) {}
+  explicit object(hetdwarf_object *handle_) : handle(handle_) {}
 
 public:
   hetdwarf_object *get() const noexcept { return handle.get(); }
@@ -370,7 +370,7 @@ public:
 class cfi {
   detail::owner<hetdwarf_cfi> handle;
 
-  explicit cfi(hetdwarf_cfi *handle) : handle(handle) {}
+  explicit cfi(hetdwarf_cfi *handle_) : handle(handle_) {}
 
 public:
   hetdwarf_cfi *get() const noexcept { return handle.get(); }
@@ -419,7 +419,7 @@ struct section {
 class lane_pcs {
   detail::owner<hetdwarf_lane_pcs> handle;
 
-  explicit lane_pcs(hetdwarf_lane_pcs *handle) : handle(handle) {}
+  explicit lane_pcs(hetdwarf_lane_pcs *handle_) : handle(handle_) {}
 
 public:
   hetdwarf_lane_pcs *get() const noexcept { return handle.get(); }
@@ -501,7 +501,7 @@ public:
 class core {
   detail::owner<hetdwarf_core> handle;
 
-  explicit core(hetdwarf_core *handle) : handle(handle) {}
+  explicit core(hetdwarf_core *handle_) : handle(handle_) {}
 
 public:
   hetdwarf_core *get() const noexcept { return handle.get(); }

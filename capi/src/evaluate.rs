@@ -453,21 +453,10 @@ pub unsafe extern "C" fn hetdwarf_stop_register(
         with(stop, |data, _| {
             let no_such = || Fault::not_found(format!("there is no register {number}"));
             let register = Register::from_number(number.into()).ok_or_else(no_such)?;
-            let bit_size = u64::from(register.size_in_bits().ok_or_else(no_such)?);
-            let location = data.frame(level)?.call_frame().register(register)?;
-            let wave = data.stop().wave();
-            let lane = lane_of(lane, wave)?;
-            let access = Access {
-                wave,
-                lane,
-                max_bits: MOST_BITS,
-                meter: None,
-            };
-            let found = if location.stands_for_all_lanes() {
-                read_lanes(&location, bit_size, &access)?.bits(lane.unwrap_or(Lane(0)))
-            } else {
-                read(&location, bit_size, &access)?
-            };
+            register.size_in_bits().ok_or_else(no_such)?;
+            let frame = data.frame(level)?;
+            let lane = lane_of(lane, data.stop().wave())?;
+            let found = frame.read_register(register, lane)?;
             bits::put(bits, &found)
         })
     })

@@ -303,6 +303,11 @@ impl Values {
     /// # Safety
     /// `out` is as `hetdwarf_lanes` says.
     unsafe fn read(&self, index: usize, out: &hetdwarf_lanes) -> Answer<()> {
+        // No array is so large.
+        let most = isize::MAX.unsigned_abs() / MOST_LANES;
+        if out.stride > most {
+            return Err(Fault::argument(format!("stride is {}", out.stride)));
+        }
         let (options, mut buffer) = (Options::default(), String::new());
         let variable = self.variable(index)?;
         let mut texts = match (variable, &self.content) {
@@ -363,6 +368,9 @@ unsafe fn put<T>(array: *mut T, at: usize, value: T) {
         unsafe { array.add(at).write(value) };
     }
 }
+
+/// The most lanes of a wave.
+const MOST_LANES: usize = 64;
 
 /// Writes the bytes of a lane and what is missing of them.
 ///

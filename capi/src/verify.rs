@@ -88,10 +88,13 @@ fn describe(finding: &Finding, texts: &Texts) -> hetdwarf_finding {
     }
 }
 
+/// The most threads that check an object.
+const MOST_JOBS: u32 = 256;
+
 /// Checks the debugging information of an object against its rules: what `hetdwarf verify --each` finds, in its order.
 ///
 /// * `rules`: the rules, or what their names begin with (`cfi-*`), separated by commas; NULL for all.
-/// * `jobs`: how many threads check, at least 1; all else is done by the thread that calls.
+/// * `jobs`: how many threads check, at least 1; more than 256 count as 256. All else is done by the thread that calls.
 /// * `on_finding`: is called for each finding, by the thread that calls.
 /// * `user`: is given to it.
 ///
@@ -112,9 +115,9 @@ pub unsafe extern "C" fn hetdwarf_object_verify(
     guard(|| unsafe {
         with(object, |object, _| {
             let on_finding = on_finding.ok_or_else(|| Fault::argument("on_finding is NULL"))?;
-            let jobs = usize::try_from(jobs).ok().filter(|jobs| *jobs <= 256);
-            let jobs = jobs.and_then(NonZeroUsize::new);
-            let jobs = jobs.ok_or_else(|| Fault::argument("jobs is not between 1 and 256"))?;
+            let jobs = usize::try_from(jobs.min(MOST_JOBS)).unwrap_or(1);
+            let jobs = NonZeroUsize::new(jobs);
+            let jobs = jobs.ok_or_else(|| Fault::argument("jobs is 0"))?;
             let mut selection = Selection::default();
             if let Some(rules) = given_if(rules, "rules")? {
                 let names: Vec<&str> = rules.split(',').map(str::trim).collect();

@@ -690,6 +690,19 @@ fn structs_of_wrong_sizes_are_refused() {
         ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
         let status = unsafe { hetdwarf_values_read(values, 0, &lanes) };
         assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+        // No array of 64 lanes has so many bytes.
+        for stride in [usize::MAX, isize::MAX as usize] {
+            let mut bytes = [0u8; 1];
+            let lanes = hetdwarf_lanes {
+                count: 1,
+                lanes: 1,
+                bytes: bytes.as_mut_ptr(),
+                stride,
+                ..sized!(hetdwarf_lanes)
+            };
+            let status = unsafe { hetdwarf_values_read(values, 0, &lanes) };
+            assert_eq!(status, HETDWARF_INVALID_ARGUMENT, "{stride}");
+        }
         // An input of a later version is accepted if its unknown bytes are zero.
         let mut later = [(sized!(hetdwarf_lanes), [0_u64; 4])];
         later[0].0.size += 32;
@@ -702,6 +715,22 @@ fn structs_of_wrong_sizes_are_refused() {
         }
         free(values);
     });
+}
+
+#[test]
+fn more_threads_than_are_useful_are_fewer() {
+    extern "C" fn ignore(_: *mut c_void, _: *const hetdwarf_finding) -> i32 {
+        0
+    }
+    let (object, _) = case("calls");
+    let object = open_object(&object);
+    let rules = c"cfi-*".as_ptr();
+    let verify =
+        |jobs| unsafe { hetdwarf_object_verify(object, rules, jobs, Some(ignore), null_mut()) };
+    assert_eq!(verify(257), HETDWARF_OK);
+    assert_eq!(verify(u32::MAX), HETDWARF_OK);
+    assert_eq!(verify(0), HETDWARF_INVALID_ARGUMENT);
+    free(object);
 }
 
 /// No slice of Rust is longer than `isize::MAX`.

@@ -67,6 +67,29 @@ fn programs_find_the_installed_library_with_pkg_config() {
     assert!(printed.starts_with("#0 "), "{printed}");
 }
 
+/// Prefixes with characters that shells, sed and pkg-config give a meaning, and a folder for packages.
+#[test]
+fn prefixes_have_any_characters_and_destdir_goes_before_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = common::root().join("install.sh");
+    let prefix = folder.path().join("with space & | more");
+    common::run(Command::new(&script).arg(&prefix).arg(common::libraries()));
+    let file = fs::read_to_string(prefix.join("lib/pkgconfig/hetdwarf.pc")).unwrap();
+    let escaped = prefix.to_str().unwrap().replace(' ', "\\ ");
+    assert!(file.starts_with(&format!("prefix={escaped}\n")), "{file}");
+    let staged = folder.path().join("staged");
+    let mut install = Command::new(&script);
+    install.arg("/opt/hetdwarf").arg(common::libraries());
+    common::run(install.env("DESTDIR", &staged));
+    let file = staged.join("opt/hetdwarf/lib/pkgconfig/hetdwarf.pc");
+    assert!(
+        fs::read_to_string(file)
+            .unwrap()
+            .starts_with("prefix=/opt/hetdwarf\n")
+    );
+    assert!(staged.join("opt/hetdwarf/include/hetdwarf.h").exists());
+}
+
 #[test]
 fn programs_find_the_installed_library_with_cmake() {
     if !common::has("cmake") || !common::has("g++") {

@@ -13,15 +13,18 @@ use hetdwarf::Limits;
 use hetdwarf::arch::WaveSize;
 use hetdwarf::error::Limit;
 use hetdwarf::eval::Reading;
+use hetdwarf::frame::write::Assembler;
 use hetdwarf::inspect::Program;
 use hetdwarf::object::{CodeObject, code_objects};
-use hetdwarf::verify::{Profile, Selection, verify_with};
+use hetdwarf::verify::{Profile, Rule, Selection, verify_with};
 use hetdwarf_owned::LoadedProgram;
 
 use crate::error::{Error, Failure, detached, read_file};
 use crate::json;
+use crate::statics::{self, Function, Global, LineRow};
 use crate::stop::{Stop, StopData};
 use crate::text::shown;
+use crate::types::Type;
 use crate::wave::WaveSource;
 
 /// The bytes of a code object, and its program once somebody has asked.
@@ -49,6 +52,9 @@ impl ObjectData {
         Ok(self.program.get_or_init(|| Arc::new(loaded)))
     }
 }
+
+/// The most threads of `verify`.
+const MOST_JOBS: usize = 256;
 
 /// A code object.
 #[pyclass(frozen, module = "hetdwarf")]
@@ -84,6 +90,23 @@ fn limits_of(given: Option<BTreeMap<String, u64>>) -> PyResult<Limits> {
         limits.set(limit, value);
     }
     Ok(limits)
+}
+
+/// The names of all rules of `verify`, or of those that are named.
+///
+/// * names: names of rules, or what they begin with (`cfi-*`). A name that no rule has is a `ValueError`.
+#[pyfunction]
+#[pyo3(signature = (names = None))]
+pub fn rules(names: Option<Vec<String>>) -> PyResult<Vec<&'static str>> {
+    let Some(names) = names else {
+        return Ok(Rule::all().map(|rule| rule.id).collect());
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let rules = Rule::named(&name).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        found.extend(rules.iter().map(|rule| rule.id));
+    }
+    Ok(found)
 }
 
 /// Opens the code object of a file, given by its path or its bytes.
@@ -161,7 +184,7 @@ impl Object {
 
 impl Object {
     /// Asks something of the program, with the interpreter released.
-    fn ask<R: Send>(
+    pub fn ask<R: Send>(
         &self,
         py: Python<'_>,
         question: impl for<'p, 'd> FnOnce(&'p Program<'d>) -> Result<R, Failure> + Send,
@@ -252,17 +275,9 @@ impl Object {
                 return Ok(None);
             };
             let inlined = info.inlined_chain(&function, pc, &info.question())?;
-            let name =
-                |name: &Option<std::borrow::Cow<'_, str>>| name.as_deref().map(str::to_owned);
-            Ok(Some(Function {
-                name: name(&function.name),
-                linkage_name: name(&function.linkage_name),
-                low_pc: function.ranges.iter().map(|range| range.start).min(),
-                inlined: inlined
-                    .iter()
-                    .map(|call| name(&call.name).unwrap_or_default())
-                    .collect(),
-            }))
+            let inlined = inlined.iter();
+            let inlined = inlined.map(|call| call.name.as_deref().unwrap_or_default().to_owned());
+            Ok(Some(Function::new(&function, inlined.collect())))
         })
     }
 
@@ -277,17 +292,54 @@ impl Object {
         })
     }
 
+    /// All functions with code.
+    #[getter]
+    fn functions(&self, py: Python<'_>) -> PyResult<Vec<Function>> {
+        self.ask(py, statics::functions)
+    }
+
+    /// All variables of file scope and of namespaces.
+    #[getter]
+    fn globals(&self, py: Python<'_>) -> PyResult<Vec<Global>> {
+        self.ask(py, statics::globals)
+    }
+
+    /// The types of a name, one for each unit that defines it; empty if there is none.
+    ///
+    /// * name: as the source has it, without `struct` or `enum`; with or without the namespaces and classes it is in.
+    fn types(&self, py: Python<'_>, name: &str) -> PyResult<Vec<Type>> {
+        self.ask(py, |program| statics::types(program, name))
+    }
+
+    /// The addresses of the code object at which code of a line begins, where breakpoints are set; empty if the line has no code.
+    ///
+    /// * file: a path as the line table has it, or its last components: `k.cl`.
+    fn addresses_of(&self, py: Python<'_>, file: &str, line: u64) -> PyResult<Vec<u64>> {
+        self.ask(py, |program| Ok(program.info().addresses_of(file, line)?))
+    }
+
+    /// The rows of all line tables.
+    fn line_rows(&self, py: Python<'_>) -> PyResult<Vec<LineRow>> {
+        self.ask(py, statics::line_rows)
+    }
+
     /// What is wrong with its debugging information.
     ///
     /// * rules: the rules, or what their names begin with (`cfi-*`); all by default.
     /// * profile: `compiler` (all), `release` (errors and warnings) or `application` (what a debugger will show wrongly, as notes).
-    #[pyo3(signature = (rules = None, profile = None))]
+    /// * jobs: how many threads check; what is found does not depend on it.
+    /// * assembler: `llvm22` or `llvm24`: the assembler that directives in the help are for.
+    #[pyo3(signature = (rules = None, profile = None, jobs = 1, assembler = None))]
     fn verify(
         &self,
         py: Python<'_>,
         rules: Option<Vec<String>>,
         profile: Option<&str>,
+        jobs: usize,
+        assembler: Option<&str>,
     ) -> PyResult<Vec<Finding>> {
+        let jobs = NonZeroUsize::new(jobs.min(MOST_JOBS));
+        let jobs = jobs.ok_or_else(|| PyValueError::new_err("jobs has to be at least 1"))?;
         let profile = match profile {
             None => Profile::default(),
             Some(name) => (Profile::ALL.into_iter())
@@ -299,6 +351,15 @@ impl Object {
         };
         let mut selection = Selection::default();
         selection.set_profile(profile);
+        if let Some(name) = assembler {
+            let known = Assembler::ALL
+                .into_iter()
+                .find(|known| known.name() == name);
+            let names = Assembler::ALL.map(Assembler::name).join(" or ");
+            selection.set_assembler(known.ok_or_else(|| {
+                PyValueError::new_err(format!("assembler {name:?}: expected {names}"))
+            })?);
+        }
         if let Some(rules) = &rules {
             let names: Vec<&str> = rules.iter().map(String::as_str).collect();
             selection
@@ -306,7 +367,7 @@ impl Object {
                 .map_err(|error| Failure::Other(error.to_string()))?;
         }
         self.ask(py, |program| {
-            let verdict = verify_with(program, &selection, NonZeroUsize::MIN);
+            let verdict = verify_with(program, &selection, jobs);
             let findings = verdict.findings.into_iter();
             Ok(findings
                 .map(|finding| Finding {
@@ -334,9 +395,10 @@ impl Object {
     /// * strict: read by the letter, not as real producers need it.
     #[pyo3(signature = (wave, strict = false))]
     fn stop(&self, py: Python<'_>, wave: &Bound<'_, PyAny>, strict: bool) -> PyResult<Stop> {
-        let reading = match strict {
-            true => Reading::Strict,
-            false => Reading::Tolerant,
+        let reading = if strict {
+            Reading::Strict
+        } else {
+            Reading::Tolerant
         };
         let wave = WaveSource::new(wave, self.wave_size)?;
         let object = Arc::clone(&self.data);
@@ -412,29 +474,6 @@ impl Kernel {
 
     fn __repr__(&self) -> String {
         shown(&format!("<Kernel {}>", self.name))
-    }
-}
-
-/// A function at an address.
-#[pyclass(frozen, get_all, module = "hetdwarf")]
-pub struct Function {
-    /// Its name in the source.
-    name: Option<String>,
-    /// The name of its symbol, where that is another.
-    linkage_name: Option<String>,
-    /// Its lowest address in the code object.
-    low_pc: Option<u64>,
-    /// The functions inlined at the address, the innermost first.
-    inlined: Vec<String>,
-}
-
-#[pymethods]
-impl Function {
-    fn __repr__(&self) -> String {
-        shown(&format!(
-            "<Function {}>",
-            self.name.as_deref().unwrap_or("?")
-        ))
     }
 }
 

@@ -1,15 +1,20 @@
 //! Stops of waves, and their frames.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyIterator, PyList};
 
+use hetdwarf::arch::Register;
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Recovery, Stop as LibraryStop, StopFrame, StopOptions};
+use hetdwarf::location::Destination;
 use hetdwarf::report::{LanePcDocument, LanePicture, UnwindDocument};
 use hetdwarf_owned::LoadedStop;
 
@@ -18,7 +23,7 @@ use crate::json;
 use crate::lanes::LanePc;
 use crate::object::ObjectData;
 use crate::text::shown;
-use crate::variable::{self, Variable};
+use crate::variable::{self, Origin, Variable};
 use crate::wave::{Asked, WaveSource};
 
 /// How many questions are asked of a stop before it is unwound again: what it reads it keeps, and each question reads more.
@@ -40,6 +45,8 @@ pub struct StopData {
     wave: WaveSource,
     reading: Reading,
     kept: Mutex<Option<Kept>>,
+    /// How often something was written through the stop: what was read before is old.
+    written: AtomicU64,
     /// The thread that asks the stop: a wave of Python may ask it again meanwhile.
     asking: Mutex<Option<ThreadId>>,
 }
@@ -61,6 +68,7 @@ impl StopData {
             wave,
             reading,
             kept: Mutex::new(None),
+            written: AtomicU64::new(0),
             asking: Mutex::new(None),
         }
     }
@@ -126,8 +134,37 @@ impl StopData {
         })
     }
 
+    /// Writes to a place in a lane, through the wave of Python.
+    pub fn write(
+        &self,
+        py: Python<'_>,
+        level: usize,
+        (place, bytes): (
+            impl FnOnce(&StopFrame<'_, '_, '_>) -> Result<Destination, Failure> + Send,
+            &[u8],
+        ),
+    ) -> PyResult<()> {
+        let WaveSource::Callbacks(callbacks) = &self.wave else {
+            let message = "only a wave of your own can be written to".to_owned();
+            return Err(Failure::Unsupported(message).into());
+        };
+        let destination = self.ask_frame(py, level, move |frame| place(frame))?;
+        let mut wave = Asked::new(callbacks);
+        let written = detached(py, || Ok(destination.write(bytes, &mut wave)));
+        // Some of it may have been written.
+        self.written.fetch_add(1, Ordering::Relaxed);
+        detached(py, || {
+            *lock(&self.kept) = None;
+            Ok(())
+        })?;
+        match wave.raised() {
+            Some(raised) => Err(raised),
+            None => Ok(written?.map_err(Failure::from)?),
+        }
+    }
+
     /// Asks something of a frame.
-    fn ask_frame<R: Send>(
+    pub fn ask_frame<R: Send>(
         &self,
         py: Python<'_>,
         level: usize,
@@ -207,7 +244,7 @@ impl Stop {
                 approximate: frame.approximate,
                 cfa: cfa.map(|cfa| (cfa.address_space, cfa.address.0)),
                 registers,
-                variables: OnceLock::new(),
+                variables: Mutex::new(None),
             };
             Py::new(py, frame)
         });
@@ -236,6 +273,26 @@ impl Stop {
             .collect()
     }
 
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.frames(py))?.try_iter()
+    }
+
+    fn __len__(&self) -> usize {
+        self.frames.len()
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Py<Frame>> {
+        let count = self.frames.len();
+        let at = match index {
+            0.. => Some(index.unsigned_abs()),
+            _ => count.checked_sub(index.unsigned_abs()),
+        };
+        let frame = at.and_then(|at| self.frames.get(at));
+        frame
+            .map(|frame| frame.clone_ref(py))
+            .ok_or_else(|| PyIndexError::new_err(index))
+    }
+
     /// Why there are no more frames, as in `hetdwarf-unwind/2`.
     #[getter]
     fn stopped(&self) -> &str {
@@ -259,6 +316,9 @@ impl Stop {
     }
 }
 
+/// The variables of a frame.
+type Variables = Arc<Vec<Py<Variable>>>;
+
 /// A frame of a stop.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Frame {
@@ -277,32 +337,65 @@ pub struct Frame {
     approximate: bool,
     cfa: Option<(&'static str, u128)>,
     registers: serde_json::Value,
-    variables: OnceLock<Vec<Py<Variable>>>,
+    /// As of how many writes.
+    variables: Mutex<Option<(u64, Variables)>>,
 }
 
 impl Frame {
-    fn found(&self, py: Python<'_>) -> PyResult<&[Py<Variable>]> {
-        if let Some(found) = self.variables.get() {
-            return Ok(found);
+    fn origin(&self, py: Python<'_>, position: Option<usize>) -> Origin {
+        Origin {
+            stop: self.data.clone_ref(py),
+            frame: self.index,
+            position,
+        }
+    }
+
+    /// The names of its variables, each once, the innermost scope first.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let mut names: Vec<String> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for variable in self.found(py)?.iter() {
+            let name = variable.get().name();
+            if !name.is_empty() && seen.insert(name.to_owned()) {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Its variables, read once until something is written.
+    fn found(&self, py: Python<'_>) -> PyResult<Variables> {
+        let written = self.data.get().written.load(Ordering::Relaxed);
+        if let Some((as_of, found)) = &*lock(&self.variables)
+            && *as_of == written
+        {
+            return Ok(Arc::clone(found));
         }
         let (found, types) = self
             .data
             .get()
             .ask_frame(py, self.index, variable::variables)?;
         let types = Arc::new(types);
-        let made = found
-            .into_iter()
-            .map(|found| Py::new(py, Variable::new(found, &types)));
-        let made = made.collect::<PyResult<_>>()?;
-        // Another thread may have been first; both found the same.
-        Ok(self.variables.get_or_init(|| made))
+        let made = found.into_iter().enumerate().map(|(position, found)| {
+            let origin = self.origin(py, Some(position));
+            Py::new(py, Variable::new(found, &types, origin))
+        });
+        let made = Arc::new(made.collect::<PyResult<_>>()?);
+        let old = lock(&self.variables).replace((written, Arc::clone(&made)));
+        drop(old);
+        Ok(made)
     }
 }
 
 #[pymethods]
 impl Frame {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.data)
+        visit.call(&self.data)?;
+        let Ok(variables) = self.variables.try_lock() else {
+            return Ok(());
+        };
+        let mut variables = variables.iter().flat_map(|(_, variables)| variables.iter());
+        variables.try_for_each(|variable| visit.call(variable))
     }
 
     /// The number; 0 is the innermost. Every inlined call is a frame of its own.
@@ -401,11 +494,63 @@ impl Frame {
 
     /// The innermost variable of a name.
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Variable>> {
-        let mut all = self.found(py)?.iter();
-        let found = all.find(|variable| variable.get().is_named(name));
+        let all = self.found(py)?;
+        let found = all.iter().find(|variable| variable.get().is_named(name));
         found
             .map(|variable| variable.clone_ref(py))
             .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    /// The innermost variable of a name; `default` if there is none.
+    #[pyo3(signature = (name, default = None))]
+    fn get(&self, py: Python<'_>, name: &str, default: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
+        let found = self.found(py)?;
+        match found.iter().find(|variable| variable.get().is_named(name)) {
+            Some(variable) => Ok(variable.clone_ref(py).into_any()),
+            None => Ok(default.unwrap_or_else(|| py.None())),
+        }
+    }
+
+    /// The names of its variables, each once, the innermost scope first.
+    fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.names(py)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.names(py)?)?.try_iter()
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.names(py)?.len())
+    }
+
+    /// What a register had in this frame: an `int`, or a list of one for each lane of a vector register. What is missing is None.
+    ///
+    /// * name: as the assembler has it: `s33`, `v0`, `exec`, `vcc`, `pc`.
+    fn register(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        let size = self
+            .data
+            .get()
+            .ask_frame(py, self.index, |frame| Ok(frame.wave_size()))?;
+        let Some(register) = Register::from_name(name, Some(size)) else {
+            return Err(PyKeyError::new_err(name.to_owned()));
+        };
+        let ask = move |frame: &StopFrame<'_, '_, '_>| Ok(frame.read_register(register, None)?);
+        let bits = self.data.get().ask_frame(py, self.index, ask)?;
+        let number = |start: usize, bytes: &[u8]| -> Option<u128> {
+            let (start, mut word) = (start as u64 * 8, [0; 16]);
+            let range = start..start.saturating_add(bytes.len() as u64 * 8);
+            let is_lost =
+                bits.undefined.overlaps(range.clone()) || bits.unavailable.overlaps(range);
+            word.get_mut(..bytes.len())?.copy_from_slice(bytes);
+            (!is_lost).then(|| u128::from_le_bytes(word))
+        };
+        if register.is_vector() {
+            let lanes = bits.bytes.chunks(4).enumerate();
+            let lanes: Vec<_> = lanes.map(|(lane, bytes)| number(lane * 4, bytes)).collect();
+            return lanes.into_py_any(py);
+        }
+        number(0, &bits.bytes).into_py_any(py)
     }
 
     fn __contains__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
@@ -421,7 +566,11 @@ impl Frame {
             .data
             .get()
             .ask_frame(py, self.index, |frame| variable::expression(frame, text))?;
-        Ok(Variable::new(found, &Arc::new(types)))
+        Ok(Variable::new(
+            found,
+            &Arc::new(types),
+            self.origin(py, None),
+        ))
     }
 
     /// Where each lane is.

@@ -8,11 +8,12 @@
 use core::cell::Cell;
 
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyDict, PyList};
 
 use hetdwarf::debug_info::types::{Dimension, Member, TypeId, TypeKind, TypeTable};
-use hetdwarf::display::{self, Number, ScalarPlace, TypedBytes};
+use hetdwarf::display::{self, Number, ScalarKind, ScalarPlace, TypedBytes, scalar_format};
 use hetdwarf::eval::BaseTypeEncoding;
 use hetdwarf::location::Bits;
 
@@ -276,4 +277,60 @@ pub fn record(types: &TypeTable, mut ty: TypeId) -> Option<&[Member]> {
         }
     }
     None
+}
+
+/// The bytes that a value of type `ty` has, of a value of Python.
+pub fn to_bytes(types: &TypeTable, ty: TypeId, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let size = display::size_in_bits(types, ty).unwrap_or(0) / 8;
+    let wrong = |text: String| Err(PyValueError::new_err(text));
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        let bytes = bytes.as_bytes();
+        if bytes.len() as u64 != size {
+            return wrong(format!("{} bytes for a type of {size}", bytes.len()));
+        }
+        return Ok(bytes.to_vec());
+    }
+    let format = scalar_format(types, ty);
+    let format = format.filter(|format| {
+        format.elements == 1 && format.is_plain && format.bit_size == size.saturating_mul(8)
+    });
+    let Some(format) = format else {
+        return Err(PyTypeError::new_err(
+            "a value of this type is written as bytes",
+        ));
+    };
+    let py = value.py();
+    let order = if format.big_endian { ">" } else { "<" };
+    match format.kind {
+        ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Boolean => {
+            let options = PyDict::new(py);
+            options.set_item("signed", format.kind == ScalarKind::Signed)?;
+            let order = if format.big_endian { "big" } else { "little" };
+            let number = value.call_method0("__index__")?;
+            if format.kind == ScalarKind::Boolean && number.gt(1)? {
+                return wrong("a truth value is True or False".to_owned());
+            }
+            let bytes = number.call_method("to_bytes", (size, order), Some(&options))?;
+            bytes.extract()
+        }
+        ScalarKind::Float => {
+            let code = match size {
+                2 => "e",
+                4 => "f",
+                8 => "d",
+                _ => {
+                    return Err(PyTypeError::new_err(
+                        "a value of this type is written as bytes",
+                    ));
+                }
+            };
+            let packed = py.import("struct")?;
+            packed
+                .call_method1("pack", (format!("{order}{code}"), value))?
+                .extract()
+        }
+        _ => Err(PyTypeError::new_err(
+            "a value of this type is written as bytes",
+        )),
+    }
 }

@@ -2,21 +2,25 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyIndexError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict};
 
 use hetdwarf::arch::{Lane, WaveSize};
-use hetdwarf::debug_info::type_name;
-use hetdwarf::debug_info::types::{TypeId, TypeKind, TypeTable};
+use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{self, Options, TypedBytes};
 use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
-use hetdwarf::location::{Bits, Mask};
+use hetdwarf::location::{Access, Bits, Destination, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
-use hetdwarf::report::{AbsentLanes, lane_message};
+use hetdwarf::report::{self, AbsentLanes, lane_message};
 
 use crate::dtype::Layout;
 use crate::error::{Failure, Limit};
+use crate::json;
+use crate::stop::StopData;
 use crate::text::shown;
+use crate::types::Type;
 use crate::value;
 use crate::wave;
 
@@ -246,13 +250,59 @@ type Numpy<'py> = (
 pub struct Variable {
     found: Found,
     types: Arc<TypeTable>,
+    origin: Origin,
+}
+
+/// What a variable was read of.
+pub struct Origin {
+    pub stop: Py<StopData>,
+    /// The number of the frame.
+    pub frame: usize,
+    /// The position among the variables of the frame; None of an expression.
+    pub position: Option<usize>,
+}
+
+/// Finds the bits of a variable of a frame in a lane, to write to.
+fn destination(
+    frame: &StopFrame<'_, '_, '_>,
+    position: usize,
+    lane: Lane,
+    bit_size: u64,
+) -> Result<Destination, Failure> {
+    let values = frame.variables(&mut TypeTable::default())?;
+    let location = values.get(position).and_then(|value| value.location(lane));
+    let nowhere = || Failure::OptimizedOut("the variable is nowhere".to_owned());
+    let location = location.ok_or_else(nowhere)?;
+    let stop = frame.stop();
+    let access = Access {
+        wave: stop.wave(),
+        lane: Some(lane),
+        max_bits: stop.limits().bits,
+        meter: None,
+    };
+    Ok(Destination::find(&location, bit_size, &access)?)
+}
+
+/// Where a variable of a frame is in a lane, as a document.
+fn places_of(
+    frame: &StopFrame<'_, '_, '_>,
+    position: usize,
+    lane: Lane,
+) -> Result<serde_json::Value, Failure> {
+    let values = frame.variables(&mut TypeTable::default())?;
+    let location = values.get(position).and_then(|value| value.location(lane));
+    let parts = frame.stop().limits().parts;
+    let found = location.map(|location| report::places(&location, Some(lane), parts));
+    serde_json::to_value(found.unwrap_or_default())
+        .map_err(|error| Failure::Other(error.to_string()))
 }
 
 impl Variable {
-    pub fn new(found: Found, types: &Arc<TypeTable>) -> Variable {
+    pub fn new(found: Found, types: &Arc<TypeTable>, origin: Origin) -> Variable {
         Variable {
             found,
             types: Arc::clone(types),
+            origin,
         }
     }
 
@@ -310,7 +360,7 @@ fn fill(value: &LaneValue, bytes: &mut [u8], missing: &mut [u8]) {
 impl Variable {
     /// The name, or the text of the expression.
     #[getter]
-    fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.found.name
     }
 
@@ -323,11 +373,7 @@ impl Variable {
     /// Its type, as the program declares it.
     #[getter(r#type)]
     fn ty(&self) -> Type {
-        Type {
-            types: Arc::clone(&self.types),
-            id: self.found.ty,
-            name: Some(self.found.type_name.clone()),
-        }
+        Type::named(&self.types, self.found.ty, self.found.type_name.clone())
     }
 
     /// The function or namespace that it is in.
@@ -430,6 +476,58 @@ impl Variable {
         ))
     }
 
+    /// Where it is in a lane: a list with a document as `hetdwarf eval` has it for each place, `{"storage": "memory", "address_space":
+    /// "private_lane", "bit_offset": "0x80", "lane": 3}` for example; empty if it is nowhere, a constant for example.
+    fn place(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
+        let lane = wave::lane(lane, self.found.size)?;
+        let Origin {
+            frame, position, ..
+        } = self.origin;
+        let Some(position) = position else {
+            let message = "an expression is a value, and in no place".to_owned();
+            return Err(Failure::Unsupported(message).into());
+        };
+        let stop = self.origin.stop.get();
+        let ask = move |frame: &StopFrame<'_, '_, '_>| places_of(frame, position, lane);
+        json::to_python(py, &stop.ask_frame(py, frame, ask)?)
+    }
+
+    /// Changes the variable in a lane, through `write_register(dwarf, offset, bytes)` and `write_memory(space, address, bytes)` of a wave of
+    /// your own. The frame reads its variables anew when it is asked again; this one stays what it was.
+    ///
+    /// * value: `bytes` of the size of the type; for a scalar also an `int`, a `bool` or a `float`.
+    fn write(&self, py: Python<'_>, lane: i64, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let lane = wave::lane(lane, self.found.size)?;
+        let Origin {
+            frame, position, ..
+        } = self.origin;
+        let Some(position) = position else {
+            let message = "an expression is a value, and in no place".to_owned();
+            return Err(Failure::Unsupported(message).into());
+        };
+        let ty = match self.found.lanes.get(usize::from(lane.0)) {
+            Some(found) => found.ty,
+            None => self.found.ty,
+        };
+        let bytes = value::to_bytes(&self.types, ty, value)?;
+        let bit_size = (bytes.len() as u64).saturating_mul(8);
+        let place =
+            move |frame: &StopFrame<'_, '_, '_>| destination(frame, position, lane, bit_size);
+        self.origin.stop.get().write(py, frame, (place, &bytes))
+    }
+
+    /// The value in a lane, as `value(lane)`.
+    fn __getitem__(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
+        if wave::lane(lane, self.found.size).is_err() {
+            return Err(PyIndexError::new_err(lane));
+        }
+        self.value(py, lane)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.origin.stop)
+    }
+
     /// The reason why there is no value in a lane, for people; empty if there is nothing to say.
     fn message(&self, lane: i64) -> Result<&str, Failure> {
         Ok(&self.lane(lane)?.1.message)
@@ -480,9 +578,10 @@ impl Variable {
     /// For `array()`: what there is of the value in a lane, with None for scalars that are missing.
     fn _part(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (_, value) = self.lane(lane)?;
-        match value.state.is_readable() {
-            true => self.python(py, value),
-            false => Ok(py.None()),
+        if value.state.is_readable() {
+            self.python(py, value)
+        } else {
+            Ok(py.None())
         }
     }
 
@@ -507,107 +606,6 @@ impl Variable {
             self.found.name,
             self.found.lanes.len()
         ))
-    }
-}
-
-/// A type.
-#[pyclass(frozen, module = "hetdwarf")]
-pub struct Type {
-    types: Arc<TypeTable>,
-    id: TypeId,
-    name: Option<String>,
-}
-
-#[pymethods]
-impl Type {
-    /// The name, as C writes it.
-    #[getter]
-    fn name(&self) -> String {
-        self.name
-            .clone()
-            .unwrap_or_else(|| type_name(&self.types, self.id))
-    }
-
-    /// The size in bytes; None if it is not a constant.
-    #[getter]
-    fn size(&self) -> Option<u64> {
-        self.types.get(self.id).byte_size
-    }
-
-    /// `base`, `pointer`, `array`, `record`, `enumeration`, `typedef`, `qualified`, `function`, `void` or `other`.
-    #[getter]
-    fn kind(&self) -> &'static str {
-        match &self.types.get(self.id).kind {
-            TypeKind::Base(_) | TypeKind::Represented { .. } => "base",
-            TypeKind::Pointer { .. } | TypeKind::MemberPointer { .. } => "pointer",
-            TypeKind::Array { .. } => "array",
-            TypeKind::Record { .. } => "record",
-            TypeKind::Enumeration { .. } => "enumeration",
-            TypeKind::Typedef(_) => "typedef",
-            TypeKind::Qualified(..) => "qualified",
-            TypeKind::Function { .. } => "function",
-            TypeKind::Void => "void",
-            _ => "other",
-        }
-    }
-
-    /// What `numpy.dtype` takes for values of the type: `<i4` for example, a dictionary for a structure, a dtype and its dimensions
-    /// for an array; None if numpy has no dtype of the same bytes.
-    #[getter]
-    fn dtype(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let dtype = Layout::new(&self.types, self.id).whole();
-        dtype.map(|dtype| dtype.to_python(py)).transpose()
-    }
-
-    /// What it is made of: of a typedef, a pointer, an array or a qualified type; None for others.
-    #[getter]
-    fn target(&self) -> Option<Type> {
-        let id = match &self.types.get(self.id).kind {
-            TypeKind::Typedef(target)
-            | TypeKind::Qualified(_, target)
-            | TypeKind::Pointer { target, .. } => *target,
-            TypeKind::Array { element, .. } => *element,
-            TypeKind::Enumeration { underlying, .. } => *underlying,
-            _ => return None,
-        };
-        Some(self.other(id))
-    }
-
-    /// The members of a record, also of a typedef of one: name (None of an anonymous one), type, and offset in bits (None if it is not a constant).
-    #[getter]
-    fn members(&self) -> Vec<(Option<String>, Type, Option<u64>)> {
-        let mut id = self.id;
-        // Typedefs of a damaged file may go in a circle.
-        let record = (0..64).find_map(|_| match &self.types.get(id).kind {
-            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => {
-                id = *target;
-                None
-            }
-            TypeKind::Record { members, .. } => Some(members.as_slice()),
-            _ => Some(&[]),
-        });
-        let member = |member: &hetdwarf::debug_info::types::Member| {
-            (
-                member.name.clone(),
-                self.other(member.ty),
-                member.bit_offset,
-            )
-        };
-        record.unwrap_or_default().iter().map(member).collect()
-    }
-
-    fn __repr__(&self) -> String {
-        shown(&format!("<Type {}>", self.name()))
-    }
-}
-
-impl Type {
-    fn other(&self, id: TypeId) -> Type {
-        Type {
-            types: Arc::clone(&self.types),
-            id,
-            name: None,
-        }
     }
 }
 

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBytes, PyDict};
+use pyo3::types::{PyAny, PyBytes, PyDict, PyTuple};
 
 use hetdwarf::arch::{Apertures, Lane, Register, RegisterClass, WaveSize};
 use hetdwarf::wave::{AccessError, Dispatch, Memory, Snapshot, Wave};
 
 use hetdwarf_owned::LoadedCore;
 
-use crate::error::{Failure, Malformed, Unavailable, lock, read_file};
+use crate::error::{Failure, Malformed, Unavailable, Unsupported, lock, read_file};
 use crate::text::shown;
 
 /// What a stop takes its registers and memory from.
@@ -250,6 +250,30 @@ impl Asked {
         lock(&self.raised).take()
     }
 
+    /// Calls a method that writes.
+    fn call(
+        &self,
+        method: &str,
+        arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+    ) -> Result<(), AccessError> {
+        let called = Python::try_attach(|py| {
+            let object = self.callbacks.object.bind(py);
+            if !object.hasattr(method)? {
+                let message = format!("the wave cannot be written to: it has no {method}");
+                return Err(Unsupported::new_err(message));
+            }
+            object.call_method1(method, arguments(py)?).map(|_| ())
+        });
+        match called {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => {
+                *lock(&self.raised) = Some(error);
+                Err(AccessError::ReadOnly)
+            }
+            None => Err(AccessError::ReadOnly),
+        }
+    }
+
     fn answer(
         &self,
         out: &mut [u8],
@@ -308,6 +332,29 @@ impl Wave for Asked {
             let object = self.callbacks.object.bind(py);
             let value = object.call_method1("read_memory", (space, address, count))?;
             contents(&value, count)
+        })
+    }
+
+    fn write_register(
+        &mut self,
+        register: Register,
+        bits: Range<u32>,
+        bytes: &[u8],
+    ) -> Result<(), AccessError> {
+        let at = (u32::from(register.number()), bits.start / 8);
+        self.call("write_register", |py| {
+            (at.0, at.1, PyBytes::new(py, bytes)).into_pyobject(py)
+        })
+    }
+
+    fn write_memory(
+        &mut self,
+        memory: Memory,
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<(), AccessError> {
+        self.call("write_memory", |py| {
+            (memory.name(), address, PyBytes::new(py, bytes)).into_pyobject(py)
         })
     }
 

@@ -12,13 +12,13 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import hetdwarf
 import pytest
 
 from conftest import FIXTURES, JsonWave
-from made import base, make, record
+from made import base, make, member, record
 
 COMMAND = Path(sys.executable).parent / "hetdwarf"
 
@@ -111,7 +111,7 @@ def test_a_wave_without_a_pc_or_with_short_registers_is_an_exception(structs: Pa
             return given
 
     with pytest.raises((hetdwarf.Error, TypeError)):
-        hetdwarf.open(structs / "structs.rocm.hsaco").stop(Wave())  # type: ignore[arg-type]
+        hetdwarf.open(structs / "structs.rocm.hsaco").stop(Wave())
 
 
 def test_files_that_cannot_be_read_are_errors_of_the_system(tmp_path: Path) -> None:
@@ -143,18 +143,17 @@ print(len(hetdwarf.open({str(fifo)!r}).data))
 
 def test_exceptions_cannot_give_orders_to_a_terminal() -> None:
     hostile = "x\x1b[2J\x07"
-    made = make([(record(hostile, 4, base_member()), [b"\xee" * 4])], sparse=True)
+    made = make([(record(hostile, 4, member("\x1b[31m", base("int\x1b[2J", "signed", 4), 0)), [b"\xee" * 4])], sparse=True)
     frame = hetdwarf.open(made.data).stop(made.wave).frames[0]
-    for ask in [lambda: frame.variables[0].value(0), lambda: frame.eval(hostile), lambda: frame.eval("v0 + " + hostile)]:
+    questions: list[Callable[[], Any]] = [
+        lambda: frame.variables[0].value(0),
+        lambda: frame.eval(hostile),
+        lambda: frame.eval("v0 + " + hostile),
+    ]
+    for ask in questions:
         with pytest.raises(hetdwarf.Error) as raised:
             ask()
         assert "\x1b" not in str(raised.value) and "\x07" not in str(raised.value)
-
-
-def base_member() -> Any:
-    from made import member
-
-    return member("\x1b[31m", base("int\x1b[2J", "signed", 4), 0)
 
 
 def test_the_spaces_of_memory_are_those_of_the_readme() -> None:
@@ -182,7 +181,8 @@ def ran(*arguments: Any, **more: Any) -> Any:
 
 def test_the_command_writes_no_colours_into_pipes(structs: Path) -> None:
     obj = structs / "structs.rocm.hsaco"
-    for asked in [["--help"], ["verify", obj], ["vars", obj, "--wave", structs / "w00.json"], ["nonsense"]]:
+    questions: list[list[Any]] = [["--help"], ["verify", obj], ["vars", obj, "--wave", structs / "w00.json"], ["nonsense"]]
+    for asked in questions:
         for environment in [{}, {"NO_COLOR": "1"}]:
             done = ran(*asked, env={**os.environ, **environment})
             assert b"\x1b" not in done.stdout + done.stderr, asked
@@ -199,7 +199,7 @@ def test_arguments_of_the_command_are_bytes(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_ends_the_command(structs: Path) -> None:
-    command = [COMMAND, "dump", structs / "structs.rocm.hsaco"]
+    command: list[Any] = [COMMAND, "dump", structs / "structs.rocm.hsaco"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()

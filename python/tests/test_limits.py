@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import hetdwarf
 import pytest
@@ -60,7 +61,7 @@ def test_the_command_says_the_same(tmp_path: Path) -> None:
     obj, wave = tmp_path / "made.o", tmp_path / "wave.json"
     obj.write_bytes(MADE.data)
     wave.write_text(json.dumps(MADE.wave))
-    asked = [COMMAND, "vars", obj, "--wave", wave, "--lane", "0", "--children", "2", "--format", "json"]
+    asked: list[Any] = [COMMAND, "vars", obj, "--wave", wave, "--lane", "0", "--children", "2", "--format", "json"]
     for limit, state in [([], "partial"), (["--limit", f"value={len(DATA)}"], "ok")]:
         ran = subprocess.run([*asked, *limit], capture_output=True, text=True, check=True)
         for variable in json.loads(ran.stdout)["frames"][0]["variables"]:

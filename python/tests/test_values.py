@@ -19,7 +19,9 @@ def test_a_record_is_a_dictionary_and_an_array_a_list(structs: Path) -> None:
     (big,) = struct.unpack_from("<q", data, 24)
     first = records.value(0)[0]
     assert first == {"x": x, "y": [y0, y1, y2], "in": {"s": s, "c": c, "u": u}, "col": col, "big": big}
-    members = [(name, offset) for name, _, offset in records.type.target.members] if records.type.target else []
+    element = records.type.element
+    assert element is not None and element.kind == "typedef" and records.type.dimensions == [2]
+    members = [(member.name, member.bit_offset) for member in element.members]
     assert records.text(0).startswith(f"{{{{x = {x}, y = {{")
     assert members == [("x", 0), ("y", 32), ("in", 128), ("col", 160), ("big", 192)]
 

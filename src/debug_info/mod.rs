@@ -36,6 +36,7 @@ mod array_shape;
 pub mod attribute;
 mod cache;
 mod call_site;
+mod catalog;
 mod constant;
 mod convention;
 mod die;
@@ -84,6 +85,7 @@ pub use crate::eval::{LocationEntry, LocationRange};
 #[cfg(feature = "serde")]
 pub(crate) use array_shape::last_index;
 use call_site::KnownCallSites;
+pub use catalog::LineRow;
 pub use convention::{AddressSpaceNumbering, LocationConvention, UnitConvention};
 pub use die::Die;
 pub use function::{Declaration, Function, Iterations, Simt};

@@ -92,8 +92,12 @@ pub fn scalar_format(table: &TypeTable, id: TypeId) -> Option<ScalarFormat> {
         BaseTypeEncoding::Float => ScalarKind::Float,
         BaseTypeEncoding::Other(COMPLEX_FLOAT) => ScalarKind::Complex,
         BaseTypeEncoding::Other(_) => ScalarKind::Other,
-        encoding if is_signed(encoding) => ScalarKind::Signed,
-        _ => ScalarKind::Unsigned,
+        BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar => ScalarKind::Signed,
+        BaseTypeEncoding::Generic
+        | BaseTypeEncoding::Address
+        | BaseTypeEncoding::Unsigned
+        | BaseTypeEncoding::UnsignedChar
+        | BaseTypeEncoding::Utf => ScalarKind::Unsigned,
     };
     let by = scalar.by;
     Some(ScalarFormat {
@@ -171,15 +175,20 @@ impl<'t> Scalar<'t> {
             resolved = shape::resolve(table, underlying);
             is_enumeration = true;
         }
-        let (base, by) = match &resolved.ty.kind {
-            TypeKind::Base(base) => (base, &Representation::PLAIN),
-            TypeKind::Represented { base, by } => (base, by),
-            TypeKind::Pointer { .. } | TypeKind::MemberPointer { .. } => {
-                (UNSIGNED, &Representation::PLAIN)
-            }
+        let kind = &resolved.ty.kind;
+        let is_pointer = matches!(
+            kind,
+            TypeKind::Pointer { .. } | TypeKind::MemberPointer { .. }
+        );
+        let (base, by) = if let TypeKind::Base(base) = kind {
+            (base, &Representation::PLAIN)
+        } else if let TypeKind::Represented { base, by } = kind {
+            (base, by)
+        } else if is_pointer || (is_enumeration && *kind == TypeKind::Void) {
             // An enumeration need not say which integer type it has.
-            TypeKind::Void if is_enumeration => (UNSIGNED, &Representation::PLAIN),
-            _ => return None,
+            (UNSIGNED, &Representation::PLAIN)
+        } else {
+            return None;
         };
         let whole = match (base.bit_size, full) {
             (0, full) => full?,
@@ -257,7 +266,7 @@ impl SignedMagnitude {
         }
         let (mantissa, exponent) = match scale {
             Scale::Binary(exponent) => (self.magnitude, exponent),
-            _ => {
+            Scale::One | Scale::Decimal(_) | Scale::Fraction(..) => {
                 let (product, divisor) = (self.magnitude.checked_mul(factor?)?, divisor?);
                 let common = common_divisor(product, divisor);
                 let (product, divisor) =

@@ -40,6 +40,7 @@ mod context;
 mod description;
 mod frame_lanes;
 mod frame_list;
+mod frame_register;
 mod initial_registers;
 mod lane_pc;
 mod lane_recovery;

@@ -60,7 +60,7 @@ pub use json::{to_json, to_json_pretty, write_json_pretty};
 pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
 pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
-pub use place::PlaceDocument;
+pub use place::{PartDocument, PlaceDocument, places};
 pub use print::{ExpressionDocument, PrintDocument, QueryErrorDocument, WaitingAnswers};
 pub use registers::{RegisterRow, RegistersDocument};
 pub use unwind::{

@@ -75,13 +75,9 @@ pub struct PartDocument {
     pub places: Vec<PlaceDocument>,
 }
 
-/// The places of a location, for one lane, with at most so many parts.
+/// Returns the places of a location, for one lane, with at most so many parts.
 #[must_use]
-pub(super) fn places(
-    location: &Location<'_>,
-    lane: Option<Lane>,
-    parts: u32,
-) -> Vec<PlaceDocument> {
+pub fn places(location: &Location<'_>, lane: Option<Lane>, parts: u32) -> Vec<PlaceDocument> {
     let mut left = parts;
     location
         .places()

@@ -55,6 +55,7 @@ pub fn compile(compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
         "-O1",
         "-Wall",
         "-Wextra",
+        "-Wshadow",
         "-Werror",
         "-pedantic",
         "-pthread",

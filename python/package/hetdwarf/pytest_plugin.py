@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Optional
+from typing import Callable, Iterable, Optional, Union
 
 import pytest
 
-from . import Finding, Object
+from . import Error, Finding, Object, rules as _rules
 from . import triton
 
 Verify = Callable[..., "list[Finding]"]
@@ -14,26 +14,38 @@ Verify = Callable[..., "list[Finding]"]
 
 @pytest.fixture
 def hetdwarf_verify() -> Verify:
-    """Checks a code object: its path, its bytes, an `Object`, or a compiled kernel of Triton.
+    """Checks code objects: each a path, bytes, an `Object`, or a compiled kernel of Triton.
 
-    The test fails if there is a finding of severity error that `allow` does not name; all findings are returned.
+    The test fails if there is a finding of severity error that `allow` does not name, or a file that cannot be read; all files are
+    checked first. All findings are returned. `rules` and `allow` are names of rules, or what they begin with (`cfi-*`): one, several
+    separated by commas, or an iterable of them. A name that no rule has is a `ValueError`.
     """
 
     def check(
-        kernel: "triton.Source | Object",
-        rules: Optional[Iterable[str]] = None,
-        allow: Iterable[str] = (),
+        *kernels: "triton.Source | Object",
+        rules: Optional[Union[str, Iterable[str]]] = None,
+        allow: Union[str, Iterable[str]] = (),
         profile: Optional[str] = None,
     ) -> "list[Finding]":
-        chosen = None if rules is None else list(rules)
-        obj = kernel if isinstance(kernel, Object) else triton.open(kernel)
-        findings = obj.verify(rules=chosen, profile=profile)
-        allowed = set(allow)
-        wrong = [finding for finding in findings if finding.severity == "error" and finding.rule not in allowed]
-        if wrong:
-            shown = "\n".join(repr(finding) for finding in wrong[:20])
-            more = f"\nand {len(wrong) - 20} more" if len(wrong) > 20 else ""
-            pytest.fail(f"{len(wrong)} errors in the debugging information:\n{shown}{more}", pytrace=False)
+        allowed = set(_rules(triton.names(allow) or []))
+        chosen = triton.names(rules)
+        if chosen is not None:
+            _rules(chosen)
+        findings: "list[Finding]" = []
+        problems: "list[str]" = []
+        for kernel in kernels:
+            try:
+                obj = kernel if isinstance(kernel, Object) else triton.open(kernel)
+                found = obj.verify(rules=chosen, profile=profile)
+            except (Error, OSError) as error:
+                problems.append(f"not readable: {error}")
+                continue
+            findings += found
+            problems += [repr(one) for one in found if one.severity == "error" and one.rule not in allowed]
+        if problems:
+            shown = "\n".join(problems[:20])
+            more = f"\nand {len(problems) - 20} more" if len(problems) > 20 else ""
+            pytest.fail(f"{len(problems)} errors in the debugging information:\n{shown}{more}", pytrace=False)
         return findings
 
     return check

@@ -36,23 +36,25 @@ def cached(folder: str | os.PathLike[str] | None = None) -> Iterator[Object]:
         yield _open(path)
 
 
-def verify(kernel: Source, rules: Iterable[str] | None = None, profile: str | None = None) -> list[Finding]:
+def names(given: "str | Iterable[str] | None") -> list[str] | None:
+    """Names of rules: one, several separated by commas, or an iterable of them."""
+    if isinstance(given, str):
+        return [name for name in (name.strip() for name in given.split(",")) if name]
+    return None if given is None else list(given)
+
+
+def verify(kernel: Source, rules: "str | Iterable[str] | None" = None, profile: str | None = None) -> list[Finding]:
     """What is wrong with a kernel's debugging information."""
-    return open(kernel).verify(rules=None if rules is None else list(rules), profile=profile)
+    return open(kernel).verify(rules=names(rules), profile=profile)
 
 
 def lines(kernel: Source) -> list[tuple[int, str | None, int, int]]:
-    """The line table of a kernel: address, file, line and column where either begins."""
-    obj = open(kernel)
+    """The line table of a kernel and of all functions in its code object: address, file, line and column where either begins."""
     rows: list[tuple[int, str | None, int, int]] = []
-    for found in obj.kernels:
-        pc = found.entry
-        while pc is not None:
-            line = obj.line_at(pc)
-            function = obj.function_at(pc)
-            if line is None or function is None:
-                break
-            if not rows or rows[-1][1:] != line:
-                rows.append((pc, *line))
-            pc += 4
-    return rows
+    before: tuple[str | None, int, int] | None = None
+    for row in open(kernel).line_rows():
+        place = (None if row.file is None else row.file.rsplit("/", 1)[-1], row.line, row.column)
+        if not row.end_sequence and place != before:
+            rows.append((row.address, *place))
+        before = None if row.end_sequence else place
+    return sorted(rows, key=lambda row: row[0])

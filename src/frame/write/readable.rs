@@ -24,6 +24,20 @@ pub enum Assembler {
     Llvm24,
 }
 
+impl Assembler {
+    /// All of them.
+    pub const ALL: [Assembler; 2] = [Assembler::Llvm22, Assembler::Llvm24];
+
+    /// The name in options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Assembler::Llvm22 => "llvm22",
+            Assembler::Llvm24 => "llvm24",
+        }
+    }
+}
+
 /// The size of a lane of a vector register.
 const LANE_BITS: u64 = 32;
 /// More operations than any of the expressions has.

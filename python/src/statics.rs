@@ -1,0 +1,206 @@
+//! What a code object says without a stop: functions, global variables, types and lines.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use hetdwarf::debug_info::types::TypeTable;
+use hetdwarf::debug_info::{Function as LibraryFunction, SourceFile};
+use hetdwarf::error::ErrorKind;
+use hetdwarf::eval::LocationAttribute;
+use hetdwarf::expr::Printer;
+use hetdwarf::inspect::Program;
+
+use crate::error::Failure;
+use crate::text::shown;
+use crate::types::Type;
+
+/// A function.
+#[pyclass(frozen, get_all, module = "hetdwarf")]
+pub struct Function {
+    /// Its name in the source.
+    name: Option<String>,
+    /// The name of its symbol, where that is another.
+    linkage_name: Option<String>,
+    /// Its lowest address in the code object.
+    low_pc: Option<u64>,
+    /// The half-open ranges of its addresses.
+    ranges: Vec<(u64, u64)>,
+    /// The file of its declaration.
+    file: Option<String>,
+    /// The line of its declaration.
+    line: Option<u64>,
+    /// The functions inlined at the address that was asked for, the innermost first; empty if none was.
+    inlined: Vec<String>,
+}
+
+impl Function {
+    pub fn new(function: &LibraryFunction<'_>, inlined: Vec<String>) -> Function {
+        let name = |name: &Option<std::borrow::Cow<'_, str>>| name.as_deref().map(str::to_owned);
+        let ranges = function.ranges.iter();
+        Function {
+            name: name(&function.name),
+            linkage_name: name(&function.linkage_name),
+            low_pc: ranges.clone().map(|range| range.start).min(),
+            ranges: ranges.map(|range| (range.start, range.end)).collect(),
+            file: path_of(function.declaration.file.as_ref()),
+            line: function.declaration.line,
+            inlined,
+        }
+    }
+}
+
+fn path_of(file: Option<&SourceFile>) -> Option<String> {
+    file.map(|file| file.path.to_string())
+}
+
+#[pymethods]
+impl Function {
+    fn __repr__(&self) -> String {
+        shown(&format!(
+            "<Function {}>",
+            self.name.as_deref().unwrap_or("?")
+        ))
+    }
+}
+
+/// A variable of file scope or of a namespace.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Global {
+    /// Its name.
+    #[pyo3(get)]
+    name: Option<String>,
+    /// The name of its symbol, where that is another.
+    #[pyo3(get)]
+    linkage_name: Option<String>,
+    /// The namespace that it is in.
+    #[pyo3(get)]
+    scope: Option<String>,
+    ty: Type,
+    /// The file of its declaration.
+    #[pyo3(get)]
+    file: Option<String>,
+    /// The line of its declaration.
+    #[pyo3(get)]
+    line: Option<u64>,
+    /// Its location, operations as llvm-dwarfdump prints them; None if it has none, or a list.
+    #[pyo3(get)]
+    location: Option<String>,
+}
+
+#[pymethods]
+impl Global {
+    /// Its type.
+    #[getter(r#type)]
+    fn ty(&self) -> Type {
+        self.ty.again()
+    }
+
+    fn __repr__(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("?");
+        shown(&format!("<Global {name}>"))
+    }
+}
+
+/// A row of a line table.
+#[pyclass(frozen, get_all, module = "hetdwarf")]
+pub struct LineRow {
+    /// The address in the code object.
+    address: u64,
+    /// The path of the file, as the table gives it.
+    file: Option<String>,
+    /// The line, from 1; 0 for code that belongs to none.
+    line: u64,
+    /// The column, from 1; 0 for the line as a whole.
+    column: u64,
+    /// True if it is a recommended place for a breakpoint.
+    is_stmt: bool,
+    /// True if the prologue of a function is over here.
+    prologue_end: bool,
+    /// True if it is the first address after a sequence of instructions.
+    end_sequence: bool,
+}
+
+#[pymethods]
+impl LineRow {
+    fn __repr__(&self) -> String {
+        let file = self.file.as_deref().unwrap_or("?");
+        shown(&format!(
+            "<LineRow {:#x} {file}:{}>",
+            self.address, self.line
+        ))
+    }
+}
+
+/// Reads the global variables with their types.
+pub fn globals(program: &Program<'_>) -> Result<Vec<Global>, Failure> {
+    let info = program.info();
+    let mut types = TypeTable::default();
+    let mut found = Vec::new();
+    for variable in info.all_globals()? {
+        // A type that cannot be read is unknown.
+        let ty = info.read_type(&mut types, variable.ty, &info.question());
+        let ty = match ty {
+            Ok(ty) => Some(ty),
+            Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
+                return Err(error.into());
+            }
+            Err(_) => None,
+        };
+        found.push((variable, ty));
+    }
+    let types = Arc::new(types);
+    let void = Arc::new(TypeTable::default());
+    let made = found.into_iter().map(|(variable, ty)| {
+        let text = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(str::to_owned);
+        let location = match &variable.location {
+            Some(LocationAttribute::Expression(expression)) => {
+                Some(Printer::new(expression.unit.encoding).expression(expression.bytes))
+            }
+            Some(LocationAttribute::List { .. }) | None => None,
+        };
+        Global {
+            name: text(&variable.name),
+            linkage_name: text(&variable.linkage_name),
+            scope: variable.scope.as_deref().map(str::to_owned),
+            ty: match ty {
+                Some(ty) => Type::new(&types, ty),
+                None => Type::new(&void, hetdwarf::debug_info::types::TypeId(0)),
+            },
+            file: path_of(variable.declaration.file.as_ref()),
+            line: variable.declaration.line,
+            location,
+        }
+    });
+    Ok(made.collect())
+}
+
+/// Reads the functions with code.
+pub fn functions(program: &Program<'_>) -> Result<Vec<Function>, Failure> {
+    let all = program.info().all_functions()?;
+    let made = all.iter();
+    Ok(made.map(|one| Function::new(one, Vec::new())).collect())
+}
+
+/// Reads the types of a name.
+pub fn types(program: &Program<'_>, name: &str) -> Result<Vec<Type>, Failure> {
+    let mut types = TypeTable::default();
+    let found = program.info().types_named(name, &mut types)?;
+    let types = Arc::new(types);
+    Ok(found.into_iter().map(|id| Type::new(&types, id)).collect())
+}
+
+/// Reads the rows of all line tables.
+pub fn line_rows(program: &Program<'_>) -> Result<Vec<LineRow>, Failure> {
+    let rows = program.info().line_rows()?;
+    let made = rows.iter().map(|found| LineRow {
+        address: found.row.address,
+        file: path_of(found.file.as_ref()),
+        line: found.row.line,
+        column: found.row.column,
+        is_stmt: found.row.is_stmt,
+        prologue_end: found.row.prologue_end,
+        end_sequence: found.row.end_sequence,
+    });
+    Ok(made.collect())
+}
