@@ -95,6 +95,10 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
             write_section_sizes(name, &object, size, is_json, out)?;
             return Ok(None);
         }
+        if arguments.statistics {
+            let written = dump.write_statistics(out)?;
+            return Ok(written.err().map(|error| error.to_string()));
+        }
         if arguments.show_sources {
             let written = dump.write_source_files(out)?;
             return Ok(written.err().map(|error| error.to_string()));

@@ -51,6 +51,7 @@ mod scope;
 mod section_sizes;
 mod source_list;
 mod sources;
+mod statistics;
 mod string_offsets;
 mod strings;
 mod text;
@@ -260,6 +261,16 @@ impl<'d> Dump<'d> {
         find::find(&self.sources, self.style.dialect, names)
     }
 
+    /// Writes the metrics of `llvm-dwarfdump --statistics` as a document of JSON: how many functions and variables there are, and how much
+    /// of the code of their scopes the locations of variables cover.
+    ///
+    /// # Errors
+    /// If they cannot be written; the inner result is an error if the units cannot be read, or a limit is reached.
+    pub fn write_statistics(&self, out: &mut dyn Write) -> io::Result<crate::Result<()>> {
+        let format = self.style.machine.file_format();
+        statistics::write(&self.sources, self.style.dialect, (self.name, format), out)
+    }
+
     /// Writes the paths of the source files that the line tables of all units name, sorted, one on each line.
     ///
     /// # Errors
@@ -323,6 +334,7 @@ impl<'d> Dump<'d> {
             view: &self.view,
             offset: offset.map(|(_, offset)| *offset),
             explicit: self.explicit,
+            with_units: self.parts.contains(&Part::Info),
         };
         match part.print(context, output) {
             Ok(()) => Ok(()),

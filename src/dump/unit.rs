@@ -139,7 +139,7 @@ fn one<'a>(
         Selection::Listed(ids) => !ids.iter().any(|id| id.unit == unit.facts.id),
         Selection::All | Selection::Named(_) => context
             .offset
-            .is_some_and(|offset| !inside.contains(&offset)),
+            .is_some_and(|offset| !inside.contains(&offset.saturating_add(unit.facts.shift))),
     };
     if is_outside {
         return Ok(());
@@ -193,8 +193,9 @@ fn walk<'a>(
     sink.begin_unit(unit, section, is_whole && !is_summary)?;
     match (is_summary, type_signature(&unit.header)) {
         (true, Some((signature, _))) => sink.summary(unit, signature)?,
-        // llvm-dwarfdump prints the entries of the other units, and not their headers.
-        (true, None) | (false, _) => entries::walk(attributes, unit, context, sink)?,
+        // Of the other units nothing is printed then.
+        (true, None) => {}
+        (false, _) => entries::walk(attributes, unit, context, sink)?,
     }
     sink.end_unit()
 }

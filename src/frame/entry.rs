@@ -94,6 +94,8 @@ pub struct Cie<'a> {
     pub augmentation_data: &'a [u8],
     /// The address of the personality routine, or of the pointer to it, if `.eh_frame` has one.
     pub personality: Option<u64>,
+    /// The address of the field that says so, which it may count from.
+    pub(crate) personality_place: u64,
     /// How `.eh_frame` encodes the addresses of language-specific data, if it has them.
     pub lsda_encoding: Option<u8>,
 }
@@ -118,6 +120,8 @@ pub struct Fde<'a> {
     pub instructions_offset: u64,
     /// The address of the language-specific data, if `.eh_frame` has one.
     pub lsda: Option<u64>,
+    /// The address of the field that says so, which it may count from.
+    pub(crate) lsda_place: u64,
 }
 
 impl Fde<'_> {
@@ -335,6 +339,7 @@ impl<'a> FrameSection<'a> {
             pointer_encoding: None,
             augmentation_data: &[],
             personality: None,
+            personality_place: 0,
             lsda_encoding: None,
         };
         if !cie.augmentation.is_known() {
@@ -404,6 +409,7 @@ impl<'a> FrameSection<'a> {
             instructions,
             instructions_offset,
             lsda: code.lsda,
+            lsda_place: code.lsda_place,
         })
     }
 
@@ -424,6 +430,7 @@ impl<'a> FrameSection<'a> {
                 start: body.sized(cie.address_size)?,
                 size: body.sized(cie.address_size)?,
                 lsda: None,
+                lsda_place: 0,
             });
         };
         let place = |body: &Cursor<'a>| {
@@ -442,6 +449,7 @@ impl<'a> FrameSection<'a> {
             start,
             size: range,
             lsda: lsda.and_then(read),
+            lsda_place: lsda.map_or(0, |encoding| if encoding & 0x70 == 0x10 { at } else { 0 }),
         })
     }
 
@@ -503,6 +511,7 @@ struct CodeFields {
     start: u64,
     size: u64,
     lsda: Option<u64>,
+    lsda_place: u64,
 }
 
 /// Reads the augmentation data of a CIE of `.eh_frame`.
@@ -521,6 +530,7 @@ fn read_eh_augmentation(text: &str, start: u64, cie: &mut Cie<'_>) -> Result<()>
                     let place = start.wrapping_add(data.position() as u64);
                     // A pointer in memory leads on to the routine; which one it is nobody asks.
                     let direct = encoding & 0x7f;
+                    cie.personality_place = if direct & 0x70 == 0x10 { place } else { 0 };
                     cie.personality =
                         Some(read_pointer(&mut data, direct, place, cie.address_size)?);
                 }

@@ -159,6 +159,9 @@ pub(crate) struct DumpArguments {
     /// Print the sizes of the sections of debugging information in place of what they say
     #[arg(long)]
     pub(crate) show_section_sizes: bool,
+    /// Print how many functions and variables there are, and how much of their code locations cover, as JSON
+    #[arg(long)]
+    pub(crate) statistics: bool,
     /// Print the source files that the line tables name, in place of a dump
     #[arg(long)]
     pub(crate) show_sources: bool,

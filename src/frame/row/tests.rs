@@ -73,6 +73,7 @@ fn fde<'a>(initial_instructions: &'a [u8], instructions: &'a [u8]) -> Fde<'a> {
         pointer_encoding: None,
         augmentation_data: &[],
         personality: None,
+        personality_place: 0,
         lsda_encoding: None,
     };
     Fde {
