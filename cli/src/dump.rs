@@ -52,9 +52,24 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
             index.find(&arguments.find).map_err(place)?
         }
     };
-    let selection = match arguments.find.is_empty() {
-        true => selection,
-        false => Selection::Listed(&found),
+    let at_address = match arguments.lookup {
+        Some(pc) => {
+            let index = Dump::new("", &object, dwo.as_ref());
+            let index = index.dialect(dialect(arguments.which.dialect));
+            let found = index.lookup(pc).map_err(place)?;
+            if found.is_empty() {
+                return Err(Failure::new(format!(
+                    "--lookup {pc:#x}: no unit has code there"
+                )));
+            }
+            found
+        }
+        None => Vec::new(),
+    };
+    let selection = match arguments.lookup {
+        Some(pc) => Selection::Address(pc, &at_address),
+        None if arguments.find.is_empty() => selection,
+        None => Selection::Listed(&found),
     };
     let parts = parts(arguments, &selection);
     let chosen = arguments.parts.chosen.iter();

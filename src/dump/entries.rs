@@ -117,6 +117,22 @@ pub(super) fn walk<'a>(
     Ok(())
 }
 
+/// Gives entries that are in one another to `sink`.
+pub(super) fn chain<'a>(
+    attributes: &Attributes<'_, 'a>,
+    unit: &Header<'a>,
+    ids: &[DieId],
+    sink: &mut dyn Sink<'a>,
+) -> io::Result<()> {
+    for (depth, id) in ids.iter().enumerate() {
+        match attributes.info.die(*id) {
+            Ok(die) => entry(attributes, unit, &die, depth, None, sink)?,
+            Err(error) => sink.problem(&error)?,
+        }
+    }
+    Ok(())
+}
+
 /// What stands above the first entry of a tree.
 #[derive(Clone, Copy, Default)]
 struct Above {
@@ -210,6 +226,7 @@ fn is_selected<'a>(
     match context.selection {
         Selection::All => true,
         Selection::At(offset) => die.id().offset == *offset,
+        Selection::Address(_, ids) => ids.contains(&die.id()),
         Selection::Listed(ids) => ids.binary_search(&die.id()).is_ok(),
         Selection::Named(matches) => {
             let own = [DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name];

@@ -39,6 +39,7 @@ mod list;
 mod list_places;
 mod list_table;
 mod loclists;
+mod lookup;
 mod macros;
 mod name_index;
 mod names;
@@ -96,8 +97,10 @@ pub enum Selection<'m> {
     Named(&'m dyn Fn(&str) -> bool),
     /// The one at this offset of its section, in bytes.
     At(u64),
-    /// Those at these offsets, without titles.
+    /// These, sorted, without titles.
     Listed(&'m [DieId]),
+    /// These, which are in one another, with their unit and the line of the address they were looked up for.
+    Address(u64, &'m [DieId]),
 }
 
 /// How much is printed of entries, and around those that are selected.
@@ -136,6 +139,7 @@ impl core::fmt::Debug for Selection<'_> {
             Selection::All => f.write_str("All"),
             Selection::Named(_) => f.debug_tuple("Named").finish_non_exhaustive(),
             Selection::At(offset) => f.debug_tuple("At").field(offset).finish(),
+            Selection::Address(pc, ids) => f.debug_tuple("Address").field(pc).field(ids).finish(),
             Selection::Listed(offsets) => f.debug_tuple("Listed").field(offsets).finish(),
         }
     }
@@ -259,6 +263,15 @@ impl<'d> Dump<'d> {
     /// If the units or an index cannot be read, or a limit is reached.
     pub fn find(&self, names: &[String]) -> crate::Result<Vec<DieId>> {
         find::find(&self.sources, self.style.dialect, names)
+    }
+
+    /// The unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
+    /// such code.
+    ///
+    /// # Errors
+    /// If the units cannot be read, or a limit is reached.
+    pub fn lookup(&self, pc: u64) -> crate::Result<Vec<DieId>> {
+        lookup::lookup(&self.sources, self.style.dialect, pc)
     }
 
     /// Writes the metrics of `llvm-dwarfdump --statistics` as a document of JSON: how many functions and variables there are, and how much

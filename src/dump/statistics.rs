@@ -103,8 +103,11 @@ struct Collector<'c, 'a> {
     variables: Variables,
     lines: LineCounts,
     originals: Originals,
-    /// Copies whose original comes later in the unit.
+    /// Those of all units.
+    originals_of_all: Originals,
+    /// Copies whose original comes later in the unit, or is in another one.
     later: Vec<DieId>,
+    elsewhere: Vec<DieId>,
 }
 
 /// Writes the statistics as a document of JSON.
@@ -128,7 +131,9 @@ pub(super) fn write(
             variables: Variables::default(),
             lines: LineCounts::default(),
             originals: Originals::new(),
+            originals_of_all: Originals::new(),
             later: Vec::new(),
+            elsewhere: Vec::new(),
         };
         for id in info.unit_ids() {
             let unit = info.unit_info(id)?;
@@ -141,6 +146,7 @@ pub(super) fn write(
             collector.unit(id)?;
             collector.lines.count(&info, id, &meter)?;
         }
+        collector.find_elsewhere()?;
         Ok(collector.finish(sources))
     };
     match collected() {
@@ -301,7 +307,9 @@ impl<'a> Collector<'_, 'a> {
     fn original(&mut self, die: &Die<'a>) -> Result<()> {
         let mut found = Vec::new();
         self.for_each_variable(die.id(), |variable| found.push(variable.id().offset))?;
-        self.meter.hold_all::<u64>(found.len().saturating_add(8))?;
+        self.meter
+            .hold_all::<u64>(found.len().saturating_mul(2).saturating_add(16))?;
+        self.originals_of_all.insert(die.id().offset, found.clone());
         self.originals.insert(die.id().offset, found);
         Ok(())
     }
@@ -334,9 +342,31 @@ impl<'a> Collector<'_, 'a> {
         for id in core::mem::take(&mut self.later) {
             let die = self.info.die(id)?;
             let origin = raw_reference(&die, dw::DW_AT_abstract_origin);
-            let Some(mut missing) = origin.and_then(|at| self.originals.get(&at).cloned()) else {
-                continue;
-            };
+            let missing = origin.and_then(|at| self.originals.get(&at).cloned());
+            match missing {
+                Some(missing) => self.count_copy(id, missing)?,
+                None => self.elsewhere.push(id),
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the variables that a copy lacks, whose original is in another unit.
+    fn find_elsewhere(&mut self) -> Result<()> {
+        for id in core::mem::take(&mut self.elsewhere) {
+            let die = self.info.die(id)?;
+            let origin = raw_reference(&die, dw::DW_AT_abstract_origin);
+            let missing = origin.and_then(|at| self.originals_of_all.get(&at).cloned());
+            if let Some(missing) = missing {
+                self.count_copy(id, missing)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the variables of an original that a copy lacks.
+    fn count_copy(&mut self, id: DieId, mut missing: Vec<u64>) -> Result<()> {
+        {
             self.meter.work(missing.len() as u64)?;
             self.for_each_variable(id, |variable| {
                 let has = |name| variable.attribute(name).is_some();

@@ -132,6 +132,9 @@ pub(crate) struct DumpArguments {
     /// Only the entry at this offset, and what is below it
     #[arg(long, value_name = "OFFSET", value_parser = parse_offset)]
     pub(crate) die: Option<u64>,
+    /// Only the unit, the function and the innermost block with code at this address, and the line
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_offset, conflicts_with_all = ["name", "die", "find"])]
+    pub(crate) lookup: Option<u64>,
     /// Of selected entries print also what is below them
     #[arg(short = 'c', long)]
     pub(crate) show_children: bool,

@@ -15,8 +15,8 @@ pub(super) struct LineCounts {
     pub(super) bytes_of_line_0: u64,
     pub(super) rows: u64,
     pub(super) statements: u64,
-    /// The lines and files of rows.
-    unique: HashSet<(u64, u32)>,
+    /// The lines, columns and files of rows.
+    unique: HashSet<(u64, u64, u32)>,
     /// Numbers of paths, which all units share.
     files: HashMap<Arc<str>, u32>,
 }
@@ -66,9 +66,9 @@ impl LineCounts {
                     number
                 }
             };
-            if !self.unique.contains(&(row.line, number)) {
+            if !self.unique.contains(&(row.line, row.column, number)) {
                 meter.hold(64)?;
-                self.unique.insert((row.line, number));
+                self.unique.insert((row.line, row.column, number));
             }
         }
         Ok(())
@@ -81,6 +81,6 @@ impl LineCounts {
 
     /// How many different lines there are that are not 0.
     pub(super) fn unique_non_0(&self) -> u64 {
-        self.unique.iter().filter(|(line, _)| *line != 0).count() as u64
+        self.unique.iter().filter(|(line, ..)| *line != 0).count() as u64
     }
 }

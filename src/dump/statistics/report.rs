@@ -189,8 +189,13 @@ impl Report {
         let last = self.numbers.len().saturating_sub(1);
         for (index, (name, number)) in self.numbers.iter().enumerate() {
             let comma = if index < last { "," } else { "" };
-            writeln!(out, "  {}: {number}{comma}", to_json(name)?)?;
+            let name = to_json(name)?;
+            match *number {
+                // A sum that does not fit.
+                u64::MAX => writeln!(out, "  {name}: \"overflowed\"{comma}")?,
+                number => writeln!(out, "  {name}: {number}{comma}")?,
+            }
         }
-        writeln!(out, "}}\n")
+        writeln!(out, "}}")
     }
 }

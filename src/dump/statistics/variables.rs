@@ -93,8 +93,15 @@ impl Variables {
     pub(super) fn add_missing(&mut self, info: &DebugInfo<'_>, missing: &[DieId]) {
         for id in missing {
             self.all.add_missing();
-            let tag = info.die(*id).map(|die| die.tag());
-            if let Some(own) = tag.ok().and_then(|tag| self.of(tag)) {
+            // The original may be in another unit.
+            let found = match info.die(*id) {
+                Ok(die) => Some(die),
+                Err(_) => {
+                    let other = info.die_at(".debug_info", id.offset);
+                    other.and_then(|id| info.die(id).ok())
+                }
+            };
+            if let Some(own) = found.and_then(|die| self.of(die.tag())) {
                 own.add_missing();
             }
         }
