@@ -1,6 +1,6 @@
 //! `hetdwarf dump`: what the debugging information of a file says.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
@@ -13,6 +13,7 @@ use super::input::{
 };
 use super::outputs::{Kind, Output, Outputs};
 use globset::GlobSet;
+use hetdwarf::debug_info::DieId;
 use hetdwarf::dump::{Dump, Naming, Part, Selection, View, write_section_sizes};
 use hetdwarf::limits::Limits;
 use hetdwarf::object::Layout;
@@ -45,17 +46,19 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         [] => Vec::new(),
         names => new("").find(names).map_err(place)?,
     };
-    let selection = match (&names, arguments.die) {
+    let at_address = match arguments.lookup {
+        Some(pc) => entries_at(&new(""), pc, path)?,
+        None => Vec::new(),
+    };
+    let selection = match (&names, arguments.die, arguments.lookup) {
+        (_, _, Some(pc)) => Selection::Address(pc, &at_address),
         _ if !arguments.find.is_empty() => Selection::Listed(&found),
-        (_, Some(offset)) => Selection::At(offset),
-        (Some(_), None) => Selection::Named(&matches),
-        (None, None) => Selection::All,
+        (_, Some(offset), None) => Selection::At(offset),
+        (Some(_), None, None) => Selection::Named(&matches),
+        (None, None, None) => Selection::All,
     };
     let parts = parts(arguments, &selection);
-    let chosen = arguments.parts.chosen.iter();
-    let offsets: Vec<_> = chosen
-        .filter_map(|(part, offset)| Some((*part, (*offset)?)))
-        .collect();
+    let offsets = arguments.parts.offsets();
     let name = path.to_string_lossy();
     let is_json = arguments.format == Format::Json;
     let name = match (&arguments.object, arguments.style) {
@@ -79,15 +82,9 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         return Err(Failure::new(wrong));
     }
     let size = embedded.data.len() as u64;
-    let write = |out: &mut dyn Write| {
-        if arguments.show_section_sizes {
-            write_section_sizes(name, &object, size, is_json, out).map(|()| None)
-        } else if arguments.show_sources {
-            let written = dump.write_source_files(out)?;
-            Ok(written.err().map(|error| error.to_string()))
-        } else {
-            dump.write(out)
-        }
+    let write = |out: &mut dyn Write| match arguments.show_section_sizes {
+        true => write_section_sizes(name, &object, size, is_json, out).map(|()| None),
+        false => write_asked(arguments, &dump, out),
     };
     let problems = match &output {
         Some(output) => output.write_with(|out| write(out))?,
@@ -99,6 +96,33 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     check_lengths(dwo_data.iter().map(|(path, data)| (*path, data)))?;
     data.check_lengths(path)?;
     Ok(Exit::Done)
+}
+
+/// Writes what the arguments ask for of the debugging information. Returns what is wrong with it.
+fn write_asked(
+    arguments: &DumpArguments,
+    dump: &Dump<'_>,
+    out: &mut dyn Write,
+) -> io::Result<Option<String>> {
+    let written = if arguments.statistics {
+        dump.write_statistics(out)?
+    } else if arguments.show_sources {
+        dump.write_source_files(out)?
+    } else {
+        return dump.write(out);
+    };
+    Ok(written.err().map(|error| error.to_string()))
+}
+
+/// Returns the entries of the code at an address.
+fn entries_at(dump: &Dump<'_>, pc: u64, path: &Path) -> Result<Vec<DieId>, Failure> {
+    let found = dump.lookup(pc);
+    let found = found.map_err(|error| Failure::in_file(path, error))?;
+    if found.is_empty() {
+        let wrong = format!("--lookup {pc:#x}: no unit has code there");
+        return Err(Failure::new(wrong));
+    }
+    Ok(found)
 }
 
 /// The file that the dump is written to, if it is not standard output.

@@ -3,11 +3,6 @@
 //! The texts of the same values are in the other modules; no number is ever parsed from one.
 //! Sources: DWARF 5 §5.1.1 and §7.8; HET A.5.1 (`DW_AT_LLVM_vector_size`).
 
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "what is not named has no number of its own"
-)]
-
 use super::bits::Bits;
 use super::float;
 use super::represented::{SignedMagnitude, ordered};

@@ -7,13 +7,13 @@ use std::io;
 use fallible_iterator::FallibleIterator;
 use gimli::constants::{DW_AT_MIPS_linkage_name, DW_AT_linkage_name, DW_AT_name};
 
-use super::Selection;
 use super::attribute::{Attributes, Meaning, Shown};
 use super::header::Header;
 use super::names::{linkage_name, short_name};
 use super::part::Context;
+use super::{Selection, View};
 use crate::debug_info::attribute::tag_name;
-use crate::debug_info::{Die, DieId};
+use crate::debug_info::{Die, DieId, Dies};
 use crate::error::Error;
 use crate::expr::Cursor;
 use crate::meter::HeldStack;
@@ -50,15 +50,6 @@ pub(super) trait Sink<'a> {
     fn end_unit(&mut self) -> io::Result<()>;
 }
 
-/// The selected entry that the walk is in.
-#[derive(Clone, Copy)]
-struct Inside {
-    /// Its depth in the unit.
-    base: usize,
-    /// How many entries around it were printed before it.
-    indent: usize,
-}
-
 /// Gives the entries of a unit that are selected to `sink`.
 pub(super) fn walk<'a>(
     attributes: &Attributes<'_, 'a>,
@@ -73,19 +64,12 @@ pub(super) fn walk<'a>(
             return Ok(());
         }
     };
-    let view = context.view;
-    let deepest = usize::try_from(view.child_depth).unwrap_or(usize::MAX);
-    let needs_parents = view.verbose || view.parent_depth > 0;
+    if matches!(context.selection, Selection::All) && context.offset.is_none() {
+        return tree(attributes, unit, dies, Above::default(), context.view, sink);
+    }
     let is_single = matches!(context.selection, Selection::At(_)) || context.offset.is_some();
-    let is_named = matches!(
-        context.selection,
-        Selection::Named(_) | Selection::Listed(_)
-    );
     // The entries that the current one is in, by their depth and offset.
     let mut parents = HeldStack::new(attributes.meter);
-    let mut inside: Option<Inside> = None;
-    // The depth of the entry whose children are not printed.
-    let mut hidden: Option<usize> = None;
     loop {
         let die = match dies.next() {
             Ok(Some(die)) => die,
@@ -96,81 +80,118 @@ pub(super) fn walk<'a>(
             }
         };
         let depth = die.depth();
-        if needs_parents {
-            parents.pop_while(|(above, _)| *above >= depth);
-        }
-        hidden = hidden.filter(|above| depth > *above);
-        if inside.is_some_and(|inside| depth <= inside.base) {
-            inside = None;
+        parents.pop_while(|(above, _)| *above >= depth);
+        if !die.is_null() && is_selected(attributes, unit, &die, context) {
+            let mut above = Above::default();
+            for offset in around(&parents, context.view.parent_depth) {
+                let id = DieId {
+                    unit: unit.facts.id,
+                    offset,
+                };
+                match attributes.info.die(id) {
+                    Ok(parent) => entry(attributes, unit, &parent, above.count, None, sink)?,
+                    Err(error) => sink.problem(&error)?,
+                }
+                above.count = above.count.saturating_add(1);
+            }
+            above.parent = parents.last().map(|(_, offset)| *offset);
+            match attributes.info.subtree(die.id()) {
+                Ok(dies) => tree(attributes, unit, dies, above, context.view, sink)?,
+                Err(error) => sink.problem(&error)?,
+            }
             if is_single {
                 break;
             }
         }
-        if inside.is_none() && !die.is_null() && is_selected(attributes, &die, context) {
-            let around = around(&parents, view.parent_depth);
-            print_around(attributes, unit, &around, sink)?;
-            inside = Some(Inside {
-                base: depth,
-                indent: around.len(),
-            });
-            hidden = None;
-        }
-        let parent = parents.last().map(|(_, offset)| *offset);
-        if needs_parents
-            && die.has_children()
-            && let Err(error) = parents.push((depth, die.id().offset))
-        {
+        // What is printed is paid for by its text.
+        let paid = attributes.meter.work(cost(&die));
+        let pushed = paid.and_then(|()| match die.has_children() {
+            true => parents.push((depth, die.id().offset)),
+            false => Ok(()),
+        });
+        if let Err(error) = pushed {
             sink.problem(&error)?;
             break;
-        }
-        let below = inside.map(|inside| (inside, depth.saturating_sub(inside.base)));
-        let printed = below.filter(|(_, below)| {
-            if hidden.is_none() && *below > 0 && !has_tag_of(&die, &view.child_tags) {
-                hidden = Some(depth);
-            }
-            *below <= deepest && hidden.is_none()
-        });
-        let Some((around, below)) = printed else {
-            // What is printed is paid for by its text.
-            if let Err(error) = attributes.meter.work(cost(&die)) {
-                sink.problem(&error)?;
-                break;
-            }
-            continue;
-        };
-        let depth = around.indent.saturating_add(below);
-        entry(attributes, unit, &die, depth, parent, sink)?;
-        if is_named && deepest == 0 {
-            inside = None;
         }
     }
     Ok(())
 }
 
-/// Returns true if an entry has one of these tags, or if there are none.
-fn has_tag_of(die: &Die<'_>, tags: &[String]) -> bool {
-    let is_its = |tag: &String| **tag == *tag_name(die.tag());
-    tags.is_empty() || (!die.is_null() && tags.iter().any(is_its))
-}
-
-/// Prints the entries that the selected one is in, outermost first.
-fn print_around<'a>(
+/// Gives entries that are in one another to `sink`.
+pub(super) fn chain<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
-    around: &[u64],
+    ids: &[DieId],
     sink: &mut dyn Sink<'a>,
 ) -> io::Result<()> {
-    for (indent, offset) in around.iter().enumerate() {
-        let id = DieId {
-            unit: unit.facts.id,
-            offset: *offset,
-        };
-        match attributes.info.die(id) {
-            Ok(parent) => entry(attributes, unit, &parent, indent, None, sink)?,
+    for (depth, id) in ids.iter().enumerate() {
+        match attributes.info.die(*id) {
+            Ok(die) => entry(attributes, unit, &die, depth, None, sink)?,
             Err(error) => sink.problem(&error)?,
         }
     }
     Ok(())
+}
+
+/// What stands above the first entry of a tree.
+#[derive(Clone, Copy, Default)]
+struct Above {
+    /// How many entries were printed above it.
+    count: usize,
+    /// The offset of the entry it is in.
+    parent: Option<u64>,
+}
+
+/// Gives an entry and those below it to `sink`, as far as the view goes.
+fn tree<'a>(
+    attributes: &Attributes<'_, 'a>,
+    unit: &Header<'a>,
+    mut dies: Dies<'_, 'a>,
+    above: Above,
+    view: &View,
+    sink: &mut dyn Sink<'a>,
+) -> io::Result<()> {
+    let deepest = usize::try_from(view.child_depth).unwrap_or(usize::MAX);
+    let mut parents = HeldStack::new(attributes.meter);
+    // The depth of an entry whose children are not printed.
+    let mut hidden: Option<usize> = None;
+    loop {
+        let die = match dies.next() {
+            Ok(Some(die)) => die,
+            Ok(None) => return Ok(()),
+            Err(error) => return sink.problem(&error),
+        };
+        let depth = die.depth();
+        hidden = hidden.filter(|above| depth > *above);
+        let mut parent = above.parent;
+        if view.verbose {
+            parents.pop_while(|(above, _)| *above >= depth);
+            parent = parents.last().map_or(parent, |(_, offset)| Some(*offset));
+            if die.has_children()
+                && let Err(error) = parents.push((depth, die.id().offset))
+            {
+                return sink.problem(&error);
+            }
+        }
+        if hidden.is_none() && depth > 0 && !is_shown(&die, view) {
+            hidden = Some(depth);
+        }
+        if hidden.is_none() && depth <= deepest {
+            let indent = above.count.saturating_add(depth);
+            entry(attributes, unit, &die, indent, parent, sink)?;
+            if deepest == 0 {
+                return Ok(());
+            }
+        } else if let Err(error) = attributes.meter.work(1) {
+            return sink.problem(&error);
+        }
+    }
+}
+
+/// Returns true if an entry has one of the tags that are printed below others.
+fn is_shown(die: &Die<'_>, view: &View) -> bool {
+    let mut tags = view.child_tags.iter();
+    view.child_tags.is_empty() || (!die.is_null() && tags.any(|tag| **tag == *tag_name(die.tag())))
 }
 
 /// The offsets of so many entries that the current one is in, outermost first.
@@ -195,15 +216,17 @@ fn completes(die: &Die<'_>) -> bool {
 
 fn is_selected<'a>(
     attributes: &Attributes<'_, 'a>,
+    unit: &Header<'a>,
     die: &Die<'a>,
     context: Context<'_, 'a>,
 ) -> bool {
     if let Some(offset) = context.offset {
-        return die.id().offset == offset;
+        return die.id().offset.checked_sub(unit.facts.shift) == Some(offset);
     }
     match context.selection {
         Selection::All => true,
         Selection::At(offset) => die.id().offset == *offset,
+        Selection::Address(_, ids) => ids.contains(&die.id()),
         Selection::Listed(ids) => ids.binary_search(&die.id()).is_ok(),
         Selection::Named(matches) => {
             let own = [DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name];

@@ -93,7 +93,8 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
         }
         let frames = Frames {
             section,
-            printer: FramePrinter::new(section, style.registers(), style.dialect),
+            printer: FramePrinter::new(section, style.registers(), style.dialect)
+                .stored(sources.stored_frames(name)),
             registers: style.all_registers(),
             offset: context.offset,
         };

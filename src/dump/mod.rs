@@ -39,6 +39,7 @@ mod list;
 mod list_places;
 mod list_table;
 mod loclists;
+mod lookup;
 mod macros;
 mod name_index;
 mod names;
@@ -51,6 +52,7 @@ mod scope;
 mod section_sizes;
 mod source_list;
 mod sources;
+mod statistics;
 mod string_offsets;
 mod strings;
 mod text;
@@ -95,8 +97,10 @@ pub enum Selection<'m> {
     Named(&'m dyn Fn(&str) -> bool),
     /// The one at this offset of its section, in bytes.
     At(u64),
-    /// Those at these offsets, without titles.
+    /// These, sorted, without titles.
     Listed(&'m [DieId]),
+    /// These, which are in one another, with their unit and the line of the address they were looked up for.
+    Address(u64, &'m [DieId]),
 }
 
 /// How much is printed of entries, and around those that are selected.
@@ -135,6 +139,7 @@ impl core::fmt::Debug for Selection<'_> {
             Selection::All => f.write_str("All"),
             Selection::Named(_) => f.debug_tuple("Named").finish_non_exhaustive(),
             Selection::At(offset) => f.debug_tuple("At").field(offset).finish(),
+            Selection::Address(pc, ids) => f.debug_tuple("Address").field(pc).field(ids).finish(),
             Selection::Listed(offsets) => f.debug_tuple("Listed").field(offsets).finish(),
         }
     }
@@ -260,6 +265,25 @@ impl<'d> Dump<'d> {
         find::find(&self.sources, self.style.dialect, names)
     }
 
+    /// The unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
+    /// such code.
+    ///
+    /// # Errors
+    /// If the units cannot be read, or a limit is reached.
+    pub fn lookup(&self, pc: u64) -> crate::Result<Vec<DieId>> {
+        lookup::lookup(&self.sources, self.style.dialect, pc)
+    }
+
+    /// Writes the metrics of `llvm-dwarfdump --statistics` as a document of JSON: how many functions and variables there are, and how much
+    /// of the code of their scopes the locations of variables cover.
+    ///
+    /// # Errors
+    /// If they cannot be written; the inner result is an error if the units cannot be read, or a limit is reached.
+    pub fn write_statistics(&self, out: &mut dyn Write) -> io::Result<crate::Result<()>> {
+        let format = self.style.machine.file_format();
+        statistics::write(&self.sources, self.style.dialect, (self.name, format), out)
+    }
+
     /// Writes the paths of the source files that the line tables of all units name, sorted, one on each line.
     ///
     /// # Errors
@@ -323,6 +347,7 @@ impl<'d> Dump<'d> {
             view: &self.view,
             offset: offset.map(|(_, offset)| *offset),
             explicit: self.explicit,
+            with_units: self.parts.contains(&Part::Info),
         };
         match part.print(context, output) {
             Ok(()) => Ok(()),

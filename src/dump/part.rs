@@ -21,6 +21,8 @@ pub(super) struct Context<'c, 'a> {
     pub(super) offset: Option<u64>,
     /// True if the part was asked for by name. Then empty sections have titles too.
     pub(super) explicit: bool,
+    /// True if the entries of units are printed as well.
+    pub(super) with_units: bool,
 }
 
 impl Context<'_, '_> {

@@ -7,12 +7,12 @@ use std::io::Write;
 use gimli::constants as dw;
 use serde::Serialize;
 
-use super::Failure;
 use super::list::{address, range_text};
 use super::list_table::ListTable;
 use super::output::Output;
 use super::part::Context;
 use super::raw_range::RawRange;
+use super::{Failure, Naming, Style};
 use crate::debug_info::raw_list::{Base, Bounds, highest};
 use crate::debug_info::{DebugInfo, UnitId};
 use crate::expr::Cursor;
@@ -96,7 +96,8 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
         let of_6 = context.sources.of_6(split, ".debug_rnglists")?;
         let mut tables = Tables {
             info: context.sources.info(context.style.dialect)?,
-            verbose: context.style.verbose,
+            knows_units: context.with_units || context.style.naming == Naming::Names,
+            style: context.style,
             section,
             output,
         };
@@ -119,7 +120,9 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
 /// What prints the tables of a section.
 struct Tables<'t, 'a, 'o> {
     info: DebugInfo<'a>,
-    verbose: bool,
+    /// True if indices can be looked up in the table of a unit.
+    knows_units: bool,
+    style: Style,
     section: &'static str,
     output: &'t mut Output<'o>,
 }
@@ -129,10 +132,10 @@ impl Tables<'_, '_, '_> {
         let size = table.address_size;
         let mut width = 0;
         if !self.output.json() {
-            table.text("range", self.section, self.verbose, self.output)?;
+            table.text("range", self.section, self.style.verbose, self.output)?;
             writeln!(self.output, "ranges:")?;
         }
-        if self.verbose {
+        if self.style.verbose {
             let mut cursor = lists_of(table);
             while !cursor.is_empty()
                 && let Ok(entry) = RawRange::read(&mut cursor, size)
@@ -176,10 +179,13 @@ impl Tables<'_, '_, '_> {
     ) -> Result<(), Failure> {
         let bounds = entry.bounds();
         let is_base = entry.kind == dw::DW_RLE_base_addressx;
-        // An index that leads nowhere is taken for 0, or for the base itself.
+        // llvm-dwarfdump knows only units that it has printed, and takes the index of a base for the base itself.
         let missing = if is_base { entry.first } else { 0 };
-        let indexed = |index| Ok(self.first_address(index, size).unwrap_or(missing));
-        // llvm-dwarfdump looks an index up in the table of the first unit.
+        let indexed = |index| match self.knows_units {
+            true => Ok(self.first_address(index, size).unwrap_or(missing)),
+            false => Ok(missing),
+        };
+        // An index is looked up in the table of the first unit.
         let listed = bounds.and_then(|bounds| base.listed(bounds, indexed).ok().flatten());
         if self.output.json() {
             if entry.kind == dw::DW_RLE_end_of_list {
@@ -194,10 +200,10 @@ impl Tables<'_, '_, '_> {
             })?);
         }
         let is_base = matches!(bounds, Some(Bounds::Base(_) | Bounds::BaseIndex(_)));
-        if is_base && !self.verbose {
+        if is_base && !self.style.verbose {
             return Ok(());
         }
-        if self.verbose {
+        if self.style.verbose {
             let name = entry.name();
             write!(self.output, "{:#010x}: [{name}", entry.offset)?;
             let gap = width.saturating_sub(name.len());
@@ -209,7 +215,7 @@ impl Tables<'_, '_, '_> {
         if is_base {
             write!(self.output, " {}", address(entry.first, size))?;
         } else if let Some(listed) = listed {
-            if self.verbose && entry.kind != dw::DW_RLE_start_end {
+            if self.style.verbose && entry.kind != dw::DW_RLE_start_end {
                 let [first, second] = [entry.first, entry.second].map(|n| address(n, size));
                 write!(self.output, " {first}, {second} => ")?;
             }
@@ -219,7 +225,7 @@ impl Tables<'_, '_, '_> {
                 }
                 _ => write!(self.output, "{}", range_text(&listed.range, size))?,
             }
-        } else if !self.verbose {
+        } else if !self.style.verbose {
             write!(self.output, "<End of list>")?;
         }
         Ok(writeln!(self.output)?)

@@ -1,5 +1,6 @@
 //! How large the sections of debugging information are, and how much of the file they take.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -31,32 +32,20 @@ struct Size<'a> {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_section_sizes(
+pub fn write_section_sizes<'a>(
     name: &str,
-    object: &CodeObject<'_>,
+    object: &'a CodeObject<'a>,
     file: u64,
     json: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut sections: Vec<Size<'_>> = Vec::new();
-    for section in object.sections() {
-        let is_debug = section.is_debug() || section.name == ".gdb_index";
-        if !is_debug {
-            continue;
-        }
-        let known = sections.iter_mut();
-        match known
-            .rev()
-            .take(1)
-            .find(|known| known.name.raw() == section.name)
-        {
-            Some(known) => known.size = known.size.saturating_add(section.stored_size),
-            None => sections.push(Size {
-                name: Untrusted::from(&*section.name),
-                size: section.stored_size,
-            }),
-        }
-    }
+    let sections: Vec<Size<'_>> = debug_sections(object)
+        .into_iter()
+        .map(|(name, size)| Size {
+            name: Untrusted::from(name),
+            size,
+        })
+        .collect();
     let sizes = sections.iter().map(|section| section.size);
     let total = sizes.fold(0, u64::saturating_add);
     if json {
@@ -69,6 +58,23 @@ pub fn write_section_sizes(
         return writeln!(out, "{}", to_json(&document)?);
     }
     text(name, &sections, total, file, out)
+}
+
+/// The sections of debugging information, with the size of all that have a name.
+pub(super) fn debug_sections<'a>(object: &'a CodeObject<'a>) -> Vec<(&'a str, u64)> {
+    let mut sections: Vec<(&str, u64)> = Vec::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for section in object.sections() {
+        if !section.is_debug() && section.name != ".gdb_index" {
+            continue;
+        }
+        let number = *numbers.entry(&*section.name).or_insert(sections.len());
+        match sections.get_mut(number) {
+            Some((_, size)) => *size = size.saturating_add(section.stored_size),
+            None => sections.push((&*section.name, section.stored_size)),
+        }
+    }
+    sections
 }
 
 fn text(

@@ -10,6 +10,8 @@ use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::object::{CodeObject, Section};
 
+use super::section_sizes::debug_sections;
+
 /// What sections without headers of their own take from the units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnitDefaults {
@@ -148,6 +150,19 @@ impl<'a> Sources<'a> {
             section.get(start..start.checked_add(bytes.len())?)
         };
         found().unwrap_or(bytes)
+    }
+
+    /// A section of call frame information before relocation, in the style of llvm-dwarfdump.
+    pub(super) fn stored_frames(&self, name: &str) -> Option<&'a [u8]> {
+        let mut files = self.files.iter().filter(|_| self.as_stored);
+        let (object, _) = files.find(|(object, split)| !split && object.is_relocatable())?;
+        object.stored_section(name).ok()
+    }
+
+    /// The sections of debugging information of the first file, with their sizes.
+    pub(super) fn section_sizes(&self) -> Vec<(&'a str, u64)> {
+        let object = self.files.first().map(|(object, _)| *object);
+        object.map_or_else(Vec::new, debug_sections)
     }
 
     /// The sections of the code object.

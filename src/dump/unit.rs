@@ -9,12 +9,14 @@ use super::attribute::Attributes;
 use super::entries::{self, Sink};
 use super::header::{Header, Headers};
 use super::json::JsonEntries;
+use super::lookup;
 use super::names::short_name;
 use super::output::Output;
 use super::part::{Context, Part};
 use super::text::TextEntries;
 use super::type_name::TypeNames;
 use super::{Failure, Naming, Selection, Sources};
+use crate::arch::Machine;
 use crate::debug_info::{DebugInfo, DieId, UnitId, type_signature};
 use crate::error::{Error, Result};
 use crate::expr::Dialect;
@@ -27,7 +29,11 @@ pub(super) fn dump(
     let Context {
         sources, selection, ..
     } = context;
-    let style = context.style;
+    let mut style = context.style;
+    if matches!(selection, Selection::Address(..)) && style.naming == Naming::Llvm {
+        // llvm-dwarfdump names no registers here.
+        style.machine = Machine(0);
+    }
     let info = sources.info(style.dialect)?;
     let attributes = Attributes {
         info: &info,
@@ -39,7 +45,7 @@ pub(super) fn dump(
         meter: output.meter(),
     };
     let is_selected = !matches!(selection, Selection::All);
-    let is_titled = !matches!(selection, Selection::Named(_) | Selection::Listed(_));
+    let is_titled = matches!(selection, Selection::All | Selection::At(_));
     let mut next = 0;
     for split in [false, true] {
         for id in [SectionId::DebugInfo, SectionId::DebugTypes] {
@@ -136,10 +142,12 @@ fn one<'a>(
     let inside = unit.facts.offset..unit.end();
     let is_outside = match context.selection {
         Selection::At(offset) => !inside.contains(offset),
-        Selection::Listed(ids) => !ids.iter().any(|id| id.unit == unit.facts.id),
+        Selection::Address(_, ids) | Selection::Listed(ids) => {
+            !ids.iter().any(|id| id.unit == unit.facts.id)
+        }
         Selection::All | Selection::Named(_) => context
             .offset
-            .is_some_and(|offset| !inside.contains(&offset)),
+            .is_some_and(|offset| !inside.contains(&offset.saturating_add(unit.facts.shift))),
     };
     if is_outside {
         return Ok(());
@@ -161,7 +169,12 @@ fn one<'a>(
         return unreadable(unit, &error, output);
     }
     let mut text = TextEntries::new(output, attributes);
-    walk(attributes, unit, section, context, &mut text)
+    walk(attributes, unit, section, context, &mut text)?;
+    if let Selection::Address(pc, [root, rest @ ..]) = context.selection {
+        let function = rest.first().copied();
+        lookup::write_line(attributes, *pc, *root, function, output)?;
+    }
+    Ok(())
 }
 
 /// Prints a unit without entries, as llvm-dwarfdump does.
@@ -188,13 +201,19 @@ fn walk<'a>(
     context: Context<'_, 'a>,
     sink: &mut dyn Sink<'a>,
 ) -> io::Result<()> {
+    if let Selection::Address(_, ids) = context.selection {
+        sink.begin_unit(unit, section, true)?;
+        entries::chain(attributes, unit, ids, sink)?;
+        return sink.end_unit();
+    }
     let is_whole = matches!(context.selection, Selection::All) && context.offset.is_none();
     let is_summary = context.view.summarize_types && is_whole;
     sink.begin_unit(unit, section, is_whole && !is_summary)?;
     match (is_summary, type_signature(&unit.header)) {
         (true, Some((signature, _))) => sink.summary(unit, signature)?,
-        // llvm-dwarfdump prints the entries of the other units, and not their headers.
-        (true, None) | (false, _) => entries::walk(attributes, unit, context, sink)?,
+        // Of the other units nothing is printed then.
+        (true, None) => {}
+        (false, _) => entries::walk(attributes, unit, context, sink)?,
     }
     sink.end_unit()
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fallible_iterator::FallibleIterator;
 
 use super::augmentation::Augmentation;
+use super::eh_pointer::{OMITTED, read_eh_augmentation, read_pointer};
 use crate::arch::Register;
 use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
@@ -94,6 +95,8 @@ pub struct Cie<'a> {
     pub augmentation_data: &'a [u8],
     /// The address of the personality routine, or of the pointer to it, if `.eh_frame` has one.
     pub personality: Option<u64>,
+    /// The address of the field that says so, which it may count from.
+    pub(crate) personality_place: u64,
     /// How `.eh_frame` encodes the addresses of language-specific data, if it has them.
     pub lsda_encoding: Option<u8>,
 }
@@ -118,6 +121,8 @@ pub struct Fde<'a> {
     pub instructions_offset: u64,
     /// The address of the language-specific data, if `.eh_frame` has one.
     pub lsda: Option<u64>,
+    /// The address of the field that says so, which it may count from.
+    pub(crate) lsda_place: u64,
 }
 
 impl Fde<'_> {
@@ -335,6 +340,7 @@ impl<'a> FrameSection<'a> {
             pointer_encoding: None,
             augmentation_data: &[],
             personality: None,
+            personality_place: 0,
             lsda_encoding: None,
         };
         if !cie.augmentation.is_known() {
@@ -404,6 +410,7 @@ impl<'a> FrameSection<'a> {
             instructions,
             instructions_offset,
             lsda: code.lsda,
+            lsda_place: code.lsda_place,
         })
     }
 
@@ -424,6 +431,7 @@ impl<'a> FrameSection<'a> {
                 start: body.sized(cie.address_size)?,
                 size: body.sized(cie.address_size)?,
                 lsda: None,
+                lsda_place: 0,
             });
         };
         let place = |body: &Cursor<'a>| {
@@ -442,6 +450,7 @@ impl<'a> FrameSection<'a> {
             start,
             size: range,
             lsda: lsda.and_then(read),
+            lsda_place: lsda.map_or(0, |encoding| if encoding & 0x70 == 0x10 { at } else { 0 }),
         })
     }
 
@@ -495,74 +504,12 @@ fn read_string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
         .map_err(|_| Error::malformed("augmentation string", "it is not UTF-8"))
 }
 
-/// `DW_EH_PE_omit`: there is no pointer.
-const OMITTED: u8 = 0xff;
-
 /// The fields of an FDE that say which code it is for.
 struct CodeFields {
     start: u64,
     size: u64,
     lsda: Option<u64>,
-}
-
-/// Reads the augmentation data of a CIE of `.eh_frame`.
-///
-/// * `start`: the address of the data.
-fn read_eh_augmentation(text: &str, start: u64, cie: &mut Cie<'_>) -> Result<()> {
-    let mut data = Cursor::new(cie.augmentation_data);
-    cie.pointer_encoding = Some(0);
-    for letter in text.chars().skip(1) {
-        match letter {
-            'R' => cie.pointer_encoding = Some(data.u8()?),
-            'L' => cie.lsda_encoding = Some(data.u8()?),
-            'P' => {
-                let encoding = data.u8()?;
-                if encoding != OMITTED {
-                    let place = start.wrapping_add(data.position() as u64);
-                    // A pointer in memory leads on to the routine; which one it is nobody asks.
-                    let direct = encoding & 0x7f;
-                    cie.personality =
-                        Some(read_pointer(&mut data, direct, place, cie.address_size)?);
-                }
-            }
-            // `S`, `B` and `G` have no data.
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Reads a pointer of `.eh_frame`; `place` is its own address.
-fn read_pointer(
-    cursor: &mut Cursor<'_>,
-    encoding: u8,
-    place: u64,
-    address_size: u8,
-) -> Result<u64> {
-    let value = match encoding & 0x0f {
-        0x00 => cursor.sized(address_size)?,
-        0x01 => cursor.uleb()?,
-        0x02 => cursor.u16()?.into(),
-        0x03 => cursor.u32()?.into(),
-        0x04 | 0x0c => cursor.u64()?,
-        0x09 => cursor.sleb()?.cast_unsigned(),
-        0x0a => i64::from(cursor.u16()?.cast_signed()).cast_unsigned(),
-        0x0b => i64::from(cursor.u32()?.cast_signed()).cast_unsigned(),
-        _ => {
-            return Err(Error::malformed(
-                "pointer encoding",
-                format!("{encoding:#x} is not known"),
-            ));
-        }
-    };
-    match encoding & 0xf0 {
-        0x00 => Ok(value),
-        0x10 => Ok(value.wrapping_add(place)),
-        _ => Err(Error::malformed(
-            "pointer encoding",
-            format!("{encoding:#x} is not known"),
-        )),
-    }
+    lsda_place: u64,
 }
 
 /// The entries of a section, in order.

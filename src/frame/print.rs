@@ -20,6 +20,8 @@ pub struct FramePrinter<'a> {
     section: FrameSection<'a>,
     style: RegisterStyle,
     dialect: Dialect,
+    /// The section before relocation, if that is shown where it has no addresses of its own.
+    stored: Option<&'a [u8]>,
 }
 
 /// What takes the parts of a text, and says whether it wants more.
@@ -37,6 +39,24 @@ impl<'a> FramePrinter<'a> {
             section,
             style,
             dialect,
+            stored: None,
+        }
+    }
+
+    /// Shows what belongs to augmentation strings as it is before relocation, and what counts from its own place as it is encoded, as
+    /// llvm-dwarfdump does for a section without an address.
+    #[must_use]
+    pub fn stored(self, stored: Option<&'a [u8]>) -> FramePrinter<'a> {
+        FramePrinter { stored, ..self }
+    }
+
+    /// An address as it is shown.
+    ///
+    /// * `place`: what it counts from.
+    fn placed(&self, address: u64, place: u64) -> u64 {
+        match self.stored {
+            Some(_) => address.wrapping_sub(place),
+            None => address,
         }
     }
 
@@ -120,11 +140,16 @@ impl<'a> FramePrinter<'a> {
             cie.return_address_register
         );
         if let Some(personality) = cie.personality {
+            let personality = self.placed(personality, cie.personality_place);
             let _ = writeln!(out, "  Personality Address: {personality:016x}");
         }
         if !cie.augmentation_data.is_empty() {
             out.push_str("  Augmentation data:    ");
-            for byte in cie.augmentation_data {
+            let length = cie.augmentation_data.len();
+            let end = usize::try_from(cie.instructions_offset).unwrap_or(usize::MAX);
+            let stored = self.stored.and_then(|stored| stored.get(..end));
+            let stored = stored.and_then(|stored| stored.get(end.checked_sub(length)?..));
+            for byte in stored.unwrap_or(cie.augmentation_data) {
                 let _ = write!(out, " {byte:02X}");
             }
             out.push('\n');
@@ -179,6 +204,7 @@ impl<'a> FramePrinter<'a> {
             if wide { "DWARF64" } else { "DWARF32" }
         );
         if let Some(lsda) = fde.lsda {
+            let lsda = self.placed(lsda, fde.lsda_place);
             let _ = writeln!(out, "  LSDA Address: {lsda:016x}");
         }
         if put(out).is_break() {

@@ -49,6 +49,16 @@ pub(crate) struct PartChoice {
     pub(crate) chosen: Vec<(Part, Option<u64>)>,
 }
 
+impl PartChoice {
+    /// The parts that are printed from an offset on, each with it.
+    pub(crate) fn offsets(&self) -> Vec<(Part, u64)> {
+        let chosen = self.chosen.iter();
+        chosen
+            .filter_map(|(part, offset)| Some((*part, (*offset)?)))
+            .collect()
+    }
+}
+
 impl Args for PartChoice {
     fn augment_args(command: Command) -> Command {
         let options = Part::ALL.iter().map(|part| {
@@ -132,6 +142,9 @@ pub(crate) struct DumpArguments {
     /// Only the entry at this offset, and what is below it
     #[arg(long, value_name = "OFFSET", value_parser = parse_offset)]
     pub(crate) die: Option<u64>,
+    /// Only the unit, the function and the innermost block with code at this address, and the line
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_offset, conflicts_with_all = ["name", "die", "find"])]
+    pub(crate) lookup: Option<u64>,
     /// Of selected entries print also what is below them
     #[arg(short = 'c', long)]
     pub(crate) show_children: bool,
@@ -159,6 +172,9 @@ pub(crate) struct DumpArguments {
     /// Print the sizes of the sections of debugging information in place of what they say
     #[arg(long)]
     pub(crate) show_section_sizes: bool,
+    /// Print how many functions and variables there are, and how much of their code locations cover, as JSON
+    #[arg(long)]
+    pub(crate) statistics: bool,
     /// Print the source files that the line tables name, in place of a dump
     #[arg(long)]
     pub(crate) show_sources: bool,

@@ -13,13 +13,19 @@ fn promised(length: usize) -> u64 {
 }
 
 /// The arguments of every command that reads a code object; `FILE`, `WAVE` and `OUT` are put in.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 23] = [
     "info FILE",
     "info FILE --format json",
     "dump FILE",
     "dump FILE --format json",
     "dump FILE --debug-loclists --debug-line --debug-frame --debug-names --debug-aranges",
     "dump FILE --name v* --show-children",
+    "dump FILE --all",
+    "dump FILE --verbose --style llvm",
+    "dump FILE --all --format json --verbose",
+    "dump FILE --name v -p -c -v --regex",
+    "dump FILE --show-sources --find v",
+    "dump FILE --find v -c",
     "verify FILE",
     "verify FILE --format json --each",
     "verify FILE --format sarif",

@@ -73,6 +73,7 @@ fn fde<'a>(initial_instructions: &'a [u8], instructions: &'a [u8]) -> Fde<'a> {
         pointer_encoding: None,
         augmentation_data: &[],
         personality: None,
+        personality_place: 0,
         lsda_encoding: None,
     };
     Fde {
@@ -84,6 +85,7 @@ fn fde<'a>(initial_instructions: &'a [u8], instructions: &'a [u8]) -> Fde<'a> {
         instructions,
         instructions_offset: 0,
         lsda: None,
+        lsda_place: 0,
     }
 }
 

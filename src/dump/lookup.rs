@@ -1,0 +1,94 @@
+//! What the debugging information has for an address of code: its unit, function, innermost block and line.
+
+use std::io;
+
+use fallible_iterator::FallibleIterator;
+use gimli::constants as dw;
+
+use super::attribute::Attributes;
+use super::sources::Sources;
+use crate::debug_info::{DebugInfo, Die, DieId, DieValue};
+use crate::error::Result;
+use crate::expr::Dialect;
+use crate::meter::Meter;
+use crate::untrusted::Untrusted;
+
+/// Returns the first entry of the unit with code at an address, its function and the innermost block there; empty if no unit has such code.
+///
+/// # Errors
+/// If the units cannot be read, or a limit is reached.
+pub(super) fn lookup(sources: &Sources<'_>, dialect: Dialect, pc: u64) -> Result<Vec<DieId>> {
+    let info = sources.info(dialect)?;
+    let meter = sources.question();
+    for id in info.unit_ids() {
+        let root = info.root(id)?;
+        if root.tag() == dw::DW_TAG_type_unit || !contains(&info, &root, pc, &meter) {
+            continue;
+        }
+        let mut found = vec![root.id()];
+        let mut dies = info.dies(id)?;
+        while let Some(die) = dies.next()? {
+            meter.work(2)?;
+            let wanted = match found.len() {
+                1 => dw::DW_TAG_subprogram,
+                _ => dw::DW_TAG_lexical_block,
+            };
+            // Blocks of other functions do not have the address.
+            if die.is_null() || die.tag() != wanted || !contains(&info, &die, pc, &meter) {
+                continue;
+            }
+            found.truncate(2);
+            found.push(die.id());
+        }
+        return Ok(found);
+    }
+    Ok(Vec::new())
+}
+
+fn contains<'a>(info: &DebugInfo<'a>, die: &Die<'a>, pc: u64, meter: &Meter) -> bool {
+    let ranges = info.ranges(die, meter);
+    ranges.is_ok_and(|ranges| ranges.iter().any(|range| range.contains(&pc)))
+}
+
+/// Prints the line of an address.
+///
+/// * `function`: the function there.
+pub(super) fn write_line(
+    attributes: &Attributes<'_, '_>,
+    pc: u64,
+    root: DieId,
+    function: Option<DieId>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let info = attributes.info;
+    let unit = root.unit;
+    // A table that cannot be read is a problem where it is printed.
+    let table = info.line_table(unit).ok().flatten();
+    let row = table.as_ref().and_then(|table| table.find(pc));
+    let file_name = |number| {
+        let file = info.source_file(unit, number).ok()??;
+        Some(Untrusted::from(file.name()).to_string())
+    };
+    write!(out, "Line info: ")?;
+    let (mut line, mut column) = (0, 0);
+    if let Some((row, _)) = row {
+        (line, column) = (row.line, row.column);
+        if let Some(file) = file_name(row.file) {
+            write!(out, "file '{file}', ")?;
+        }
+    }
+    write!(out, "line {line}, column {column}, ")?;
+    let die = function.and_then(|function| info.die(function).ok());
+    let number = |name| {
+        let die = die.as_ref()?;
+        match info.value(die, die.attribute(name)?) {
+            Ok(DieValue::Unsigned(number)) => Some(number),
+            Ok(_) | Err(_) => None,
+        }
+    };
+    if let Some(file) = number(dw::DW_AT_decl_file).and_then(file_name) {
+        write!(out, "start file '{file}', ")?;
+    }
+    let start = number(dw::DW_AT_decl_line).unwrap_or(0);
+    writeln!(out, "start line {start}")
+}
