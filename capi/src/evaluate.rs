@@ -8,9 +8,9 @@ pub(crate) use result::Answered;
 use core::ffi::c_char;
 use std::sync::Arc;
 
-use hetdwarf::arch::{Lane, Register};
-use hetdwarf::eval::{Frame as _, Outcome};
-use hetdwarf::location::{Access, Destination, Storage, read, read_lanes};
+use hetdwarf::arch::Register;
+use hetdwarf::eval::Outcome;
+use hetdwarf::location::{Access, Destination, Storage, read};
 
 use crate::bits::{self, hetdwarf_bits};
 use crate::handle::{Lock, give, handles, with};

@@ -50,9 +50,12 @@ impl LoadedStop {
         options: StopOptions,
     ) -> LoadedStop {
         let (arena, wave) = (Pinned::new(Arena::new()), Pinned::new(wave));
-        // SAFETY: arena, wave and program are dropped after the stop, which is the only one to have them.
-        let (arena_ref, wave_ref, inside) =
-            unsafe { (arena.borrow(), wave.borrow(), program.program()) };
+        // SAFETY: the arena is dropped after the stop, which is the only one to have it.
+        let arena_ref = unsafe { arena.borrow() };
+        // SAFETY: as the arena.
+        let wave_ref = unsafe { wave.borrow() };
+        // SAFETY: the owner keeps the program until the stop is dropped.
+        let inside = unsafe { program.program() };
         LoadedStop {
             stop: Stop::new(inside, &**wave_ref, pc, options, arena_ref),
             _arena: arena,
@@ -72,8 +75,10 @@ impl LoadedStop {
             Pinned::new(Arena::new()),
             Pinned::new(opened.wave(position)?),
         );
-        // SAFETY: arena and wave are dropped after the stop, which is the only one to have them.
-        let (arena_ref, wave_ref) = unsafe { (arena.borrow(), wave.borrow()) };
+        // SAFETY: the arena is dropped after the stop, which is the only one to have it.
+        let arena_ref = unsafe { arena.borrow() };
+        // SAFETY: as the arena.
+        let wave_ref = unsafe { wave.borrow() };
         Some(LoadedStop {
             stop: programs.stop(wave_ref, arena_ref)?,
             _arena: arena,
