@@ -5,7 +5,9 @@
  * Functions give a hetdwarf_status, HETDWARF_OK for success; hetdwarf_last_error() has the message for people. Handles are
  * opaque, and freed by hetdwarf_free(). There is no global state: threads can use different handles at the same time, and
  * where they use the same one, or ones that depend on each other, one waits for the other. Structs begin with their size,
- * which the caller sets; what is reserved is zero. Arrays and structs that are handed in belong to the caller, strings that
+ * which the caller sets; what is reserved is zero. hetdwarf_relocation, hetdwarf_range and hetdwarf_mask are elements of
+ * arrays and have no size: they never change. Callbacks must return: after a longjmp or an exception out of one, the handles
+ * that the call uses are busy for ever. Arrays and structs that are handed in belong to the caller, strings that
  * are handed out belong to the handle, and are valid until it is freed. `Errors:` names the statuses of a function besides
  * HETDWARF_INVALID_ARGUMENT, HETDWARF_INVALID_HANDLE, HETDWARF_BUSY and HETDWARF_INTERNAL, which any can give.
  */
@@ -1661,7 +1663,7 @@ const char *hetdwarf_lane_state_name(uint8_t state);
 /// Checks the debugging information of an object against its rules: what `hetdwarf verify --each` finds, in its order.
 ///
 /// * `rules`: the rules, or what their names begin with (`cfi-*`), separated by commas; NULL for all.
-/// * `jobs`: how many threads check, at least 1; all else is done by the thread that calls.
+/// * `jobs`: how many threads check, at least 1; more than 256 count as 256. All else is done by the thread that calls.
 /// * `on_finding`: is called for each finding, by the thread that calls.
 /// * `user`: is given to it.
 ///

@@ -52,9 +52,9 @@ impl LoadedStop {
         let (arena, wave) = (Pinned::new(Arena::new()), Pinned::new(wave));
         // SAFETY: the arena is dropped after the stop, which is the only one to have it.
         let arena_ref = unsafe { arena.borrow() };
-        // SAFETY: so is the wave.
+        // SAFETY: as the arena.
         let wave_ref = unsafe { wave.borrow() };
-        // SAFETY: the stop keeps the program.
+        // SAFETY: the owner keeps the program until the stop is dropped.
         let inside = unsafe { program.program() };
         LoadedStop {
             stop: Stop::new(inside, &**wave_ref, pc, options, arena_ref),
@@ -77,7 +77,7 @@ impl LoadedStop {
         );
         // SAFETY: the arena is dropped after the stop, which is the only one to have it.
         let arena_ref = unsafe { arena.borrow() };
-        // SAFETY: so is the wave.
+        // SAFETY: as the arena.
         let wave_ref = unsafe { wave.borrow() };
         Some(LoadedStop {
             stop: programs.stop(wave_ref, arena_ref)?,

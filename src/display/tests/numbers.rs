@@ -76,7 +76,7 @@ fn scaled_numbers_are_exact_or_none() {
 fn numbers_with_missing_bits_are_none() {
     let mut types = Types::default();
     let ty = types.int();
-    let lost = Mask::from_iter(core::iter::once(7..8));
+    let lost = core::iter::once(7..8).collect::<Mask>();
     let mut value = TypedBytes::known(&[1, 0, 0, 0]);
     value.undefined = &lost;
     let place = ScalarPlace::default();
