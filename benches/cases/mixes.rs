@@ -19,7 +19,7 @@ use gimli::{EndianSlice, Evaluation, EvaluationResult, LittleEndian, Value, Valu
 use hetdwarf::arch::{AddressSpace, Register, WaveSize};
 use hetdwarf::error::Need;
 use hetdwarf::eval::{
-    BaseType, BaseTypeEncoding, CallSite, Context, DieReference, ExpressionBytes, Frame,
+    BaseType, BaseTypeEncoding, CallPlace, CallSite, Context, DieReference, ExpressionBytes, Frame,
     LocationAttribute, LocationEntry, Outcome, Procedure, Reading, Resolver, ResultKind,
     Subprogram, Unit, evaluate,
 };
@@ -496,7 +496,7 @@ impl<'a> Resolver<'a> for World {
         Err(Need::Unit.into())
     }
 
-    fn call_site(&self, _: Register, _: (u64, u64)) -> hetdwarf::Result<CallSite<'a>> {
+    fn call_site(&self, _: Register, _: CallPlace) -> hetdwarf::Result<CallSite<'a>> {
         let unit = Unit::unknown(Encoding::AMDGPU);
         Ok(CallSite::Value {
             value: ExpressionBytes::alone(CALL_VALUE, unit),

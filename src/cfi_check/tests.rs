@@ -280,7 +280,7 @@ fn instructions_write_the_lanes_of_exec() {
     assert!(state.join(&other) && !state.join(&other));
 }
 
-/// s_swappc_b64 s[30:31], s[4:5], to an unknown place: LLVM's functions preserve s34, and not s5.
+/// `s_swappc_b64 s[30:31], s[4:5]`, to an unknown place: LLVM's functions preserve s34, and not s5.
 #[test]
 fn a_call_loses_what_callees_may_write() {
     let mut state = State::entry();

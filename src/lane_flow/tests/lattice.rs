@@ -292,7 +292,7 @@ fn exec_has_the_lanes_of_its_section() {
     );
 }
 
-/// v_cmp_eq_u32 s[4:5], 0, v0, and v_cmpx_eq_u32 vcc, 0, v0.
+/// `v_cmp_eq_u32 s[4:5], 0, v0`, and `v_cmpx_eq_u32 vcc, 0, v0`.
 #[test]
 fn a_comparison_clears_the_bit_of_a_lane_that_is_off() {
     let compare = [0xd0ca_0004, 0x0002_0080];

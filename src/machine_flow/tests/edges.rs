@@ -71,7 +71,7 @@ fn leaders_are_where_jumps_go() {
     assert!(code.is_leader(3) && !code.is_leader(2));
 }
 
-/// v_writelane_b32 v41, s0, 1; v_mov_b32 v5, v41: v5 has scalar values as well.
+/// `v_writelane_b32 v41, s0, 1; v_mov_b32 v5, v41`: v5 has scalar values as well.
 #[test]
 fn copies_of_lanes_are_lanes() {
     let code = code(&[0xd761_0029, 0x0001_0200, 0x7e0a_0329, 0xbfb0_0000]);
@@ -117,9 +117,11 @@ fn what_no_path_leads_to_is_not_replayed() {
 
 #[test]
 fn some_registers_are_forgotten_and_no_others() {
-    let number = |register| match register {
-        MachineRegister::Sgpr(n) => Number::Is(n.into()),
-        _ => Number::Unknown,
+    let number = |register| {
+        let MachineRegister::Sgpr(n) = register else {
+            return Number::Unknown;
+        };
+        Number::Is(n.into())
     };
     let mut scalars = Scalars::all(number);
     scalars.forget_those(bit(MachineRegister::Sgpr(4)) | bit(MachineRegister::Sgpr(70)));

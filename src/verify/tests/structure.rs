@@ -69,9 +69,8 @@ const TYPE: u8 = 2;
 /// * `kind`: of DWARF 5.
 fn unit(version: u16, kind: u8, abbreviations: u32, entries: &[u8]) -> Vec<u8> {
     let mut body = version.to_le_bytes().to_vec();
-    match version {
-        5 => body.extend([kind, 8]),
-        _ => {}
+    if version == 5 {
+        body.extend([kind, 8]);
     }
     body.extend(abbreviations.to_le_bytes());
     match (version, kind) {
@@ -184,7 +183,7 @@ impl Lines<'_> {
     }
 }
 
-/// The files and the line table of a unit, whose DW_AT_stmt_list is this.
+/// The files and the line table of a unit, whose `DW_AT_stmt_list` is this.
 fn in_table(table: &[u8], offset: u32) -> Vec<Said> {
     let info = unit(4, COMPILE, 0, &[&[1], &offset.to_le_bytes()[..]].concat());
     let file = with(&[
@@ -339,7 +338,7 @@ fn of_entry(
     })
 }
 
-/// The first entry of a type unit is DW_TAG_type_unit.
+/// The first entry of a type unit is `DW_TAG_type_unit`.
 #[test]
 fn a_type_unit_begins_with_its_own_tag() {
     let of_tag = |tag: u8| {
@@ -470,7 +469,7 @@ fn relocated(name: &'static str, kinds: [u32; 2], machine: u8) -> Vec<u8> {
     file
 }
 
-/// R_AMDGPU_ABS32 is 6, and 12 is no type; R_X86_64_32 is 10, and 43 is newer than the table.
+/// `R_AMDGPU_ABS32` is 6, and 12 is no type; `R_X86_64_32` is 10, and 43 is newer than the table.
 #[test]
 fn relocations_of_unknown_types_are_told() {
     let found = |file: &[u8]| said(file, target::check_relocations);

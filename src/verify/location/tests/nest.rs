@@ -117,7 +117,7 @@ fn each_range_of_a_list_counts() {
     );
 }
 
-/// DW_AT_high_pc of a constant is the length.
+/// `DW_AT_high_pc` of a constant is the length.
 #[test]
 fn an_end_can_be_a_length() {
     let of = |length: u8| {
