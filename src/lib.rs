@@ -46,7 +46,7 @@ mod machine_flow;
 pub mod meter;
 mod nearest;
 pub mod object;
-mod plural;
+pub mod plural;
 pub mod prelude;
 pub mod query;
 #[cfg(feature = "serde")]

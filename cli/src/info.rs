@@ -9,7 +9,7 @@ use std::path::Path;
 use hetdwarf::object::{
     FunctionInfo, KernelInfo, Layout, Selector, ShaderInfo, code_objects_or_host, select,
 };
-use hetdwarf::report::text::counted;
+use hetdwarf::plural::counted;
 use hetdwarf::report::{
     CallFramesDocument, InfoDocument, ObjectDocument, PackagesDocument, UnitDocument,
     write_json_pretty,

@@ -13,7 +13,7 @@ use hetdwarf::object::{
     CodeObject, EmbeddedCodeObject, Kernel, Layout, Selector, code_objects_and_packages,
     code_objects_or_host, select,
 };
-use hetdwarf::report::text::counted;
+use hetdwarf::plural::counted;
 use hetdwarf::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};

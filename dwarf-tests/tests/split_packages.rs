@@ -111,11 +111,22 @@ fn packages_are_checked_and_read_with_their_programs() {
 }
 
 /// A file, a section of it, the byte that is changed and what it becomes; the rule that is broken then, the section and the offset of the
-/// finding, and what its message says. Offsets are those of llvm-dwarfdump 22: in `ab4.dwp`, whose units are of DWARF 4, the line table of
-/// the second unit is at 0x1b, and offsets of strings have no header.
+/// finding, and what its message says.
+type Fault = (
+    &'static str,
+    &'static str,
+    usize,
+    u8,
+    &'static str,
+    &'static str,
+    u64,
+    &'static str,
+);
+
+/// Offsets are those of llvm-dwarfdump 22: in `ab4.dwp`, whose units are of DWARF 4, the line table of the second unit is at 0x1b, and
+/// offsets of strings have no header.
 #[rustfmt::skip]
-#[expect(clippy::type_complexity, reason = "a table, whose columns are named above")]
-const FAULTS: &[(&str, &str, usize, u8, &str, &str, u64, &str)] = &[
+const FAULTS: &[Fault] = &[
     ("single.o", ".debug_str_offsets.dwo", 0x0d, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0x0c, "0x1005 is not in .debug_str.dwo"),
     ("single.o", ".debug_str_offsets.dwo", 0x28, 0x49, "string-offset",  ".debug_str_offsets.dwo", 0x28, "0x49 is not in .debug_str.dwo"),
     ("ab5.dwp",  ".debug_str_offsets.dwo", 0xa1, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0xa0, "is not in .debug_str.dwo"),

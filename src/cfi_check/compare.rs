@@ -420,13 +420,12 @@ impl Comparison<'_> {
         });
     }
 
-    /// A scalar register that was overwritten, if it has no rule.
+    /// A scalar register that has no rule, if it was overwritten.
     fn scalar_without_rule(&self, n: u8, findings: &mut Findings) {
         let return_address = self.context.convention.return_address();
         if self.state.scalar(n).is_entry_of(n) != Verdict::Different
             || n == return_address
             || n == return_address.saturating_add(1)
-            || self.row.has_scalar(n)
         {
             return;
         }

@@ -534,6 +534,8 @@ fn what_is_lost_is_unknown() {
     state.set_row(other, Vector::COMPUTED);
     assert_eq!(verdict(&state.row(own)), Verdict::Unknown);
     assert_eq!(verdict(&state.row(other)), Verdict::Different);
+    state.set_row(slot(Base::Entry, 8), Vector::COMPUTED);
+    assert_eq!(verdict(&state.row(own)), Verdict::Unknown);
     let mut state = stored();
     state.give_to_callee(slot(Base::Entry, 16));
     assert_eq!(verdict(&state.row(own)), Verdict::Same);

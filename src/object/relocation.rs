@@ -254,7 +254,11 @@ pub(super) fn references_of(elf: &Elf<'_>, index: usize) -> Result<BTreeMap<u64,
         elf.held.meter().work(count(table))?;
         for_each_entry(elf, table, |entry| {
             elf.held.hold_all::<(u64, u32, i64)>(2)?;
-            references.insert(entry.offset, (entry.symbol, entry.addend.unwrap_or(0)));
+            // Otherwise the addend is in the field, which is not read here.
+            let addend = entry.addend.ok_or_else(|| {
+                Error::malformed("relocation section", "its relocations have no addends")
+            })?;
+            references.insert(entry.offset, (entry.symbol, addend));
             Ok(())
         })?;
     }

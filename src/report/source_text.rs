@@ -177,7 +177,7 @@ impl SourceText {
             ));
         }
         if self.text.is_some() && self.last > self.line_count {
-            let count = super::text::counted(self.line_count, "line");
+            let count = crate::plural::counted(self.line_count, "line");
             warnings.push(format!("{name} has {count}, not {}", self.last));
         }
         warnings

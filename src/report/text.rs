@@ -3,7 +3,6 @@
 use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use crate::plural::counted;
 use crate::untrusted::Untrusted;
 
 /// Where something is in the source, after its name: ` at k.cl:4`, ` in k.cl`; nothing if the file is not known.

@@ -7,8 +7,8 @@ use hetdwarf::arch::Lane;
 use hetdwarf::gpu_core::{CoreWave, FenceScope, GpuCore, StopReason, WaveState};
 use hetdwarf::inspect::{Programs, Stop};
 use hetdwarf::location::Arena;
+use hetdwarf::plural::counted;
 use hetdwarf::report::source_text::SourceTexts;
-use hetdwarf::report::text::counted;
 use hetdwarf::report::{
     CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
     own_frame,

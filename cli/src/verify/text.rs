@@ -10,7 +10,7 @@ use comfy_table::{Cell, Color};
 use super::super::failure::Failure;
 use super::super::style::{BOLD, FAINT};
 use super::super::table::{bold, cells, table};
-use hetdwarf::report::text::counted;
+use hetdwarf::plural::counted;
 use hetdwarf::report::{
     FindingDocument, FindingGroup, RuleDocument, RulesDocument, VerifiedFile, VerifyDocument,
     VerifySummary,

@@ -120,7 +120,7 @@ s_setpc_b64 s[30:31]               // BE80481E           10
     };
     // Between 4 and 8 it is where it was.
     let wrong = always("cfi-scalar-without-rule", register(s(34)), (12, 20));
-    assert_eq!(with(vec![]), std::slice::from_ref(&wrong));
+    assert_eq!(with(vec![]), core::slice::from_ref(&wrong));
     assert_eq!(with(vec![Undefined(v(0))]), [wrong]);
 }
 

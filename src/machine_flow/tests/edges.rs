@@ -71,7 +71,7 @@ fn leaders_are_where_jumps_go() {
     assert!(code.is_leader(3) && !code.is_leader(2));
 }
 
-/// `v_writelane_b32 v41, s0, 1`; `v_mov_b32 v5, v41`: v5 has scalar values as well.
+/// `v_writelane_b32 v41, s0, 1; v_mov_b32 v5, v41`: v5 has scalar values as well.
 #[test]
 fn copies_of_lanes_are_lanes() {
     let code = code(&[0xd761_0029, 0x0001_0200, 0x7e0a_0329, 0xbfb0_0000]);
@@ -145,13 +145,13 @@ fn constants_have_two_dwords() {
     assert_eq!(words(Operand::Literal(7)), [Some(7), None]);
 }
 
-/// What functions of gfx90a write, by their addresses; `s_setpc_b64 s[30:31]` ends each.
+/// What functions write, by their addresses.
 fn writes(
     processor: &str,
     functions: &[(u64, &[u32])],
 ) -> impl Fn(u64, MachineRegister) -> Option<bool> + use<> {
     let processor = Processor::by_name(processor).unwrap();
-    let decoder = Decoder::new(processor, Some(WaveSize::Wave32)).unwrap();
+    let decoder = Decoder::new(processor, None).unwrap();
     let bytes = |dwords: &[u32]| -> &'static [u8] {
         let bytes: Vec<u8> = dwords.iter().flat_map(|one| one.to_le_bytes()).collect();
         bytes.leak()
@@ -180,6 +180,14 @@ fn functions_write_what_their_callees_write() {
         [Sgpr(40), Vgpr(130), Sgpr(41), Vgpr(2)].map(has),
         [Some(true), Some(true), Some(false), Some(false)]
     );
+    // v_accvgpr_write_b32 a3, 0
+    let found = writes(
+        "gfx90a",
+        &[(0x1000, &[0xd3d9_4003, 0x1800_0080, 0xbe80_1d1e])],
+    );
+    let has = |register| found(0x1000, register);
+    let a3 = MachineRegister::Agpr(3);
+    assert_eq!([a3, Vgpr(3)].map(has), [Some(true), Some(false)]);
     // v_mov_b32 v5, 0 through s_set_vgpr_msb 5 is another register.
     let found = writes(
         "gfx1250",

@@ -38,8 +38,8 @@ use serde::Serialize;
 
 use super::completeness::{is_false, is_true};
 use super::number::Hex;
-use super::text::counted;
 use crate::inspect::Program;
+use crate::plural::counted;
 use crate::untrusted::Untrusted;
 use crate::verify::{Evidence, Excerpt, Finding, Rule, Severity, Verdict};
 use place::normalised;

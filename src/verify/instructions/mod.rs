@@ -81,11 +81,7 @@ pub(super) fn check<'a>(
         .collect();
     by_cie.sort_by_key(|fde| (fde.cie.offset, fde.offset));
     let mut common: Option<(u64, Remembered)> = None;
-    let mut shared = Shared {
-        registers: GivenRules::default(),
-        existing: Existing::default(),
-        expressions: Expressions::default(),
-    };
+    let mut shared = Shared::default();
     for fde in by_cie {
         let cie = &fde.cie;
         let initial = match common.take() {
@@ -137,6 +133,7 @@ struct Walk<'w, 'a> {
 }
 
 /// What the walks through the entries of a section share.
+#[derive(Default)]
 struct Shared<'a> {
     /// Those of the row at hand.
     registers: GivenRules,

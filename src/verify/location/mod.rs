@@ -488,7 +488,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
 }
 
 /// The start of a name: one long name can be that of any number of entries.
-fn clipped(name: &str) -> String {
+pub(super) fn clipped(name: &str) -> String {
     const LENGTH: usize = 200;
     if name.len() <= LENGTH {
         return name.to_owned();

@@ -12,6 +12,7 @@ use crate::debug_info::attribute::tag_name;
 use crate::debug_info::name_index::NameIndex;
 use crate::debug_info::{Die, DieValue, UnitId, lossy};
 use crate::expr::{Operation, operations};
+use crate::verify::location::clipped;
 use fallible_iterator::FallibleIterator;
 
 /// References from an entry to the one that has the name; compilers write two.
@@ -290,9 +291,4 @@ impl Names<'_> {
 /// Whether an entry is one of those that are in an index if they have a name.
 fn is_wanted(die: &Die<'_>) -> bool {
     !NOT_INDEXED.contains(&die.tag()) && !die.flag(dw::DW_AT_declaration)
-}
-
-/// The start of a name.
-fn clipped(name: &str) -> String {
-    name.chars().take(200).collect()
 }

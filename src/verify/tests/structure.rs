@@ -1,13 +1,17 @@
 //! Abbreviations, line tables, tables of strings and relocations: sections written byte by byte, each at the border of what a rule allows.
 //! DWARF 5 §7.5.3 for abbreviations, §6.2.4 for the headers of line tables, §7.26 for tables of strings.
 
+use std::sync::Arc;
+
 use crate::frame::Instruction;
 use crate::inspect::Program;
-use crate::object::CodeObject;
+use crate::limits::Limits;
+use crate::meter::Meter;
 use crate::object::testing::{
     ALLOC, EXECUTE, PROGBITS, RELA, STRTAB, SYMTAB, TestSection, linked, rela, relocatable,
     section, symbol,
 };
+use crate::object::{CodeObject, Layout};
 use crate::verify::finding::Findings;
 use crate::verify::subject::Subject;
 use crate::verify::tests::made::{Made, cie, code, fde};
@@ -18,12 +22,13 @@ type Check = fn(&Subject<'_, '_>, &mut Findings);
 /// The rule, the offset and the message of a finding.
 type Said = (&'static str, u64, String);
 
-/// What a check finds in a file.
+/// What a check finds in a file of any machine.
 fn said(file: &[u8], check: Check) -> Vec<Said> {
-    let object = CodeObject::parse(file).unwrap();
+    let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
+    let object = CodeObject::parse_any_machine(file, Layout::Distinct, &meter).unwrap();
     let program = Program::load(&object).unwrap();
     let mut findings = Findings::default();
-    let meter = std::sync::Arc::clone(program.meter());
+    let meter = Arc::clone(program.meter());
     check(&Subject::new(&program, meter), &mut findings);
     let found = findings.finish(program.meter()).0.into_iter();
     found
@@ -333,6 +338,21 @@ fn of_entry(
     })
 }
 
+/// The first entry of a type unit is `DW_TAG_type_unit`.
+#[test]
+fn a_type_unit_begins_with_its_own_tag() {
+    let of_tag = |tag: u8| {
+        let info = unit(5, TYPE, 0, &[1]);
+        let table = [1, tag, 0, 0, 0, 0];
+        let file = with(&[(".debug_abbrev", &table), (".debug_info", &info)]);
+        said(&file, |subject, findings| {
+            location::check(subject, 1, findings);
+        })
+    };
+    assert_eq!(of_tag(0x41), []);
+    expect(&of_tag(0x11), "unit-root", 24, "DW_TAG_compile_unit");
+}
+
 #[test]
 fn strings_end_in_their_section() {
     let found = |form: u8, section: &'static str, offset: u8, text: &[u8]| {
@@ -425,18 +445,19 @@ fn offsets_of_strings_lead_to_strings() {
     let both = [part(&[0]), part(&[2, 4])].concat();
     expect(&found(&both), "string-offset", 24, "0x4 is not");
     // Offsets of the 64-bit format have eight bytes.
-    let wide = |offset: u8| {
+    let wide = |offset: u64| {
         let length = [0xff, 0xff, 0xff, 0xff, 12, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0];
-        [&length[..], &[offset, 0, 0, 0, 0, 0, 0, 0]].concat()
+        [&length[..], &offset.to_le_bytes()].concat()
     };
     assert_eq!(found(&wide(2)), []);
-    expect(&found(&wide(4)), "string-offset", 16, "0x4 is not");
+    let bad = found(&wide(0x1_0000_0002));
+    expect(&bad, "string-offset", 16, "0x100000002 is not");
 }
 
-/// A relocatable object in which two words of a section have relocations of these types.
+/// A relocatable object in which two words of a section have relocations of these types, to an undefined symbol.
 fn relocated(name: &'static str, kinds: [u32; 2], machine: u8) -> Vec<u8> {
     let table = [rela(0, kinds[0], 1, 0), rela(4, kinds[1], 1, 0)].concat();
-    let symbols = [symbol(0, 0, 0, 0, 0), symbol(0, 0, 0xfff1, 0, 0)].concat();
+    let symbols = [symbol(0, 0, 0, 0, 0), symbol(0, 0, 0, 0, 0)].concat();
     let sections: [TestSection; 4] = [
         section(name, PROGBITS, &[0; 8]),
         section(".rela", RELA, &table).linked(3, 1),
@@ -470,12 +491,13 @@ fn relocations_of_unknown_types_are_told() {
     );
     // What is loaded is the linker's business.
     assert_eq!(found(&relocated(".data", [12, 99], amdgpu)), []);
-    let file = relocated(".debug_info", [10, 43], x86_64);
-    let meter = std::sync::Arc::new(crate::meter::Meter::new(&crate::limits::Limits::DEFAULT, 0));
-    let layout = crate::object::Layout::Distinct;
-    let object = CodeObject::parse_any_machine(&file, layout, &meter).unwrap();
-    let unresolved = object.unresolved_relocations(".debug_info").unwrap();
-    assert_eq!(unresolved.len(), 1);
+    let one = found(&relocated(".debug_addr", [10, 43], x86_64));
+    expect(
+        &one,
+        "relocation-unknown",
+        4,
+        "type 43 is not known of x86-64",
+    );
 }
 
 /// Two functions of the same code are folded if their rows are the same.

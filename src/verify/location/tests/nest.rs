@@ -82,6 +82,7 @@ fn functions_with_the_same_code_are_folded_and_blocks_are_not() {
     };
     assert_eq!(rules(&both(function_at, (0x10, 0x20))), []);
     assert_eq!(rules(&both(function_at, (0x20, 0x30))), []);
+    assert_eq!(rules(&both(function_at, (0, 0x10))), []);
     assert_eq!(rules(&both(block, (0x20, 0x30))), []);
     let said = "as has the entry at";
     finds(&both(function_at, (0x10, 0x24)), "scope-overlap", said);
@@ -137,6 +138,18 @@ fn dropped_code_need_not_be_anywhere() {
             .has(variable("x", List(0)))
     };
     let list = [(0, 0x10, "regx SGPR4"), (0x20, 0x30, "regx SGPR5")];
+    // One that does not wrap.
+    let short = function_at("h", 0, 0x20);
+    let mut gone = made(DW_TAG_subprogram, "h");
+    gone.attributes = vec![
+        (DW_AT_low_pc, Address(u64::MAX - 1)),
+        (DW_AT_high_pc, Data1(1)),
+    ];
+    let found = rules(&file([gone, short]));
+    assert!(
+        matches!(found.as_slice(), [("loc-dropped-code", _)]),
+        "{found:#?}"
+    );
     let dropped = file([int(), at(u64::MAX - 1), function_at("g", 0, 0x20)]).list(&list);
     let found = rules(&dropped);
     assert!(
@@ -174,8 +187,8 @@ fn units_share_code_if_they_are_folded() {
 
 #[test]
 fn the_first_entry_is_that_of_a_unit() {
-    let with_tag = |tag: DwTag| {
-        let mut bytes = object(&file([int()]));
+    let of = |tag: DwTag, entries: Vec<Made>| {
+        let mut bytes = object(&file(entries));
         // The abbreviations begin with that of the unit: code, tag.
         let section = CodeObject::parse(&bytes).unwrap();
         let mut sections = section.sections().iter();
@@ -185,10 +198,12 @@ fn the_first_entry_is_that_of_a_unit() {
         let found = findings(&bytes);
         found.iter().map(|one| one.rule.id).collect::<Vec<_>>()
     };
+    let with_tag = |tag| of(tag, vec![int()]);
     assert_eq!(with_tag(DW_TAG_compile_unit), [""; 0]);
     assert_eq!(with_tag(DW_TAG_partial_unit), [""; 0]);
     // It stands for a unit with entries, and has none itself.
     assert_eq!(with_tag(DW_TAG_skeleton_unit), ["unit-skeleton-children"]);
+    assert_eq!(of(DW_TAG_skeleton_unit, Vec::new()), [""; 0]);
     assert!(with_tag(DW_TAG_namespace).contains(&"unit-root"));
     assert!(with_tag(DW_TAG_type_unit).contains(&"unit-root"));
 }
