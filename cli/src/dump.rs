@@ -18,12 +18,50 @@ use hetdwarf::limits::Limits;
 use hetdwarf::object::Layout;
 use regex::RegexSet;
 
-pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let limits = arguments.which.limits.limits();
+pub(crate) fn run(
+    arguments: &DumpArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     let names = names(arguments)?;
     let output = output(arguments)?;
+    let Some((last, others)) = arguments.objects.split_last() else {
+        return one(arguments, None, names.as_ref(), output.as_ref(), out);
+    };
+    if output.is_some() && !others.is_empty() {
+        return Err(Failure::new("--output takes the dump of one object"));
+    }
+    // One that cannot be dumped does not keep others from it.
+    let mut failed = false;
+    for object in others {
+        match one(arguments, Some(object), names.as_ref(), None, out) {
+            Ok(_) => {}
+            Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
+            Err(failure) => {
+                out.flush()?;
+                failure.report(err);
+                failed = true;
+            }
+        }
+    }
+    let exit = one(arguments, Some(last), names.as_ref(), output.as_ref(), out)?;
+    match failed {
+        true => Err(Failure::new("not every object could be dumped")),
+        false => Ok(exit),
+    }
+}
+
+/// Dumps an object, or one of a core.
+fn one(
+    arguments: &DumpArguments,
+    object: Option<&PathBuf>,
+    names: Option<&Names>,
+    output: Option<&Output>,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let limits = arguments.which.limits.limits();
     let (path, data) = object_or_core(
-        arguments.object.as_deref(),
+        object.map(PathBuf::as_path),
         &arguments.core,
         &limits,
         Input::Whole,
@@ -35,11 +73,12 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         DumpStyle::Llvm => Layout::AsInFile,
     };
     let open = |data, limits: &Limits| parse_any_machine(data, layout, limits);
+    let is_standard_input = object.is_some_and(|path| path == Path::new(STANDARD_INPUT));
     let object = open(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(&arguments.which)?;
     let dwo = parse_dwo(&dwo_data, &limits, open)?;
-    let matches = |name: &str| names.as_ref().is_some_and(|names| names.matches(name));
-    let selection = match (&names, arguments.die) {
+    let matches = |name: &str| names.is_some_and(|names| names.matches(name));
+    let selection = match (names, arguments.die) {
         (_, Some(offset)) => Selection::At(offset),
         (Some(_), None) => Selection::Named(&matches),
         (None, None) => Selection::All,
@@ -78,9 +117,9 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         .collect();
     let name = path.to_string_lossy();
     let is_llvm = matches!(arguments.style, DumpStyle::Llvm);
-    let name = match &arguments.object {
-        Some(object) if is_llvm && object == Path::new(STANDARD_INPUT) => "-",
-        Some(_) | None => &name,
+    let name = match is_llvm && is_standard_input {
+        true => "-",
+        false => &name,
     };
     let mut dump = Dump::new(name, &object, dwo.as_ref());
     if let Some(parts) = &parts {
@@ -120,7 +159,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         }
         dump.write(out)
     };
-    let problems = match &output {
+    let problems = match output {
         Some(output) => output.write_with(|out| write(out))?,
         None => write(out)?,
     };
@@ -141,7 +180,7 @@ fn output(arguments: &DumpArguments) -> Result<Option<Output>, Failure> {
     let Some(path) = arguments.output.as_ref().filter(to_file) else {
         return Ok(None);
     };
-    let inputs = arguments.object.iter().map(PathBuf::as_path);
+    let inputs = arguments.objects.iter().map(PathBuf::as_path);
     let inputs = inputs.chain(arguments.core.files());
     let inputs = inputs.chain(arguments.which.files());
     let mut outputs = Outputs::new(arguments.force, inputs);

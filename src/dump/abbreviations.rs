@@ -8,9 +8,9 @@ use gimli::constants as dw;
 use gimli::{DwAt, DwForm, DwTag};
 use serde::Serialize;
 
+use super::context::Context;
 use super::encoding::form_name;
 use super::output::Output;
-use super::part::Context;
 use super::{Failure, Naming};
 use crate::debug_info::attribute::{attribute_code_name, tag_name};
 use crate::error::Result;

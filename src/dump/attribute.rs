@@ -300,13 +300,22 @@ impl<'a> Attributes<'_, 'a> {
             dw::DW_AT_specification,
             dw::DW_AT_call_origin,
             dw::DW_AT_import,
-            dw::DW_AT_APPLE_property,
         ];
         if named.contains(&name) {
             if let Some(target) = self.info.target(die, attribute)? {
                 let target = self.info.die(target)?;
                 shown.note =
                     linkage_name(self.info, &target).or_else(|| short_name(self.info, &target));
+            }
+        } else if name == dw::DW_AT_APPLE_property
+            && let Some(target) = self.info.target(die, attribute)?
+        {
+            let target = self.info.die(target)?;
+            let property = target.attribute(dw::DW_AT_APPLE_property_name);
+            if let Some(property) = property
+                && let Ok(DieValue::String(text)) = self.info.value(&target, property)
+            {
+                shown.note = Some(cut(text.raw()).to_owned().into());
             }
         } else if (name == dw::DW_AT_type || name == dw::DW_AT_containing_type)
             && let Some(target) = self.info.target(die, attribute)?
@@ -418,16 +427,7 @@ impl<'a> Attributes<'_, 'a> {
     }
 
     /// An expression in words.
-    pub(super) fn expression(
-        &self,
-        unit: UnitFacts,
-        bytes: &[u8],
-        mut encoding: Encoding,
-    ) -> String {
-        // References to other units were as wide as addresses then.
-        if unit.version <= 2 {
-            encoding.offset_size = encoding.address_size;
-        }
+    pub(super) fn expression(&self, unit: UnitFacts, bytes: &[u8], encoding: Encoding) -> String {
         let types = BaseTypes {
             info: self.info,
             unit,

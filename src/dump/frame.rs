@@ -11,8 +11,8 @@ use fallible_iterator::FallibleIterator;
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::output::Output;
-use super::part::Context;
 use crate::expr::RegisterStyle;
 use crate::frame::{
     Cie, Entry, Fde, FramePrinter, FrameSection, Instructions, Row, Rows, SectionKind,

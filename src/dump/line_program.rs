@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use gimli::{DwLns, LineInstruction, LineProgramHeader, LineRow};
 
-use super::line::{COLUMNS, print_row};
+use super::line_row::{COLUMNS, line as line_of, print_row};
 use super::names::quoted;
 use super::output::Output;
 use crate::debug_info::{Bytes, LineHeader, next_instruction};
@@ -79,10 +79,6 @@ pub(super) fn print(
             row.reset(header);
         }
     }
-}
-
-fn line_of(row: &LineRow) -> u64 {
-    row.line().map_or(0, core::num::NonZeroU64::get)
 }
 
 /// Passes over an instruction, and returns the length of an extended one.

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::context::Context;
 use super::fields::Placed;
 use super::list::{List, ListEntry, operations_text};
 use super::list_table::ListTable;
 use super::output::Output;
-use super::part::Context;
 use super::{Failure, Style};
 use crate::debug_info::raw_list::LocationFormat;
 use crate::expr::{Encoding, Printer};

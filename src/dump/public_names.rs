@@ -7,10 +7,11 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use super::part::{Context, Part};
+use super::part::Part;
 use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;

@@ -7,10 +7,10 @@ use std::io::Write;
 use gimli::constants as dw;
 use serde::Serialize;
 
+use super::context::Context;
 use super::list::{address, range_text};
 use super::list_table::ListTable;
 use super::output::Output;
-use super::part::Context;
 use super::raw_range::RawRange;
 use super::{Failure, Naming, Style};
 use crate::debug_info::raw_list::{Base, Bounds, highest};

@@ -6,13 +6,14 @@ use fallible_iterator::FallibleIterator;
 use gimli::SectionId;
 
 use super::attribute::Attributes;
+use super::context::Context;
 use super::entries::{self, Sink};
 use super::header::{Header, Headers};
 use super::json::JsonEntries;
 use super::lookup;
 use super::names::short_name;
 use super::output::Output;
-use super::part::{Context, Part};
+use super::part::Part;
 use super::text::TextEntries;
 use super::type_name::TypeNames;
 use super::{Failure, Naming, Selection, Sources};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fallible_iterator::FallibleIterator;
 
 use super::augmentation::Augmentation;
+use super::eh_pointer::{EhAugmentation, OMITTED, place_of, read_pointer};
 use crate::arch::Register;
 use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
@@ -362,7 +363,11 @@ impl<'a> FrameSection<'a> {
             let start = end.saturating_sub(body.rest().len() as u64);
             cie.augmentation_data = body.bytes(size)?;
             let start = self.address.wrapping_add(start);
-            read_eh_augmentation(text, start, &mut cie)?;
+            let read = EhAugmentation::read(text, cie.augmentation_data, start, cie.address_size)?;
+            cie.pointer_encoding = Some(read.pointer_encoding);
+            cie.lsda_encoding = read.lsda_encoding;
+            cie.personality = read.personality;
+            cie.personality_place = read.personality_place;
         }
         cie.initial_instructions = body.rest();
         cie.instructions_offset = end.saturating_sub(body.rest().len() as u64);
@@ -449,7 +454,7 @@ impl<'a> FrameSection<'a> {
             start,
             size: range,
             lsda: lsda.and_then(read),
-            lsda_place: lsda.map_or(0, |encoding| if encoding & 0x70 == 0x10 { at } else { 0 }),
+            lsda_place: lsda.map_or(0, |encoding| place_of(encoding, at)),
         })
     }
 
@@ -503,76 +508,12 @@ fn read_string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
         .map_err(|_| Error::malformed("augmentation string", "it is not UTF-8"))
 }
 
-/// `DW_EH_PE_omit`: there is no pointer.
-const OMITTED: u8 = 0xff;
-
 /// The fields of an FDE that say which code it is for.
 struct CodeFields {
     start: u64,
     size: u64,
     lsda: Option<u64>,
     lsda_place: u64,
-}
-
-/// Reads the augmentation data of a CIE of `.eh_frame`.
-///
-/// * `start`: the address of the data.
-fn read_eh_augmentation(text: &str, start: u64, cie: &mut Cie<'_>) -> Result<()> {
-    let mut data = Cursor::new(cie.augmentation_data);
-    cie.pointer_encoding = Some(0);
-    for letter in text.chars().skip(1) {
-        match letter {
-            'R' => cie.pointer_encoding = Some(data.u8()?),
-            'L' => cie.lsda_encoding = Some(data.u8()?),
-            'P' => {
-                let encoding = data.u8()?;
-                if encoding != OMITTED {
-                    let place = start.wrapping_add(data.position() as u64);
-                    // A pointer in memory leads on to the routine; which one it is nobody asks.
-                    let direct = encoding & 0x7f;
-                    cie.personality_place = if direct & 0x70 == 0x10 { place } else { 0 };
-                    cie.personality =
-                        Some(read_pointer(&mut data, direct, place, cie.address_size)?);
-                }
-            }
-            // `S`, `B` and `G` have no data.
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Reads a pointer of `.eh_frame`; `place` is its own address.
-fn read_pointer(
-    cursor: &mut Cursor<'_>,
-    encoding: u8,
-    place: u64,
-    address_size: u8,
-) -> Result<u64> {
-    let value = match encoding & 0x0f {
-        0x00 => cursor.sized(address_size)?,
-        0x01 => cursor.uleb()?,
-        0x02 => cursor.u16()?.into(),
-        0x03 => cursor.u32()?.into(),
-        0x04 | 0x0c => cursor.u64()?,
-        0x09 => cursor.sleb()?.cast_unsigned(),
-        0x0a => i64::from(cursor.u16()?.cast_signed()).cast_unsigned(),
-        0x0b => i64::from(cursor.u32()?.cast_signed()).cast_unsigned(),
-        _ => {
-            return Err(Error::malformed(
-                "pointer encoding",
-                format!("{encoding:#x} is not known"),
-            ));
-        }
-    };
-    match encoding & 0xf0 {
-        0x00 => Ok(value),
-        0x10 => Ok(value.wrapping_add(place)),
-        _ => Err(Error::malformed(
-            "pointer encoding",
-            format!("{encoding:#x} is not known"),
-        )),
-    }
 }
 
 /// The entries of a section, in order.

@@ -23,6 +23,7 @@
 
 mod address;
 mod augmentation;
+mod eh_pointer;
 mod entry;
 mod index;
 mod instruction;
