@@ -14,48 +14,18 @@ use super::header::Header;
 use super::list::{address, operations_text};
 use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
 use super::type_name::TypeNames;
+use super::unit_facts::UnitFacts;
 use super::value_text::{
     LANGUAGE_NAME, LANGUAGE_VERSION, block_text, constant_text, is_location, list_head, properties,
 };
 use super::{Naming, Sources, Style};
 use crate::debug_info::attribute::attribute_name;
 use crate::debug_info::raw_list::highest;
-use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, Language, UnitId};
+use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, Language};
 use crate::error::Result;
 use crate::expr::{BaseTypeNames, Encoding, Printer};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
-
-/// What belongs to a unit and is needed again and again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct UnitFacts {
-    pub(super) id: UnitId,
-    /// Where its header is.
-    pub(super) offset: u64,
-    pub(super) version: u16,
-    pub(super) address_size: u8,
-    pub(super) offset_size: u8,
-    /// True if it is in `.debug_types`.
-    pub(super) in_types: bool,
-    /// Where its section starts among those that were joined, if they are shown apart.
-    pub(super) shift: u64,
-    /// The section that its first address points into, if that is shown.
-    pub(super) base_section: Option<usize>,
-    /// Whether it is in a `.dwo` file.
-    pub(super) split: bool,
-    /// Whether it is in a `.dwo` file and nobody knows its addresses.
-    pub(super) alone: bool,
-}
-
-impl UnitFacts {
-    /// The section it is in, as a code object names it.
-    pub(super) fn section_name(self) -> &'static str {
-        match self.in_types {
-            true => ".debug_types",
-            false => ".debug_info",
-        }
-    }
-}
 
 /// An entry of a location list or range list.
 #[derive(Debug)]
@@ -431,6 +401,11 @@ impl<'a> Attributes<'_, 'a> {
         let types = BaseTypes {
             info: self.info,
             unit,
+        };
+        // References of version 2 are as wide as addresses, but operations that refer to entries came with version 3.
+        let encoding = Encoding {
+            offset_size: unit.offset_size,
+            ..encoding
         };
         let printer = Printer::new(encoding)
             .style(self.style.registers())

@@ -5,8 +5,8 @@
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwForm};
 
-use super::attribute::UnitFacts;
 use super::list::address;
+use super::unit_facts::UnitFacts;
 use crate::debug_info::Bytes;
 
 /// Returns the text of a value with what it is encoded as.

@@ -60,6 +60,7 @@ mod strings;
 mod text;
 mod type_name;
 mod unit;
+mod unit_facts;
 mod unit_index;
 mod value_text;
 
