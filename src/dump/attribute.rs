@@ -265,34 +265,45 @@ impl<'a> Attributes<'_, 'a> {
             DieValue::Supplementary(offset) => address(*offset, unit.offset_size),
             DieValue::String(text) => quoted(text.raw()),
         };
+        shown.note = self.target_name(die, attribute)?;
+        Ok(())
+    }
+
+    /// The name of what an attribute refers to, where it is shown.
+    fn target_name(
+        &self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Result<Option<Untrusted<'static>>> {
+        let name = attribute.name();
         let named = [
             dw::DW_AT_abstract_origin,
             dw::DW_AT_specification,
             dw::DW_AT_call_origin,
             dw::DW_AT_import,
         ];
-        if named.contains(&name) {
-            if let Some(target) = self.info.target(die, attribute)? {
-                let target = self.info.die(target)?;
-                shown.note =
-                    linkage_name(self.info, &target).or_else(|| short_name(self.info, &target));
-            }
-        } else if name == dw::DW_AT_APPLE_property
-            && let Some(target) = self.info.target(die, attribute)?
-        {
-            let target = self.info.die(target)?;
-            let property = target.attribute(dw::DW_AT_APPLE_property_name);
-            if let Some(property) = property
-                && let Ok(DieValue::String(text)) = self.info.value(&target, property)
-            {
-                shown.note = Some(cut(text.raw()).to_owned().into());
-            }
-        } else if (name == dw::DW_AT_type || name == dw::DW_AT_containing_type)
-            && let Some(target) = self.info.target(die, attribute)?
-        {
-            shown.note = Some(self.types.name(target).to_string().into());
+        let is_type = name == dw::DW_AT_type || name == dw::DW_AT_containing_type;
+        let is_property = name == dw::DW_AT_APPLE_property;
+        if !(is_type || is_property || named.contains(&name)) {
+            return Ok(None);
         }
-        Ok(())
+        let Some(id) = self.info.target(die, attribute)? else {
+            return Ok(None);
+        };
+        if is_type {
+            return Ok(Some(self.types.name(id).to_string().into()));
+        }
+        let target = self.info.die(id)?;
+        if !is_property {
+            let name = linkage_name(self.info, &target);
+            return Ok(name.or_else(|| short_name(self.info, &target)));
+        }
+        let property = target.attribute(dw::DW_AT_APPLE_property_name);
+        let text = property.and_then(|property| self.info.value(&target, property).ok());
+        Ok(match text {
+            Some(DieValue::String(text)) => Some(cut(text.raw()).to_owned().into()),
+            Some(_) | None => None,
+        })
     }
 
     fn constant(

@@ -36,7 +36,11 @@ pub(super) fn with_encoding(
             format!("indexed ({:08x}) string = {plain}", index.0)
         }
         AttributeValue::UnitRef(at) => match digits_of(form) {
-            Some(digits) => format!("cu + {:#0width$x} => {{{plain}}}", at.0, width = digits + 2),
+            Some(digits) => format!(
+                "cu + {:#0width$x} => {{{plain}}}",
+                at.0,
+                width = digits.saturating_add(2)
+            ),
             None => plain,
         },
         _ => plain,

@@ -48,7 +48,7 @@ pub(super) fn print(
         // What gimli has decoded can be passed over.
         let extended = pass(&mut cursor, header).unwrap_or_default();
         let before = (row.address(), row.op_index(), line_of(&row));
-        let kept = instruction.clone();
+        let kept = instruction;
         let executed = row.execute(instruction, &mut LineHeader(header));
         let emits = match executed {
             Ok(emits) => emits,

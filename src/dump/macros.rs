@@ -304,7 +304,11 @@ impl Section<'_, '_> {
             Operands::Import => entry.import = Some(cursor.sized(header.offset_size)?.into()),
             Operands::Vendor => entry.constant = Some(cursor.uleb()?),
             Operands::End => {}
-            _ => entry.line = Some(cursor.uleb()?),
+            Operands::Macro
+            | Operands::Offset
+            | Operands::Supplementary
+            | Operands::Index
+            | Operands::File => entry.line = Some(cursor.uleb()?),
         }
         entry.text = match operands {
             Operands::Macro | Operands::Vendor => {

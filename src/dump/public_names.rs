@@ -37,6 +37,14 @@ struct NameFields<'a> {
     name: &'a str,
 }
 
+/// The sections by their parts, and whether they have the kinds of names.
+const SECTIONS: [(Part, &str, bool); 4] = [
+    (Part::Pubnames, ".debug_pubnames", false),
+    (Part::Pubtypes, ".debug_pubtypes", false),
+    (Part::GnuPubnames, ".debug_gnu_pubnames", true),
+    (Part::GnuPubtypes, ".debug_gnu_pubtypes", true),
+];
+
 /// The kinds of names, by their numbers.
 const KINDS: [&str; 8] = [
     "NONE", "TYPE", "VARIABLE", "FUNCTION", "OTHER", "UNUSED5", "UNUSED6", "UNUSED7",
@@ -47,11 +55,10 @@ pub(super) fn dump(
     context: Context<'_, '_>,
     output: &mut Output<'_>,
 ) -> core::result::Result<(), Failure> {
-    let (name, is_gnu) = match context.part {
-        Part::Pubtypes => (".debug_pubtypes", false),
-        Part::GnuPubnames => (".debug_gnu_pubnames", true),
-        Part::GnuPubtypes => (".debug_gnu_pubtypes", true),
-        _ => (".debug_pubnames", false),
+    let mut sections = SECTIONS.iter();
+    let section = sections.find(|(part, ..)| *part == context.part);
+    let Some((_, name, is_gnu)) = section.copied() else {
+        return Ok(());
     };
     let bytes = context.sources.section(false, name)?;
     if !context.begin_section(name, bytes.len(), output)? {
@@ -140,7 +147,9 @@ impl<'a> Set<'a> {
                 }
             };
             let text = String::from_utf8_lossy(entry.name);
-            let kind = entry.kind.map(|bits| KINDS[usize::from(bits >> 4 & 7)]);
+            let kind = entry
+                .kind
+                .and_then(|bits| KINDS.get(usize::from(bits >> 4 & 7)).copied());
             let linkage = entry.kind.map(|bits| match bits >> 7 {
                 0 => "EXTERNAL",
                 _ => "STATIC",

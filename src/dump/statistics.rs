@@ -418,7 +418,7 @@ impl<'a> Collector<'_, 'a> {
         let mut die = die.clone();
         for _ in 0..HOPS {
             if let Some(attribute) = die.attribute(name) {
-                return Some(attribute.clone());
+                return Some(*attribute);
             }
             let origin = [dw::DW_AT_abstract_origin, dw::DW_AT_specification]
                 .iter()

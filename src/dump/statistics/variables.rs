@@ -69,6 +69,10 @@ impl Groups {
     }
 }
 
+fn one_more(count: &mut u64) {
+    *count = count.saturating_add(1);
+}
+
 /// The group of a variable that is covered in so many bytes of its scope.
 fn group_of(covered: u64, scope: u64) -> usize {
     if covered == 0 {
@@ -77,7 +81,8 @@ fn group_of(covered: u64, scope: u64) -> usize {
     if covered >= scope {
         return GROUPS.saturating_sub(1);
     }
-    let tenths = u128::from(covered).saturating_mul(10) / u128::from(scope.max(1));
+    let tenths = u128::from(covered).saturating_mul(10);
+    let tenths = tenths.checked_div(scope.into()).unwrap_or(0);
     usize::try_from(tenths).unwrap_or(0).saturating_add(1)
 }
 
@@ -139,16 +144,7 @@ impl<'a> Collector<'_, 'a> {
         let is_parameter = tag == dw::DW_TAG_formal_parameter;
         let is_local = tag == dw::DW_TAG_variable;
         let is_constant = tag == dw::DW_TAG_member && has(dw::DW_AT_const_value);
-        let one_more = |count: &mut u64| *count = count.saturating_add(1);
-        match tag {
-            dw::DW_TAG_call_site | dw::DW_TAG_GNU_call_site => {
-                one_more(&mut self.counts.call_sites);
-            }
-            dw::DW_TAG_call_site_parameter | dw::DW_TAG_GNU_call_site_parameter => {
-                one_more(&mut self.counts.call_site_parameters);
-            }
-            _ => {}
-        }
+        self.call_site(tag);
         if !(is_parameter || is_local || is_constant) || (is_local && has(dw::DW_AT_declaration)) {
             return Ok(());
         }
@@ -218,6 +214,18 @@ impl<'a> Collector<'_, 'a> {
             }
         }
         Ok(())
+    }
+
+    fn call_site(&mut self, tag: DwTag) {
+        match tag {
+            dw::DW_TAG_call_site | dw::DW_TAG_GNU_call_site => {
+                one_more(&mut self.counts.call_sites);
+            }
+            dw::DW_TAG_call_site_parameter | dw::DW_TAG_GNU_call_site_parameter => {
+                one_more(&mut self.counts.call_site_parameters);
+            }
+            _ => {}
+        }
     }
 
     fn find_origin(&self, die: &Die<'a>) -> Option<Die<'a>> {
