@@ -1,6 +1,6 @@
 //! `hetdwarf dump`: what the debugging information of a file says.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
@@ -13,59 +13,115 @@ use super::input::{
 };
 use super::outputs::{Kind, Output, Outputs};
 use globset::GlobSet;
-use hetdwarf::debug_info::DieId;
 use hetdwarf::dump::{Dump, Naming, Part, Selection, View, write_section_sizes};
 use hetdwarf::limits::Limits;
 use hetdwarf::object::Layout;
 use regex::RegexSet;
 
-pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let limits = arguments.which.limits.limits();
+pub(crate) fn run(
+    arguments: &DumpArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     let names = names(arguments)?;
     let output = output(arguments)?;
+    let Some((last, others)) = arguments.objects.split_last() else {
+        return one(arguments, None, names.as_ref(), output.as_ref(), out);
+    };
+    if output.is_some() && !others.is_empty() {
+        return Err(Failure::new("--output takes the dump of one object"));
+    }
+    // One that cannot be dumped does not keep others from it.
+    let mut failed = false;
+    for object in others {
+        match one(arguments, Some(object), names.as_ref(), None, out) {
+            Ok(_) => {}
+            Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
+            Err(failure) => {
+                out.flush()?;
+                failure.report(err);
+                failed = true;
+            }
+        }
+    }
+    let exit = one(arguments, Some(last), names.as_ref(), output.as_ref(), out)?;
+    match failed {
+        true => Err(Failure::new("not every object could be dumped")),
+        false => Ok(exit),
+    }
+}
+
+/// Dumps an object, or one of a core.
+fn one(
+    arguments: &DumpArguments,
+    object: Option<&PathBuf>,
+    names: Option<&Names>,
+    output: Option<&Output>,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let limits = arguments.which.limits.limits();
     let (path, data) = object_or_core(
-        arguments.object.as_deref(),
+        object.map(PathBuf::as_path),
         &arguments.core,
         &limits,
         Input::Whole,
     )?;
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     let embedded = choose_of_any_machine(path, &data, &arguments.which)?;
-    let (layout, naming) = match arguments.style {
-        DumpStyle::Names => (Layout::Distinct, Naming::Names),
-        DumpStyle::Llvm => (Layout::AsInFile, Naming::Llvm),
+    let layout = match arguments.style {
+        DumpStyle::Names => Layout::Distinct,
+        DumpStyle::Llvm => Layout::AsInFile,
     };
     let open = |data, limits: &Limits| parse_any_machine(data, layout, limits);
+    let is_standard_input = object.is_some_and(|path| path == Path::new(STANDARD_INPUT));
     let object = open(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(&arguments.which)?;
     let dwo = parse_dwo(&dwo_data, &limits, open)?;
-    let matches = |name: &str| names.as_ref().is_some_and(|names| names.matches(name));
-    let new =
-        |name| Dump::new(name, &object, dwo.as_ref()).dialect(dialect(arguments.which.dialect));
-    let found = match arguments.find.as_slice() {
-        [] => Vec::new(),
-        names => new("").find(names).map_err(place)?,
+    let matches = |name: &str| names.is_some_and(|names| names.matches(name));
+    let selection = match (names, arguments.die) {
+        (_, Some(offset)) => Selection::At(offset),
+        (Some(_), None) => Selection::Named(&matches),
+        (None, None) => Selection::All,
+    };
+    let found = match arguments.find.is_empty() {
+        true => Vec::new(),
+        false => {
+            let index = Dump::new("", &object, dwo.as_ref());
+            let index = index.dialect(dialect(arguments.which.dialect));
+            index.find(&arguments.find).map_err(place)?
+        }
     };
     let at_address = match arguments.lookup {
-        Some(pc) => entries_at(&new(""), pc, path)?,
+        Some(pc) => {
+            let index = Dump::new("", &object, dwo.as_ref());
+            let index = index.dialect(dialect(arguments.which.dialect));
+            let found = index.lookup(pc).map_err(place)?;
+            if found.is_empty() {
+                return Err(Failure::new(format!(
+                    "--lookup {pc:#x}: no unit has code there"
+                )));
+            }
+            found
+        }
         None => Vec::new(),
     };
-    let selection = match (&names, arguments.die, arguments.lookup) {
-        (_, _, Some(pc)) => Selection::Address(pc, &at_address),
-        _ if !arguments.find.is_empty() => Selection::Listed(&found),
-        (_, Some(offset), None) => Selection::At(offset),
-        (Some(_), None, None) => Selection::Named(&matches),
-        (None, None, None) => Selection::All,
+    let selection = match arguments.lookup {
+        Some(pc) => Selection::Address(pc, &at_address),
+        None if arguments.find.is_empty() => selection,
+        None => Selection::Listed(&found),
     };
     let parts = parts(arguments, &selection);
-    let offsets = arguments.parts.offsets();
+    let chosen = arguments.parts.chosen.iter();
+    let offsets: Vec<_> = chosen
+        .filter_map(|(part, offset)| Some((*part, (*offset)?)))
+        .collect();
     let name = path.to_string_lossy();
-    let is_json = arguments.format == Format::Json;
-    let name = match (&arguments.object, arguments.style) {
-        (Some(object), DumpStyle::Llvm) if object == Path::new(STANDARD_INPUT) => "-",
-        (_, _) => &name,
+    let is_llvm = matches!(arguments.style, DumpStyle::Llvm);
+    let name = match is_llvm && is_standard_input {
+        true => "-",
+        false => &name,
     };
-    let mut dump = new(name);
+    let mut dump = Dump::new(name, &object, dwo.as_ref());
     if let Some(parts) = &parts {
         dump = dump.parts(parts);
     }
@@ -73,56 +129,49 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         .offsets(&offsets)
         .view(view(arguments))
         .selection(selection)
-        .naming(naming)
-        .json(is_json);
+        .naming(match arguments.style {
+            DumpStyle::Names => Naming::Names,
+            DumpStyle::Llvm => Naming::Llvm,
+        })
+        .dialect(dialect(arguments.which.dialect))
+        .json(arguments.format == Format::Json);
     if let Some(offset) = arguments.die
         && !dump.has_entry(offset).map_err(place)?
     {
-        let wrong = format!("--die {offset:#x}: no entry starts there");
-        return Err(Failure::new(wrong));
+        return Err(Failure::new(format!(
+            "--die {offset:#x}: no entry starts there"
+        )));
     }
+    let is_json = arguments.format == Format::Json;
     let size = embedded.data.len() as u64;
-    let write = |out: &mut dyn Write| match arguments.show_section_sizes {
-        true => write_section_sizes(name, &object, size, is_json, out).map(|()| None),
-        false => write_asked(arguments, &dump, out),
+    let write = |out: &mut dyn Write| {
+        if arguments.show_section_sizes {
+            write_section_sizes(name, &object, size, is_json, out)?;
+            return Ok(None);
+        }
+        if arguments.statistics {
+            let written = dump.write_statistics(out)?;
+            return Ok(written.err().map(|error| error.to_string()));
+        }
+        if arguments.show_sources {
+            let written = dump.write_source_files(out)?;
+            return Ok(written.err().map(|error| error.to_string()));
+        }
+        dump.write(out)
     };
-    let problems = match &output {
+    let problems = match output {
         Some(output) => output.write_with(|out| write(out))?,
         None => write(out)?,
     };
-    if let Some(problems) = problems {
-        return Err(Failure::in_file(path, problems));
+    match problems {
+        Some(problems) => Err(Failure::in_file(path, problems)),
+        None => {
+            let dwo = dwo_data.iter().map(|(path, data)| (*path, data));
+            check_lengths(dwo)?;
+            data.check_lengths(path)?;
+            Ok(Exit::Done)
+        }
     }
-    check_lengths(dwo_data.iter().map(|(path, data)| (*path, data)))?;
-    data.check_lengths(path)?;
-    Ok(Exit::Done)
-}
-
-/// Writes what the arguments ask for of the debugging information. Returns what is wrong with it.
-fn write_asked(
-    arguments: &DumpArguments,
-    dump: &Dump<'_>,
-    out: &mut dyn Write,
-) -> io::Result<Option<String>> {
-    let written = if arguments.statistics {
-        dump.write_statistics(out)?
-    } else if arguments.show_sources {
-        dump.write_source_files(out)?
-    } else {
-        return dump.write(out);
-    };
-    Ok(written.err().map(|error| error.to_string()))
-}
-
-/// Returns the entries of the code at an address.
-fn entries_at(dump: &Dump<'_>, pc: u64, path: &Path) -> Result<Vec<DieId>, Failure> {
-    let found = dump.lookup(pc);
-    let found = found.map_err(|error| Failure::in_file(path, error))?;
-    if found.is_empty() {
-        let wrong = format!("--lookup {pc:#x}: no unit has code there");
-        return Err(Failure::new(wrong));
-    }
-    Ok(found)
 }
 
 /// The file that the dump is written to, if it is not standard output.
@@ -131,7 +180,7 @@ fn output(arguments: &DumpArguments) -> Result<Option<Output>, Failure> {
     let Some(path) = arguments.output.as_ref().filter(to_file) else {
         return Ok(None);
     };
-    let inputs = arguments.object.iter().map(PathBuf::as_path);
+    let inputs = arguments.objects.iter().map(PathBuf::as_path);
     let inputs = inputs.chain(arguments.core.files());
     let inputs = inputs.chain(arguments.which.files());
     let mut outputs = Outputs::new(arguments.force, inputs);
@@ -192,7 +241,7 @@ impl Names {
             Names::Exactly(names, false) => names.iter().any(|other| other == name),
             Names::Exactly(names, true) => {
                 let name = name.to_lowercase();
-                names.contains(&name)
+                names.iter().any(|other| *other == name)
             }
             Names::Globs(globs) => globs.is_match(name),
             Names::Regexes(regexes) => regexes.is_match(name),

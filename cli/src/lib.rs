@@ -151,7 +151,7 @@ fn run_command(
         Command::Demo(arguments) => demo::run(&arguments, width, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Man(arguments) => completions::write_manual(&arguments),
-        Command::Dump(arguments) => dump::run(&arguments, out),
+        Command::Dump(arguments) => dump::run(&arguments, out, err),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }?;
     out.flush()?;

@@ -223,7 +223,9 @@ fn plain_name(code: DwAt) -> Option<&'static str> {
 
 /// Returns true if a name is that of the first or last code for vendors, which are no names of anything.
 fn is_bound(name: &str) -> bool {
-    name.ends_with("_lo_user") || name.ends_with("_hi_user")
+    // Those of DWARF 1 are names no more.
+    let is_old = matches!(name, "DW_AT_fund_type" | "DW_AT_subscr_data");
+    is_old || name.ends_with("_lo_user") || name.ends_with("_hi_user")
 }
 
 /// The name of an attribute that stands nowhere, as in an abbreviation: what its code means on most tags.

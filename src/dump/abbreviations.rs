@@ -8,9 +8,9 @@ use gimli::constants as dw;
 use gimli::{DwAt, DwForm, DwTag};
 use serde::Serialize;
 
+use super::context::Context;
 use super::encoding::form_name;
 use super::output::Output;
-use super::part::Context;
 use super::{Failure, Naming};
 use crate::debug_info::attribute::{attribute_code_name, tag_name};
 use crate::error::Result;
@@ -175,10 +175,13 @@ fn head(cursor: &mut Cursor<'_>) -> Result<Option<AbbreviationFields>> {
     if code == 0 {
         return Ok(None);
     }
-    let tag = u16::try_from(cursor.uleb()?).unwrap_or(u16::MAX);
+    let tag = cursor.uleb()?;
     Ok(Some(AbbreviationFields {
         code,
-        tag: tag_name(DwTag(tag)).into_owned(),
+        tag: match u16::try_from(tag) {
+            Ok(tag) => tag_name(DwTag(tag)).into_owned(),
+            Err(_) => format!("DW_TAG_unknown_{tag:x}"),
+        },
         children: cursor.u8()? != 0,
     }))
 }

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use super::context::Context;
 use super::list::address;
 use super::output::Output;
-use super::part::Context;
 use super::{Failure, said_version};
 use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::list::{address, range_text};
 use super::output::Output;
-use super::part::Context;
 use crate::debug_info::address_ranges::{AddressRangeSet, SECTION};
 use crate::error::Error;
 use crate::report::Hex;

@@ -14,48 +14,18 @@ use super::header::Header;
 use super::list::{address, operations_text};
 use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
 use super::type_name::TypeNames;
+use super::unit_facts::UnitFacts;
 use super::value_text::{
     LANGUAGE_NAME, LANGUAGE_VERSION, block_text, constant_text, is_location, list_head, properties,
 };
 use super::{Naming, Sources, Style};
 use crate::debug_info::attribute::attribute_name;
 use crate::debug_info::raw_list::highest;
-use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, Language, UnitId};
+use crate::debug_info::{Bytes, DebugInfo, Die, DieId, DieValue, Language};
 use crate::error::Result;
 use crate::expr::{BaseTypeNames, Encoding, Printer};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
-
-/// What belongs to a unit and is needed again and again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct UnitFacts {
-    pub(super) id: UnitId,
-    /// Where its header is.
-    pub(super) offset: u64,
-    pub(super) version: u16,
-    pub(super) address_size: u8,
-    pub(super) offset_size: u8,
-    /// True if it is in `.debug_types`.
-    pub(super) in_types: bool,
-    /// Where its section starts among those that were joined, if they are shown apart.
-    pub(super) shift: u64,
-    /// The section that its first address points into, if that is shown.
-    pub(super) base_section: Option<usize>,
-    /// Whether it is in a `.dwo` file.
-    pub(super) split: bool,
-    /// Whether it is in a `.dwo` file and nobody knows its addresses.
-    pub(super) alone: bool,
-}
-
-impl UnitFacts {
-    /// The section it is in, as a code object names it.
-    pub(super) fn section_name(self) -> &'static str {
-        match self.in_types {
-            true => ".debug_types",
-            false => ".debug_info",
-        }
-    }
-}
 
 /// An entry of a location list or range list.
 #[derive(Debug)]
@@ -278,49 +248,62 @@ impl<'a> Attributes<'_, 'a> {
                 return if unit.alone { Ok(()) } else { read };
             }
             DieValue::SectionOffset(offset) => address(*offset, unit.offset_size),
-            DieValue::Reference(id) => self.reference_text(unit, attribute, *id),
+            DieValue::Reference(id) => {
+                // So that references into other units stand out.
+                let size = if attribute.form() == dw::DW_FORM_ref_addr {
+                    8
+                } else {
+                    4
+                };
+                let shift = match id.unit == unit.id {
+                    true => unit.shift,
+                    false => self.shift_of(*id),
+                };
+                address(id.offset.saturating_sub(shift), size)
+            }
             DieValue::Signature(signature) => address(*signature, 8),
             DieValue::Supplementary(offset) => address(*offset, unit.offset_size),
             DieValue::String(text) => quoted(text.raw()),
         };
+        shown.note = self.target_name(die, attribute)?;
+        Ok(())
+    }
+
+    /// The name of what an attribute refers to, where it is shown.
+    fn target_name(
+        &self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Result<Option<Untrusted<'static>>> {
+        let name = attribute.name();
         let named = [
             dw::DW_AT_abstract_origin,
             dw::DW_AT_specification,
             dw::DW_AT_call_origin,
             dw::DW_AT_import,
-            dw::DW_AT_APPLE_property,
         ];
-        if named.contains(&name) {
-            if let Some(target) = self.info.target(die, attribute)? {
-                let target = self.info.die(target)?;
-                shown.note =
-                    linkage_name(self.info, &target).or_else(|| short_name(self.info, &target));
-            }
-        } else if (name == dw::DW_AT_type || name == dw::DW_AT_containing_type)
-            && let Some(target) = self.info.target(die, attribute)?
-        {
-            shown.note = Some(self.types.name(target).to_string().into());
+        let is_type = name == dw::DW_AT_type || name == dw::DW_AT_containing_type;
+        let is_property = name == dw::DW_AT_APPLE_property;
+        if !(is_type || is_property || named.contains(&name)) {
+            return Ok(None);
         }
-        Ok(())
-    }
-
-    fn reference_text(
-        &self,
-        unit: UnitFacts,
-        attribute: &gimli::Attribute<Bytes<'a>>,
-        id: DieId,
-    ) -> String {
-        // So that references into other units stand out.
-        let size = if attribute.form() == dw::DW_FORM_ref_addr {
-            8
-        } else {
-            4
+        let Some(id) = self.info.target(die, attribute)? else {
+            return Ok(None);
         };
-        let shift = match id.unit == unit.id {
-            true => unit.shift,
-            false => self.shift_of(id),
-        };
-        address(id.offset.saturating_sub(shift), size)
+        if is_type {
+            return Ok(Some(self.types.name(id).to_string().into()));
+        }
+        let target = self.info.die(id)?;
+        if !is_property {
+            let name = linkage_name(self.info, &target);
+            return Ok(name.or_else(|| short_name(self.info, &target)));
+        }
+        let property = target.attribute(dw::DW_AT_APPLE_property_name);
+        let text = property.and_then(|property| self.info.value(&target, property).ok());
+        Ok(match text {
+            Some(DieValue::String(text)) => Some(cut(text.raw()).to_owned().into()),
+            Some(_) | None => None,
+        })
     }
 
     fn constant(
@@ -425,19 +408,15 @@ impl<'a> Attributes<'_, 'a> {
     }
 
     /// An expression in words.
-    pub(super) fn expression(
-        &self,
-        unit: UnitFacts,
-        bytes: &[u8],
-        mut encoding: Encoding,
-    ) -> String {
-        // References to other units were as wide as addresses then.
-        if unit.version <= 2 {
-            encoding.offset_size = encoding.address_size;
-        }
+    pub(super) fn expression(&self, unit: UnitFacts, bytes: &[u8], encoding: Encoding) -> String {
         let types = BaseTypes {
             info: self.info,
             unit,
+        };
+        // References of version 2 are as wide as addresses, but operations that refer to entries came with version 3.
+        let encoding = Encoding {
+            offset_size: unit.offset_size,
+            ..encoding
         };
         let printer = Printer::new(encoding)
             .style(self.style.registers())

@@ -6,8 +6,9 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
 
 use super::Naming;
-use super::attribute::{Attributes, BaseTypes, ListItem, UnitFacts};
+use super::attribute::{Attributes, BaseTypes, ListItem};
 use super::list::{List, operations_text, range_text};
+use super::unit_facts::UnitFacts;
 use crate::debug_info::raw_list::LocationFormat;
 use crate::debug_info::{Die, LocationRange};
 use crate::error::Result;

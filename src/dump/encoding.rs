@@ -5,8 +5,8 @@
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwForm};
 
-use super::attribute::UnitFacts;
 use super::list::address;
+use super::unit_facts::UnitFacts;
 use crate::debug_info::Bytes;
 
 /// Returns the text of a value with what it is encoded as.
@@ -36,10 +36,11 @@ pub(super) fn with_encoding(
             format!("indexed ({:08x}) string = {plain}", index.0)
         }
         AttributeValue::UnitRef(at) => match digits_of(form) {
-            Some(digits) => {
-                let width = digits.saturating_add(2);
-                format!("cu + {:#0width$x} => {{{plain}}}", at.0)
-            }
+            Some(digits) => format!(
+                "cu + {:#0width$x} => {{{plain}}}",
+                at.0,
+                width = digits.saturating_add(2)
+            ),
             None => plain,
         },
         _ => plain,

@@ -8,9 +8,9 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants::{DW_AT_MIPS_linkage_name, DW_AT_linkage_name, DW_AT_name};
 
 use super::attribute::{Attributes, Meaning, Shown};
+use super::context::Context;
 use super::header::Header;
 use super::names::{linkage_name, short_name};
-use super::part::Context;
 use super::{Selection, View};
 use crate::debug_info::attribute::tag_name;
 use crate::debug_info::{Die, DieId, Dies};

@@ -11,7 +11,7 @@ use gimli::DwForm;
 use gimli::constants as dw;
 
 use super::Sources;
-use super::attribute::UnitFacts;
+use super::unit_facts::UnitFacts;
 use crate::debug_info::Bytes;
 use crate::expr::Cursor;
 
@@ -116,6 +116,12 @@ pub(super) struct Placed {
 }
 
 impl Placed {
+    /// What tells the sections of addresses, if a dump is verbose and there is an object that is not linked.
+    pub(super) fn new(sources: &Sources<'_>, verbose: bool) -> Option<Placed> {
+        let mut files = sources.files.iter();
+        (verbose && files.any(|(object, _)| object.is_relocatable())).then(Placed::default)
+    }
+
     /// Returns the section that the address at an offset of a section points into.
     pub(super) fn section(
         &self,

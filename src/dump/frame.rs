@@ -11,8 +11,8 @@ use fallible_iterator::FallibleIterator;
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::output::Output;
-use super::part::Context;
 use crate::expr::RegisterStyle;
 use crate::frame::{
     Cie, Entry, Fde, FramePrinter, FrameSection, Instructions, Row, Rows, SectionKind,
@@ -158,8 +158,8 @@ impl<'a> Frames<'a> {
                     return_address_column: Some(cie.return_address_register),
                     ..EntryFields::new(section, cie.offset, "cie")
                 })?;
-                let (bytes, at) = (cie.initial_instructions, cie.instructions_offset);
-                self.instructions(cie, bytes, at, None, output)?;
+                let instructions = (cie.initial_instructions, cie.instructions_offset);
+                self.instructions(cie, instructions, None, output)?;
                 output.begin_array("rows")?;
                 match Rows::initial(cie, section) {
                     Ok(row) if !row.is_empty() => output.element(&self.row(&row, cie, false))?,
@@ -182,8 +182,8 @@ impl<'a> Frames<'a> {
             end: Some(fde.end().into()),
             ..EntryFields::new(section, fde.offset, "fde")
         })?;
-        let (bytes, at) = (fde.instructions, fde.instructions_offset);
-        self.instructions(&fde.cie, bytes, at, Some(fde.initial_location), output)?;
+        let instructions = (fde.instructions, fde.instructions_offset);
+        self.instructions(&fde.cie, instructions, Some(fde.initial_location), output)?;
         output.begin_array("rows")?;
         let mut rows = match Rows::new(fde, section) {
             Ok(rows) => rows,
@@ -211,8 +211,7 @@ impl<'a> Frames<'a> {
     fn instructions(
         &self,
         cie: &Cie<'a>,
-        bytes: &'a [u8],
-        offset: u64,
+        (bytes, offset): (&'a [u8], u64),
         start: Option<u64>,
         output: &mut Output<'_>,
     ) -> io::Result<()> {

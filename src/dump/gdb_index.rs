@@ -7,8 +7,8 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::output::Output;
-use super::part::Context;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 use crate::report::Hex;

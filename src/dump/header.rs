@@ -5,9 +5,9 @@
 
 use gimli::{UnitHeader, UnitType};
 
-use super::attribute::UnitFacts;
 use super::list::address;
 use super::said_version;
+use super::unit_facts::UnitFacts;
 use crate::debug_info::{Bytes, UnitId, type_signature};
 
 /// A unit's header, with the number the unit has in the debugging information.

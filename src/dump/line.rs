@@ -12,25 +12,19 @@ use gimli::{AttributeValue, DebugLineStr, DebugStr, DwLns, LineProgramHeader, Li
 use serde::Serialize;
 
 use super::Failure;
-use super::digits::push_right;
+use super::context::Context;
 use super::line_program;
+use super::line_row::{COLUMNS, column, flags, line, print_row};
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use super::part::Context;
 use super::said_version;
 use crate::debug_info::{
     Bytes, LineHeader, Refusal, UnitLength, complete, next_instruction, parse_program,
 };
-use crate::display::push_hex;
 use crate::error::{Error, Result};
 use crate::meter::{Held, Meter};
 use crate::report::{Hex, hex_bytes};
-
-/// The names and shapes of the columns of rows.
-pub(super) const COLUMNS: &str =
-    "Address            Line   Column File   ISA Discriminator OpIndex Flags
------------------- ------ ------ ------ --- ------------- ------- -------------";
 
 /// The sections of line tables and of their strings.
 struct Lines<'a> {
@@ -484,55 +478,4 @@ fn rows(
             Err(error) => return Ok(Err(error)),
         }
     }
-}
-
-fn line(row: &LineRow) -> u64 {
-    row.line().map_or(0, core::num::NonZeroU64::get)
-}
-
-fn column(row: &LineRow) -> u64 {
-    match row.column() {
-        gimli::ColumnType::LeftEdge => 0,
-        gimli::ColumnType::Column(column) => column.get(),
-    }
-}
-
-fn flags(row: &LineRow) -> impl Iterator<Item = &'static str> {
-    [
-        (row.is_stmt(), "is_stmt"),
-        (row.basic_block(), "basic_block"),
-        (row.prologue_end(), "prologue_end"),
-        (row.epilogue_begin(), "epilogue_begin"),
-        (row.end_sequence(), "end_sequence"),
-    ]
-    .into_iter()
-    .filter_map(|(set, name)| set.then_some(name))
-}
-
-/// Prints a row; `text` is used for all rows, and may have been for others.
-pub(super) fn print_row(
-    row: &LineRow,
-    text: &mut String,
-    output: &mut Output<'_>,
-) -> io::Result<()> {
-    text.clear();
-    push_hex(text, row.address(), 16);
-    for (number, width) in [
-        (line(row), 6),
-        (column(row), 6),
-        (row.file_index(), 6),
-        (row.isa(), 3),
-        (row.discriminator(), 13),
-        (row.op_index(), 7),
-    ] {
-        text.push(' ');
-        push_right(text, number, width);
-    }
-    text.push(' ');
-    for flag in flags(row) {
-        text.push(' ');
-        text.push_str(flag);
-    }
-    text.push('\n');
-    output.write_all(text.as_bytes())
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use gimli::{DwLns, LineInstruction, LineProgramHeader, LineRow};
 
-use super::line::{COLUMNS, print_row};
+use super::line_row::{COLUMNS, line as line_of, print_row};
 use super::names::quoted;
 use super::output::Output;
 use crate::debug_info::{Bytes, LineHeader, next_instruction};
@@ -48,6 +48,7 @@ pub(super) fn print(
         // What gimli has decoded can be passed over.
         let extended = pass(&mut cursor, header).unwrap_or_default();
         let before = (row.address(), row.op_index(), line_of(&row));
+        let kept = instruction;
         let executed = row.execute(instruction, &mut LineHeader(header));
         let emits = match executed {
             Ok(emits) => emits,
@@ -60,7 +61,7 @@ pub(super) fn print(
             row.address().wrapping_sub(before.0),
             row.op_index().wrapping_sub(before.1),
         );
-        if let LineInstruction::Special(_) = instruction {
+        if let LineInstruction::Special(_) = kept {
             let line = line_of(&row).wrapping_sub(before.2).cast_signed();
             let (address, index) = advance;
             write!(
@@ -68,7 +69,7 @@ pub(super) fn print(
                 "address += {address},  line += {line},  op-index += {index}"
             )?;
         } else {
-            describe(&instruction, extended, advance, &row, output)?;
+            describe(&kept, extended, advance, &row, output)?;
         }
         writeln!(output)?;
         if emits {
@@ -78,10 +79,6 @@ pub(super) fn print(
             row.reset(header);
         }
     }
-}
-
-fn line_of(row: &LineRow) -> u64 {
-    row.line().map_or(0, core::num::NonZeroU64::get)
 }
 
 /// Passes over an instruction, and returns the length of an extended one.

@@ -2,10 +2,11 @@
 
 use gimli::constants as dw;
 
-use super::attribute::{Attributes, UnitFacts};
+use super::attribute::Attributes;
 use super::fields::{Fields, Placed};
 use super::header::Header;
 use super::raw_range::RawRange;
+use super::unit_facts::UnitFacts;
 use crate::debug_info::raw_list::{Bounds, LocationFormat, RawLocations};
 use crate::expr::Cursor;
 

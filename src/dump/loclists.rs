@@ -6,11 +6,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::context::Context;
 use super::fields::Placed;
 use super::list::{List, ListEntry, operations_text};
 use super::list_table::ListTable;
 use super::output::Output;
-use super::part::Context;
 use super::{Failure, Style};
 use crate::debug_info::raw_list::LocationFormat;
 use crate::expr::{Encoding, Printer};
@@ -79,7 +79,7 @@ pub(super) fn dump_old(context: Context<'_, '_>, output: &mut Output<'_>) -> Res
             output,
             style,
             section,
-            placed: sources.placed(style.verbose),
+            placed: Placed::new(sources, style.verbose),
             context,
             split,
             has_kinds: format != LocationFormat::Pairs,
@@ -104,7 +104,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
             output,
             style,
             section,
-            placed: sources.placed(style.verbose),
+            placed: Placed::new(sources, style.verbose),
             context,
             split,
             has_kinds: true,

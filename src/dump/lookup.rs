@@ -3,11 +3,12 @@
 use std::io;
 
 use fallible_iterator::FallibleIterator;
+use gimli::DwAt;
 use gimli::constants as dw;
 
 use super::attribute::Attributes;
 use super::sources::Sources;
-use crate::debug_info::{DebugInfo, Die, DieId, DieValue};
+use crate::debug_info::{DebugInfo, Die, DieId};
 use crate::error::Result;
 use crate::expr::Dialect;
 use crate::meter::Meter;
@@ -29,15 +30,19 @@ pub(super) fn lookup(sources: &Sources<'_>, dialect: Dialect, pc: u64) -> Result
         let mut dies = info.dies(id)?;
         while let Some(die) = dies.next()? {
             meter.work(2)?;
-            let wanted = match found.len() {
-                1 => dw::DW_TAG_subprogram,
-                _ => dw::DW_TAG_lexical_block,
-            };
-            // Blocks of other functions do not have the address.
-            if die.is_null() || die.tag() != wanted || !contains(&info, &die, pc, &meter) {
+            if die.is_null() {
                 continue;
             }
-            found.truncate(2);
+            // Of functions that were inlined into each other it is the innermost one.
+            let kept = match die.tag() {
+                dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine => 1,
+                dw::DW_TAG_lexical_block if found.len() > 1 => 2,
+                _ => continue,
+            };
+            if !contains(&info, &die, pc, &meter) {
+                continue;
+            }
+            found.truncate(kept);
             found.push(die.id());
         }
         return Ok(found);
@@ -48,6 +53,21 @@ pub(super) fn lookup(sources: &Sources<'_>, dialect: Dialect, pc: u64) -> Result
 fn contains<'a>(info: &DebugInfo<'a>, die: &Die<'a>, pc: u64, meter: &Meter) -> bool {
     let ranges = info.ranges(die, meter);
     ranges.is_ok_and(|ranges| ranges.iter().any(|range| range.contains(&pc)))
+}
+
+/// A number that an entry or one that it completes has.
+fn declared<'a>(info: &DebugInfo<'a>, mut die: Die<'a>, name: DwAt) -> Option<u64> {
+    const HOPS: usize = 8;
+    for _ in 0..HOPS {
+        if let Some(attribute) = die.attribute(name) {
+            return info.value(&die, attribute).ok()?.unsigned();
+        }
+        let origin = [dw::DW_AT_abstract_origin, dw::DW_AT_specification]
+            .iter()
+            .find_map(|name| die.attribute(*name))?;
+        die = info.die(info.target(&die, origin).ok()??).ok()?;
+    }
+    None
 }
 
 /// Prints the line of an address.
@@ -79,13 +99,7 @@ pub(super) fn write_line(
     }
     write!(out, "line {line}, column {column}, ")?;
     let die = function.and_then(|function| info.die(function).ok());
-    let number = |name| {
-        let die = die.as_ref()?;
-        match info.value(die, die.attribute(name)?) {
-            Ok(DieValue::Unsigned(number)) => Some(number),
-            Ok(_) | Err(_) => None,
-        }
-    };
+    let number = |name| declared(info, die.clone()?, name);
     if let Some(file) = number(dw::DW_AT_decl_file).and_then(file_name) {
         write!(out, "start file '{file}', ")?;
     }

@@ -10,10 +10,10 @@ use gimli::{AttributeValue, DebugStrOffsetsIndex};
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::digits::spaces;
 use super::list::address;
 use super::output::Output;
-use super::part::Context;
 use crate::debug_info::{DebugInfo, UnitId};
 use crate::error::{Error, Result};
 use crate::expr::Cursor;

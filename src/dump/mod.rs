@@ -24,6 +24,7 @@ mod addresses;
 mod aranges;
 mod attribute;
 mod attribute_list;
+mod context;
 mod digits;
 mod encoding;
 mod entries;
@@ -35,6 +36,7 @@ mod header;
 mod json;
 mod line;
 mod line_program;
+mod line_row;
 mod list;
 mod list_places;
 mod list_table;
@@ -58,6 +60,7 @@ mod strings;
 mod text;
 mod type_name;
 mod unit;
+mod unit_facts;
 mod unit_index;
 mod value_text;
 
@@ -72,8 +75,8 @@ use crate::error::Error;
 use crate::expr::{Dialect, RegisterStyle};
 use crate::object::CodeObject;
 use crate::untrusted::Untrusted;
+use context::Context;
 use output::Output;
-use part::Context;
 use sources::{Sources, said_version};
 
 /// Which names registers and address spaces have.
@@ -349,13 +352,46 @@ impl<'d> Dump<'d> {
             explicit: self.explicit,
             with_units: self.parts.contains(&Part::Info),
         };
-        match part.print(context, output) {
+        match print(context, output) {
             Ok(()) => Ok(()),
             Err(_) if output.is_cut() => output.cut(),
             Err(Failure::Unreadable(error)) => output.failed(&error),
             Err(Failure::Unwritten(error)) => Err(error),
         }
     }
+}
+
+/// Prints a part: text, or a field of the document.
+fn print(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    if output.json() {
+        output.begin_array(context.part.field())?;
+    }
+    match context.part {
+        Part::Abbrev => abbreviations::dump(context, output),
+        Part::Info | Part::Types => unit::dump(context, output),
+        Part::Loc => loclists::dump_old(context, output),
+        Part::Loclists => loclists::dump(context, output),
+        Part::Frame => frame::dump(context, output),
+        Part::Macro => macros::dump(context, output),
+        Part::Aranges => aranges::dump(context, output),
+        Part::Line => line::dump(context, output),
+        Part::CuIndex | Part::TuIndex => unit_index::dump(context, output),
+        Part::Str => strings::dump(context, output),
+        Part::LineStr => strings::dump_line(context, output),
+        Part::Addr => addresses::dump(context, output),
+        Part::Ranges => ranges::dump_old(context, output),
+        Part::Rnglists => ranges::dump(context, output),
+        Part::Pubnames | Part::Pubtypes | Part::GnuPubnames | Part::GnuPubtypes => {
+            public_names::dump(context, output)
+        }
+        Part::StrOffsets => string_offsets::dump(context, output),
+        Part::GdbIndex => gdb_index::dump(context, output),
+        Part::Names => name_index::dump(context, output),
+    }?;
+    if output.json() {
+        output.end_array()?;
+    }
+    Ok(())
 }
 
 /// Returns true if a file has sections of split units.

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::Failure;
 use super::Sources;
+use super::context::Context;
 use super::list::address;
 use super::output::Output;
-use super::part::Context;
 use crate::debug_info::name_index::{NameEntry, NameIndex, NameValue, SECTION};
 use crate::error::Error;
 use crate::report::Hex;

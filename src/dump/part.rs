@@ -1,53 +1,5 @@
-//! The parts of a dump. The options, their help, the order of printing and what prints a part all come from one table.
-
-use std::io::{self, Write};
-
-use super::output::Output;
-use super::{Failure, Selection, Sources, Style, View};
-use super::{
-    abbreviations, addresses, aranges, frame, gdb_index, line, loclists, macros, name_index,
-    public_names, ranges, string_offsets, strings, unit, unit_index,
-};
-
-/// What the function that prints a part is given.
-#[derive(Clone, Copy)]
-pub(super) struct Context<'c, 'a> {
-    pub(super) part: Part,
-    pub(super) sources: &'c Sources<'a>,
-    pub(super) style: Style,
-    pub(super) selection: &'c Selection<'c>,
-    pub(super) view: &'c View,
-    /// The only offset to print, in bytes from the start of the section.
-    pub(super) offset: Option<u64>,
-    /// True if the part was asked for by name. Then empty sections have titles too.
-    pub(super) explicit: bool,
-    /// True if the entries of units are printed as well.
-    pub(super) with_units: bool,
-}
-
-impl Context<'_, '_> {
-    /// Prints the title of a section, and returns true if the section is to be printed.
-    ///
-    /// * `size`: of the section, in bytes.
-    pub(super) fn begin_section(
-        &self,
-        name: &str,
-        size: usize,
-        output: &mut Output<'_>,
-    ) -> io::Result<bool> {
-        let is_expected = self.explicit && !name.ends_with(".dwo");
-        if size == 0 && !is_expected {
-            return Ok(false);
-        }
-        if !output.json() {
-            writeln!(output, "\n{name} contents:")?;
-        }
-        Ok(true)
-    }
-}
-
-/// Prints a part.
-type Print = fn(Context<'_, '_>, &mut Output<'_>) -> Result<(), Failure>;
+//! The parts of a dump. The options, their help, the order of printing and the fields of the document come from one table; what prints a
+//! part is chosen where the dump is written, without a wildcard.
 
 /// A row of the table.
 struct Row {
@@ -56,11 +8,10 @@ struct Row {
     takes_offset: bool,
     help: &'static str,
     field: &'static str,
-    print: Print,
 }
 
 macro_rules! parts {
-    ($($(#[doc = $doc:literal])* $variant:ident, $option:literal, $aliases:expr, $offset:literal, $field:literal, $print:path, $help:literal;)*) => {
+    ($($variant:ident, $option:literal, $aliases:expr, $offset:literal, $field:literal, $help:literal;)*) => {
         /// A part of a dump.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,7 +29,6 @@ macro_rules! parts {
                         takes_offset: $offset,
                         help: $help,
                         field: $field,
-                        print: $print,
                     },)*
                 }
             }
@@ -88,30 +38,30 @@ macro_rules! parts {
 
 #[rustfmt::skip]
 parts! {
-//  part         option                aliases        offset  field in JSON        prints it             help
-    Abbrev,      "debug-abbrev",       [],            false,  "abbreviations",     abbreviations::dump,  "Print the abbreviations";
-    Info,        "debug-info",         [],            true,   "units",             unit::dump,           "Print the entries of all units, with their attributes (the default)";
-    Types,       "debug-types",        [],            true,   "type_units",        unit::dump,           "Print the entries of the type units of DWARF 4";
-    Loc,         "debug-loc",          [],            true,   "old_location_lists", loclists::dump_old, "Print the location lists of DWARF 4";
-    Loclists,    "debug-loclists",     [],            true,   "location_lists",    loclists::dump,       "Print the location lists";
-    Frame,       "debug-frame",        ["eh-frame"],  true,   "frames",            frame::dump,          "Print the entries, instructions and rows of the call frame information";
-    Macro,       "debug-macro",        [],            false,  "macros",            macros::dump,         "Print the macros";
-    Aranges,     "debug-aranges",      [],            false,  "address_ranges",    aranges::dump,        "Print which addresses the units say they cover";
-    Line,        "debug-line",         [],            true,   "line_tables",       line::dump,           "Print the line tables";
-    CuIndex,     "debug-cu-index",     [],            false,  "unit_index",        unit_index::dump,     "Print the index of the units of a package";
-    TuIndex,     "debug-tu-index",     [],            false,  "type_unit_index",   unit_index::dump,     "Print the index of the type units of a package";
-    Str,         "debug-str",          [],            false,  "strings",           strings::dump,        "Print the strings";
-    LineStr,     "debug-line-str",     [],            false,  "line_strings",      strings::dump_line,   "Print the strings of the line tables";
-    Addr,        "debug-addr",         [],            false,  "addresses",         addresses::dump,      "Print the tables of addresses";
-    Ranges,      "debug-ranges",       [],            false,  "old_range_lists",   ranges::dump_old,     "Print the range lists of DWARF 4";
-    Rnglists,    "debug-rnglists",     [],            false,  "range_lists",       ranges::dump,         "Print the range lists";
-    Pubnames,    "debug-pubnames",     [],            false,  "public_names",      public_names::dump,   "Print the public names of DWARF 4";
-    Pubtypes,    "debug-pubtypes",     [],            false,  "public_types",      public_names::dump,   "Print the public types of DWARF 4";
-    GnuPubnames, "debug-gnu-pubnames", [],            false,  "gnu_public_names",  public_names::dump,   "Print GNU's public names";
-    GnuPubtypes, "debug-gnu-pubtypes", [],            false,  "gnu_public_types",  public_names::dump,   "Print GNU's public types";
-    StrOffsets,  "debug-str-offsets",  [],            false,  "string_offsets",    string_offsets::dump, "Print the tables of offsets of strings";
-    GdbIndex,    "gdb-index",          [],            false,  "gdb_index",         gdb_index::dump,      "Print gdb's index";
-    Names,       "debug-names",        [],            false,  "name_indexes",      name_index::dump,     "Print the index of names";
+//  part         option                aliases        offset  field in JSON        help
+    Abbrev,      "debug-abbrev",       [],            false,  "abbreviations",     "Print the abbreviations";
+    Info,        "debug-info",         [],            true,   "units",             "Print the entries of all units, with their attributes (the default)";
+    Types,       "debug-types",        [],            true,   "type_units",        "Print the entries of the type units of DWARF 4";
+    Loc,         "debug-loc",          [],            true,   "old_location_lists", "Print the location lists of DWARF 4";
+    Loclists,    "debug-loclists",     [],            true,   "location_lists",    "Print the location lists";
+    Frame,       "debug-frame",        ["eh-frame"],  true,   "frames",            "Print the entries, instructions and rows of the call frame information";
+    Macro,       "debug-macro",        [],            false,  "macros",            "Print the macros";
+    Aranges,     "debug-aranges",      [],            false,  "address_ranges",    "Print which addresses the units say they cover";
+    Line,        "debug-line",         [],            true,   "line_tables",       "Print the line tables";
+    CuIndex,     "debug-cu-index",     [],            false,  "unit_index",        "Print the index of the units of a package";
+    TuIndex,     "debug-tu-index",     [],            false,  "type_unit_index",   "Print the index of the type units of a package";
+    Str,         "debug-str",          [],            false,  "strings",           "Print the strings";
+    LineStr,     "debug-line-str",     [],            false,  "line_strings",      "Print the strings of the line tables";
+    Addr,        "debug-addr",         [],            false,  "addresses",         "Print the tables of addresses";
+    Ranges,      "debug-ranges",       [],            false,  "old_range_lists",   "Print the range lists of DWARF 4";
+    Rnglists,    "debug-rnglists",     [],            false,  "range_lists",       "Print the range lists";
+    Pubnames,    "debug-pubnames",     [],            false,  "public_names",      "Print the public names of DWARF 4";
+    Pubtypes,    "debug-pubtypes",     [],            false,  "public_types",      "Print the public types of DWARF 4";
+    GnuPubnames, "debug-gnu-pubnames", [],            false,  "gnu_public_names",  "Print GNU's public names";
+    GnuPubtypes, "debug-gnu-pubtypes", [],            false,  "gnu_public_types",  "Print GNU's public types";
+    StrOffsets,  "debug-str-offsets",  [],            false,  "string_offsets",    "Print the tables of offsets of strings";
+    GdbIndex,    "gdb-index",          [],            false,  "gdb_index",         "Print gdb's index";
+    Names,       "debug-names",        [],            false,  "name_indexes",      "Print the index of names";
 }
 
 impl Part {
@@ -139,18 +89,8 @@ impl Part {
         self.row().help
     }
 
-    /// Prints it: text, or a field of the document.
-    pub(super) fn print(
-        self,
-        context: Context<'_, '_>,
-        output: &mut Output<'_>,
-    ) -> Result<(), Failure> {
-        let row = self.row();
-        if !output.json() {
-            return (row.print)(context, output);
-        }
-        output.begin_array(row.field)?;
-        (row.print)(context, output)?;
-        Ok(output.end_array()?)
+    /// Returns the field of the document that it is in.
+    pub(super) fn field(self) -> &'static str {
+        self.row().field
     }
 }

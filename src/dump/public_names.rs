@@ -2,17 +2,16 @@
 //!
 //! Source: DWARF 4 §6.1.1; for GNU's the description of gdb's index, "Symbol hash table".
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "the part is one of four")]
-
 use std::io::Write;
 
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use super::part::{Context, Part};
+use super::part::Part;
 use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
@@ -38,6 +37,14 @@ struct NameFields<'a> {
     name: &'a str,
 }
 
+/// The sections by their parts, and whether they have the kinds of names.
+const SECTIONS: [(Part, &str, bool); 4] = [
+    (Part::Pubnames, ".debug_pubnames", false),
+    (Part::Pubtypes, ".debug_pubtypes", false),
+    (Part::GnuPubnames, ".debug_gnu_pubnames", true),
+    (Part::GnuPubtypes, ".debug_gnu_pubtypes", true),
+];
+
 /// The kinds of names, by their numbers.
 const KINDS: [&str; 8] = [
     "NONE", "TYPE", "VARIABLE", "FUNCTION", "OTHER", "UNUSED5", "UNUSED6", "UNUSED7",
@@ -48,11 +55,10 @@ pub(super) fn dump(
     context: Context<'_, '_>,
     output: &mut Output<'_>,
 ) -> core::result::Result<(), Failure> {
-    let (name, is_gnu) = match context.part {
-        Part::Pubtypes => (".debug_pubtypes", false),
-        Part::GnuPubnames => (".debug_gnu_pubnames", true),
-        Part::GnuPubtypes => (".debug_gnu_pubtypes", true),
-        _ => (".debug_pubnames", false),
+    let mut sections = SECTIONS.iter();
+    let section = sections.find(|(part, ..)| *part == context.part);
+    let Some((_, name, is_gnu)) = section.copied() else {
+        return Ok(());
     };
     let bytes = context.sources.section(false, name)?;
     if !context.begin_section(name, bytes.len(), output)? {

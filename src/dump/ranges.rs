@@ -7,10 +7,10 @@ use std::io::Write;
 use gimli::constants as dw;
 use serde::Serialize;
 
+use super::context::Context;
 use super::list::{address, range_text};
 use super::list_table::ListTable;
 use super::output::Output;
-use super::part::Context;
 use super::raw_range::RawRange;
 use super::{Failure, Naming, Style};
 use crate::debug_info::raw_list::{Base, Bounds, highest};
@@ -94,8 +94,12 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
             continue;
         }
         let of_6 = context.sources.of_6(split, ".debug_rnglists")?;
+        let info = context.sources.info(context.style.dialect)?;
+        let mut units = info.unit_ids().filter_map(|id| info.unit_info(id).ok());
+        let first = units.find(|unit| !unit.is_type_unit());
         let mut tables = Tables {
-            info: context.sources.info(context.style.dialect)?,
+            unit: first.map(|unit| unit.id),
+            info,
             knows_units: context.with_units || context.style.naming == Naming::Names,
             style: context.style,
             section,
@@ -120,6 +124,8 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
 /// What prints the tables of a section.
 struct Tables<'t, 'a, 'o> {
     info: DebugInfo<'a>,
+    /// The first unit that is none of a type.
+    unit: Option<UnitId>,
     /// True if indices can be looked up in the table of a unit.
     knows_units: bool,
     style: Style,
@@ -233,7 +239,7 @@ impl Tables<'_, '_, '_> {
 
     /// An address of the first unit's table, if the unit names one.
     fn first_address(&self, index: u64, size: u8) -> Option<u64> {
-        let unit = UnitId(0);
+        let unit = self.unit?;
         let root = self.info.root(unit).ok()?;
         root.attribute(gimli::DW_AT_addr_base)?;
         let base = gimli::DebugAddrBase(usize::try_from(self.info.address_base(unit).ok()?).ok()?);

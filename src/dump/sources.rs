@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::fields::Placed;
 use crate::debug_info::{Bytes, DebugInfo};
 use crate::expr::Dialect;
 use crate::limits::Limits;
@@ -187,12 +186,6 @@ impl<'a> Sources<'a> {
             Some((object, _)) => object.targets_of(&wanted),
             None => Ok(BTreeMap::new()),
         }
-    }
-
-    /// What tells the sections of addresses, if a dump is verbose.
-    pub(super) fn placed(&self, verbose: bool) -> Option<Placed> {
-        let mut files = self.files.iter();
-        (verbose && files.any(|(object, _)| object.is_relocatable())).then(Placed::default)
     }
 
     /// Returns true if skeletons and split units are in one file.

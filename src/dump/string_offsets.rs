@@ -7,9 +7,9 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::list::address;
 use super::output::Output;
-use super::part::Context;
 use crate::debug_info::{DebugInfo, UnitLength};
 use crate::error::Error;
 use crate::expr::Cursor;

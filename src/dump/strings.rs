@@ -5,9 +5,9 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::names::quoted;
 use super::output::Output;
-use super::part::Context;
 use crate::error::Error;
 use crate::report::Hex;
 

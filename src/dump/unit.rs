@@ -6,13 +6,15 @@ use fallible_iterator::FallibleIterator;
 use gimli::SectionId;
 
 use super::attribute::Attributes;
+use super::context::Context;
 use super::entries::{self, Sink};
+use super::fields::Placed;
 use super::header::{Header, Headers};
 use super::json::JsonEntries;
 use super::lookup;
 use super::names::short_name;
 use super::output::Output;
-use super::part::{Context, Part};
+use super::part::Part;
 use super::text::TextEntries;
 use super::type_name::TypeNames;
 use super::{Failure, Naming, Selection, Sources};
@@ -39,7 +41,7 @@ pub(super) fn dump(
         info: &info,
         sources,
         types: TypeNames::new(&info, style.naming),
-        placed: sources.placed(style.verbose),
+        placed: Placed::new(sources, style.verbose),
         style,
         show_form: style.verbose || context.view.show_form,
         meter: output.meter(),

@@ -2,15 +2,14 @@
 //!
 //! Sources: DWARF 5 §7.3.5; for version 2 the description of GNU's extension, "DWARF Package File Format".
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "the part is one of two")]
-
-use std::io::Write;
+use std::io::{self, Write};
 
 use serde::Serialize;
 
 use super::Failure;
+use super::context::Context;
 use super::output::Output;
-use super::part::{Context, Part};
+use super::part::Part;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 use crate::report::Hex;
@@ -51,7 +50,7 @@ struct IndexFields {
 
 #[derive(Serialize)]
 struct RowFields {
-    slot: u32,
+    slot: usize,
     signature: Hex,
     parts: Vec<[Hex; 2]>,
 }
@@ -77,9 +76,9 @@ pub(super) fn dump(
     context: Context<'_, '_>,
     output: &mut Output<'_>,
 ) -> core::result::Result<(), Failure> {
-    let name = match context.part {
-        Part::TuIndex => ".debug_tu_index",
-        _ => ".debug_cu_index",
+    let name = match context.part == Part::TuIndex {
+        true => ".debug_tu_index",
+        false => ".debug_cu_index",
     };
     let bytes = context.sources.of_package(name)?;
     if !context.begin_section(name, bytes.len(), output)? || bytes.is_empty() {
@@ -133,86 +132,100 @@ impl<'a> Index<'a> {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// Returns what a column is, by its number, and the number that says so.
+    /// The name of a column, empty for one that is not known, and its number.
     fn column(&self, column: usize) -> (&'static str, u32) {
-        let id = self.word((self.slots as usize).saturating_mul(12), column);
-        let [before, since] = COLUMNS;
-        let names = if self.version == 5 { since } else { before };
-        (names.get(id as usize).copied().unwrap_or_default(), id)
+        let [old, new] = &COLUMNS;
+        let names = if self.version == 5 { new } else { old };
+        let id = self.word(self.slots().saturating_mul(12), column);
+        let at = usize::try_from(id).unwrap_or(usize::MAX);
+        (names.get(at).copied().unwrap_or_default(), id)
     }
 
-    /// Prints what the columns are.
-    fn print_head(&self, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
-        let columns = self.columns as usize;
-        let title = |column| match self.column(column) {
+    fn title(&self, column: usize) -> String {
+        match self.column(column) {
             ("", id) => format!("Unknown: {id:<15}"),
             ("INFO", _) => format!("{:40}", "INFO"),
             (name, _) => format!("{name:24}"),
-        };
+        }
+    }
+
+    fn slots(&self) -> usize {
+        usize::try_from(self.slots).unwrap_or(usize::MAX)
+    }
+
+    fn columns(&self) -> usize {
+        usize::try_from(self.columns).unwrap_or(usize::MAX)
+    }
+
+    /// The parts of a row, counted from 0: where each starts and ends.
+    fn parts(&self, row: usize) -> impl Iterator<Item = [u32; 2]> {
+        let columns = self.columns();
+        let ids = self.slots().saturating_mul(12);
+        let offsets = ids.saturating_add(columns.saturating_mul(4));
+        let units = usize::try_from(self.units).unwrap_or(usize::MAX);
+        let cells = columns.saturating_mul(units);
+        let sizes = offsets.saturating_add(cells.saturating_mul(4));
+        (0..columns).map(move |column| {
+            let cell = row.saturating_mul(columns).saturating_add(column);
+            let start = self.word(offsets, cell);
+            [start, start.wrapping_add(self.word(sizes, cell))]
+        })
+    }
+
+    fn begin(&self, output: &mut Output<'_>) -> io::Result<()> {
+        let columns = 0..self.columns();
         if output.json() {
+            let names = columns.map(|column| self.title(column).trim_end().to_owned());
             output.begin_element(&IndexFields {
                 version: self.version,
-                columns: (0..columns)
-                    .map(|at| title(at).trim_end().to_owned())
-                    .collect(),
+                columns: names.collect(),
                 units: self.units,
                 slots: self.slots,
             })?;
-            output.begin_array("rows")?;
-        } else {
-            let (version, units, slots) = (self.version, self.units, self.slots);
-            writeln!(
-                output,
-                "version = {version}, units = {units}, slots = {slots}\n"
-            )?;
-            write!(output, "Index Signature         ")?;
-            for column in 0..columns {
-                write!(output, " {}", title(column))?;
-            }
-            write!(output, "\n----- ------------------")?;
-            for column in 0..columns {
-                let width = if is_wide(self.column(column).0) {
-                    40
-                } else {
-                    24
-                };
-                write!(output, " {}", "-".repeat(width))?;
-            }
-            writeln!(output)?;
+            return output.begin_array("rows");
         }
-        Ok(())
+        let (version, units, slots) = (self.version, self.units, self.slots);
+        writeln!(
+            output,
+            "version = {version}, units = {units}, slots = {slots}\n"
+        )?;
+        write!(output, "Index Signature         ")?;
+        for column in columns.clone() {
+            write!(output, " {}", self.title(column))?;
+        }
+        write!(output, "\n----- ------------------")?;
+        for column in columns {
+            let width = if is_wide(self.column(column).0) {
+                40
+            } else {
+                24
+            };
+            write!(output, " {}", "-".repeat(width))?;
+        }
+        writeln!(output)
     }
 
     fn print(&self, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
-        let (columns, slots) = (self.columns as usize, self.slots as usize);
-        let rows = slots.saturating_mul(8);
-        let ids = slots.saturating_mul(12);
-        let offsets = ids.saturating_add(columns.saturating_mul(4));
-        let cells = columns.saturating_mul(self.units as usize);
-        let sizes = offsets.saturating_add(cells.saturating_mul(4));
-        self.print_head(output)?;
-        for slot in 0..slots {
-            let Some(row) = (self.word(rows, slot) as usize).checked_sub(1) else {
+        self.begin(output)?;
+        let json = output.json();
+        for (slot, number) in (0..self.slots()).zip(1u32..) {
+            let row = self.word(self.slots().saturating_mul(8), slot);
+            let Some(row) = row.checked_sub(1) else {
                 output.meter().work(1)?;
                 continue;
             };
             let at = slot.saturating_mul(8).saturating_add(self.start);
             let signature = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
             let signature = signature.map_or(0, |bytes| u64::from_le_bytes(*bytes));
-            let parts = (0..columns).map(|column| {
-                let cell = row.saturating_mul(columns).saturating_add(column);
-                let start = self.word(offsets, cell);
-                [start, start.wrapping_add(self.word(sizes, cell))]
-            });
-            if row >= self.units as usize {
-                let row = row.saturating_add(1);
+            if row >= self.units {
                 let reason = format!("slot {slot} names row {row}, which is not there");
                 output.problem(&Error::malformed("unit index", reason))?;
                 continue;
             }
-            if output.json() {
+            let parts = self.parts(usize::try_from(row).unwrap_or(usize::MAX));
+            if json {
                 output.element(&RowFields {
-                    slot: u32::try_from(slot).unwrap_or(u32::MAX),
+                    slot,
                     signature: signature.into(),
                     parts: parts
                         .map(|part| part.map(|n| u64::from(n).into()))
@@ -220,7 +233,7 @@ impl<'a> Index<'a> {
                 })?;
                 continue;
             }
-            write!(output, "{:5} {signature:#018x} ", slot.saturating_add(1))?;
+            write!(output, "{number:5} {signature:#018x} ")?;
             for (column, [start, end]) in parts.enumerate() {
                 match is_wide(self.column(column).0) {
                     true => write!(output, "[{start:#018x}, {end:#018x}) ")?,
@@ -229,7 +242,7 @@ impl<'a> Index<'a> {
             }
             writeln!(output)?;
         }
-        if output.json() {
+        if json {
             output.end_array()?;
             output.end_element()?;
         }

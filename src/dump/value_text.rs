@@ -5,8 +5,8 @@
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwAt, DwForm};
 
-use super::attribute::UnitFacts;
 use super::list::address;
+use super::unit_facts::UnitFacts;
 use crate::debug_info::{Bytes, DieValue};
 
 /// `DW_AT_language_name` and `DW_AT_language_version` of DWARF 6.

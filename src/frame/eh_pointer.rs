@@ -1,38 +1,64 @@
-//! Pointers of `.eh_frame`, whose encoding the augmentation of a CIE gives. Source: Linux Standard Base, "Exception Frames".
+//! Pointers of `.eh_frame`, and the augmentation data that says how they are encoded.
+//!
+//! Source: LSB Core, "DWARF Extensions" and "Exception Frames".
 
-use super::entry::Cie;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
 /// `DW_EH_PE_omit`: there is no pointer.
 pub(super) const OMITTED: u8 = 0xff;
 
-/// Reads the augmentation data of a CIE of `.eh_frame`.
-///
-/// * `start`: the address of the data.
-pub(super) fn read_eh_augmentation(text: &str, start: u64, cie: &mut Cie<'_>) -> Result<()> {
-    let mut data = Cursor::new(cie.augmentation_data);
-    cie.pointer_encoding = Some(0);
-    for letter in text.chars().skip(1) {
-        match letter {
-            'R' => cie.pointer_encoding = Some(data.u8()?),
-            'L' => cie.lsda_encoding = Some(data.u8()?),
-            'P' => {
-                let encoding = data.u8()?;
-                if encoding != OMITTED {
+/// What the augmentation data of a CIE of `.eh_frame` says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EhAugmentation {
+    pub(super) pointer_encoding: u8,
+    pub(super) lsda_encoding: Option<u8>,
+    pub(super) personality: Option<u64>,
+    /// The address of the field that says so, if it counts from there.
+    pub(super) personality_place: u64,
+}
+
+impl EhAugmentation {
+    /// Reads the data.
+    ///
+    /// * `start`: the address of the data.
+    pub(super) fn read(
+        text: &str,
+        data: &[u8],
+        start: u64,
+        address_size: u8,
+    ) -> Result<EhAugmentation> {
+        let mut read = EhAugmentation::default();
+        let mut data = Cursor::new(data);
+        for letter in text.chars().skip(1) {
+            match letter {
+                'R' => read.pointer_encoding = data.u8()?,
+                'L' => read.lsda_encoding = Some(data.u8()?),
+                'P' => {
+                    let encoding = data.u8()?;
+                    if encoding == OMITTED {
+                        continue;
+                    }
                     let place = start.wrapping_add(data.position() as u64);
                     // A pointer in memory leads on to the routine; which one it is nobody asks.
                     let direct = encoding & 0x7f;
-                    cie.personality_place = if direct & 0x70 == 0x10 { place } else { 0 };
-                    cie.personality =
-                        Some(read_pointer(&mut data, direct, place, cie.address_size)?);
+                    read.personality_place = place_of(direct, place);
+                    read.personality = Some(read_pointer(&mut data, direct, place, address_size)?);
                 }
+                // `S`, `B` and `G` have no data.
+                _ => {}
             }
-            // `S`, `B` and `G` have no data.
-            _ => {}
         }
+        Ok(read)
     }
-    Ok(())
+}
+
+/// What a pointer with this encoding counts from, if that is its own place.
+pub(super) fn place_of(encoding: u8, place: u64) -> u64 {
+    match encoding & 0x70 {
+        0x10 => place,
+        _ => 0,
+    }
 }
 
 /// Reads a pointer of `.eh_frame`; `place` is its own address.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fallible_iterator::FallibleIterator;
 
 use super::augmentation::Augmentation;
-use super::eh_pointer::{OMITTED, read_eh_augmentation, read_pointer};
+use super::eh_pointer::{EhAugmentation, OMITTED, place_of, read_pointer};
 use crate::arch::Register;
 use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
@@ -363,7 +363,11 @@ impl<'a> FrameSection<'a> {
             let start = end.saturating_sub(body.rest().len() as u64);
             cie.augmentation_data = body.bytes(size)?;
             let start = self.address.wrapping_add(start);
-            read_eh_augmentation(text, start, &mut cie)?;
+            let read = EhAugmentation::read(text, cie.augmentation_data, start, cie.address_size)?;
+            cie.pointer_encoding = Some(read.pointer_encoding);
+            cie.lsda_encoding = read.lsda_encoding;
+            cie.personality = read.personality;
+            cie.personality_place = read.personality_place;
         }
         cie.initial_instructions = body.rest();
         cie.instructions_offset = end.saturating_sub(body.rest().len() as u64);
@@ -450,7 +454,7 @@ impl<'a> FrameSection<'a> {
             start,
             size: range,
             lsda: lsda.and_then(read),
-            lsda_place: lsda.map_or(0, |encoding| if encoding & 0x70 == 0x10 { at } else { 0 }),
+            lsda_place: lsda.map_or(0, |encoding| place_of(encoding, at)),
         })
     }
 

@@ -14,49 +14,58 @@ use super::object::ObjectArguments;
 pub(super) const DUMP_EXAMPLES: &str = "Examples:
   hetdwarf dump kernel.hsaco --name 'v*'
   hetdwarf dump kernel.hsaco --debug-frame
+  hetdwarf dump kernel.hsaco --all --verbose
+  hetdwarf dump kernel.hsaco --lookup 0x1a08
   hetdwarf dump kernel.hsaco --die 0x1f3 --format json";
 
 pub(super) const DUMP_JSON: &str = "Examples:
   hetdwarf dump kernel.hsaco --name 'v*'
   hetdwarf dump kernel.hsaco --debug-frame
+  hetdwarf dump kernel.hsaco --all --verbose
+  hetdwarf dump kernel.hsaco --lookup 0x1a08
   hetdwarf dump kernel.hsaco --die 0x1f3 --format json
 
-Without --debug-…, --debug-info is printed. A part that is malformed is an error in its place, \
+Without a section, --debug-info is printed. A part that is malformed is an error in its place, \
 the rest is printed, and the exit status is 2.
 
 The JSON document is {\"format\": \"hetdwarf-dump/1\"} with a field for each part that was asked for:
-  units           --debug-info: section, offset, length, version, dwarf_format, kind, abbrev_offset, \
+  units               --debug-info: section, offset, length, version, dwarf_format, kind, abbrev_offset, \
 address_size, dwo_id, type_signature, type_offset, entries
-    entries       in the order of the section: offset, depth (0 for the first), tag, attributes
-    attributes    name, form, class (address, block, constant, exprloc, flag, loclist, rnglist, \
+    entries           in the order of the section: offset, depth (0 for the first), tag, attributes; with \
+--verbose abbreviation and parent
+    attributes        name, form, class (address, block, constant, exprloc, flag, loclist, rnglist, \
 reference, string or offset), value
-                  text       what the value stands for: a name, a path, the name of the entry referred to
-                  bytes      of blocks and expressions; value is an expression's text
-                  list       of location lists: range ([start, end], or \"default\"), value, bytes
-                  ranges     of range lists: [start, end]
-                  error      in place of value
-  location_lists  --debug-loclists: section, offset, entries (kind, operands, range, value, bytes)
-  line_tables     --debug-line: offset, version, …, directories, files, rows (address, line, column, \
+                      text       what the value stands for: a name, a path, the name of the entry referred to
+                      bytes      of blocks and expressions; value is an expression's text
+                      list       of location lists: range ([start, end], or \"default\"), value, bytes
+                      ranges     of range lists: [start, end]
+                      error      in place of value
+  type_units          --debug-types: as units
+  location_lists      --debug-loclists: section, offset, entries (kind, operands, range, value, bytes)
+  old_location_lists  --debug-loc: as location_lists
+  range_lists         --debug-rnglists: section, offset, entries (offset, kind, operands, range)
+  old_range_lists     --debug-ranges: as range_lists
+  line_tables         --debug-line: offset, version, …, directories, files, rows (address, line, column, \
 file, isa, discriminator, op_index, flags)
-  frames          --debug-frame: section, offset, kind (cie, fde or terminator), …, instructions, rows
-  address_ranges  --debug-aranges: offset, unit, …, ranges
-  name_indexes    --debug-names: offset, units, abbreviations, names (name, hash, entries), …
+  frames              --debug-frame: section, offset, kind (cie, fde or terminator), …, instructions, rows
+  address_ranges      --debug-aranges: offset, unit, …, ranges
+  addresses           --debug-addr: offset, …, addresses
+  abbreviations       --debug-abbrev: section, offset, abbreviations (code, tag, children, attributes)
+  macros              --debug-macro: section, offset, version, entries (kind, line, text, file, import)
+  name_indexes        --debug-names: offset, units, abbreviations, names (name, hash, entries), …
+  strings, line_strings   --debug-str, --debug-line-str: section, offset, text
+  string_offsets      --debug-str-offsets: section, offset, …, entries (offset, string, text)
+  public_names, public_types, gnu_public_names, gnu_public_types
+                      --debug-pubnames, …: offset, unit, …, names (entry, linkage, kind, name)
+  unit_index, type_unit_index
+                      --debug-cu-index, --debug-tu-index: version, columns, …, rows (slot, signature, parts)
+  gdb_index           --gdb-index: version, units, type_units, addresses, symbols
 Offsets and addresses are strings, \"0x…\"; so are constants that may pass 2^53. Bytes are hexadecimal digits.";
 
 /// The parts that are asked for, with the offset that alone is printed. The options come from the library's table.
 #[derive(Debug)]
 pub(crate) struct PartChoice {
     pub(crate) chosen: Vec<(Part, Option<u64>)>,
-}
-
-impl PartChoice {
-    /// The parts that are printed from an offset on, each with it.
-    pub(crate) fn offsets(&self) -> Vec<(Part, u64)> {
-        let chosen = self.chosen.iter();
-        chosen
-            .filter_map(|(part, offset)| Some((*part, (*offset)?)))
-            .collect()
-    }
 }
 
 impl Args for PartChoice {
@@ -115,9 +124,13 @@ fn parse_optional_offset(text: &str) -> Result<Option<u64>, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct DumpArguments {
-    /// The code object, .dwo file or package, or a bundle or host program that contains it; `-` is standard input
-    #[arg(required_unless_present = "core", conflicts_with = "core")]
-    pub(crate) object: Option<PathBuf>,
+    /// The code objects, .dwo files or packages, or bundles or host programs that contain one; `-` is standard input
+    #[arg(
+        value_name = "OBJECT",
+        required_unless_present = "core",
+        conflicts_with = "core"
+    )]
+    pub(crate) objects: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) core: CoreObjectChoice,
     #[command(flatten)]

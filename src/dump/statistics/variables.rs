@@ -69,6 +69,10 @@ impl Groups {
     }
 }
 
+fn one_more(count: &mut u64) {
+    *count = count.saturating_add(1);
+}
+
 /// The group of a variable that is covered in so many bytes of its scope.
 fn group_of(covered: u64, scope: u64) -> usize {
     if covered == 0 {
@@ -80,10 +84,6 @@ fn group_of(covered: u64, scope: u64) -> usize {
     let tenths = u128::from(covered).saturating_mul(10);
     let tenths = tenths.checked_div(scope.into()).unwrap_or(0);
     usize::try_from(tenths).unwrap_or(0).saturating_add(1)
-}
-
-fn one_more(count: &mut u64) {
-    *count = count.saturating_add(1);
 }
 
 impl Variables {
