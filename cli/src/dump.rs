@@ -1,6 +1,6 @@
 //! `hetdwarf dump`: what the debugging information of a file says.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
@@ -13,6 +13,7 @@ use super::input::{
 };
 use super::outputs::{Kind, Output, Outputs};
 use globset::GlobSet;
+use hetdwarf::debug_info::DieId;
 use hetdwarf::dump::{Dump, Naming, Part, Selection, View, write_section_sizes};
 use hetdwarf::limits::Limits;
 use hetdwarf::object::Layout;
@@ -78,37 +79,15 @@ fn one(
     let dwo_data = read_dwo(&arguments.which)?;
     let dwo = parse_dwo(&dwo_data, &limits, open)?;
     let matches = |name: &str| names.is_some_and(|names| names.matches(name));
-    let selection = match (names, arguments.die) {
-        (_, Some(offset)) => Selection::At(offset),
-        (Some(_), None) => Selection::Named(&matches),
-        (None, None) => Selection::All,
-    };
-    let found = match arguments.find.is_empty() {
-        true => Vec::new(),
-        false => {
-            let index = Dump::new("", &object, dwo.as_ref());
-            let index = index.dialect(dialect(arguments.which.dialect));
-            index.find(&arguments.find).map_err(place)?
-        }
-    };
-    let at_address = match arguments.lookup {
-        Some(pc) => {
-            let index = Dump::new("", &object, dwo.as_ref());
-            let index = index.dialect(dialect(arguments.which.dialect));
-            let found = index.lookup(pc).map_err(place)?;
-            if found.is_empty() {
-                return Err(Failure::new(format!(
-                    "--lookup {pc:#x}: no unit has code there"
-                )));
-            }
-            found
-        }
-        None => Vec::new(),
-    };
-    let selection = match arguments.lookup {
-        Some(pc) => Selection::Address(pc, &at_address),
-        None if arguments.find.is_empty() => selection,
-        None => Selection::Listed(&found),
+    let index = Dump::new("", &object, dwo.as_ref());
+    let index = index.dialect(dialect(arguments.which.dialect));
+    let listed = listed(arguments, &index, path)?;
+    let selection = match (arguments.lookup, arguments.die, names) {
+        (Some(pc), ..) => Selection::Address(pc, &listed),
+        (None, Some(offset), _) => Selection::At(offset),
+        (None, None, Some(_)) => Selection::Named(&matches),
+        (None, None, None) if !arguments.find.is_empty() => Selection::Listed(&listed),
+        (None, None, None) => Selection::All,
     };
     let parts = parts(arguments, &selection);
     let chosen = arguments.parts.chosen.iter();
@@ -135,29 +114,13 @@ fn one(
         })
         .dialect(dialect(arguments.which.dialect))
         .json(arguments.format == Format::Json);
-    if let Some(offset) = arguments.die
-        && !dump.has_entry(offset).map_err(place)?
-    {
-        return Err(Failure::new(format!(
-            "--die {offset:#x}: no entry starts there"
-        )));
-    }
-    let is_json = arguments.format == Format::Json;
     let size = embedded.data.len() as u64;
-    let write = |out: &mut dyn Write| {
-        if arguments.show_section_sizes {
-            write_section_sizes(name, &object, size, is_json, out)?;
-            return Ok(None);
+    let write = |out: &mut dyn Write| match arguments.show_section_sizes {
+        true => {
+            let is_json = arguments.format == Format::Json;
+            write_section_sizes(name, &object, size, is_json, out).map(|()| None)
         }
-        if arguments.statistics {
-            let written = dump.write_statistics(out)?;
-            return Ok(written.err().map(|error| error.to_string()));
-        }
-        if arguments.show_sources {
-            let written = dump.write_source_files(out)?;
-            return Ok(written.err().map(|error| error.to_string()));
-        }
-        dump.write(out)
+        false => write(arguments, &dump, out),
     };
     let problems = match output {
         Some(output) => output.write_with(|out| write(out))?,
@@ -172,6 +135,47 @@ fn one(
             Ok(Exit::Done)
         }
     }
+}
+
+/// The entries that an index of names or an address leads to, where the arguments ask for them.
+fn listed(arguments: &DumpArguments, index: &Dump<'_>, path: &Path) -> Result<Vec<DieId>, Failure> {
+    let place = |error: hetdwarf::Error| Failure::in_file(path, error);
+    if let Some(offset) = arguments.die
+        && !index.has_entry(offset).map_err(place)?
+    {
+        return Err(Failure::new(format!(
+            "--die {offset:#x}: no entry starts there"
+        )));
+    }
+    let Some(pc) = arguments.lookup else {
+        return match arguments.find.is_empty() {
+            true => Ok(Vec::new()),
+            false => index.find(&arguments.find).map_err(place),
+        };
+    };
+    let found = index.lookup(pc).map_err(place)?;
+    match found.is_empty() {
+        true => Err(Failure::new(format!(
+            "--lookup {pc:#x}: no unit has code there"
+        ))),
+        false => Ok(found),
+    }
+}
+
+/// Writes what is asked for, and returns what was malformed.
+fn write(
+    arguments: &DumpArguments,
+    dump: &Dump<'_>,
+    out: &mut dyn Write,
+) -> io::Result<Option<String>> {
+    let written = if arguments.statistics {
+        dump.write_statistics(out)?
+    } else if arguments.show_sources {
+        dump.write_source_files(out)?
+    } else {
+        return dump.write(out);
+    };
+    Ok(written.err().map(|error| error.to_string()))
 }
 
 /// The file that the dump is written to, if it is not standard output.
@@ -241,7 +245,7 @@ impl Names {
             Names::Exactly(names, false) => names.iter().any(|other| other == name),
             Names::Exactly(names, true) => {
                 let name = name.to_lowercase();
-                names.iter().any(|other| *other == name)
+                names.contains(&name)
             }
             Names::Globs(globs) => globs.is_match(name),
             Names::Regexes(regexes) => regexes.is_match(name),

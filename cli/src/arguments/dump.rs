@@ -144,10 +144,10 @@ pub(crate) struct DumpArguments {
     #[arg(short, long, value_name = "GLOB", conflicts_with = "die")]
     pub(crate) name: Vec<String>,
     /// Read the patterns of --name as regular expressions
-    #[arg(short = 'x', long, requires = "name")]
+    #[arg(short = 'x', long)]
     pub(crate) regex: bool,
     /// Ignore the case of letters in names
-    #[arg(short, long, requires = "name")]
+    #[arg(short, long)]
     pub(crate) ignore_case: bool,
     /// Only entries that an index of names has for exactly this name
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["name", "die"])]
