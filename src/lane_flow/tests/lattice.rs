@@ -433,3 +433,75 @@ fn a_lane_is_right_to_be_where_it_waits_or_ended() {
     assert_eq!(allows(Right::Elsewhere), [false, false, true]);
     assert_eq!(allows(Right::Open(None)), [true; 3]);
 }
+
+/// LLVM's functions preserve v40, and neither v0 nor a0.
+#[test]
+fn a_call_loses_lanes_that_callees_may_write() {
+    let code = [
+        0xd28a_0000,
+        0x0001_0204, // v_writelane_b32 v0, s4, 1
+        0xd28a_0028,
+        0x0001_0204, // v_writelane_b32 v40, s4, 1
+        0xbe9e_1e04, // s_swappc_b64 s[30:31], s[4:5]
+        0xbf81_0000, // s_endpgm
+    ];
+    let after = |follow, register| {
+        with(follow, &code, |context| {
+            let mut state = State::at_stop(Exec::Active);
+            state.set_vector_lane(register, 1, Value::Bit(true));
+            let outcome = context.step(&mut state, 2, &Decisions::closed());
+            assert_eq!(outcome, Ok(Outcome::Same));
+            state.vector_lane(register, 1)
+        })
+    };
+    let a0 = MachineRegister::Agpr(0);
+    assert_eq!(after(ON, Vgpr(0)), Value::Unknown);
+    assert_eq!(after(ON, Vgpr(40)), Value::Bit(true));
+    assert_eq!(after(Follow::Dwords, Vgpr(0)), Value::Unknown);
+    assert_eq!(after(Follow::Dwords, a0), Value::Unknown);
+}
+
+#[test]
+fn sums_with_a_constant_are_followed() {
+    let after = |dword| {
+        let mut state = State::at_entry();
+        step(Follow::Scalars, &mut state, &[dword]);
+        state.scalar(Sgpr(33))
+    };
+    let own = Value::initial(scalar(32));
+    // s_sub_u32 s33, s32, 16, and s_add_u32 s33, 16, s32
+    assert_eq!(after(0x80a1_9020), own.plus(-16));
+    assert_eq!(after(0x8021_2090), own.plus(16));
+}
+
+#[test]
+fn a_constant_is_no_mask_of_the_program() {
+    // s_mov_b64 exec, 5
+    let mut state = State::at_stop(Exec::Active);
+    assert_eq!(step(ON, &mut state, &[0xbefe_0185]), Outcome::Same);
+    assert_eq!(state.exec, section(SectionLanes::Mask(5), None));
+    // s_mov_b32 exec_lo, s4: half of what the section has.
+    let outcome = step(ON, &mut state, &[0xbefe_0004]);
+    assert_eq!(outcome, Outcome::Lost(Reason::WholeWave));
+    assert_eq!(state.exec, Exec::Unknown);
+}
+
+#[test]
+fn rows_that_are_not_kept_are_forgotten() {
+    let slot = |offset| Slot {
+        base: None,
+        addressing: ScratchAddressing::Flat,
+        offset,
+    };
+    let mut state = State::at_stop(Exec::Active);
+    state.keep_slots([(slot(8), 1)].into_iter());
+    let lane = |offset, lane| state.row(slot(offset)).lane(lane);
+    let own = Value::initial(DwordPlace::Scratch {
+        slot: slot(8),
+        lane: 0,
+    });
+    assert_eq!(
+        [lane(8, 0), lane(8, 1), lane(16, 0)],
+        [own, Value::Unknown, Value::Unknown]
+    );
+}
