@@ -1,10 +1,6 @@
 //! Counts of things, as people read them.
 
 /// Returns `1 unit`, `2 units`.
-#[cfg_attr(
-    not(feature = "serde"),
-    expect(unreachable_pub, reason = "`report` gives it to others")
-)]
 #[must_use]
 pub fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
