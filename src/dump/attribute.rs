@@ -434,6 +434,9 @@ impl<'a> Attributes<'_, 'a> {
 
     /// Where the section of an entry starts among those that were joined, if they are shown apart.
     fn shift_of(&self, id: DieId) -> u64 {
+        if !self.sources.is_apart() {
+            return 0;
+        }
         let Ok(unit) = self.info.unit_info(id.unit) else {
             return 0;
         };

@@ -103,9 +103,15 @@ impl<'a> Sources<'a> {
             .map_or(0, |section| section.address)
     }
 
+    /// Returns true if sections of one name are shown apart, of which there can be several.
+    pub(super) fn is_apart(&self) -> bool {
+        let mut files = self.files.iter();
+        self.as_stored && files.any(|(object, _)| object.is_relocatable())
+    }
+
     /// Where the section starts that an offset lies in, among those of one name that were joined; 0 if they are shown as one.
     pub(super) fn section_start(&self, split: bool, name: &str, offset: u64) -> u64 {
-        if !self.as_stored {
+        if !self.is_apart() {
             return 0;
         }
         let wanted = if split {

@@ -86,11 +86,14 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
 
     fn attribute(&mut self, shown: &Shown<'a>, _meaning: Option<&Meaning>) -> io::Result<()> {
         let width = self.indent.saturating_add(BASE).saturating_add(2);
-        self.output.texts(&[spaces(width), &*shown.name])?;
+        let (name, text) = (&*shown.name, &*shown.text);
         if self.show_form {
-            write!(self.output, " [{}]", form_name(shown.form))?;
+            let form = form_name(shown.form);
+            let parts = [spaces(width), name, " [", &form, "]\t(", text];
+            self.output.texts(&parts)?;
+        } else {
+            self.output.texts(&[spaces(width), name, "\t(", text])?;
         }
-        self.output.texts(&["\t(", &shown.text])?;
         if let Some(note) = shown.note() {
             write!(self.output, " \"{note}\"")?;
         }
