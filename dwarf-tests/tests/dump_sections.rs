@@ -161,7 +161,7 @@ fn small_objects(folder: &Path, found: &mut Vec<PathBuf>) {
         ]
         .iter()
         .any(|name| path.ends_with(name));
-        if is_object && data.len() < 40_000 && !is_unknown {
+        if is_object && data.len() < 20_000 && !is_unknown {
             found.push(path);
         }
     }
@@ -184,7 +184,7 @@ fn every_section_of_the_fixtures_is_the_same() {
         small_objects(&fixture(folder), &mut files);
     }
     files.sort();
-    assert!(files.len() > 80, "{}", files.len());
+    assert!(files.len() > 40, "{}", files.len());
     let mut counts = Vec::new();
     for file in &files {
         for arguments in options() {

@@ -77,7 +77,14 @@ impl Meaning {
         match self {
             Meaning::Name(name) => (*name).to_owned(),
             // llvm-dwarfdump leaves backslashes as they are.
-            Meaning::Path(path) => format!("\"{path}\""),
+            Meaning::Path(path) => {
+                let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte);
+                match path.raw() {
+                    // As most are, and there are very many.
+                    plain if plain.bytes().all(is_plain) => ["\"", plain, "\""].concat(),
+                    _ => format!("\"{path}\""),
+                }
+            }
         }
     }
 }
