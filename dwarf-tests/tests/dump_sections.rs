@@ -173,14 +173,8 @@ fn every_section_of_the_fixtures_is_the_same() {
         return;
     };
     let mut files = Vec::new();
-    for folder in [
-        "corpus",
-        "object",
-        "debug_info",
-        "shapes",
-        "dwp",
-        "annotate",
-    ] {
+    // In packages for AMDGPU llvm-dwarfdump has no names for registers; those for x86-64 are compared below.
+    for folder in ["corpus", "object", "debug_info", "shapes", "annotate"] {
         small_objects(&fixture(folder), &mut files);
     }
     files.sort();
