@@ -15,8 +15,10 @@ enum Sign {
     ErrorOfFloor,
     /// Fewer frames, of which the document says that a limit was reached.
     FewerFrames,
+    /// Values of four bytes, of which the document says that so many were read.
+    PartialValues,
 }
-use Sign::{Error, ErrorOfFloor, FewerFrames};
+use Sign::{Error, ErrorOfFloor, FewerFrames, PartialValues};
 
 const OBJECT: &str = "waves/calls-O2/calls-O2.rocm.hsaco";
 const WAVE: &str = "waves/calls-O2/w06.json";
@@ -37,6 +39,7 @@ const CASES: &[(Limit, &str, Sign, &[&str])] = &[
     (Limit::Work,          "200",   Error,        &["vars", OBJECT, "--wave", WAVE]),
     (Limit::Memory,        "20000", Error,        &["vars", OBJECT, "--wave", WAVE]),
     (Limit::Frames,        "2",     FewerFrames,  &["unwind", OBJECT, "--wave", WAVE]),
+    (Limit::Value,         "2",     PartialValues, &["vars", OBJECT, "--wave", WAVE]),
     (Limit::Containers,    "0",     Error,        &["info", BUNDLE]),
     (Limit::Memory,        "1000",  Error,        &["info", BUNDLE]),
     (Limit::Work,          "1",     Error,        &["info", BUNDLE]),
@@ -85,6 +88,11 @@ fn each_limit_is_reached() {
                 let (floor, of_floor) = command.last().unwrap().split_once('=').unwrap();
                 assert_eq!(name, format!("{floor}-per-byte"));
                 let message = format!("the limit `{floor}` of {of_floor} was reached");
+                assert!(with.contains(&message), "{arguments:?} {set}: {with}");
+            }
+            PartialValues => {
+                let message =
+                    format!("only {value} of its 4 bytes are read: `{name}` is the limit");
                 assert!(with.contains(&message), "{arguments:?} {set}: {with}");
             }
             FewerFrames => {

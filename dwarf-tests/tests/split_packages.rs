@@ -64,7 +64,8 @@ fn variables_are_those_of_the_units_own_part() {
 fn dump_prints_what_llvm_dwarfdump_prints() {
     for version in [4, 5] {
         let package = path(&format!("ab{version}.dwp"));
-        let ran = run(&["dump", "--style", "llvm", "--debug-info", &package]);
+        let parts = ["--debug-info", "--debug-types"];
+        let ran = run(&["dump", "--style", "llvm", parts[0], parts[1], &package]);
         assert_eq!((ran.status, ran.err.as_str()), (0, ""));
         let expected = text(&format!("ab{version}.info.txt"));
         assert_eq!(body(&ran.out), body(&expected), "version {version}");

@@ -420,9 +420,13 @@ impl<'a> Attributes<'_, 'a> {
             info: self.info,
             unit,
         };
-        // References of version 2 are as wide as addresses, but operations that refer to entries came with version 3.
+        // References of version 2 are as wide as addresses; llvm-dwarfdump takes them for offsets.
+        let offset_size = match self.style.naming {
+            Naming::Llvm => unit.offset_size,
+            Naming::Names => encoding.offset_size,
+        };
         let encoding = Encoding {
-            offset_size: unit.offset_size,
+            offset_size,
             ..encoding
         };
         let printer = Printer::new(encoding)

@@ -134,6 +134,10 @@ fn every_operation_parses_back_what_it_prints() {
                     continue;
                 }
                 let text = Printer::new(encoding).style(style).expression(&bytes);
+                // llvm-dwarfdump's words for a type of no unit.
+                if text.contains("<base_type ref: ") {
+                    continue;
+                }
                 // A name means the register of one wave size; the number below says which.
                 let wave_size = operation
                     .operands()
