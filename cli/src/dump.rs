@@ -191,7 +191,7 @@ fn output(arguments: &DumpArguments) -> Result<Option<Output>, Failure> {
     outputs.plan(path, Kind::Dump).map(Some)
 }
 
-/// The parts that the arguments ask for; nothing if they ask for all.
+/// Returns the parts that the arguments ask for; None if they ask for all.
 fn parts(arguments: &DumpArguments, selection: &Selection<'_>) -> Option<Vec<Part>> {
     let chosen = arguments.parts.chosen.iter();
     let mut parts: Vec<Part> = chosen.map(|(part, _)| *part).collect();

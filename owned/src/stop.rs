@@ -16,7 +16,7 @@ use crate::program::LoadedProgram;
 /// A wave that can be asked from any thread.
 pub type SharedWave = Arc<dyn Wave + Send + Sync>;
 
-/// What a stop's program and wave belong to.
+/// The owner of a stop's program and wave.
 enum Owner {
     Program {
         _wave: Pinned<SharedWave>,

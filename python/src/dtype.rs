@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = i32::MAX as u64;
 /// The most dimensions of an array of numpy 1, besides that of the lanes.
 const MOST_DIMENSIONS: usize = 31;
 
-/// What has to be done with numbers that numpy has no dtype of.
+/// The conversion of numbers that numpy has no dtype for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
     None,
@@ -38,7 +38,7 @@ impl Conversion {
     }
 }
 
-/// What `numpy.dtype` takes, without the interpreter.
+/// The argument of `numpy.dtype`, without the interpreter.
 #[derive(Clone, Debug)]
 pub enum Dtype {
     Scalar(String),
@@ -166,7 +166,7 @@ impl Maker<'_> {
         (ty, all)
     }
 
-    /// Whether elements follow each other without gaps in an array of arrays.
+    /// Returns true if elements follow each other without gaps in an array of arrays.
     fn is_gapless(&self, ty: TypeId) -> bool {
         let mut ty = self.resolved(ty);
         for _ in 0..DEPTH {

@@ -37,7 +37,7 @@ struct Kept {
     questions: u32,
 }
 
-/// What a stop is made of. Stops and frames share it; the garbage collector sees a wave of Python through it.
+/// The data of a stop. Stops and frames share it; the garbage collector sees a wave of Python through it.
 #[pyclass(frozen, module = "hetdwarf", name = "_StopData")]
 pub struct StopData {
     /// The code object; nothing of a wave of a core, whose pc tells it.

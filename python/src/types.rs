@@ -39,7 +39,7 @@ impl Type {
         }
     }
 
-    /// The same type again.
+    /// Returns the type under its own name.
     pub fn again(&self) -> Type {
         Type::new(&self.types, self.id)
     }

@@ -253,13 +253,26 @@ pub struct Variable {
     origin: Origin,
 }
 
-/// What a variable was read of.
+/// The stop and the frame that a variable was read in.
 pub struct Origin {
     pub stop: Py<StopData>,
     /// The number of the frame.
     pub frame: usize,
     /// The position among the variables of the frame; None of an expression.
     pub position: Option<usize>,
+}
+
+impl Origin {
+    /// Returns the number of the frame, and the position among its variables.
+    ///
+    /// # Errors
+    /// If it is an expression.
+    fn variable(&self) -> Result<(usize, usize), Failure> {
+        let position = self.position.ok_or_else(|| {
+            Failure::Unsupported("an expression is a value, and in no place".to_owned())
+        })?;
+        Ok((self.frame, position))
+    }
 }
 
 /// Finds the bits of a variable of a frame in a lane, to write to.
@@ -480,13 +493,7 @@ impl Variable {
     /// "private_lane", "bit_offset": "0x80", "lane": 3}` for example; empty if it is nowhere, a constant for example.
     fn place(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let lane = wave::lane(lane, self.found.size)?;
-        let Origin {
-            frame, position, ..
-        } = self.origin;
-        let Some(position) = position else {
-            let message = "an expression is a value, and in no place".to_owned();
-            return Err(Failure::Unsupported(message).into());
-        };
+        let (frame, position) = self.origin.variable()?;
         let stop = self.origin.stop.get();
         let ask = move |frame: &StopFrame<'_, '_, '_>| places_of(frame, position, lane);
         json::to_python(py, &stop.ask_frame(py, frame, ask)?)
@@ -498,13 +505,7 @@ impl Variable {
     /// * value: `bytes` of the size of the type; for a scalar also an `int`, a `bool` or a `float`.
     fn write(&self, py: Python<'_>, lane: i64, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let lane = wave::lane(lane, self.found.size)?;
-        let Origin {
-            frame, position, ..
-        } = self.origin;
-        let Some(position) = position else {
-            let message = "an expression is a value, and in no place".to_owned();
-            return Err(Failure::Unsupported(message).into());
-        };
+        let (frame, position) = self.origin.variable()?;
         let ty = match self.found.lanes.get(usize::from(lane.0)) {
             Some(found) => found.ty,
             None => self.found.ty,

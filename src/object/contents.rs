@@ -58,6 +58,14 @@ struct Group<'data> {
     stored: OnceLock<Result<Option<Loaded<'data>>>>,
 }
 
+/// Returns what was loaded, or why it could not be.
+fn shared<'l, 'data>(
+    loaded: &'l Result<Option<Loaded<'data>>>,
+) -> Result<Option<&'l Loaded<'data>>> {
+    let loaded = loaded.as_ref().map_err(Clone::clone)?;
+    Ok(loaded.as_ref())
+}
+
 /// All contents of a code object.
 #[derive(Debug)]
 pub(super) struct Contents<'data> {
@@ -111,16 +119,11 @@ impl<'data> Contents<'data> {
         sections: &[Section<'data>],
         index: usize,
     ) -> Result<Option<&Loaded<'data>>> {
-        let group = self.group_of.get(index).and_then(|&g| self.groups.get(g));
-        let Some(group) = group else {
+        let Some(group) = self.group(index) else {
             return Ok(None);
         };
-        group
-            .loaded
-            .get_or_init(|| self.load_group(elf, sections, group, true))
-            .as_ref()
-            .map(Option::as_ref)
-            .map_err(Clone::clone)
+        let find = || self.load_group(elf, sections, group, true);
+        shared(group.loaded.get_or_init(find))
     }
 
     /// The contents that [`load`](Contents::load) gives, as they are before relocation.
@@ -131,16 +134,16 @@ impl<'data> Contents<'data> {
         sections: &[Section<'data>],
         index: usize,
     ) -> Result<Option<&Loaded<'data>>> {
-        let group = self.group_of.get(index).and_then(|&g| self.groups.get(g));
-        let Some(group) = group else {
+        let Some(group) = self.group(index) else {
             return Ok(None);
         };
-        group
-            .stored
-            .get_or_init(|| self.load_group(elf, sections, group, false))
-            .as_ref()
-            .map(Option::as_ref)
-            .map_err(Clone::clone)
+        let find = || self.load_group(elf, sections, group, false);
+        shared(group.stored.get_or_init(find))
+    }
+
+    /// Returns the group that the section with an index belongs to.
+    fn group(&self, index: usize) -> Option<&Group<'data>> {
+        self.groups.get(*self.group_of.get(index)?)
     }
 
     fn load_group(
