@@ -7,6 +7,7 @@ use super::context::{FrameContext, VariableContext};
 use super::layout::{LaneTypes, is_class, is_open_array, is_truth_value, is_vector_of_bytes};
 use super::legacy::{LegacyReader, Meanings};
 use super::plan::{FramePlan, Listed, PlannedVariable, Plans};
+use super::recovered::Recovered;
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
 use crate::arch::Lane;
@@ -181,6 +182,10 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 Err(error) => Contents::Failed(error),
             },
         };
+        let (contents, recovered) = match contents {
+            Contents::None if found.doubts.is_empty() => self.recover(planned, ty, types),
+            contents => (contents, None),
+        };
         let type_name = types.name_of(found.lane_types.common().unwrap_or(ty));
         let full = types.get(ty).byte_size.unwrap_or(0).saturating_mul(8);
         let rare = Rare {
@@ -188,6 +193,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             lane_types: found.lane_types,
             not_understood: NotUnderstood::of_variable(variable, ty, types),
             cut: cut_text(self.frame.stop.limits(), full),
+            recovered,
         };
         VariableValue {
             variable: Arc::clone(variable),
@@ -284,6 +290,27 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         };
         self.follow_pointers(&contents, ty, frame_context, types, &mut found.lane_types);
         Ok(contents)
+    }
+
+    /// Reads a value that the debugging information does not give from what keeps an earlier one, if anything is known to.
+    fn recover(
+        &self,
+        planned: &PlannedVariable<'a>,
+        ty: TypeId,
+        types: &mut TypeTable,
+    ) -> (Contents<'p>, Option<Recovered>) {
+        let is_wanted = self.frame.stop.options().recovers_values();
+        let size = size_read(types, ty).filter(|size| is_wanted && *size != 0);
+        let found = size.and_then(|bits| {
+            let variable = &planned.variable;
+            let argument = self
+                .frame
+                .kernel_argument(variable, self.function, bits / 8);
+            let (location, recovered) = argument?;
+            let contents = self.fetch(PerLane::All(location), bits).ok()?;
+            Some((contents, Some(recovered)))
+        });
+        found.unwrap_or((Contents::None, None))
     }
 
     /// What is known of an object whose location is not meant by the letter.
