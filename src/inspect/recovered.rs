@@ -11,6 +11,8 @@ use crate::arch::ProcessAddress;
 pub enum RecoveredFrom {
     /// The memory with the arguments of the kernel.
     Kernarg,
+    /// The caller: a register or a slot of it that a call does not change.
+    CallSite,
     /// A register.
     Register,
     /// A slot of the stack.
@@ -25,6 +27,7 @@ impl RecoveredFrom {
     pub const fn name(self) -> &'static str {
         match self {
             RecoveredFrom::Kernarg => "kernarg",
+            RecoveredFrom::CallSite => "call-site",
             RecoveredFrom::Register => "register",
             RecoveredFrom::Slot => "slot",
             RecoveredFrom::Computed => "computed",

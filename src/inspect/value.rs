@@ -385,6 +385,16 @@ impl<'a> VariableValue<'a> {
         self.contents.location(lane)
     }
 
+    /// Where the variable is, if one location is that of all lanes.
+    pub(super) fn location_of_all(&self) -> Option<Location<'a>> {
+        match &self.contents {
+            Contents::Lanes { location, .. } => Some(*location),
+            Contents::None | Contents::Constant(_) | Contents::Each(_) | Contents::Failed(_) => {
+                None
+            }
+        }
+    }
+
     /// What is known of the variable in a lane.
     #[must_use]
     pub fn state(&self, lane: Lane) -> ValueState {

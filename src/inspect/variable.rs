@@ -88,7 +88,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Returns the function and its variables here, and the limit that was reached before all were found. None if there is no function.
-    fn plan(&self) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
+    pub(super) fn plan(&self) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
         let program = self.stop.program();
         let (info, address) = (program.info(), self.lookup_address());
         if let Some(plan) = program.plans().get(address) {
@@ -137,6 +137,8 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) exec: Option<u64>,
     /// What the expressions of the function's own unit are evaluated in, once it was asked for.
     context: OnceCell<Result<FrameContext<'s, 'p, 'a>>>,
+    /// What registers and the stack have of variables, once it was asked for.
+    kept: OnceCell<Option<Arc<FramePlan<'a>>>>,
 }
 
 /// What was found out about a variable on the way to its contents.
@@ -153,6 +155,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             frame,
             function,
             context: OnceCell::new(),
+            kept: OnceCell::new(),
         }
     }
 
@@ -301,16 +304,28 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     ) -> (Contents<'p>, Option<Recovered>) {
         let is_wanted = self.frame.stop.options().recovers_values();
         let size = size_read(types, ty).filter(|size| is_wanted && *size != 0);
-        let found = size.and_then(|bits| {
-            let variable = &planned.variable;
+        let variable = &planned.variable;
+        let argument = size.and_then(|bits| {
             let argument = self
                 .frame
                 .kernel_argument(variable, self.function, bits / 8);
             let (location, recovered) = argument?;
             let contents = self.fetch(PerLane::All(location), bits).ok()?;
-            Some((contents, Some(recovered)))
+            Some((contents, recovered))
         });
-        found.unwrap_or((Contents::None, None))
+        let kept = || {
+            let bits = size?;
+            let plan = self.kept.get_or_init(|| {
+                let found = self.frame.kept_values(self.function, types);
+                found.ok().flatten()
+            });
+            let plan = plan.as_ref()?;
+            self.frame.read_kept(plan, variable.die, bits / 8)
+        };
+        match argument.or_else(kept) {
+            Some((contents, recovered)) => (contents, Some(recovered)),
+            None => (Contents::None, None),
+        }
     }
 
     /// What is known of an object whose location is not meant by the letter.

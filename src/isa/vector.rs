@@ -8,7 +8,7 @@
     reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
 )]
 
-use super::effect::Effect;
+use super::effect::{DualMove, Effect};
 use super::field::{Raw, agpr, low_byte, low_half, vgpr};
 use super::length::{has_controls, is_sdwa};
 use super::register::{MachineRegister, Operand, Span};
@@ -109,6 +109,30 @@ pub(super) fn comparison(raw: &Raw<'_>) -> Option<Effect> {
         _ => None,
     }
     .map(|(dst, to_exec)| Effect::Compare { dst, to_exec })
+}
+
+/// The effect of a dual instruction of gfx11 and gfx12.
+pub(super) fn dual(raw: &Raw<'_>) -> Effect {
+    /// The opcode of `v_dual_mov_b32`, in both parts.
+    const MOVE: u32 = 8;
+    let [first, second] = dual_destinations(raw);
+    let part = |opcode: u32, dst: u32, source: u32| {
+        (opcode == MOVE).then(|| DualMove {
+            dst: MachineRegister::Vgpr(low_half(dst)),
+            src: raw.source(source, 1),
+        })
+    };
+    Effect::Dual([
+        part(raw.bits(0, 22, 4), first, raw.bits(0, 0, 9)),
+        part(raw.bits(0, 17, 5), second, raw.bits(1, 0, 9)),
+    ])
+}
+
+/// The numbers of the vector registers that the parts of a dual instruction write: the lowest bit of the second is the other one
+/// than the first's.
+pub(super) fn dual_destinations(raw: &Raw<'_>) -> [u32; 2] {
+    let first = raw.bits(1, 24, 8);
+    [first, raw.bits(1, 17, 7) << 1 | (!first & 1)]
 }
 
 /// The first source, which is an accumulation register by what the instruction is.
