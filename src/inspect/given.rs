@@ -8,6 +8,7 @@ use core::ops::Range;
 
 use fallible_iterator::FallibleIterator;
 
+use super::kernel_argument::{is_body_of, kernarg_pointer};
 use super::plan::FramePlan;
 use super::program::Program;
 use super::prologue::{entry_range, prologue_end};
@@ -22,11 +23,13 @@ use crate::eval::{BaseTypeEncoding, LocationAttribute, LocationRange};
 use crate::isa::MachineRegister;
 use crate::location::{Arena, Location, Place, Storage};
 use crate::meter::Meter;
-use crate::value_flow::{Cell, Covered, Dword, Watched};
+use crate::value_flow::{Cell, Covered, Dword, OnEntry, Watched};
 use crate::wave::{AccessError, Memory, Wave};
 
 /// How many ranges of location lists are evaluated for a function.
 const MOST_RANGES: usize = 1 << 12;
+/// How many vector registers arguments are in; the rest is on the stack.
+const ARGUMENT_REGISTERS: u16 = 32;
 /// How many dwords a variable has that is followed.
 const MOST_DWORDS: u64 = 64;
 
@@ -97,7 +100,9 @@ impl<'c, 'a> Given<'c, 'a> {
         let variables = plan.variables.iter().enumerate();
         let watched = variables.map(|(index, planned)| {
             let mut watched = self.of_variable(&planned.variable, types)?;
-            if let Some(call) = calls.get(plan.depth_of(index)) {
+            // The code of a kernel of OpenCL, inlined in the kernel, is entered once.
+            let call = calls.get(plan.depth_of(index));
+            if let Some(call) = call.filter(|call| !self.is_body_of_kernel(call)) {
                 watched.activation.clone_from(&call.ranges);
             }
             Ok(watched)
@@ -105,6 +110,38 @@ impl<'c, 'a> Given<'c, 'a> {
         let mut watched: Vec<Watched> = watched.collect::<Result<_>>()?;
         self.fill_parameters(plan, types, &mut watched)?;
         Ok(watched)
+    }
+
+    fn is_body_of_kernel(&self, call: &InlinedCall<'a>) -> bool {
+        let kernel = self.program.kernel_of(self.function);
+        let name = call.linkage_name.as_deref();
+        kernel
+            .zip(name)
+            .is_some_and(|(kernel, name)| is_body_of(kernel, name))
+    }
+
+    /// Returns what the pointer to the arguments of a kernel is on entry: of the function itself, followed as a variable. Nothing is followed
+    /// for other functions.
+    pub(super) fn kernarg_pointer(&self) -> Watched {
+        let descriptor = self
+            .program
+            .kernel_of(self.function)
+            .and_then(|kernel| kernel.descriptor.as_ref());
+        let on_entry = descriptor.and_then(|descriptor| {
+            let entry = descriptor.entry();
+            let pointer = kernarg_pointer(&descriptor.initial_registers())?;
+            let dwords = pointer.map(|register| Dword::In(Cell::Scalar(register)));
+            let is_own = (self.function.ranges.first()).is_some_and(|range| range.start == entry);
+            is_own.then(|| OnEntry {
+                address: entry,
+                dwords: dwords.to_vec(),
+                is_assumed: false,
+            })
+        });
+        Watched {
+            on_entry,
+            ..Watched::default()
+        }
     }
 
     /// Finds where parameters of the function are on entry of which the debugging information never says it. Arguments are in
@@ -139,7 +176,7 @@ impl<'c, 'a> Given<'c, 'a> {
                 first: one
                     .on_entry
                     .as_ref()
-                    .and_then(|(_, dwords)| first_register(dwords)),
+                    .and_then(|entry| first_register(&entry.dwords)),
             });
         }
         parameters.sort_by_key(|one| one.position);
@@ -150,8 +187,10 @@ impl<'c, 'a> Given<'c, 'a> {
         if !is_complete {
             return Ok(());
         }
-        // The register that the next one is in, as far as that is known.
-        let mut next = Some(0_u16);
+        // The register that the next one is in, as far as that is known. The place for a large result is passed first.
+        let result = info.read_type(types, self.function.result, self.meter)?;
+        let is_plain = self.function.result.is_none() || scalar_dwords(types, result).is_some();
+        let mut next = is_plain.then_some(0_u16);
         let mut unknown: Vec<&Argument> = Vec::new();
         for one in &parameters {
             if let Some(first) = one.first {
@@ -160,24 +199,19 @@ impl<'c, 'a> Given<'c, 'a> {
                     unknown.try_fold(next, |end, one| end.checked_add(one.dwords?))
                 });
                 if end == Some(first)
-                    && let Some(mut register) = next
+                    && let Some(next) = next
                 {
-                    for one in &unknown {
-                        let count = one.dwords.unwrap_or(0);
-                        let registers = register..register.saturating_add(count);
-                        let dwords =
-                            registers.map(|n| Dword::In(Cell::Own(MachineRegister::Vgpr(n))));
-                        if let Some(watched) = watched.get_mut(one.index) {
-                            watched.on_entry = Some((range.start, dwords.collect()));
-                        }
-                        register = register.saturating_add(count);
-                    }
+                    fill(&unknown, next, range.start, watched);
                 }
                 unknown.clear();
                 next = one.dwords.and_then(|count| first.checked_add(count));
             } else {
                 unknown.push(one);
             }
+        }
+        // Nobody may leave out a parameter of a function that other objects can call.
+        if let Some(next) = next.filter(|_| self.function.external) {
+            fill(&unknown, next, range.start, watched);
         }
         Ok(())
     }
@@ -218,11 +252,7 @@ impl<'c, 'a> Given<'c, 'a> {
     }
 
     /// What a parameter of the function is where its first range begins, if no assignment can be before that.
-    fn on_entry(
-        &self,
-        variable: &Variable<'a>,
-        covered: &[Covered],
-    ) -> Result<Option<(u64, Vec<Dword>)>> {
+    fn on_entry(&self, variable: &Variable<'a>, covered: &[Covered]) -> Result<Option<OnEntry>> {
         let is_parameter = variable.kind == VariableKind::Parameter
             && variable.scope_die == Some(self.function.die);
         let first = covered.iter().min_by_key(|one| one.addresses.start);
@@ -236,7 +266,11 @@ impl<'c, 'a> Given<'c, 'a> {
         let start = first.addresses.start;
         let is_early =
             start == range.start || end.is_some_and(|end| range.contains(&start) && start <= end);
-        Ok(is_early.then(|| (start, first.dwords.clone())))
+        Ok(is_early.then(|| OnEntry {
+            address: start,
+            dwords: first.dwords.clone(),
+            is_assumed: false,
+        }))
     }
 
     /// What the dwords of a variable are at an address, if its location there is one for all lanes.
@@ -280,6 +314,27 @@ struct Argument {
     dwords: Option<u16>,
     /// The first of them, if the debugging information says it.
     first: Option<u16>,
+}
+
+/// Puts arguments into consecutive registers, as far as they are passed in such.
+fn fill(arguments: &[&Argument], first: u16, address: u64, watched: &mut [Watched]) {
+    let mut register = first;
+    for one in arguments {
+        let end = one.dwords.and_then(|count| register.checked_add(count));
+        let Some(end) = end.filter(|end| *end <= ARGUMENT_REGISTERS) else {
+            return;
+        };
+        let registers = register..end;
+        let dwords = registers.map(|n| Dword::In(Cell::Own(MachineRegister::Vgpr(n))));
+        if let Some(watched) = watched.get_mut(one.index) {
+            watched.on_entry = Some(OnEntry {
+                address,
+                dwords: dwords.collect(),
+                is_assumed: true,
+            });
+        }
+        register = end;
+    }
 }
 
 /// How many registers an argument of a type takes, if it is a number or a pointer.

@@ -103,7 +103,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let (flow, index) = lane_flow.function_at(self.frame.code_address(), meter)?;
         let calls = self.inlined(function).ok()?;
         let mut given = Given::new(program, self.wave_size(), function, meter);
-        let watched = given.watched(plan, &calls, types).ok()?;
+        let mut watched = given.watched(plan, &calls, types).ok()?;
+        watched.push(given.kernarg_pointer());
         let kept = crate::value_flow::find(&flow, index, &watched, meter);
         LaneFlow::charge(kept.instructions, meter).ok()?;
         Some(kept)
@@ -146,6 +147,15 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             ))
         });
         Some((Contents::Each(contents.collect()), recovered))
+    }
+
+    /// Reads the address of a kernel's arguments, if registers still have it.
+    pub(super) fn read_kernarg_pointer(&self, plan: &FramePlan<'a>) -> Option<u64> {
+        let kept = &plan.kept.get()?.kept;
+        // It is followed after the variables.
+        let pointer = kept.halves.first()?.get(plan.variables.len())?.as_ref()?;
+        let bits = self.kept_bits(pointer, Lane(0), 8)?;
+        Some(u64::from_le_bytes(bits.bytes.try_into().ok()?))
     }
 
     /// Reads the bytes of a value in a lane.

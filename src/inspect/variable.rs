@@ -305,22 +305,20 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let is_wanted = self.frame.stop.options().recovers_values();
         let size = size_read(types, ty).filter(|size| is_wanted && *size != 0);
         let variable = &planned.variable;
+        let mut plan = || {
+            let find = || self.frame.kept_values(self.function, types).ok().flatten();
+            self.kept.get_or_init(find).clone()
+        };
         let argument = size.and_then(|bits| {
-            let argument = self
-                .frame
-                .kernel_argument(variable, self.function, bits / 8);
+            let (frame, bytes) = (&self.frame, bits / 8);
+            let argument = frame.kernel_argument(variable, self.function, bytes, &mut plan);
             let (location, recovered) = argument?;
             let contents = self.fetch(PerLane::All(location), bits).ok()?;
             Some((contents, recovered))
         });
         let kept = || {
             let bits = size?;
-            let plan = self.kept.get_or_init(|| {
-                let found = self.frame.kept_values(self.function, types);
-                found.ok().flatten()
-            });
-            let plan = plan.as_ref()?;
-            self.frame.read_kept(plan, variable.die, bits / 8)
+            self.frame.read_kept(&*plan()?, variable.die, bits / 8)
         };
         match argument.or_else(kept) {
             Some((contents, recovered)) => (contents, Some(recovered)),

@@ -248,6 +248,17 @@ pub enum Effect {
         /// The source.
         src: Operand,
     },
+    /// A vector register gets, in all active lanes, the low 32 bits of a sum.
+    VectorAdd {
+        /// What is written.
+        dst: MachineRegister,
+        /// The first operand.
+        a: Operand,
+        /// The second operand.
+        b: Operand,
+        /// True if the second operand is subtracted.
+        subtracts: bool,
+    },
     /// Two vector operations are issued together, and both read before either writes (gfx11 and later). Those that are moves, as
     /// [`VectorMove`](Effect::VectorMove); `None` for others.
     Dual([Option<DualMove>; 2]),

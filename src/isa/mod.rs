@@ -358,6 +358,9 @@ fn effect(raw: &Raw<'_>) -> Effect {
         | Op::WriteLane
         | Op::ReadFirstLane
         | Op::VectorMove
+        | Op::VectorAdd
+        | Op::VectorSub
+        | Op::VectorSubReversed
         | Op::AccRead
         | Op::AccWrite
         | Op::AccMove => vector::effect(raw),

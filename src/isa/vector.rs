@@ -36,6 +36,14 @@ pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
     }
 }
 
+/// The second source of a vector ALU instruction without controls.
+fn second_source(raw: &Raw<'_>) -> Operand {
+    match raw.encoding {
+        Encoding::Vop2 => vgpr(raw.bits(0, 9, 8), 1),
+        _ => raw.source(raw.bits(1, 9, 9), 1),
+    }
+}
+
 /// What `v_readlane_b32` reads a lane of: a vector register or `lds_direct`. Its field can hold the code of a scalar register, which
 /// has no lanes.
 fn read_lane_source(raw: &Raw<'_>) -> Operand {
@@ -80,6 +88,21 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
             Effect::VectorMove {
                 dst: Span::new(register, count),
                 src: first_source(raw, count),
+            }
+        }
+        op @ (Op::VectorAdd | Op::VectorSub | Op::VectorSubReversed)
+            if plain && !is_modified(raw) =>
+        {
+            let (first, second) = (first_source(raw, 1), second_source(raw));
+            let (a, b) = match op {
+                Op::VectorSubReversed => (second, first),
+                _ => (first, second),
+            };
+            Effect::VectorAdd {
+                dst: register,
+                a,
+                b,
+                subtracts: op != Op::VectorAdd,
             }
         }
         Op::AccRead => Effect::VectorMove {

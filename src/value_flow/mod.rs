@@ -44,4 +44,4 @@ mod watched;
 
 pub(crate) use number::Cell;
 pub(crate) use plan::{Holder, Keeper, Kept, KeptDword, KeptValue, find};
-pub(crate) use watched::{Covered, Dword, Watched};
+pub(crate) use watched::{Covered, Dword, OnEntry, Watched};

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::number::{Cell, Number, Origin};
 use super::state::State;
 use super::step::Context;
-use super::watched::{Dword, Schedule, Watched};
+use super::watched::{Dword, OnEntry, Schedule, Watched};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{FunctionFlow, Slot};
 use crate::meter::Meter;
@@ -90,11 +90,8 @@ pub(crate) fn find(
     let entry = State::at_entry(watched.len());
     // The last places are those at which parameters have what they had on entry.
     let on_entry = watched.iter().map(|one| one.on_entry.as_ref());
-    let on_entry: Vec<Option<(usize, &Vec<Dword>)>> = on_entry
-        .map(|entry| {
-            let (address, dwords) = entry?;
-            Some((code.index_of(*address)?, dwords))
-        })
+    let on_entry: Vec<Option<(usize, &OnEntry)>> = on_entry
+        .map(|entry| Some((code.index_of(entry?.address)?, entry?)))
         .collect();
     let places = on_entry.iter().flatten().map(|(index, _)| *index);
     let call = index.checked_sub(1).filter(|_| code.is_after_call(index));
@@ -112,10 +109,11 @@ pub(crate) fn find(
             arguments.push(numbers.map(|number| holder(here, number)).collect());
         }
         let entries = on_entry.iter().map(|entry| {
-            let (_, dwords) = entry.as_ref()?;
-            numbers_on_entry(states.next().flatten().as_ref()?, dwords)
+            let (_, entry) = entry.as_ref()?;
+            let numbers = numbers_on_entry(states.next().flatten().as_ref()?, &entry.dwords)?;
+            Some((numbers, entry.is_assumed))
         });
-        let entries: Vec<Option<SmallVec<[Number; 2]>>> = entries.collect();
+        let entries: Vec<Option<(SmallVec<[Number; 2]>, bool)>> = entries.collect();
         let Some(here) = here else {
             return Vec::new();
         };
@@ -127,7 +125,14 @@ pub(crate) fn find(
                 let kept = kept_dwords(&here, &given.dwords)?;
                 Some((kept, Some(as_of)))
             });
-            let on_entry = || Some((kept_dwords(&here, entry.as_ref()?)?, None));
+            let on_entry = || {
+                let (numbers, is_assumed) = entry.as_ref()?;
+                let kept = match is_assumed {
+                    true => copied_dwords(&here, numbers)?,
+                    false => kept_dwords(&here, numbers)?,
+                };
+                Some((kept, None))
+            };
             let is_here = |(dwords, _): &(SmallVec<[KeptDword; 2]>, _)| {
                 let mut dwords = dwords.iter();
                 dwords.all(|dword| matches!(dword, KeptDword::Here(_)))
@@ -181,7 +186,21 @@ fn kept_dwords(state: &State, numbers: &[Number]) -> Option<SmallVec<[KeptDword;
     kept.collect()
 }
 
+/// The places that have copies of what these places had on entry, if there is one for each.
+fn copied_dwords(state: &State, numbers: &[Number]) -> Option<SmallVec<[KeptDword; 2]>> {
+    let copied = numbers.iter().map(|number| {
+        let holder = holder_but(state, *number, |cell| *number == Number::at_entry(cell))?;
+        Some(KeptDword::Here(holder))
+    });
+    copied.collect()
+}
+
 fn holder(state: &State, wanted: Number) -> Option<Holder> {
+    holder_but(state, wanted, |_| false)
+}
+
+/// * `is_left_out`: says which places do not count.
+fn holder_but(state: &State, wanted: Number, is_left_out: impl Fn(Cell) -> bool) -> Option<Holder> {
     let (origin, plus) = match wanted {
         Number::Unknown => return None,
         Number::Word(word) => {
@@ -199,7 +218,7 @@ fn holder(state: &State, wanted: Number) -> Option<Holder> {
         else {
             continue;
         };
-        if other != origin {
+        if other != origin || is_left_out(cell) {
             continue;
         }
         let keeper = match cell {

@@ -167,6 +167,22 @@ impl Step<'_, '_> {
                     self.write_vector(state, (), register, &Contents::of(number));
                 }
             }
+            Effect::VectorAdd {
+                dst,
+                a,
+                b,
+                subtracts,
+            } => {
+                let number = match (state.operand(a, 0), state.operand(b, 0)) {
+                    (_, Number::Word(b)) if subtracts => {
+                        self.look_at_operand(state, a, 0).plus(b.wrapping_neg())
+                    }
+                    (_, Number::Word(b)) => self.look_at_operand(state, a, 0).plus(b),
+                    (Number::Word(a), _) if !subtracts => self.look_at_operand(state, b, 0).plus(a),
+                    (_, _) => Number::Unknown,
+                };
+                self.write_vector(state, (), dst, &Contents::of(number));
+            }
             Effect::Dual(moves) => {
                 let numbers = moves.map(|one| {
                     let number = one.map(|one| self.look_at_operand(state, one.src, 0));

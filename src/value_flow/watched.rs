@@ -33,8 +33,19 @@ pub(crate) struct Watched {
     /// The addresses of the inlined call that it is in. Entering them begins another activation. Empty for a variable of the
     /// function itself.
     pub(crate) activation: Vec<Range<u64>>,
-    /// An address at which it has what it had on entry to the function, and what it is there. Of a parameter of which that is known.
-    pub(crate) on_entry: Option<(u64, Vec<Dword>)>,
+    /// Where it has what it had on entry to the function. Of a parameter of which that is known.
+    pub(crate) on_entry: Option<OnEntry>,
+}
+
+/// Where a parameter has what it had on entry to the function.
+#[derive(Clone, Debug)]
+pub(crate) struct OnEntry {
+    pub(crate) address: u64,
+    /// Its dwords there, the lowest first.
+    pub(crate) dwords: Vec<Dword>,
+    /// True if only the calling convention says it. A caller need not pass what the function does not use: only copies that the
+    /// function has made show that it was passed.
+    pub(crate) is_assumed: bool,
 }
 
 /// A dword of a variable that an instruction is the last to have.
