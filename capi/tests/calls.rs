@@ -517,6 +517,7 @@ fn declared() -> BTreeSet<String> {
         .filter(|line| !line.trim_start().starts_with("//"));
     let lines = lines.filter(|line| !line.starts_with(' ') && !line.starts_with("typedef"));
     let starts = lines.filter_map(|line| line.split_once('('));
+    let starts = starts.filter(|(before, _)| !before.starts_with("template"));
     let names = starts.filter_map(|(before, _)| before.rsplit([' ', '*']).next());
     names
         .filter(|name| name.starts_with("hetdwarf_"))
@@ -568,6 +569,29 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_lane_pcs_text(h.cast(), null(), null_mut());
         hetdwarf_lane_pcs_whole_wave(h.cast(), nowhere, no_mask);
         hetdwarf_lane_pcs_write(h.cast(), null(), null_mut());
+        hetdwarf_object_addresses_of(h.cast(), null(), 0, null_mut(), 1, null_mut());
+        hetdwarf_object_count(h.cast(), 99, null_mut());
+        hetdwarf_object_function(h.cast(), 0, null_mut());
+        hetdwarf_object_function_range(h.cast(), 0, 0, null_mut());
+        hetdwarf_object_global(h.cast(), 0, null_mut());
+        hetdwarf_object_global_location(h.cast(), 0, 0, null_mut());
+        hetdwarf_object_line_row(h.cast(), 0, null_mut());
+        hetdwarf_object_open_with(null(), null_mut());
+        hetdwarf_object_types(h.cast(), null(), null_mut());
+        hetdwarf_types_count(h.cast(), null_mut());
+        hetdwarf_types_dimension(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_discriminant(h.cast(), 0, null_mut());
+        hetdwarf_types_enumerator(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_get(h.cast(), 0, null_mut());
+        hetdwarf_types_member(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_number(h.cast(), 0, null_mut());
+        hetdwarf_types_parameter(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_variant(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_variant_choice(h.cast(), 0, 0, 0, null_mut());
+        hetdwarf_types_variant_member(h.cast(), 0, 0, 0, null_mut());
+        hetdwarf_values_location_expression(h.cast(), 0, 0, null_mut());
+        hetdwarf_values_parts(h.cast(), 0, 99, 0, 1, null_mut(), null_mut());
+        hetdwarf_values_types(h.cast(), null_mut());
         hetdwarf_object_function_at(h.cast(), 0, null_mut(), null_mut(), 1);
         hetdwarf_object_get_info(h.cast(), null_mut());
         hetdwarf_object_info_json(h.cast(), null_mut());
@@ -617,12 +641,14 @@ fn nonsense_is_refused_by_every_function() {
     let mut values = null_mut();
     ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
     let result = evaluate(stop, "DW_OP_lit1", 0).unwrap();
+    let mut types = null_mut();
+    ok(unsafe { hetdwarf_values_types(values, &mut types) });
     let mut cfi = null_mut();
     ok(unsafe { hetdwarf_cfi_new(c"gfx90a".as_ptr(), 64, &mut cfi) });
     let mut lane_pcs = null_mut();
     ok(unsafe { hetdwarf_lane_pcs_new(&mut lane_pcs) });
     let mut words = [0x5555_5555_5555_5555_u64; 8];
-    let handles: [*mut c_void; 10] = [
+    let handles: [*mut c_void; 11] = [
         null_mut(),
         words.as_mut_ptr().cast(),
         words.as_mut_ptr().cast::<u8>().wrapping_add(1).cast(),
@@ -630,6 +656,7 @@ fn nonsense_is_refused_by_every_function() {
         snapshot.cast(),
         stop.cast(),
         values.cast(),
+        types.cast(),
         result.cast(),
         cfi.cast(),
         lane_pcs.cast(),
@@ -888,4 +915,63 @@ fn a_kernel_says_what_it_is_given() {
         assert_eq!(fields["ENABLE_SGPR_KERNARG_SEGMENT_PTR"], 1);
     }
     free(object);
+}
+
+/// The state of the variable `name` in lane 0, in an object that is opened with these limits.
+fn state_with(limits: &[hetdwarf_limit], name: &str) -> u8 {
+    let (object, wave) = case("calls");
+    let path = c(&object);
+    let mut opening = sized!(hetdwarf_opening);
+    opening.path = path.as_ptr();
+    opening.limits = limits.as_ptr();
+    opening.limit_count = limits.len();
+    let mut object = null_mut();
+    ok(unsafe { hetdwarf_object_open_with(&opening, &mut object) });
+    let snapshot = open_snapshot(&wave);
+    let stop = open_stop(object, snapshot);
+    let (mut values, mut index) = (null_mut(), 0);
+    ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
+    ok(unsafe { hetdwarf_values_find(values, c(name).as_ptr(), &mut index) });
+    let mut states = [0; 64];
+    let mut lanes = sized!(hetdwarf_lanes);
+    (lanes.lanes, lanes.count) = (1, 64);
+    lanes.states = states.as_mut_ptr();
+    ok(unsafe { hetdwarf_values_read(values, index, &lanes) });
+    free(values);
+    free(stop);
+    free(snapshot);
+    free(object);
+    states[0]
+}
+
+#[test]
+fn the_limit_of_a_value_can_be_set() {
+    let limit = |value| {
+        [hetdwarf_limit {
+            name: c"value".as_ptr(),
+            value,
+        }]
+    };
+    // `even` is an `int`, of 4 bytes.
+    assert_eq!(state_with(&[], "even"), HETDWARF_LANE_OK);
+    assert_eq!(state_with(&limit(3), "even"), HETDWARF_LANE_PARTIAL);
+    assert_eq!(state_with(&limit(4), "even"), HETDWARF_LANE_OK);
+    let mut opening = sized!(hetdwarf_opening);
+    let (path, limits) = (
+        c(&case("calls").0),
+        [hetdwarf_limit {
+            name: c"sizes".as_ptr(),
+            value: 1,
+        }],
+    );
+    opening.path = path.as_ptr();
+    (opening.limits, opening.limit_count) = (limits.as_ptr(), 1);
+    let mut object = null_mut();
+    let status = unsafe { hetdwarf_object_open_with(&opening, &mut object) };
+    assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+    let message = text(hetdwarf_last_error());
+    assert!(
+        message.contains("\"sizes\"") && message.contains("value"),
+        "{message}"
+    );
 }

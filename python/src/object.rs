@@ -82,12 +82,7 @@ pub fn read(source: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Option<PathBuf>)> {
 fn limits_of(given: Option<BTreeMap<String, u64>>) -> PyResult<Limits> {
     let mut limits = Limits::default();
     for (name, value) in given.unwrap_or_default() {
-        let Some(limit) = Limit::ALL.into_iter().find(|limit| limit.name() == name) else {
-            let names = Limit::ALL.map(Limit::name).join(", ");
-            let message = format!("there is no limit {name:?}: expected {names}");
-            return Err(PyValueError::new_err(message));
-        };
-        limits.set(limit, value);
+        limits.set(Limit::named(&name).map_err(PyValueError::new_err)?, value);
     }
     Ok(limits)
 }
