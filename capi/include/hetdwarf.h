@@ -1032,7 +1032,8 @@ typedef struct hetdwarf_line_row {
 /// * `lane`: the lane of a vector register whose 32 bits `first_bit` counts from; or `HETDWARF_NO_LANE`, and it counts from
 ///   the start of the register, which has 32 bits for each lane, lane 0 lowest, if it is a vector register.
 ///
-/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status. It must not throw, nor call
+/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status: a call that cannot do without fails with that, or
+/// with `HETDWARF_CALLBACK_FAILED` if it is none that a callback can give, and the message has the number. It must not throw, nor call
 /// functions with the handle that calls it, which are refused with `HETDWARF_BUSY`.
 typedef int32_t (*hetdwarf_read_register)(void *user,
                                           uint32_t number,
@@ -1406,8 +1407,11 @@ hetdwarf_status hetdwarf_cfi_new(const char *target,
 /// * `symbol`: the symbol at its first instruction.
 /// * `size`: the size of its code, in bytes.
 ///
-/// Errors: those of arguments, and `HETDWARF_MALFORMED`.
-hetdwarf_status hetdwarf_cfi_function(struct hetdwarf_cfi *cfi, const char *symbol, uint64_t size);
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another function starts there; `HETDWARF_MALFORMED` if the symbol is empty, or the code goes past
+/// the last address.
+hetdwarf_status hetdwarf_cfi_function(struct hetdwarf_cfi *cfi,
+                                      const char *symbol,
+                                      uint64_t size);
 
 /// Says what an instruction of the function did.
 ///
@@ -1653,7 +1657,8 @@ hetdwarf_status hetdwarf_lane_pcs_new(struct hetdwarf_lane_pcs **lane_pcs);
 /// * `size`: the size of its code, in bytes.
 /// * `wave_size`: lanes of the waves, 32 or 64.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended, if a name is empty, if `start` and `end` are the same, or if another
+/// function starts there.
 hetdwarf_status hetdwarf_lane_pcs_begin_function(struct hetdwarf_lane_pcs *lane_pcs,
                                                  const char *name,
                                                  const char *start,
@@ -1721,8 +1726,8 @@ hetdwarf_status hetdwarf_lane_pcs_text(struct hetdwarf_lane_pcs *lane_pcs,
 /// * `refused_count`: gets in how many parts of it no regions were found, as EXEC is not changed as structured code does it. There
 ///   nothing is said of lanes that are not active; `hetdwarf_lane_pcs_refused` says why. May be NULL.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended; `HETDWARF_MALFORMED` if there are no blocks, or if EXEC
-/// gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also for names as of `hetdwarf_lane_pcs_begin_function`, and if another has not been ended;
+/// `HETDWARF_MALFORMED` if there are no blocks, if a block begins before the one before it ends, or if EXEC gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
 hetdwarf_status hetdwarf_lane_pcs_add_graph(struct hetdwarf_lane_pcs *lane_pcs,
                                             const char *name,
                                             const char *start,

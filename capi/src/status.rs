@@ -9,6 +9,7 @@ use hetdwarf::Error;
 use hetdwarf::error::ErrorKind;
 
 use crate::text::c_string;
+use crate::wave::CallbackFailure;
 
 /// Whether a function did what it was asked for, and if not, why. Values are never renumbered; there may be more in later
 /// versions.
@@ -92,7 +93,10 @@ pub(crate) fn status_of(kind: &ErrorKind) -> hetdwarf_status {
         ErrorKind::Ambiguous(_) => HETDWARF_AMBIGUOUS,
         ErrorKind::MissingContext(_) => HETDWARF_MISSING_CONTEXT,
         ErrorKind::Selection { .. } => HETDWARF_NOT_FOUND,
-        ErrorKind::Access(_) => HETDWARF_CALLBACK_FAILED,
+        ErrorKind::Access(failure) => {
+            let failure = failure.error().downcast_ref::<CallbackFailure>();
+            failure.map_or(HETDWARF_CALLBACK_FAILED, CallbackFailure::status)
+        }
         ErrorKind::Truncated { .. }
         | ErrorKind::UnknownOperation { .. }
         | ErrorKind::StackUnderflow { .. }

@@ -526,6 +526,7 @@ fn declared() -> BTreeSet<String> {
 }
 
 /// Calls every function with each of these as the handle; all else is NULL.
+#[expect(clippy::too_many_lines, reason = "a line for each function")]
 fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
     let as_status = |status: i32| match status {
         1 => HETDWARF_INVALID_ARGUMENT,
@@ -915,6 +916,135 @@ fn a_kernel_says_what_it_is_given() {
         assert_eq!(fields["ENABLE_SGPR_KERNARG_SEGMENT_PTR"], 1);
     }
     free(object);
+}
+
+/// Fails with the status that `user` points to.
+unsafe extern "C" fn failing_register(
+    user: *mut c_void,
+    _: u32,
+    _: i32,
+    _: u32,
+    _: u32,
+    _: *mut c_void,
+) -> i32 {
+    unsafe { user.cast::<i32>().read() }
+}
+
+unsafe extern "C" fn failing_memory(
+    user: *mut c_void,
+    _: u32,
+    _: u64,
+    _: usize,
+    _: *mut c_void,
+) -> i32 {
+    unsafe { user.cast::<i32>().read() }
+}
+
+#[test]
+fn a_callback_that_fails_keeps_its_status() {
+    let object = open_object(&case("calls").0);
+    let mut status = HETDWARF_OK as i32;
+    let mut wave = sized!(hetdwarf_wave);
+    wave.user = (&raw mut status).cast();
+    wave.read_register = Some(failing_register);
+    wave.read_memory = Some(failing_memory);
+    wave.wave_size = 32;
+    let mut stop = null_mut();
+    ok(unsafe { hetdwarf_object_stop(object, &wave, &mut stop) });
+    let results = [
+        evaluate(stop, "DW_OP_regx SGPR4", HETDWARF_NO_LANE).unwrap(),
+        evaluate(stop, "DW_OP_lit16", 5).unwrap(),
+    ];
+    let mut bytes = [0; 256];
+    let mut bits = sized!(hetdwarf_bits);
+    (bits.bytes, bits.capacity) = (bytes.as_mut_ptr(), 256);
+    let cases = [
+        (HETDWARF_IO as i32, HETDWARF_IO),
+        (HETDWARF_LIMIT as i32, HETDWARF_LIMIT),
+        (HETDWARF_NOT_FOUND as i32, HETDWARF_NOT_FOUND),
+        (HETDWARF_FAILED as i32, HETDWARF_FAILED),
+        (HETDWARF_CALLBACK_FAILED as i32, HETDWARF_CALLBACK_FAILED),
+        // What says something of handles of the library is not taken for its own.
+        (HETDWARF_INTERNAL as i32, HETDWARF_CALLBACK_FAILED),
+        (HETDWARF_INVALID_HANDLE as i32, HETDWARF_CALLBACK_FAILED),
+        (-7, HETDWARF_CALLBACK_FAILED),
+        (4711, HETDWARF_CALLBACK_FAILED),
+    ];
+    for (given, expected) in cases {
+        status = given;
+        wave.user = (&raw mut status).cast();
+        let check = |found: hetdwarf_status| {
+            let message = text(hetdwarf_last_error());
+            assert_eq!(found, expected, "{given}: {message}");
+            assert!(
+                message.contains(&format!("gave status {given}")),
+                "{message}"
+            );
+        };
+        for result in results {
+            check(unsafe { hetdwarf_result_read(result, HETDWARF_NO_LANE, 32, &mut bits) });
+        }
+        check(unsafe { hetdwarf_stop_register(stop, 0, 36, HETDWARF_NO_LANE, &mut bits) });
+        // A vector register of all lanes, which is read at once.
+        check(unsafe { hetdwarf_stop_register(stop, 0, 1538, HETDWARF_NO_LANE, &mut bits) });
+    }
+    status = HETDWARF_UNAVAILABLE as i32;
+    wave.user = (&raw mut status).cast();
+    ok(unsafe { hetdwarf_stop_register(stop, 0, 36, HETDWARF_NO_LANE, &mut bits) });
+    assert_eq!(bits.is_complete, 0);
+    for result in results {
+        free(result);
+    }
+    free(stop);
+    free(object);
+}
+
+#[test]
+fn symbols_of_functions_are_not_empty_and_not_twice() {
+    let mut cfi = null_mut();
+    ok(unsafe { hetdwarf_cfi_new(c"gfx90a".as_ptr(), 64, &mut cfi) });
+    ok(unsafe { hetdwarf_cfi_function(cfi, c"f".as_ptr(), 64) });
+    ok(unsafe { hetdwarf_cfi_function(cfi, c"g".as_ptr(), 64) });
+    let status = unsafe { hetdwarf_cfi_function(cfi, c"f".as_ptr(), 64) };
+    assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+    assert!(text(hetdwarf_last_error()).contains("`f`"));
+    let status = unsafe { hetdwarf_cfi_function(cfi, c"".as_ptr(), 64) };
+    assert_eq!(status, HETDWARF_MALFORMED);
+    // What was refused is not written: two functions are, each with its symbol.
+    let mut section = sized!(hetdwarf_section);
+    ok(unsafe { hetdwarf_cfi_write(cfi, &mut section) });
+    let points =
+        unsafe { core::slice::from_raw_parts(section.relocations, section.relocation_count) };
+    let symbols = points.iter().filter(|point| !point.symbol.is_null());
+    let symbols: Vec<String> = symbols.map(|point| text(point.symbol)).collect();
+    assert_eq!(symbols, ["f", "g"]);
+    free(cfi);
+
+    let mut writer = null_mut();
+    ok(unsafe { hetdwarf_lane_pcs_new(&mut writer) });
+    let begin = |name: &CStr, start: &CStr, end: &CStr| unsafe {
+        hetdwarf_lane_pcs_begin_function(
+            writer,
+            name.as_ptr(),
+            start.as_ptr(),
+            end.as_ptr(),
+            64,
+            32,
+        )
+    };
+    for (name, start, end) in [
+        (c"", c"f", c"e"),
+        (c"f", c"", c"e"),
+        (c"f", c"f", c""),
+        (c"f", c"f", c"f"),
+    ] {
+        assert_eq!(begin(name, start, end), HETDWARF_INVALID_ARGUMENT);
+    }
+    ok(begin(c"f", c"f", c".Lend"));
+    ok(unsafe { hetdwarf_lane_pcs_end(writer) });
+    assert_eq!(begin(c"other", c"f", c".Lother"), HETDWARF_INVALID_ARGUMENT);
+    ok(begin(c"f", c"g", c".Lend_g"));
+    free(writer);
 }
 
 /// The state of the variable `name` in lane 0, in an object that is opened with these limits.
