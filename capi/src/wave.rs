@@ -202,14 +202,11 @@ fn memory_number(memory: Memory) -> u32 {
 
 /// How a callback is told which bits of a register are meant: the lane, and the first bit.
 fn lane_of(register: Register, bits: &Range<u32>) -> (i32, u32) {
-    let (first, last) = (bits.start / 32, bits.end.saturating_sub(1) / 32);
-    if register.is_vector() && first == last && bits.start < bits.end {
-        return (
-            i32::try_from(first).unwrap_or(HETDWARF_NO_LANE),
-            bits.start % 32,
-        );
+    let mut pieces = register.by_lane(bits.clone());
+    match (pieces.next(), pieces.next()) {
+        (Some((Some(lane), within)), None) => (lane.0.into(), within.start),
+        _ => (HETDWARF_NO_LANE, bits.start),
     }
-    (HETDWARF_NO_LANE, bits.start)
 }
 
 impl CallbackWave {

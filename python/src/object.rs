@@ -20,6 +20,7 @@ use hetdwarf::verify::{Profile, Rule, Selection, verify_with};
 use hetdwarf_owned::LoadedProgram;
 
 use crate::error::{Error, Failure, detached, read_file};
+use crate::finding::Finding;
 use crate::json;
 use crate::statics::{self, Function, Global, LineRow};
 use crate::stop::{Stop, StopData};
@@ -57,6 +58,16 @@ impl ObjectData {
 const MOST_JOBS: usize = 256;
 
 /// A code object.
+///
+/// ```python
+/// >>> obj.target, obj.wave_size, [function.name for function in obj.functions]
+/// ('gfx1100', 32, ['area', 'fill', 'k', 'k'])
+/// >>> [hex(address) for address in obj.addresses_of("structs.cl", 28)]
+/// ['0x1fa8']
+/// >>> obj.line_at(0x1fa8)
+/// ('structs.cl', 28, 7)
+///
+/// ```
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Object {
     data: Arc<ObjectData>,
@@ -364,23 +375,7 @@ impl Object {
         self.ask(py, |program| {
             let verdict = verify_with(program, &selection, jobs);
             let findings = verdict.findings.into_iter();
-            Ok(findings
-                .map(|finding| Finding {
-                    rule: finding.rule.id,
-                    severity: finding.severity.name(),
-                    message: finding.message.to_string(),
-                    help: finding.help.map(|help| help.to_string()),
-                    section: finding.section,
-                    offset: finding.offset,
-                    pc: finding.pc,
-                    function: finding.function.map(|name| name.raw().to_owned()),
-                    file: finding
-                        .source
-                        .as_ref()
-                        .map(|(file, _)| file.raw().to_owned()),
-                    line: finding.source.as_ref().map(|(_, line)| *line),
-                })
-                .collect())
+            Ok(findings.map(Finding::new).collect())
         })
     }
 
@@ -469,43 +464,5 @@ impl Kernel {
 
     fn __repr__(&self) -> String {
         shown(&format!("<Kernel {}>", self.name))
-    }
-}
-
-/// Something that is wrong.
-#[pyclass(frozen, get_all, module = "hetdwarf")]
-pub struct Finding {
-    /// The rule that it breaks, as `hetdwarf verify --explain` takes it.
-    rule: &'static str,
-    /// `error`, `warning` or `note`.
-    severity: &'static str,
-    /// What is wrong, in words.
-    message: String,
-    /// What to do about it.
-    help: Option<String>,
-    /// The section that it is in.
-    section: &'static str,
-    /// The offset in that section.
-    offset: Option<u64>,
-    /// The first address in the code object at which it matters.
-    pc: Option<u64>,
-    /// The function that the address is in.
-    function: Option<String>,
-    /// The source file of the address.
-    file: Option<String>,
-    /// The line of the address.
-    line: Option<u64>,
-}
-
-#[pymethods]
-impl Finding {
-    fn __repr__(&self) -> String {
-        let place = self
-            .pc
-            .map_or_else(String::new, |pc| format!(" at {pc:#x}"));
-        shown(&format!(
-            "<Finding {} {}{place}: {}>",
-            self.severity, self.rule, self.message
-        ))
     }
 }

@@ -176,7 +176,10 @@ impl<'a> DebugInfo<'a> {
     ///
     /// # Errors
     /// If the list cannot be read, or a limit is reached.
-    pub fn locations(&self, location: &LocationAttribute<'a>) -> Result<Vec<LocationEntry<'a>>> {
+    pub fn locations<'l>(&self, location: &LocationAttribute<'l>) -> Result<Vec<LocationEntry<'l>>>
+    where
+        'a: 'l,
+    {
         let (unit, offset) = match *location {
             LocationAttribute::Expression(expression) => {
                 return Ok(vec![LocationEntry::new(LocationRange::Default, expression)]);
