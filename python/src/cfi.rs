@@ -250,9 +250,12 @@ impl CfiWriter {
         inactive: bool,
     ) -> PyResult<()> {
         let (register, mask) = (self.register(register)?, self.mask(mask)?);
-        self.say(code_offset, |frame| match inactive {
-            true => frame.inactive_saved_to_scratch(register, offset, mask),
-            false => frame.saved_to_scratch(register, offset, mask),
+        self.say(code_offset, |frame| {
+            if inactive {
+                frame.inactive_saved_to_scratch(register, offset, mask)
+            } else {
+                frame.saved_to_scratch(register, offset, mask)
+            }
         })
     }
 

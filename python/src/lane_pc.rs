@@ -52,6 +52,14 @@ fn field<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<Bound<'p
     Ok(found.filter(|found| !found.is_none()))
 }
 
+/// The entries of a field that is a list; none if it is left out.
+fn entries<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    match field(dict, name)? {
+        Some(list) => list.try_iter()?.collect(),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// A place of a mask: `exec`, `s4`, an `int` for always the same lanes; with a number `("v40", 3)` for a lane of a vector register and
 /// `("s33", 16)` for scratch at a scalar register and an offset; `("without", mask, mask)`.
 fn mask(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<MaskPlace> {
@@ -102,21 +110,13 @@ fn region(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Region> {
         .cast::<PyDict>()
         .map_err(|_| wrong("a region is a dict with masks and phases"))?;
     let mut masks = Vec::new();
-    for entry in field(dict, "masks")?
-        .iter()
-        .flat_map(|masks| masks.try_iter())
-        .flatten()
-    {
-        let (start, end, place): (u64, u64, Bound<'_, PyAny>) = entry?.extract()?;
+    for entry in entries(dict, "masks")? {
+        let (start, end, place): (u64, u64, Bound<'_, PyAny>) = entry.extract()?;
         masks.push((start.into()..end.into(), mask(&place, 1)?));
     }
     let mut phases = Vec::new();
-    for entry in field(dict, "phases")?
-        .iter()
-        .flat_map(|phases| phases.try_iter())
-        .flatten()
-    {
-        phases.push(phase(&entry?, depth)?);
+    for entry in entries(dict, "phases")? {
+        phases.push(phase(&entry, depth)?);
     }
     Ok(Region::new(masks, phases))
 }
@@ -141,18 +141,11 @@ fn phase(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Phase> {
         Some(wait) => Some(wait.extract::<u64>()?.into()),
         None => None,
     };
-    made.regions = regions(field(dict, "regions")?.as_ref(), depth)?;
+    let inner = entries(dict, "regions")?.into_iter();
+    made.regions = inner
+        .map(|inner| region(&inner, depth))
+        .collect::<PyResult<_>>()?;
     Ok(made)
-}
-
-fn regions(value: Option<&Bound<'_, PyAny>>, depth: u32) -> PyResult<Vec<Region>> {
-    let mut all = Vec::new();
-    if let Some(value) = value {
-        for entry in value.try_iter()? {
-            all.push(region(&entry?, depth)?);
-        }
-    }
-    Ok(all)
 }
 
 #[pymethods]
@@ -185,7 +178,7 @@ impl LanePcWriter {
         end: String,
         size: u64,
         wave_size: u64,
-        regions: &Bound<'_, PyAny>,
+        regions: Vec<Bound<'_, PyAny>>,
         whole_wave: Option<Vec<(u64, u64, Bound<'_, PyAny>)>>,
     ) -> PyResult<()> {
         if name.is_empty() || start.is_empty() || end.is_empty() || start == end {
@@ -206,10 +199,11 @@ impl LanePcWriter {
                 active: mask(&active, 1)?,
             })
         });
+        let regions = regions.iter().map(|one| region(one, DEEPEST));
         let function = Function {
             code: 0.into()..size.into(),
             wave_size,
-            regions: self::regions(Some(regions), DEEPEST)?,
+            regions: regions.collect::<PyResult<_>>()?,
             whole_wave: sections.collect::<PyResult<_>>()?,
         };
         let program = Program::new(&function).map_err(Failure::from)?;

@@ -16,6 +16,7 @@ use hetdwarf::eval::Reading;
 use hetdwarf::frame::write::Assembler;
 use hetdwarf::inspect::Program;
 use hetdwarf::object::{CodeObject, code_objects};
+use hetdwarf::report::ObjectDocument;
 use hetdwarf::verify::{Profile, Rule, Selection, verify_with};
 use hetdwarf_owned::LoadedProgram;
 
@@ -296,6 +297,16 @@ impl Object {
                 (file, line.line, line.column)
             }))
         })
+    }
+
+    /// What `hetdwarf info --format json` says of it: sections, units with their producers, kernels.
+    #[getter]
+    fn info(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let document = self.ask(py, |program| {
+            let document = ObjectDocument::new(program.object(), 0)?;
+            serde_json::to_value(&document).map_err(|error| Failure::Other(error.to_string()))
+        })?;
+        json::to_python(py, &document)
     }
 
     /// All functions with code.

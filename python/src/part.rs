@@ -54,24 +54,21 @@ pub fn parts(
     let (lane, elements) = (wanted.lane, 0..wanted.elements);
     let options = Options::default();
     let mut types = TypeTable::default();
-    let found = match wanted.position {
-        Some(position) => {
-            let values = frame.variables(&mut types)?;
-            let value = variable_at(&values, position)?;
-            tree.of_variable(value, lane, &mut types, elements, &options)?
-        }
-        None => {
-            let mut query = Query::new(*frame)?;
-            let answer = query.evaluate(wanted.name, &[lane]);
-            let answer = answer.map_err(|error| wrong_expression(wanted.name, &error))?;
-            types = query.types().clone();
-            let answer = answer.lanes.first();
-            match answer.map(|answer| (answer, &answer.value)) {
-                Some((answer, Ok(bits))) if answer.state().is_readable() => {
-                    tree.of_bits(bits, answer.ty, lane, &mut types, elements, &options)?
-                }
-                _ => Parts::default(),
+    let found = if let Some(position) = wanted.position {
+        let values = frame.variables(&mut types)?;
+        let value = variable_at(&values, position)?;
+        tree.of_variable(value, lane, &mut types, elements, &options)?
+    } else {
+        let mut query = Query::new(*frame)?;
+        let answer = query.evaluate(wanted.name, &[lane]);
+        let answer = answer.map_err(|error| wrong_expression(wanted.name, &error))?;
+        types = query.types().clone();
+        let answer = answer.lanes.first();
+        match answer.map(|answer| (answer, &answer.value)) {
+            Some((answer, Ok(bits))) if answer.state().is_readable() => {
+                tree.of_bits(bits, answer.ty, lane, &mut types, elements, &options)?
             }
+            _ => Parts::default(),
         }
     };
     let found = below(&tree, found, &mut types, wanted, wanted.depth)?.0;
@@ -91,12 +88,11 @@ fn below<'p>(
     };
     let mut all = Vec::with_capacity(parts.parts.len());
     for part in parts.parts {
-        let (children, more) = match depth {
-            0 => (Vec::new(), 0),
-            _ => {
-                let inner = tree.of_part(&part, types, 0..wanted.elements, &Options::default())?;
-                below(tree, inner, types, wanted, depth)?
-            }
+        let (children, more) = if depth == 0 {
+            (Vec::new(), 0)
+        } else {
+            let inner = tree.of_part(&part, types, 0..wanted.elements, &Options::default())?;
+            below(tree, inner, types, wanted, depth)?
         };
         let LibraryPart {
             name,

@@ -33,7 +33,7 @@ def everything(obj: hetdwarf.Object, wave: Any) -> int:
         lambda: obj.addresses_of("structs.cl", 28),
         lambda: [part.type.size for ty in obj.types("Rec") for part in ty.members],
         lambda: [repr(one) for one in obj.verify(jobs=2)],
-        lambda: [frame_of(frame) for frame in obj.stop(wave)],
+        lambda: list(map(frame_of, obj.stop(wave))),
     ]
     for question in questions:
         try:

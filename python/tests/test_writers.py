@@ -38,7 +38,7 @@ def writer() -> hetdwarf.CfiWriter:
 def assembled(text: str, folder: Path) -> Path:
     assert MC is not None
     out = folder / "made.o"
-    command = [MC, "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-filetype=obj", "-o", out]
+    command: list[Any] = [MC, "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-filetype=obj", "-o", out]
     subprocess.run(command, input=text, text=True, check=True)
     return out
 
@@ -70,7 +70,7 @@ def test_what_does_not_fit_is_refused() -> None:
         (hetdwarf.Malformed, lambda: made.function("", 8)),
         (ValueError, lambda: made.saved_in_register(0, "s4", "x4")),
         (ValueError, lambda: made.saved_in_lane(0, "s4", "v4", 64)),
-        (TypeError, lambda: made.saved_to_scratch(0, "v4", 0, mask=("v4",))),
+        (TypeError, lambda: made.saved_to_scratch(0, "v4", 0, mask=("v4",))),  # type: ignore[arg-type]
         (hetdwarf.Error, lambda: made.saved_in_lane(0, "v4", "v5", 1)),
         (ValueError, lambda: hetdwarf.CfiWriter("gfx90a", 48)),
         (hetdwarf.Error, lambda: hetdwarf.CfiWriter("gfx1", 32)),
@@ -112,6 +112,8 @@ def test_lane_pcs_that_do_not_fit_are_refused() -> None:
         (ValueError, ["g", "g", ".L2", 8, 48, []]),
         (TypeError, ["g", "g", ".L2", 8, 32, [1]]),
         (TypeError, ["g", "g", ".L2", 8, 32, [{"masks": [(0, 4, "x4")]}]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [{"masks": 5}]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, 5]),
         (TypeError, ["g", "g", ".L2", 8, 32, [{"phases": [{}]}]]),
         (ValueError, ["g", "g", ".L2", 8, 32, [{"phases": [{"code": (0, 4), "name": "nonsense"}]}]]),
         (ValueError, ["g", "g", ".L2", 8, 32, [nested]]),
