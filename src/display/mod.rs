@@ -59,10 +59,8 @@ pub(crate) use form::{Dword, Form};
 pub use number::{Number, ScalarFormat, ScalarKind, ScalarPlace, numbers, scalar_format};
 use output::Output;
 pub use output::{Break, Mark};
-pub use shape::size_in_bits;
-#[cfg(feature = "serde")]
-pub(crate) use variant::{Present, present};
-pub(crate) use variant::{payload_of, present_variant};
+pub use shape::{size_in_bits, size_in_bytes};
+pub(crate) use variant::{Present, payload_of, present, present_variant};
 
 /// A value: its bytes, and which of its bits are missing.
 #[derive(Clone, Copy, Debug)]

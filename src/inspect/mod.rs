@@ -78,7 +78,6 @@ pub use recovered::{Recovered, RecoveredFrom};
 pub use stop::{Stop, StopFrame, StopOptions};
 pub(crate) use truth::mask_alone;
 pub use undescribed::Undescribed;
-pub(crate) use value::NotUnderstood;
 pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
-#[cfg(feature = "serde")]
+pub(crate) use value::{NOT_SAID, NotUnderstood};
 pub(crate) use variable::{bits_within, cut_text};

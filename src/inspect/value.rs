@@ -14,6 +14,9 @@ use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::Doubt;
 use crate::location::{Bits, LaneBits, Location};
 
+/// What is said where the debugger does not have the bytes.
+pub(crate) const NOT_SAID: &str = "the wave does not say what is there";
+
 /// How a variable's location was read.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

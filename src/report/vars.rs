@@ -17,7 +17,9 @@ use crate::debug_info::types::TypeTable;
 use crate::display::{Mark, Options};
 use crate::error::Result;
 use crate::eval::LocationAttribute;
-use crate::inspect::{LocationReading, Stop, StopFrame, ValueState, ValueStateKind, VariableValue};
+use crate::inspect::{
+    LocationReading, NOT_SAID, Stop, StopFrame, ValueState, ValueStateKind, VariableValue,
+};
 use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
@@ -32,9 +34,6 @@ pub(super) const PER_LINE: u64 = 64;
 
 /// As how many steps a lane of a variable counts, whatever it holds.
 const PER_LANE: u64 = 8;
-
-/// What is said where the debugger does not have the bytes.
-const NOT_SAID: &str = "the wave does not say what is there";
 
 /// What is said of a lane that waits.
 const NOT_WAITING: &str = "it has no location where the lane waits, or one in registers that the wave has used for other lanes since";

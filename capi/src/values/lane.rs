@@ -7,6 +7,7 @@ use hetdwarf::display::TypedBytes;
 use hetdwarf::inspect::{ValueState, ValueStateKind, VariableValue};
 use hetdwarf::query::LaneAnswer;
 use hetdwarf::report::lane_message;
+use hetdwarf::tree::Part;
 
 /// All of the value is known.
 pub const HETDWARF_LANE_OK: u8 = 0;
@@ -101,5 +102,13 @@ pub(super) fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
         state: state_number(state),
         bits: bits.filter(|_| is_readable).map(TypedBytes::of),
         message: answer.message(),
+    }
+}
+
+pub(super) fn of_part<'v>(part: &'v Part<'_>) -> LaneValue<'v> {
+    LaneValue {
+        state: state_number(part.state),
+        bits: part.bits.as_ref().map(TypedBytes::of),
+        message: part.message.clone(),
     }
 }
