@@ -52,6 +52,7 @@ mod location_list;
 pub(crate) mod name_index;
 mod nameless_line_table;
 mod package;
+pub(crate) mod package_index;
 mod range_map;
 mod ranges;
 pub(crate) mod raw_list;
