@@ -35,7 +35,9 @@ mod gdb_index;
 mod header;
 mod json;
 mod line;
+mod line_json;
 mod line_program;
+mod line_repair;
 mod line_row;
 mod list;
 mod list_places;
@@ -67,6 +69,7 @@ mod value_text;
 pub use part::Part;
 pub use section_sizes::write_section_sizes;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use crate::arch::Machine;
@@ -268,6 +271,25 @@ impl<'d> Dump<'d> {
         find::find(&self.sources, self.style.dialect, names)
     }
 
+    /// The `.dwo` files that the skeletons of a file name, each once: the directory of the compilation, and the name.
+    ///
+    /// # Errors
+    /// If the units cannot be read.
+    pub fn split_files(&self) -> crate::Result<BTreeSet<(String, String)>> {
+        let info = self.sources.info(self.style.dialect)?;
+        let mut files = BTreeSet::new();
+        for id in info.unit_ids() {
+            let Ok(unit) = info.unit_info(id) else {
+                continue;
+            };
+            if let (Some(name), None) = (unit.dwo_name, unit.partner) {
+                let folder = unit.comp_dir.unwrap_or_default();
+                files.insert((folder.into_owned(), name.into_owned()));
+            }
+        }
+        Ok(files)
+    }
+
     /// The unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
     /// such code.
     ///
@@ -292,10 +314,12 @@ impl<'d> Dump<'d> {
     /// # Errors
     /// If they cannot be written; the inner result is an error if the units or a line table cannot be read.
     pub fn write_source_files(&self, out: &mut dyn Write) -> io::Result<crate::Result<()>> {
-        match source_list::list(&self.sources, self.style.dialect) {
-            Ok(files) => source_list::write(&files, out).map(Ok),
-            Err(error) => Ok(Err(error)),
+        let (files, read) = source_list::list(&self.sources, self.style.dialect);
+        // llvm-dwarfdump prints none if one table cannot be read.
+        if read.is_ok() || self.style.naming == Naming::Names {
+            source_list::write(&files, out)?;
         }
+        Ok(read)
     }
 
     /// Writes the dump. What is malformed stands in its place; what it was is the result. It ends where
@@ -306,17 +330,17 @@ impl<'d> Dump<'d> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<String>> {
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<Malformed>> {
         let meter = self.sources.question();
         let is_quiet = self.style.naming == Naming::Llvm;
         let mut output = Output::new(out, self.json, &meter).quiet(is_quiet);
         let written = self.document(&mut output);
-        let problems = output.problem_text();
+        let malformed = output.malformed();
         match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe || problems.is_none() => {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe || malformed.is_none() => {
                 Err(error)
             }
-            Err(_) | Ok(()) => Ok(problems),
+            Err(_) | Ok(()) => Ok(malformed),
         }
     }
 
@@ -341,18 +365,19 @@ impl<'d> Dump<'d> {
 
     /// What is wrong with one part, a section that cannot be decompressed for example, is no reason to leave out the others.
     fn part(&self, part: Part, output: &mut Output<'_>) -> io::Result<()> {
-        let offset = self.offsets.iter().find(|(of, _)| *of == part);
+        output.warns(part.warns());
         let context = Context {
             part,
             sources: &self.sources,
             style: self.style,
             selection: &self.selection,
             view: &self.view,
-            offset: offset.map(|(_, offset)| *offset),
+            offset: None,
+            offsets: self.offsets,
             explicit: self.explicit,
-            with_units: self.parts.contains(&Part::Info),
+            parts: self.parts,
         };
-        match print(context, output) {
+        match print(context.of(part), output) {
             Ok(()) => Ok(()),
             Err(_) if output.is_cut() => output.cut(),
             Err(Failure::Unreadable(error)) => output.failed(&error),
@@ -422,6 +447,25 @@ fn is_split_alone(object: &CodeObject<'_>) -> bool {
                 ".debug_info" | ".debug_types" | ".zdebug_info" | ".zdebug_types"
             )
         })
+}
+
+/// What was malformed in a dump.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The first problem, and how many more there were.
+    pub message: String,
+    /// True if llvm-dwarfdump would print warnings and be done: only where names are [`Naming::Llvm`].
+    pub is_warning: bool,
+}
+
+impl From<&Error> for Malformed {
+    fn from(error: &Error) -> Malformed {
+        Malformed {
+            message: error.to_string(),
+            is_warning: false,
+        }
+    }
 }
 
 /// Why a part was not printed to its end.
