@@ -52,10 +52,17 @@ pub(crate) fn next_instruction<'a>(
     instructions: &mut gimli::LineInstructions<Bytes<'a>>,
     header: &LineProgramHeader<Bytes<'a>>,
 ) -> gimli::Result<Option<LineInstruction<Bytes<'a>>>> {
-    match instructions.next_instruction(header)? {
-        Some(LineInstruction::AdvanceLine(i64::MIN)) => Err(gimli::Error::BadSignedLeb128),
-        instruction => Ok(instruction),
+    let instruction = instructions.next_instruction(header)?;
+    if instruction.as_ref().is_some_and(overflows) {
+        return Err(gimli::Error::BadSignedLeb128);
     }
+    Ok(instruction)
+}
+
+/// Returns true for an advance by the lowest number of lines.
+#[inline]
+pub(super) fn overflows(instruction: &LineInstruction<Bytes<'_>>) -> bool {
+    matches!(instruction, LineInstruction::AdvanceLine(i64::MIN))
 }
 
 /// A header, for gimli to execute instructions with. Files that the program adds are not kept in it.
