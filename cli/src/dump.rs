@@ -8,7 +8,7 @@ use super::contents::Input;
 use super::core::object_or_core;
 use super::failure::{Exit, Failure, print_warnings};
 use super::input::{
-    STANDARD_INPUT, STANDARD_OUTPUT, check_lengths, choose_of_any_machine, dialect,
+    DwoFile, STANDARD_INPUT, STANDARD_OUTPUT, check_lengths, choose_of_any_machine, dialect,
     parse_any_machine, parse_dwo, read_dwo,
 };
 use super::outputs::{Kind, Output, Outputs};
@@ -17,7 +17,7 @@ use globset::GlobSet;
 use hetdwarf::debug_info::DieId;
 use hetdwarf::dump::{Dump, Malformed, Naming, Part, Selection, View, write_section_sizes};
 use hetdwarf::limits::Limits;
-use hetdwarf::object::Layout;
+use hetdwarf::object::{CodeObject, Layout};
 use hetdwarf::untrusted::Untrusted;
 use regex::RegexSet;
 
@@ -86,13 +86,7 @@ fn one(
     let open = |data, limits: &Limits| parse_any_machine(data, layout, limits);
     let is_standard_input = object.is_some_and(|path| path == Path::new(STANDARD_INPUT));
     let object = open(&embedded.data, &limits).map_err(place)?;
-    let dwo_data = read_dwo(&arguments.which)?;
-    let asks_split = dwo_data.is_none() && (arguments.statistics || arguments.lookup.is_some());
-    let named = match asks_split {
-        true => named_dwo(&Dump::new("", &object, None))?,
-        false => None,
-    };
-    let dwo_data = dwo_data.or_else(|| named.map(|(path, data)| (path.into(), data)));
+    let dwo_data = dwo_data(arguments, &object)?;
     let dwo = parse_dwo(&dwo_data, &limits, open)?;
     let matches = |name: &str| names.is_some_and(|names| names.matches(name));
     let index = Dump::new("", &object, dwo.as_ref());
@@ -142,22 +136,41 @@ fn one(
         Some(output) => output.write_with(|out| write(out))?,
         None => write(out)?,
     };
-    match problems {
-        Some(malformed) if !malformed.is_warning => Err(Failure::in_file(path, malformed.message)),
-        malformed => {
-            if let Some(malformed) = malformed {
-                let warning = format!("{}: {}", Untrusted::from(&*name), malformed.message);
-                print_warnings(&[warning.into()], err)?;
-            }
-            if let (Some(pc), true) = (arguments.lookup, listed.is_empty()) {
-                return Err(nothing_at(pc));
-            }
-            let dwo = dwo_data.iter().map(|(path, data)| (&**path, data));
-            check_lengths(dwo)?;
-            data.check_lengths(path)?;
-            Ok(Exit::Done)
-        }
+    if let Some(malformed) = problems {
+        report(malformed, path, err)?;
     }
+    if let (Some(pc), true) = (arguments.lookup, listed.is_empty()) {
+        return Err(nothing_at(pc));
+    }
+    let dwo = dwo_data.iter().map(|(path, data)| (&**path, data));
+    check_lengths(dwo)?;
+    data.check_lengths(path)?;
+    Ok(Exit::Done)
+}
+
+/// Reads the `.dwo` file that an option names, or that of the skeletons where their split units are asked about.
+fn dwo_data<'p, 'd>(
+    arguments: &'p DumpArguments,
+    object: &'d CodeObject<'d>,
+) -> Result<Option<DwoFile<'p>>, Failure> {
+    let given = read_dwo(&arguments.which)?;
+    if given.is_some() || !(arguments.statistics || arguments.lookup.is_some()) {
+        return Ok(given);
+    }
+    let named = named_dwo(&Dump::new("", object, None))?;
+    Ok(named.map(|(path, data)| (path.into(), data)))
+}
+
+/// Prints what was malformed if it is a warning.
+///
+/// # Errors
+/// If it is none.
+fn report(malformed: Malformed, path: &Path, err: &mut dyn Write) -> Result<(), Failure> {
+    if !malformed.is_warning {
+        return Err(Failure::in_file(path, malformed.message));
+    }
+    let warning = format!("{}: {}", Untrusted::from(path), malformed.message);
+    Ok(print_warnings(&[warning.into()], err)?)
 }
 
 /// The entries that an index of names or an address leads to, where the arguments ask for them.

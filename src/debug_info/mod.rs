@@ -95,9 +95,9 @@ pub(crate) use index_table::{IndexFault, IndexTable, index_of};
 pub use language::Language;
 pub(crate) use layout::Question;
 pub use line::{LineTable, Row};
-pub(crate) use line_header::{
-    Header as LineHeader, Refusal, next_instruction, parse_program, skip_form as skip_line_form,
-};
+#[cfg(feature = "serde")]
+pub(crate) use line_header::skip_form as skip_line_form;
+pub(crate) use line_header::{Header as LineHeader, Refusal, next_instruction, parse_program};
 pub use location_list::LocationEntries;
 pub(crate) use nameless_line_table::complete;
 pub use scope::InlinedCall;

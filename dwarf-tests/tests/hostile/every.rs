@@ -15,7 +15,7 @@ fn promised(length: usize) -> u64 {
 
 /// The arguments of every command that reads a code object; `FILE`, `WAVE` and `OUT` are put in. A dump of everything has in it what
 /// dumps of parts print.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 20] = [
     "info FILE",
     "info FILE --format json",
     "dump FILE --all",
