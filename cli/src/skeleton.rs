@@ -10,12 +10,9 @@ use hetdwarf::dump::Dump;
 /// since a file is not to choose what is read elsewhere.
 pub(crate) fn named_dwo(object: &Dump<'_>) -> Result<Option<(PathBuf, Contents)>, Failure> {
     // Units that cannot be read are reported by whoever reads their entries.
-    let files = object.split_files().unwrap_or_default();
-    let mut files = files.iter();
-    let (Some((folder, name)), None) = (files.next(), files.next()) else {
-        return Ok(None);
-    };
-    let Some(path) = below(Path::new(folder), Path::new(name)) else {
+    let named = object.split_file().ok().flatten();
+    let path = named.and_then(|(folder, name)| below(Path::new(&folder), Path::new(&name)));
+    let Some(path) = path else {
         return Ok(None);
     };
     match Contents::open(&path, Input::Whole) {

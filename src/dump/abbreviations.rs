@@ -117,7 +117,9 @@ pub(super) fn pass_table(cursor: &mut Cursor<'_>, meter: &Meter) -> Result<()> {
         cursor.uleb()?;
         cursor.u8()?;
         meter.work(1)?;
-        while specification(cursor)?.is_some() {}
+        while specification(cursor)?.is_some() {
+            meter.work(1)?;
+        }
     }
     Ok(())
 }

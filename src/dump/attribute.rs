@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use core::cell::Cell;
 use core::ops::Range;
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwForm};
@@ -101,6 +102,8 @@ pub(super) struct Attributes<'d, 'a> {
     pub(super) show_form: bool,
     /// What the entries of lists are paid for with, printed or not.
     pub(super) meter: &'d Meter,
+    /// The last table of abbreviations that was read to its end: whether it is one of split units, and its offset.
+    pub(super) whole_table: Cell<Option<(bool, usize)>>,
 }
 
 /// Names of base types for expressions.

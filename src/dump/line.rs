@@ -144,7 +144,11 @@ impl<'a> Lines<'a> {
             let is_own = header.version() < 5 && file.directory_index() == 0;
             let directory = file.directory(header).filter(|_| !is_own);
             let directory = directory.and_then(|directory| lines.string(directory));
-            let path = path_in(&directory.unwrap_or_default(), &name);
+            let directory = directory.unwrap_or_default();
+            // A text that many files have is read each time.
+            let size = name.len().saturating_add(directory.len());
+            meter.work((size as u64 / 16).saturating_add(1))?;
+            let path = path_in(&directory, &name);
             meter.hold((path.len() as u64).saturating_add(32))?;
             files.push(path.into());
         }

@@ -258,7 +258,11 @@ impl Section<'_, '_> {
                 let at = cursor.position() as u64;
                 let is_index = matches!(cursor.rest().first(), Some(0x0b | 0x0c));
                 match self.entry(&mut cursor, header, list) {
-                    Ok(Some(_)) => {}
+                    // A text that many entries name is read each time.
+                    Ok(Some((entry, _))) => {
+                        let text = entry.text.as_deref().unwrap_or_default();
+                        meter.work(text.len() as u64 / 16)?;
+                    }
                     Ok(None) => break,
                     Err(error) if is_index && self.has_headers => {
                         return Err(error.within(self.name, at));

@@ -69,7 +69,6 @@ mod value_text;
 pub use part::Part;
 pub use section_sizes::write_section_sizes;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use crate::arch::Machine;
@@ -271,23 +270,31 @@ impl<'d> Dump<'d> {
         find::find(&self.sources, self.style.dialect, names)
     }
 
-    /// The `.dwo` files that the skeletons of a file name, each once: the directory of the compilation, and the name.
+    /// Returns the `.dwo` file that the skeletons of a file name, if all name the same: the directory of the compilation, and the name.
     ///
     /// # Errors
     /// If the units cannot be read.
-    pub fn split_files(&self) -> crate::Result<BTreeSet<(String, String)>> {
+    pub fn split_file(&self) -> crate::Result<Option<(String, String)>> {
+        /// The longest name that is taken for one.
+        const LONGEST: usize = 4096;
         let info = self.sources.info(self.style.dialect)?;
-        let mut files = BTreeSet::new();
+        let mut found: Option<(String, String)> = None;
         for id in info.unit_ids() {
             let Ok(unit) = info.unit_info(id) else {
                 continue;
             };
-            if let (Some(name), None) = (unit.dwo_name, unit.partner) {
-                let folder = unit.comp_dir.unwrap_or_default();
-                files.insert((folder.into_owned(), name.into_owned()));
+            let (Some(name), None) = (unit.dwo_name, unit.partner) else {
+                continue;
+            };
+            let folder = unit.comp_dir.unwrap_or_default();
+            match &found {
+                _ if name.len().max(folder.len()) > LONGEST => return Ok(None),
+                Some(first) if (&*first.0, &*first.1) == (&*folder, &*name) => {}
+                Some(_) => return Ok(None),
+                None => found = Some((folder.into_owned(), name.into_owned())),
             }
         }
-        Ok(files)
+        Ok(found)
     }
 
     /// The unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has

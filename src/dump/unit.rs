@@ -1,5 +1,6 @@
 //! Units, section by section, and which of their entries are printed.
 
+use core::cell::Cell;
 use std::io::{self, Write};
 
 use fallible_iterator::FallibleIterator;
@@ -46,6 +47,7 @@ pub(super) fn dump(
         style,
         show_form: style.verbose || context.view.show_form,
         meter: output.meter(),
+        whole_table: Cell::new(None),
     };
     let is_selected = !matches!(selection, Selection::All);
     let is_titled = matches!(selection, Selection::All | Selection::At(_));
@@ -232,6 +234,11 @@ fn whole_abbreviations(
     context: Context<'_, '_>,
 ) -> Result<()> {
     let split = unit.facts.split;
+    let table = Some((split, unit.abbreviations));
+    // Units share their tables.
+    if attributes.whole_table.get() == table {
+        return Ok(());
+    }
     let bytes = context.sources.section(split, ".debug_abbrev")?;
     let mut cursor = Cursor::new(bytes);
     let read = cursor
@@ -242,7 +249,9 @@ fn whole_abbreviations(
     } else {
         ".debug_abbrev"
     };
-    read.map_err(|error| error.within(section, cursor.position() as u64))
+    read.map_err(|error| error.within(section, cursor.position() as u64))?;
+    attributes.whole_table.set(table);
+    Ok(())
 }
 
 /// Where the first entry of a unit is, if it is a null entry.
