@@ -1,5 +1,6 @@
 //! Opening files.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -163,10 +164,14 @@ fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(),
     Err(Failure::in_file(path, message))
 }
 
-/// The `.dwo` file that `--dwo` names, if it does: its path and its bytes.
-pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<(&Path, Contents)>, Failure> {
+/// A `.dwo` file: its path and its bytes.
+pub(crate) type DwoFile<'p> = (Cow<'p, Path>, Contents);
+
+/// The `.dwo` file that `--dwo` names, if it does.
+pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<DwoFile<'_>>, Failure> {
     let path = which.dwo.as_deref();
-    path.map(|path| Ok((path, read_file(path)?))).transpose()
+    path.map(|path| Ok((path.into(), read_file(path)?)))
+        .transpose()
 }
 
 /// Opens an object of any machine.
@@ -186,11 +191,11 @@ pub(crate) fn parse_any_machine<'d>(
 ///
 /// * `open`: opens those of the machines that are meant.
 pub(crate) fn parse_dwo<'d>(
-    dwo: &'d Option<(&Path, Contents)>,
+    dwo: &'d Option<DwoFile<'_>>,
     limits: &Limits,
     open: impl Fn(&'d [u8], &Limits) -> hetdwarf::Result<CodeObject<'d>>,
 ) -> Result<Option<CodeObject<'d>>, Failure> {
-    let parse = |(path, data): &'d (&Path, Contents)| {
+    let parse = |(path, data): &'d DwoFile<'_>| {
         open(data, limits).map_err(|error| Failure::in_file(path, error))
     };
     dwo.as_ref().map(parse).transpose()
@@ -217,7 +222,7 @@ pub(crate) fn with_program<T>(
         program = program.with_split(dwo).map_err(place)?;
     }
     let answer = then(&program)?;
-    check_lengths(dwo_data.iter().map(|(path, data)| (*path, data)))?;
+    check_lengths(dwo_data.iter().map(|(path, data)| (&**path, data)))?;
     file.check_lengths(path)?;
     Ok(answer)
 }

@@ -184,7 +184,7 @@ fn skip_leb128(cursor: &mut Cursor<'_>) -> Result<()> {
 }
 
 /// Passes over a value. Forms that are not listed are an error of gimli's.
-pub(super) fn skip_form(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<()> {
+pub(crate) fn skip_form(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<()> {
     let size = match form {
         constants::DW_FORM_data1 | constants::DW_FORM_flag | constants::DW_FORM_strx1 => 1,
         constants::DW_FORM_data2 | constants::DW_FORM_strx2 => 2,
