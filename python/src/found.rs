@@ -6,7 +6,7 @@ use hetdwarf::display::Options;
 use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
-use hetdwarf::report::{AbsentLanes, lane_message};
+use hetdwarf::report::{AbsentLanes, RecoveredDocument, lane_message};
 
 use crate::error::Failure;
 use crate::wave;
@@ -25,6 +25,8 @@ pub struct LaneValue {
     pub error: Option<hetdwarf::Error>,
     /// True if it is larger than the limit of one value.
     pub is_too_large: bool,
+    /// What it is, if the debugging information does not give it here.
+    pub recovered: Option<RecoveredDocument>,
 }
 
 /// A value in all lanes, without the interpreter.
@@ -66,7 +68,7 @@ impl Found {
             is_in_prologue: in_prologue && frame.is_written_by_prologue(value, &wave::lanes(size)),
             size,
             lanes: lanes
-                .map(|lane| LaneValue::of(value, types, lane))
+                .map(|lane| LaneValue::of(value, types, lane, frame))
                 .collect(),
         }
     }
@@ -86,17 +88,23 @@ impl Found {
 }
 
 impl LaneValue {
-    fn of(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> LaneValue {
+    fn of(
+        value: &VariableValue<'_>,
+        types: &TypeTable,
+        lane: Lane,
+        frame: &StopFrame<'_, '_, '_>,
+    ) -> LaneValue {
         let state = value.state(lane);
         let message = lane_message(value, &state).unwrap_or_default();
         let error = match &state {
             ValueState::Error(error) => Some(error.clone()),
             _ => None,
         };
-        let bits = match state {
-            ValueState::Ok | ValueState::Partial => value.bits(lane).ok().flatten(),
-            _ => None,
-        };
+        let is_readable = state.kind().is_readable();
+        let bits = is_readable
+            .then(|| value.bits(lane).ok().flatten())
+            .flatten();
+        let recovered = value.recovered().filter(|_| state.kind().is_recovered());
         // What pointers stand for that have no bits is known to the stop alone.
         let text = matches!(state, ValueState::Partial)
             .then(|| value.text(lane, types, &Options::default()));
@@ -109,6 +117,7 @@ impl LaneValue {
             message,
             error,
             is_too_large: false,
+            recovered: recovered.map(|one| RecoveredDocument::new(one, frame.stop())),
         }
     }
 
@@ -118,12 +127,17 @@ impl LaneValue {
             return Failure::About(format!("{name} in lane {lane}"), error.clone());
         }
         let message = match (self.state, self.message.as_str()) {
+            _ if self.recovered.is_some() => format!(
+                "{name} in lane {lane}: the debugging information does not give it here; earlier(lane) has what it was"
+            ),
             (state, "") => format!("{name} in lane {lane}: {}", state.name().replace('-', " ")),
             (_, message) => format!("{name} in lane {lane}: {message}"),
         };
         match self.state {
             _ if self.is_too_large => Failure::Limit(message),
-            ValueStateKind::OptimizedOut => Failure::OptimizedOut(message),
+            ValueStateKind::OptimizedOut | ValueStateKind::Entry | ValueStateKind::LastKnown => {
+                Failure::OptimizedOut(message)
+            }
             ValueStateKind::Unavailable => Failure::Unavailable(message),
             ValueStateKind::Ambiguous => Failure::Ambiguous(message),
             ValueStateKind::Unsupported => Failure::Unsupported(message),
@@ -201,6 +215,7 @@ pub fn expression(
                 _ => None,
             },
             is_too_large: matches!(lane.value, Err(NoValue::TooLarge { .. })),
+            recovered: (lane.recovered()).map(|one| RecoveredDocument::new(one, frame.stop())),
         }
     });
     let mut found = Found {
