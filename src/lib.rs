@@ -55,6 +55,7 @@ pub mod rule;
 mod sync;
 pub mod tree;
 pub mod untrusted;
+mod value_flow;
 pub mod verify;
 pub mod wave;
 

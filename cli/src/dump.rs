@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 use super::arguments::{DumpArguments, DumpStyle, Format};
 use super::contents::Input;
 use super::core::object_or_core;
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, print_warnings};
 use super::input::{
-    STANDARD_INPUT, STANDARD_OUTPUT, check_lengths, choose_of_any_machine, dialect,
+    DwoFile, STANDARD_INPUT, STANDARD_OUTPUT, check_lengths, choose_of_any_machine, dialect,
     parse_any_machine, parse_dwo, read_dwo,
 };
 use super::outputs::{Kind, Output, Outputs};
+use super::skeleton::named_dwo;
 use globset::GlobSet;
 use hetdwarf::debug_info::DieId;
-use hetdwarf::dump::{Dump, Naming, Part, Selection, View, write_section_sizes};
+use hetdwarf::dump::{Dump, Malformed, Naming, Part, Selection, View, write_section_sizes};
 use hetdwarf::limits::Limits;
-use hetdwarf::object::Layout;
+use hetdwarf::object::{CodeObject, Layout};
+use hetdwarf::untrusted::Untrusted;
 use regex::RegexSet;
 
 pub(crate) fn run(
@@ -27,7 +29,7 @@ pub(crate) fn run(
     let names = names(arguments)?;
     let output = output(arguments)?;
     let Some((last, others)) = arguments.objects.split_last() else {
-        return one(arguments, None, names.as_ref(), output.as_ref(), out);
+        return one(arguments, None, names.as_ref(), output.as_ref(), out, err);
     };
     if output.is_some() && !others.is_empty() {
         return Err(Failure::new("--output takes the dump of one object"));
@@ -35,7 +37,7 @@ pub(crate) fn run(
     // One that cannot be dumped does not keep others from it.
     let mut failed = false;
     for object in others {
-        match one(arguments, Some(object), names.as_ref(), None, out) {
+        match one(arguments, Some(object), names.as_ref(), None, out, err) {
             Ok(_) => {}
             Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
             Err(failure) => {
@@ -45,7 +47,14 @@ pub(crate) fn run(
             }
         }
     }
-    let exit = one(arguments, Some(last), names.as_ref(), output.as_ref(), out)?;
+    let exit = one(
+        arguments,
+        Some(last),
+        names.as_ref(),
+        output.as_ref(),
+        out,
+        err,
+    )?;
     match failed {
         true => Err(Failure::new("not every object could be dumped")),
         false => Ok(exit),
@@ -59,6 +68,7 @@ fn one(
     names: Option<&Names>,
     output: Option<&Output>,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let limits = arguments.which.limits.limits();
     let (path, data) = object_or_core(
@@ -76,7 +86,7 @@ fn one(
     let open = |data, limits: &Limits| parse_any_machine(data, layout, limits);
     let is_standard_input = object.is_some_and(|path| path == Path::new(STANDARD_INPUT));
     let object = open(&embedded.data, &limits).map_err(place)?;
-    let dwo_data = read_dwo(&arguments.which)?;
+    let dwo_data = dwo_data(arguments, &object)?;
     let dwo = parse_dwo(&dwo_data, &limits, open)?;
     let matches = |name: &str| names.is_some_and(|names| names.matches(name));
     let index = Dump::new("", &object, dwo.as_ref());
@@ -126,15 +136,41 @@ fn one(
         Some(output) => output.write_with(|out| write(out))?,
         None => write(out)?,
     };
-    match problems {
-        Some(problems) => Err(Failure::in_file(path, problems)),
-        None => {
-            let dwo = dwo_data.iter().map(|(path, data)| (*path, data));
-            check_lengths(dwo)?;
-            data.check_lengths(path)?;
-            Ok(Exit::Done)
-        }
+    if let Some(malformed) = problems {
+        report(malformed, path, err)?;
     }
+    if let (Some(pc), true) = (arguments.lookup, listed.is_empty()) {
+        return Err(nothing_at(pc));
+    }
+    let dwo = dwo_data.iter().map(|(path, data)| (&**path, data));
+    check_lengths(dwo)?;
+    data.check_lengths(path)?;
+    Ok(Exit::Done)
+}
+
+/// Reads the `.dwo` file that an option names, or that of the skeletons where their split units are asked about.
+fn dwo_data<'p, 'd>(
+    arguments: &'p DumpArguments,
+    object: &'d CodeObject<'d>,
+) -> Result<Option<DwoFile<'p>>, Failure> {
+    let given = read_dwo(&arguments.which)?;
+    if given.is_some() || !(arguments.statistics || arguments.lookup.is_some()) {
+        return Ok(given);
+    }
+    let named = named_dwo(&Dump::new("", object, None))?;
+    Ok(named.map(|(path, data)| (path.into(), data)))
+}
+
+/// Prints what was malformed if it is a warning.
+///
+/// # Errors
+/// If it is none.
+fn report(malformed: Malformed, path: &Path, err: &mut dyn Write) -> Result<(), Failure> {
+    if !malformed.is_warning {
+        return Err(Failure::in_file(path, malformed.message));
+    }
+    let warning = format!("{}: {}", Untrusted::from(path), malformed.message);
+    Ok(print_warnings(&[warning.into()], err)?)
 }
 
 /// The entries that an index of names or an address leads to, where the arguments ask for them.
@@ -154,12 +190,15 @@ fn listed(arguments: &DumpArguments, index: &Dump<'_>, path: &Path) -> Result<Ve
         };
     };
     let found = index.lookup(pc).map_err(place)?;
-    match found.is_empty() {
-        true => Err(Failure::new(format!(
-            "--lookup {pc:#x}: no unit has code there"
-        ))),
+    // llvm-dwarfdump prints the name of the file in any case.
+    match found.is_empty() && !matches!(arguments.style, DumpStyle::Llvm) {
+        true => Err(nothing_at(pc)),
         false => Ok(found),
     }
+}
+
+fn nothing_at(pc: u64) -> Failure {
+    Failure::new(format!("--lookup {pc:#x}: no unit has code there"))
 }
 
 /// Writes what is asked for, and returns what was malformed.
@@ -167,7 +206,7 @@ fn write(
     arguments: &DumpArguments,
     dump: &Dump<'_>,
     out: &mut dyn Write,
-) -> io::Result<Option<String>> {
+) -> io::Result<Option<Malformed>> {
     let written = if arguments.statistics {
         dump.write_statistics(out)?
     } else if arguments.show_sources {
@@ -175,7 +214,7 @@ fn write(
     } else {
         return dump.write(out);
     };
-    Ok(written.err().map(|error| error.to_string()))
+    Ok(written.err().map(|error| Malformed::from(&error)))
 }
 
 /// The file that the dump is written to, if it is not standard output.

@@ -1,12 +1,14 @@
 //! Opening files.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use hetdwarf::arch::{Processor, TargetId};
+use hetdwarf::eval::Reading;
 use hetdwarf::expr::Dialect;
-use hetdwarf::inspect::{Program, Stop, StopFrame};
+use hetdwarf::inspect::{Program, Stop, StopFrame, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::{
@@ -16,7 +18,7 @@ use hetdwarf::object::{
 use hetdwarf::plural::counted;
 use hetdwarf::wave::{Snapshot, Wave};
 
-use super::arguments::{DialectName, ObjectArguments, StrictArguments};
+use super::arguments::{DialectName, ObjectArguments, RecoveryArguments, StrictArguments};
 use super::contents::{Contents, Input, standard_input};
 use super::failure::Failure;
 use super::packages::ObjectFile;
@@ -162,10 +164,14 @@ fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(),
     Err(Failure::in_file(path, message))
 }
 
-/// The `.dwo` file that `--dwo` names, if it does: its path and its bytes.
-pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<(&Path, Contents)>, Failure> {
+/// A `.dwo` file: its path and its bytes.
+pub(crate) type DwoFile<'p> = (Cow<'p, Path>, Contents);
+
+/// The `.dwo` file that `--dwo` names, if it does.
+pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<DwoFile<'_>>, Failure> {
     let path = which.dwo.as_deref();
-    path.map(|path| Ok((path, read_file(path)?))).transpose()
+    path.map(|path| Ok((path.into(), read_file(path)?)))
+        .transpose()
 }
 
 /// Opens an object of any machine.
@@ -185,11 +191,11 @@ pub(crate) fn parse_any_machine<'d>(
 ///
 /// * `open`: opens those of the machines that are meant.
 pub(crate) fn parse_dwo<'d>(
-    dwo: &'d Option<(&Path, Contents)>,
+    dwo: &'d Option<DwoFile<'_>>,
     limits: &Limits,
     open: impl Fn(&'d [u8], &Limits) -> hetdwarf::Result<CodeObject<'d>>,
 ) -> Result<Option<CodeObject<'d>>, Failure> {
-    let parse = |(path, data): &'d (&Path, Contents)| {
+    let parse = |(path, data): &'d DwoFile<'_>| {
         open(data, limits).map_err(|error| Failure::in_file(path, error))
     };
     dwo.as_ref().map(parse).transpose()
@@ -216,7 +222,7 @@ pub(crate) fn with_program<T>(
         program = program.with_split(dwo).map_err(place)?;
     }
     let answer = then(&program)?;
-    check_lengths(dwo_data.iter().map(|(path, data)| (*path, data)))?;
+    check_lengths(dwo_data.iter().map(|(path, data)| (&**path, data)))?;
     file.check_lengths(path)?;
     Ok(answer)
 }
@@ -306,11 +312,19 @@ pub(crate) fn dialect(name: DialectName) -> Dialect {
 }
 
 impl StrictArguments {
-    pub(crate) fn reading(self) -> hetdwarf::eval::Reading {
-        if self.strict {
-            hetdwarf::eval::Reading::Strict
-        } else {
-            hetdwarf::eval::Reading::Tolerant
-        }
+    /// Returns how waves are read; where the code object is loaded is not known.
+    pub(crate) fn options(self) -> StopOptions {
+        let reading = match self.strict {
+            true => Reading::Strict,
+            false => Reading::Tolerant,
+        };
+        self.recovery.options().reading(reading)
+    }
+}
+
+impl RecoveryArguments {
+    /// As [`StrictArguments::options`].
+    pub(crate) fn options(self) -> StopOptions {
+        StopOptions::default().only_dwarf(self.only_dwarf)
     }
 }

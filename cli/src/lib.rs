@@ -30,6 +30,7 @@ mod process;
 mod progress;
 mod regs;
 mod save;
+mod skeleton;
 mod sources;
 mod style;
 mod table;

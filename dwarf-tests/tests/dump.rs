@@ -745,6 +745,7 @@ fn document(sections: &[(&str, &[u8])], part: Part) -> (serde_json::Value, Strin
     let dump = Dump::new("file", &object, None).parts(&parts).json(true);
     let problem = dump.write(&mut text).unwrap();
     let json = serde_json::from_slice(&text).unwrap();
+    let problem = problem.map(|malformed| malformed.message);
     (json, problem.unwrap_or_default())
 }
 

@@ -83,11 +83,23 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// The options of all parts, each alone and verbose, and all of them.
+/// All parts, as they are printed where they are asked for and as they are where there is something in them, plain and verbose.
 fn options() -> Vec<Vec<String>> {
     let parts = Part::ALL.iter().map(|part| format!("--{}", part.option()));
-    let all = parts.chain(["--all".to_owned()]);
-    all.flat_map(|option| [vec![option.clone()], vec![option, "-v".to_owned()]])
+    let ways = [parts.collect(), vec!["--all".to_owned()]];
+    let verbose = |way: Vec<String>| {
+        let mut verbose = way.clone();
+        verbose.push("-v".to_owned());
+        [way, verbose]
+    };
+    ways.into_iter().flat_map(verbose).collect()
+}
+
+/// Each part alone, plain and verbose.
+fn single_options() -> Vec<Vec<String>> {
+    let parts = Part::ALL.iter().map(|part| format!("--{}", part.option()));
+    parts
+        .flat_map(|option| [vec![option.clone()], vec![option, "-v".to_owned()]])
         .collect()
 }
 
@@ -311,6 +323,11 @@ fn every_way_to_compile_is_the_same() {
             let object = compiled(&clang, &folder.0, machine, way);
             for arguments in options() {
                 compare(&tool, &object, &arguments, &mut counts);
+            }
+            if way.0 == "5-split" {
+                for arguments in single_options() {
+                    compare(&tool, &object, &arguments, &mut counts);
+                }
             }
         }
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use gimli::{LineInstruction, LineRow, SectionId};
 
 use super::id::UnitId;
-use super::line_header::{Header, Refusal, next_instruction, parse_program};
+use super::line_header::{Header, Refusal, overflows, parse_program};
 use super::range_map::RangeMap;
 use super::raw_list::is_discarded;
 use super::{Bytes, DebugInfo, complete};
@@ -394,7 +394,11 @@ fn run<'a>(
     let mut first = 0;
     // Code that the linker threw away has no rows.
     let mut discarded = false;
-    while let Some(instruction) = next_instruction(&mut instructions, header).map_err(&fault)? {
+    // Not by `next_instruction`: to move instructions once more takes a fifth of the time.
+    while let Some(instruction) = instructions.next_instruction(header).map_err(&fault)? {
+        if overflows(&instruction) {
+            return Err(fault(gimli::Error::BadSignedLeb128));
+        }
         held.meter().work(1)?;
         #[expect(
             clippy::wildcard_enum_match_arm,

@@ -52,10 +52,17 @@ pub(crate) fn next_instruction<'a>(
     instructions: &mut gimli::LineInstructions<Bytes<'a>>,
     header: &LineProgramHeader<Bytes<'a>>,
 ) -> gimli::Result<Option<LineInstruction<Bytes<'a>>>> {
-    match instructions.next_instruction(header)? {
-        Some(LineInstruction::AdvanceLine(i64::MIN)) => Err(gimli::Error::BadSignedLeb128),
-        instruction => Ok(instruction),
+    let instruction = instructions.next_instruction(header)?;
+    if instruction.as_ref().is_some_and(overflows) {
+        return Err(gimli::Error::BadSignedLeb128);
     }
+    Ok(instruction)
+}
+
+/// Returns true for an advance by the lowest number of lines.
+#[inline]
+pub(super) fn overflows(instruction: &LineInstruction<Bytes<'_>>) -> bool {
+    matches!(instruction, LineInstruction::AdvanceLine(i64::MIN))
 }
 
 /// A header, for gimli to execute instructions with. Files that the program adds are not kept in it.
@@ -177,7 +184,7 @@ fn skip_leb128(cursor: &mut Cursor<'_>) -> Result<()> {
 }
 
 /// Passes over a value. Forms that are not listed are an error of gimli's.
-pub(super) fn skip_form(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<()> {
+pub(crate) fn skip_form(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<()> {
     let size = match form {
         constants::DW_FORM_data1 | constants::DW_FORM_flag | constants::DW_FORM_strx1 => 1,
         constants::DW_FORM_data2 | constants::DW_FORM_strx2 => 2,

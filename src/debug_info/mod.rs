@@ -52,6 +52,7 @@ mod location_list;
 pub(crate) mod name_index;
 mod nameless_line_table;
 mod package;
+pub(crate) mod package_index;
 mod range_map;
 mod ranges;
 pub(crate) mod raw_list;
@@ -95,11 +96,15 @@ pub(crate) use index_table::{IndexFault, IndexTable, index_of};
 pub use language::Language;
 pub(crate) use layout::Question;
 pub use line::{LineTable, Row};
+#[cfg(feature = "serde")]
+pub(crate) use line_header::skip_form as skip_line_form;
 pub(crate) use line_header::{Header as LineHeader, Refusal, next_instruction, parse_program};
 pub use location_list::LocationEntries;
 pub(crate) use nameless_line_table::complete;
 pub use scope::InlinedCall;
 pub use source_file::SourceFile;
+#[cfg(feature = "serde")]
+pub(crate) use source_file::path_in;
 pub use source_frame::{SourceFrame, SourceFrames};
 pub use source_line::SourceLine;
 #[cfg(feature = "serde")]

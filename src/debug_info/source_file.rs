@@ -52,12 +52,7 @@ impl<'a> DebugInfo<'a> {
     /// If the unit cannot be read.
     #[cfg(feature = "serde")]
     pub(crate) fn path_of_unit(&self, unit: UnitId, name: &str) -> Result<Arc<str>> {
-        let mut path = String::new();
-        if !is_absolute(name) {
-            join(&mut path, &self.comp_dir(unit)?);
-        }
-        join(&mut path, name);
-        Ok(cut(&path).into())
+        Ok(path_in(&self.comp_dir(unit)?, name).into())
     }
 
     /// The path of such a file.
@@ -187,6 +182,17 @@ impl<'a> DebugInfo<'a> {
             .map(|text| text.slice())
             .map_err(error)
     }
+}
+
+/// Returns the path of a file in a directory.
+#[cfg(feature = "serde")]
+pub(crate) fn path_in(directory: &str, name: &str) -> String {
+    let mut path = String::new();
+    if !is_absolute(name) {
+        join(&mut path, directory);
+    }
+    join(&mut path, name);
+    cut(&path).to_owned()
 }
 
 /// Returns true if a path starts at a root, of Unix or, with a drive letter or a server, of Windows.

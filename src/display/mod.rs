@@ -87,6 +87,12 @@ impl<'a> TypedBytes<'a> {
         }
     }
 
+    /// Returns true if no bit is missing.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.undefined.is_empty() && self.unavailable.is_empty()
+    }
+
     /// Bits that were read.
     #[must_use]
     pub fn of(bits: &'a crate::location::Bits) -> TypedBytes<'a> {

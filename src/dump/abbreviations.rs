@@ -15,6 +15,7 @@ use super::{Failure, Naming};
 use crate::debug_info::attribute::{attribute_code_name, tag_name};
 use crate::error::Result;
 use crate::expr::Cursor;
+use crate::meter::Meter;
 use crate::report::Hex;
 
 #[derive(Serialize)]
@@ -71,7 +72,7 @@ pub(super) fn dump(
             } else {
                 writeln!(output, "Abbrev table for offset: {offset:#010x}")?;
             }
-            let read = table(&mut cursor, output)?;
+            let read = table(&mut cursor, context.style.naming, output)?;
             if let Err(error) = &read {
                 output.problem(&error.clone().within(section, cursor.position() as u64))?;
             }
@@ -96,7 +97,7 @@ fn whole_tables<'a>(
     let mut cursor = Cursor::new(bytes);
     let mut start = 0;
     while !cursor.is_empty() {
-        match pass_table(&mut cursor, output) {
+        match pass_table(&mut cursor, output.meter()) {
             Ok(()) => start = cursor.position(),
             Err(error) => {
                 output.note(&error.within(section, cursor.position() as u64));
@@ -107,12 +108,18 @@ fn whole_tables<'a>(
     Ok(bytes.get(..start).unwrap_or_default())
 }
 
-fn pass_table(cursor: &mut Cursor<'_>, output: &Output<'_>) -> Result<()> {
+/// Reads a table to its end.
+///
+/// # Errors
+/// If it breaks off, or a limit is reached.
+pub(super) fn pass_table(cursor: &mut Cursor<'_>, meter: &Meter) -> Result<()> {
     while cursor.uleb()? != 0 {
         cursor.uleb()?;
         cursor.u8()?;
-        output.meter().work(1)?;
-        while specification(cursor)?.is_some() {}
+        meter.work(1)?;
+        while specification(cursor)?.is_some() {
+            meter.work(1)?;
+        }
     }
     Ok(())
 }
@@ -120,10 +127,11 @@ fn pass_table(cursor: &mut Cursor<'_>, output: &Output<'_>) -> Result<()> {
 /// Prints a table to its end.
 fn table(
     cursor: &mut Cursor<'_>,
+    naming: Naming,
     output: &mut Output<'_>,
 ) -> core::result::Result<Result<()>, Failure> {
     loop {
-        let head = match head(cursor) {
+        let head = match head(cursor, naming) {
             Ok(Some(head)) => head,
             Ok(None) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),
@@ -170,19 +178,22 @@ fn table(
 }
 
 /// The start of an abbreviation; nothing at the end of the table.
-fn head(cursor: &mut Cursor<'_>) -> Result<Option<AbbreviationFields>> {
+fn head(cursor: &mut Cursor<'_>, naming: Naming) -> Result<Option<AbbreviationFields>> {
     let code = cursor.uleb()?;
     if code == 0 {
         return Ok(None);
     }
-    let tag = cursor.uleb()?;
+    let tag = match naming {
+        Naming::Llvm => cursor.uleb()? & u64::from(u16::MAX),
+        Naming::Names => cursor.uleb()?,
+    };
     Ok(Some(AbbreviationFields {
         code,
         tag: match u16::try_from(tag) {
             Ok(tag) => tag_name(DwTag(tag)).into_owned(),
             Err(_) => format!("DW_TAG_unknown_{tag:x}"),
         },
-        children: cursor.u8()? != 0,
+        children: cursor.u8()? == dw::DW_CHILDREN_yes.0,
     }))
 }
 

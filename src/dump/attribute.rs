@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use core::cell::Cell;
 use core::ops::Range;
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwForm};
@@ -101,6 +102,8 @@ pub(super) struct Attributes<'d, 'a> {
     pub(super) show_form: bool,
     /// What the entries of lists are paid for with, printed or not.
     pub(super) meter: &'d Meter,
+    /// The last table of abbreviations that was read to its end: whether it is one of split units, and its offset.
+    pub(super) whole_table: Cell<Option<(bool, usize)>>,
 }
 
 /// Names of base types for expressions.
@@ -127,6 +130,11 @@ impl BaseTypeNames for BaseTypes<'_, '_> {
 }
 
 impl<'a> Attributes<'_, 'a> {
+    /// True if entries are printed as llvm-dwarfdump prints them.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.style.naming == Naming::Llvm
+    }
+
     /// Where the attributes of an entry stand, if that is asked for.
     pub(super) fn fields(&self, unit: &Header<'a>, die: &Die<'a>) -> Option<Fields<'a>> {
         (self.placed.is_some()).then(|| Fields::new(unit.section, die.id().offset, unit.facts))
@@ -298,7 +306,10 @@ impl<'a> Attributes<'_, 'a> {
             return Ok(None);
         };
         if is_type {
-            return Ok(Some(self.types.name(id).to_string().into()));
+            let name = self.types.name(id).to_string();
+            // Of what is no entry there is no name.
+            let is_entry = || self.info.die(id).is_ok_and(|die| !die.is_null());
+            return Ok((name != "void" || is_entry()).then(|| name.into()));
         }
         let target = self.info.die(id)?;
         if !is_property {

@@ -60,7 +60,23 @@ impl<'a> Attributes<'_, 'a> {
         }
         let mut list = (self.info).location_list(unit.id, offset, self.meter)?;
         let mut notes = self.notes(self.sections_of_locations(unit, offset));
-        while let Some(entry) = list.next()? {
+        let first = items.len();
+        loop {
+            let entry = match list.next() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break,
+                Err(error) if self.is_quiet() => {
+                    // llvm-dwarfdump prints an entry that it cannot resolve as it is encoded.
+                    let mut raw = Vec::new();
+                    let read = self.raw_locations(unit, offset, &mut raw);
+                    // Not those that only set a base.
+                    raw.retain(|item| item.expression.is_some());
+                    let read_before = items.len().saturating_sub(first);
+                    items.extend(raw.into_iter().skip(read_before));
+                    return read.and(Err(error));
+                }
+                Err(error) => return Err(error),
+            };
             let note = notes.next().unwrap_or_default();
             let (head, range) = match entry.range {
                 LocationRange::Bounded(range) => {

@@ -19,11 +19,23 @@ pub(super) struct Context<'c, 'a> {
     pub(super) offset: Option<u64>,
     /// True if the part was asked for by name. Then empty sections have titles too.
     pub(super) explicit: bool,
-    /// True if the entries of units are printed as well.
-    pub(super) with_units: bool,
+    /// The offsets that are printed alone, by parts.
+    pub(super) offsets: &'c [(Part, u64)],
+    /// All parts that are printed.
+    pub(super) parts: &'c [Part],
 }
 
 impl Context<'_, '_> {
+    /// What the function that prints another part is given.
+    pub(super) fn of(self, part: Part) -> Self {
+        let offset = self.offsets.iter().find(|(of, _)| *of == part);
+        Context {
+            part,
+            offset: offset.map(|(_, offset)| *offset),
+            ..self
+        }
+    }
+
     /// Prints the title of a section, and returns true if the section is to be printed.
     ///
     /// * `size`: of the section, in bytes.

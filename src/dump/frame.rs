@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::Failure;
 use super::context::Context;
 use super::output::Output;
+use crate::error::Error;
 use crate::expr::RegisterStyle;
 use crate::frame::{
     Cie, Entry, Fde, FramePrinter, FrameSection, Instructions, Row, Rows, SectionKind,
@@ -88,6 +89,13 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
         if !context.begin_section(name, bytes.len(), output)? {
             continue;
         }
+        // llvm-dwarfdump prints no entry of a section if it cannot read them all.
+        if output.is_quiet()
+            && let Some(error) = unreadable(section)
+        {
+            output.note(&error);
+            continue;
+        }
         if !output.json() {
             writeln!(output)?;
         }
@@ -101,6 +109,18 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
         frames.entries(output)?;
     }
     Ok(())
+}
+
+/// Returns why the first entry of a section that cannot be read cannot be.
+fn unreadable(section: FrameSection<'_>) -> Option<Error> {
+    let mut entries = section.entries();
+    loop {
+        match entries.next() {
+            Ok(Some(_)) => {}
+            Ok(None) => return None,
+            Err(error) => return Some(error),
+        }
+    }
 }
 
 struct Frames<'a> {

@@ -9,26 +9,26 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use gimli::{AttributeValue, DebugLineStr, DebugStr, DwLns, LineProgramHeader, LineRow};
-use serde::Serialize;
 
 use super::Failure;
 use super::context::Context;
 use super::line_program;
-use super::line_row::{COLUMNS, column, flags, line, print_row};
+use super::line_repair::{self, Replaced, default_is_stmt, repaired};
+use super::line_row::{COLUMNS, print_row};
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use super::said_version;
+use super::{Sources, said_version};
 use crate::debug_info::{
-    Bytes, LineHeader, Refusal, UnitLength, complete, next_instruction, parse_program,
+    Bytes, LineHeader, Refusal, UnitLength, complete, next_instruction, parse_program, path_in,
 };
 use crate::error::{Error, Result};
 use crate::meter::{Held, Meter};
-use crate::report::{Hex, hex_bytes};
+use crate::report::hex_bytes;
 
 /// The sections of line tables and of their strings.
-struct Lines<'a> {
-    section: &'static str,
+pub(super) struct Lines<'a> {
+    pub(super) section: &'static str,
     /// The offsets of tables of version 6, though their bytes say 5.
     of_6: &'a [u64],
     bytes: Bytes<'a>,
@@ -39,54 +39,12 @@ struct Lines<'a> {
     /// Where the bytes are in the section, and how many of them are not in there but in the header of their table.
     start: usize,
     added: usize,
+    /// What the header says where the bytes are a copy, and where the table ends in the section.
+    said: Option<(Replaced, usize)>,
     /// The only offset to print.
     offset: Option<u64>,
     /// True if instructions are printed too.
     verbose: bool,
-}
-
-#[derive(Serialize)]
-struct TableFields<'a> {
-    section: &'static str,
-    offset: Hex,
-    version: u16,
-    dwarf_format: u8,
-    address_size: u8,
-    min_inst_length: u8,
-    max_ops_per_inst: u8,
-    default_is_stmt: bool,
-    line_base: i8,
-    line_range: u8,
-    opcode_base: u8,
-    directories: Vec<Cow<'a, str>>,
-    first_file: u8,
-    files: Vec<FileFields<'a>>,
-}
-
-#[derive(Serialize)]
-struct FileFields<'a> {
-    name: Cow<'a, str>,
-    directory: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    modified: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    length: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    md5: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<Cow<'a, str>>,
-}
-
-#[derive(Serialize)]
-struct RowFields {
-    address: Hex,
-    line: u64,
-    column: u64,
-    file: u64,
-    isa: u64,
-    discriminator: u64,
-    op_index: u64,
-    flags: Vec<&'static str>,
 }
 
 /// Prints all line tables.
@@ -109,6 +67,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
             },
             start: 0,
             added: 0,
+            said: None,
             offset: context.offset,
             verbose: context.style.verbose,
         };
@@ -117,16 +76,95 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
     Ok(())
 }
 
+/// Adds the paths of the files that the line tables of a file without units name.
+///
+/// # Errors
+/// If a table cannot be read, or a limit is reached; the others are read all the same.
+pub(super) fn paths(
+    sources: &Sources<'_>,
+    meter: &Arc<Meter>,
+    files: &mut Vec<Arc<str>>,
+) -> Result<()> {
+    let lines = Lines {
+        section: ".debug_line",
+        of_6: &[],
+        bytes: sources.bytes(false, ".debug_line")?,
+        strings: sources.bytes(false, ".debug_str")?.into(),
+        line_strings: sources.bytes(false, ".debug_line_str")?.into(),
+        string_offsets: Bytes::new(&[], gimli::LittleEndian),
+        start: 0,
+        added: 0,
+        said: None,
+        offset: None,
+        verbose: false,
+    };
+    let (mut next, mut read) = (0, Ok(()));
+    while next < lines.bytes.len() {
+        let held = Held::new(Arc::clone(meter));
+        let length = UnitLength::read(&lines.bytes, next as u64, "line table");
+        match parse_program(lines.bytes, next, 8, &held) {
+            Ok(program) => lines.paths_of(program.header(), meter, files)?,
+            Err(Refusal::Limit(error)) => return Err(error),
+            Err(Refusal::Gimli(error)) => {
+                let size = lines.bytes.len().saturating_sub(next);
+                held.hold_all::<u8>(size.saturating_add(line_repair::MORE))?;
+                let copy = repaired(lines.bytes.slice(), next);
+                let bytes = copy.as_ref().map_or(&[][..], |copy| &copy.bytes);
+                let bytes = Bytes::new(bytes, gimli::LittleEndian);
+                match parse_program(bytes, 0, 8, &held) {
+                    Ok(program) => lines.paths_of(program.header(), meter, files)?,
+                    Err(Refusal::Limit(error)) => return Err(error),
+                    Err(Refusal::Gimli(_)) => read = read.and(Err(lines.malformed(next, error))),
+                }
+            }
+        }
+        match length {
+            Ok(length) => next = length.body.end,
+            Err(_) => break,
+        }
+    }
+    read
+}
+
 impl<'a> Lines<'a> {
+    /// Adds the paths of the files that a header names.
+    fn paths_of<'b>(
+        &self,
+        header: &LineProgramHeader<Bytes<'b>>,
+        meter: &Meter,
+        files: &mut Vec<Arc<str>>,
+    ) -> Result<()>
+    where
+        'a: 'b,
+    {
+        let lines: Lines<'b> = Lines { ..*self };
+        for file in header.file_names() {
+            let name = lines.string(file.path_name()).unwrap_or_default();
+            // Before DWARF 5 directory 0 is that of the unit.
+            let is_own = header.version() < 5 && file.directory_index() == 0;
+            let directory = file.directory(header).filter(|_| !is_own);
+            let directory = directory.and_then(|directory| lines.string(directory));
+            let directory = directory.unwrap_or_default();
+            // A text that many files have is read each time.
+            let size = name.len().saturating_add(directory.len());
+            meter.work((size as u64 / 16).saturating_add(1))?;
+            let path = path_in(&directory, &name);
+            meter.hold((path.len() as u64).saturating_add(32))?;
+            files.push(path.into());
+        }
+        Ok(())
+    }
+
     fn tables(&self, meter: &Arc<Meter>, output: &mut Output<'_>) -> io::Result<()> {
         let mut next = 0;
         while next < self.bytes.len() {
+            let held = Held::new(Arc::clone(meter));
             let length = UnitLength::read(&self.bytes, next as u64, "line table");
             let end = match length {
                 Ok(length) => length.body.end,
                 Err(error) => {
-                    output.problem(&error.within(self.section, next as u64))?;
-                    break;
+                    let error = error.within(self.section, next as u64);
+                    return self.repaired(next..self.bytes.len(), &error, &held, output);
                 }
             };
             if self.offset.is_some_and(|offset| offset != next as u64) {
@@ -134,14 +172,16 @@ impl<'a> Lines<'a> {
                 continue;
             }
             // Addresses of AMDGPU have 8 bytes; from DWARF 5 on the header says it.
-            let held = Held::new(Arc::clone(meter));
             match parse_program(self.bytes, next, 8, &held) {
                 Ok(program) if output.json() => self.json(program.header(), &held, output)?,
                 Ok(program) => self.text(program.header(), output)?,
                 Err(Refusal::Gimli(gimli::Error::MissingFileEntryFormatPath)) => {
                     self.nameless(next..end, &held, output)?
                 }
-                Err(Refusal::Gimli(error)) => output.problem(&self.malformed(next, error))?,
+                Err(Refusal::Gimli(error)) => {
+                    let error = self.malformed(next, error);
+                    self.repaired(next..end, &error, &held, output)?
+                }
                 Err(Refusal::Limit(error)) => output.problem(&error)?,
             }
             next = end;
@@ -179,8 +219,45 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Prints what can be read of a table that gimli refuses, and why it does.
+    fn repaired(
+        &self,
+        table: Range<usize>,
+        error: &Error,
+        held: &Held,
+        output: &mut Output<'_>,
+    ) -> io::Result<()> {
+        if let Err(error) = held.hold_all::<u8>(table.len().saturating_add(line_repair::MORE)) {
+            return output.problem(&error);
+        }
+        let offset = table.start;
+        let Some(copy) = repaired(self.bytes.slice(), offset) else {
+            let is_reserved = UnitLength::read(&self.bytes, offset as u64, "line table").is_err();
+            if is_reserved && output.is_quiet() && !output.json() {
+                writeln!(output, "debug_line[{offset:#010x}]\n")?;
+            }
+            return output.problem(error);
+        };
+        let lines = Lines {
+            bytes: Bytes::new(&copy.bytes, gimli::LittleEndian),
+            start: offset,
+            said: Some((copy.said, copy.end)),
+            ..*self
+        };
+        match parse_program(lines.bytes, 0, 8, held) {
+            Ok(program) if output.json() => lines.json(program.header(), held, output)?,
+            Ok(program) => lines.text(program.header(), output)?,
+            Err(Refusal::Gimli(_)) => {}
+            Err(Refusal::Limit(error)) => output.problem(&error)?,
+        }
+        output.problem(error)
+    }
+
     /// Where a table ends in the section.
     fn start_of_next(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
+        if let Some((_, end)) = self.said {
+            return end;
+        }
         let size = usize::from(header.format().word_size());
         let head = if size == 8 { 12 } else { size };
         let length = header.unit_length().saturating_sub(self.added);
@@ -190,16 +267,16 @@ impl<'a> Lines<'a> {
     }
 
     /// Where a table is in the section.
-    fn offset(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
+    pub(super) fn offset(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
         header.offset().0.saturating_add(self.start)
     }
 
-    fn malformed(&self, offset: usize, error: gimli::Error) -> Error {
+    pub(super) fn malformed(&self, offset: usize, error: gimli::Error) -> Error {
         Error::malformed("line table", error.to_string()).within(self.section, offset as u64)
     }
 
     /// Text that a header refers to; nothing if it is not there.
-    fn string(&self, value: AttributeValue<Bytes<'a>>) -> Option<Cow<'a, str>> {
+    pub(super) fn string(&self, value: AttributeValue<Bytes<'a>>) -> Option<Cow<'a, str>> {
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "indexed strings need a unit, which a table does not have"
@@ -273,7 +350,27 @@ impl<'a> Lines<'a> {
         if titled { writeln!(output) } else { Ok(()) }
     }
 
-    fn version(&self, header: &LineProgramHeader<Bytes<'a>>) -> u16 {
+    /// What the header says, if the bytes are a copy or not.
+    pub(super) fn said(&self, header: &LineProgramHeader<Bytes<'a>>) -> Replaced {
+        if let Some((said, _)) = self.said {
+            return said;
+        }
+        let own = |length: usize| length.saturating_sub(self.added) as u64;
+        Replaced {
+            length: own(header.unit_length()),
+            header_length: own(header.header_length()),
+            // gimli reads no header with one.
+            segment_selector_size: 0,
+            default_is_stmt: {
+                let size = header.format().word_size();
+                let raw = default_is_stmt(&self.bytes, header.offset().0, size);
+                raw.unwrap_or(0)
+            },
+            line_range: header.line_range(),
+        }
+    }
+
+    pub(super) fn version(&self, header: &LineProgramHeader<Bytes<'a>>) -> u16 {
         said_version(header.version(), self.offset(header) as u64, self.of_6)
     }
 
@@ -286,23 +383,17 @@ impl<'a> Lines<'a> {
         let bits = u32::from(size).saturating_mul(8);
         writeln!(output, "debug_line[{:#010x}]", self.offset(header))?;
         writeln!(output, "Line table prologue:")?;
-        let length = header.unit_length().saturating_sub(self.added);
-        let length = address(length as u64, size);
+        let said = self.said(header);
+        let length = address(said.length, size);
         writeln!(output, "    total_length: {length}")?;
         writeln!(output, "          format: DWARF{bits}")?;
         writeln!(output, "         version: {}", self.version(header))?;
         if header.version() >= 5 {
             writeln!(output, "    address_size: {}", header.address_size())?;
-            // Behind the length, the version and the size of addresses; gimli passes over it.
-            let at = header
-                .offset()
-                .0
-                .saturating_add(if size == 8 { 15 } else { 7 });
-            let selector = self.bytes.slice().get(at).copied().unwrap_or(0);
+            let selector = said.segment_selector_size;
             writeln!(output, " seg_select_size: {selector}")?;
         }
-        let length = header.header_length().saturating_sub(self.added);
-        let length = address(length as u64, size);
+        let length = address(said.header_length, size);
         writeln!(output, " prologue_length: {length}")?;
         writeln!(
             output,
@@ -313,13 +404,9 @@ impl<'a> Lines<'a> {
             let most = header.maximum_operations_per_instruction();
             writeln!(output, "max_ops_per_inst: {most}")?;
         }
-        writeln!(
-            output,
-            " default_is_stmt: {}",
-            u8::from(header.default_is_stmt())
-        )?;
+        writeln!(output, " default_is_stmt: {}", said.default_is_stmt)?;
         writeln!(output, "       line_base: {}", header.line_base())?;
-        writeln!(output, "      line_range: {}", header.line_range())?;
+        writeln!(output, "      line_range: {}", said.line_range)?;
         writeln!(output, "     opcode_base: {}", header.opcode_base())?;
         let lengths = header.standard_opcode_lengths().slice().iter();
         for (code, length) in (1u8..).zip(lengths) {
@@ -371,93 +458,11 @@ impl<'a> Lines<'a> {
         }
         Ok(())
     }
-
-    /// The directories and files of a header, which can all name one long string.
-    fn listed(
-        &self,
-        header: &LineProgramHeader<Bytes<'a>>,
-        held: &Held,
-    ) -> Result<(Vec<Cow<'a, str>>, Vec<FileFields<'a>>)> {
-        // A text stands in the document as well, in which a byte of it can be six.
-        const COPIES: u64 = 7;
-        let text = |value| {
-            let text = self.string(value).unwrap_or_default();
-            held.hold((text.len() as u64).saturating_mul(COPIES))?;
-            Ok(text)
-        };
-        let directories = header.include_directories();
-        held.hold_all::<Cow<'_, str>>(directories.len())?;
-        let directories = directories.iter().map(|directory| text(*directory));
-        let directories = directories.collect::<Result<_>>()?;
-        // What a document has of a file besides its texts.
-        const DIGITS: u64 = 128;
-        let files = header.file_names();
-        held.hold_all::<FileFields<'_>>(files.len())?;
-        held.hold((files.len() as u64).saturating_mul(DIGITS))?;
-        let fields = files.iter().map(|file| {
-            Ok(FileFields {
-                name: text(file.path_name())?,
-                directory: file.directory_index(),
-                modified: header.file_has_timestamp().then(|| file.timestamp()),
-                length: header.file_has_size().then(|| file.size()),
-                md5: header.file_has_md5().then(|| hex_bytes(file.md5())),
-                source: file.source().map(text).transpose()?,
-            })
-        });
-        Ok((directories, fields.collect::<Result<_>>()?))
-    }
-
-    fn json(
-        &self,
-        header: &LineProgramHeader<Bytes<'a>>,
-        held: &Held,
-        output: &mut Output<'_>,
-    ) -> io::Result<()> {
-        let offset = self.offset(header);
-        let (directories, files) = match self.listed(header, held) {
-            Ok(listed) => listed,
-            Err(error) => return output.problem(&error),
-        };
-        output.begin_element(&TableFields {
-            section: self.section,
-            offset: (offset as u64).into(),
-            version: self.version(header),
-            dwarf_format: header.format().word_size().saturating_mul(8),
-            address_size: header.address_size(),
-            min_inst_length: header.minimum_instruction_length(),
-            max_ops_per_inst: header.maximum_operations_per_instruction(),
-            default_is_stmt: header.default_is_stmt(),
-            line_base: header.line_base(),
-            line_range: header.line_range(),
-            opcode_base: header.opcode_base(),
-            directories,
-            first_file: u8::from(header.version() < 5),
-            files,
-        })?;
-        output.begin_array("rows")?;
-        let result = rows(header, |row| {
-            output.element(&RowFields {
-                address: row.address().into(),
-                line: line(row),
-                column: column(row),
-                file: row.file_index(),
-                isa: row.isa(),
-                discriminator: row.discriminator(),
-                op_index: row.op_index(),
-                flags: flags(row).collect(),
-            })
-        })?;
-        if let Err(error) = result {
-            output.problem(&self.malformed(offset, error))?;
-        }
-        output.end_array()?;
-        output.end_element()
-    }
 }
 
 /// Executes a program and gives each row. gimli executes the instructions; the loop is ours because its own overflows on some
 /// (see [`next_instruction`]). The inner result is an error if the program is malformed.
-fn rows(
+pub(super) fn rows(
     header: &LineProgramHeader<Bytes<'_>>,
     mut give: impl FnMut(&LineRow) -> io::Result<()>,
 ) -> io::Result<gimli::Result<()>> {

@@ -47,16 +47,26 @@ impl<'a> ListTable<'a> {
             offset_size,
             body,
         } = UnitLength::read(bytes, offset, what)?;
-        let mut cursor = Cursor::new(bytes);
+        let mut cursor = Cursor::new(bytes.get(..body.end).unwrap_or_default());
         cursor.go_to(body.start)?;
         let version = cursor.u16()?;
         let address_size = cursor.u8()?;
         let segment_size = cursor.u8()?;
         let offsets = cursor.u32()?;
-        if version != 5 || !matches!(address_size, 1 | 2 | 4 | 8) {
-            let reason =
-                format!("version {version} with addresses of {address_size} bytes is not known");
-            return Err(Error::malformed(what, reason));
+        let malformed = |reason: String| Err(Error::malformed(what, reason));
+        if version != 5 || !matches!(address_size, 2 | 4 | 8) {
+            return malformed(format!(
+                "version {version} with addresses of {address_size} bytes is not known"
+            ));
+        }
+        if segment_size != 0 {
+            return malformed(format!(
+                "segment selectors of {segment_size} bytes are not known"
+            ));
+        }
+        let room = (body.end as u64).saturating_sub(cursor.position() as u64);
+        if u64::from(offsets).saturating_mul(offset_size.into()) > room {
+            return malformed(format!("it has no room for its {offsets} offsets"));
         }
         Ok(ListTable {
             offset,

@@ -11,6 +11,7 @@ use super::fields::Placed;
 use super::list::{List, ListEntry, operations_text};
 use super::list_table::ListTable;
 use super::output::Output;
+use super::part::Part;
 use super::{Failure, Style};
 use crate::debug_info::raw_list::LocationFormat;
 use crate::expr::{Encoding, Printer};
@@ -55,10 +56,21 @@ struct Bounds<'l, 'a> {
     notes: [String; 2],
 }
 
-/// Prints `.debug_loc` and its `.dwo` form.
+/// Prints `.debug_loc` and its `.dwo` form. In text that comes after the lists of DWARF 5.
 pub(super) fn dump_old(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
+    let is_later = !output.json() && context.parts.contains(&Part::Loclists);
+    let splits: &[bool] = if is_later { &[false] } else { &[false, true] };
+    old(context, splits, output)
+}
+
+fn old(context: Context<'_, '_>, splits: &[bool], output: &mut Output<'_>) -> Result<(), Failure> {
     let Context { sources, style, .. } = context;
-    for (split, section) in [(false, ".debug_loc"), (true, ".debug_loc.dwo")] {
+    for &split in splits {
+        let section = if split {
+            ".debug_loc.dwo"
+        } else {
+            ".debug_loc"
+        };
         let bytes = sources.section(split, ".debug_loc")?;
         if !context.begin_section(section, bytes.len(), output)? {
             continue;
@@ -75,17 +87,16 @@ pub(super) fn dump_old(context: Context<'_, '_>, output: &mut Output<'_>) -> Res
             dialect: style.dialect,
             ..Encoding::AMDGPU
         };
-        let mut lists = Lists {
-            output,
-            style,
-            section,
-            placed: Placed::new(sources, style.verbose),
-            context,
-            split,
-            has_kinds: format != LocationFormat::Pairs,
-        };
+        let has_kinds = format != LocationFormat::Pairs;
+        let mut lists = Lists::new(context, output, (split, section), has_kinds);
         match context.offset {
-            Some(offset) => lists.at(bytes, offset, encoding, format)?,
+            Some(offset) => {
+                lists.at(bytes, offset, encoding, format)?;
+                // llvm-dwarfdump ends such a list without an end of its line.
+                if !output.json() && !output.is_quiet() {
+                    writeln!(output)?;
+                }
+            }
             None => lists.run(bytes, 0, bytes.len() as u64, encoding, format)?,
         }
     }
@@ -94,27 +105,40 @@ pub(super) fn dump_old(context: Context<'_, '_>, output: &mut Output<'_>) -> Res
 
 /// Prints `.debug_loclists` and its `.dwo` form.
 pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
-    let Context { sources, style, .. } = context;
+    let sources = context.sources;
     for (split, section) in [(false, ".debug_loclists"), (true, ".debug_loclists.dwo")] {
         let bytes = sources.section(split, ".debug_loclists")?;
         if !context.begin_section(section, bytes.len(), output)? {
             continue;
         }
-        let mut lists = Lists {
-            output,
-            style,
-            section,
-            placed: Placed::new(sources, style.verbose),
-            context,
-            split,
-            has_kinds: true,
-        };
+        let mut lists = Lists::new(context, output, (split, section), true);
         lists.tables(bytes, sources.of_6(split, ".debug_loclists")?)?;
+    }
+    if !output.json() && context.parts.contains(&Part::Loc) {
+        return old(context.of(Part::Loc), &[true], output);
     }
     Ok(())
 }
 
-impl Lists<'_, '_, '_, '_> {
+impl<'s, 'o, 'c, 'a> Lists<'s, 'o, 'c, 'a> {
+    /// * `section`: whether it is one of split units, and its name.
+    fn new(
+        context: Context<'c, 'a>,
+        output: &'s mut Output<'o>,
+        (split, section): (bool, &'static str),
+        has_kinds: bool,
+    ) -> Lists<'s, 'o, 'c, 'a> {
+        Lists {
+            output,
+            style: context.style,
+            section,
+            placed: Placed::new(context.sources, context.style.verbose),
+            context,
+            split,
+            has_kinds,
+        }
+    }
+
     /// The tables of `.debug_loclists`, until one whose length cannot be relied upon.
     fn tables(&mut self, bytes: &[u8], of_6: &[u64]) -> io::Result<()> {
         let mut next = 0;
@@ -133,7 +157,8 @@ impl Lists<'_, '_, '_, '_> {
             };
             if let Some(offset) = self.context.offset {
                 if inside.contains(&offset) {
-                    return self.at(table.whole, offset, encoding, format);
+                    self.at(table.whole, offset, encoding, format)?;
+                    return self.end_line();
                 }
                 continue;
             }
@@ -180,6 +205,7 @@ impl Lists<'_, '_, '_, '_> {
                 Err(error) => return self.output.problem(&error),
             };
             let ended = self.list(next, &mut list, encoding)?;
+            self.end_line()?;
             if !ended || list.offset() <= next {
                 break;
             }
@@ -255,9 +281,16 @@ impl Lists<'_, '_, '_, '_> {
             if ended && self.style.verbose && self.has_kinds {
                 write!(self.output, "\n            {:23}()", "DW_LLE_end_of_list")?;
             }
-            writeln!(self.output)?;
         }
         Ok(ended)
+    }
+
+    /// Ends the line of a list's last entry.
+    fn end_line(&mut self) -> io::Result<()> {
+        match self.output.json() {
+            true => Ok(()),
+            false => writeln!(self.output),
+        }
     }
 
     fn entry(

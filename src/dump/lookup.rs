@@ -26,28 +26,42 @@ pub(super) fn lookup(sources: &Sources<'_>, dialect: Dialect, pc: u64) -> Result
         if root.tag() == dw::DW_TAG_type_unit || !contains(&info, &root, pc, &meter) {
             continue;
         }
-        let mut found = vec![root.id()];
-        let mut dies = info.dies(id)?;
-        while let Some(die) = dies.next()? {
-            meter.work(2)?;
-            if die.is_null() {
-                continue;
-            }
-            // Of functions that were inlined into each other it is the innermost one.
-            let kept = match die.tag() {
-                dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine => 1,
-                dw::DW_TAG_lexical_block if found.len() > 1 => 2,
-                _ => continue,
-            };
-            if !contains(&info, &die, pc, &meter) {
-                continue;
-            }
-            found.truncate(kept);
-            found.push(die.id());
-        }
-        return Ok(found);
+        return innermost(&info, root.id(), pc, &meter);
     }
     Ok(Vec::new())
+}
+
+/// Returns the first entry of a unit, and its function and the innermost block at an address.
+fn innermost(info: &DebugInfo<'_>, root: DieId, pc: u64, meter: &Meter) -> Result<Vec<DieId>> {
+    let mut found = vec![root];
+    let mut dies = info.dies(root.unit)?;
+    while let Some(die) = dies.next()? {
+        meter.work(2)?;
+        if die.is_null() {
+            continue;
+        }
+        // Of functions that were inlined into each other it is the innermost one.
+        let kept = match die.tag() {
+            dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine => 1,
+            dw::DW_TAG_lexical_block if found.len() > 1 => 2,
+            _ => continue,
+        };
+        if !contains(info, &die, pc, meter) {
+            continue;
+        }
+        found.truncate(kept);
+        found.push(die.id());
+    }
+    Ok(found)
+}
+
+/// Returns the function at an address in the split unit of a skeleton.
+fn in_partner(attributes: &Attributes<'_, '_>, pc: u64, skeleton: DieId) -> Option<DieId> {
+    let info = attributes.info;
+    let partner = info.unit_info(skeleton.unit).ok()?.partner?;
+    let root = info.root(partner).ok()?.id();
+    let found = innermost(info, root, pc, attributes.meter).ok()?;
+    found.get(1).copied()
 }
 
 fn contains<'a>(info: &DebugInfo<'a>, die: &Die<'a>, pc: u64, meter: &Meter) -> bool {
@@ -84,8 +98,12 @@ pub(super) fn write_line(
     let unit = root.unit;
     // A table that cannot be read is a problem where it is printed.
     let table = info.line_table(unit).ok().flatten();
+    // llvm-dwarfdump finds no line in an object that is not linked.
+    let table = table.filter(|_| !attributes.sources.is_apart());
     let row = table.as_ref().and_then(|table| table.find(pc));
-    let file_name = |number| {
+    let function = function.or_else(|| in_partner(attributes, pc, root));
+    let owner = function.map_or(unit, |function| function.unit);
+    let file_name = |unit, number| {
         let file = info.source_file(unit, number).ok()??;
         Some(Untrusted::from(file.name()).to_string())
     };
@@ -93,14 +111,14 @@ pub(super) fn write_line(
     let (mut line, mut column) = (0, 0);
     if let Some((row, _)) = row {
         (line, column) = (row.line, row.column);
-        if let Some(file) = file_name(row.file) {
+        if let Some(file) = file_name(unit, row.file) {
             write!(out, "file '{file}', ")?;
         }
     }
     write!(out, "line {line}, column {column}, ")?;
     let die = function.and_then(|function| info.die(function).ok());
     let number = |name| declared(info, die.clone()?, name);
-    if let Some(file) = number(dw::DW_AT_decl_file).and_then(file_name) {
+    if let Some(file) = number(dw::DW_AT_decl_file).and_then(|number| file_name(owner, number)) {
         write!(out, "start file '{file}', ")?;
     }
     let start = number(dw::DW_AT_decl_line).unwrap_or(0);

@@ -17,6 +17,7 @@ use super::output::Output;
 use crate::debug_info::{DebugInfo, UnitId};
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
+use crate::meter::Meter;
 use crate::report::Hex;
 use crate::untrusted::Untrusted;
 
@@ -41,24 +42,37 @@ enum Operands {
     Vendor,
 }
 
-/// The codes of entries: in `.debug_macinfo`, in `.debug_macro` of version 4 and of version 5, with what follows them.
-type Row = (u8, &'static str, &'static str, &'static str, Operands);
+/// A kind of entry.
+struct Row {
+    code: u8,
+    /// Its names in `.debug_macinfo`, and in `.debug_macro` of version 4 and of version 5; empty where it is not known.
+    names: [&'static str; 3],
+    operands: Operands,
+}
+
+const fn row(code: u8, names: [&'static str; 3], operands: Operands) -> Row {
+    Row {
+        code,
+        names,
+        operands,
+    }
+}
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    (0x01, "DW_MACINFO_define",     "DW_MACRO_GNU_define",                 "DW_MACRO_define",      Operands::Macro),
-    (0x02, "DW_MACINFO_undef",      "DW_MACRO_GNU_undef",                  "DW_MACRO_undef",       Operands::Macro),
-    (0x03, "DW_MACINFO_start_file", "DW_MACRO_GNU_start_file",             "DW_MACRO_start_file",  Operands::File),
-    (0x04, "DW_MACINFO_end_file",   "DW_MACRO_GNU_end_file",               "DW_MACRO_end_file",    Operands::End),
-    (0x05, "",                      "DW_MACRO_GNU_define_indirect",        "DW_MACRO_define_strp", Operands::Offset),
-    (0x06, "",                      "DW_MACRO_GNU_undef_indirect",         "DW_MACRO_undef_strp",  Operands::Offset),
-    (0x07, "",                      "DW_MACRO_GNU_transparent_include",    "DW_MACRO_import",      Operands::Import),
-    (0x08, "",                      "DW_MACRO_GNU_define_indirect_alt",    "DW_MACRO_define_sup",  Operands::Supplementary),
-    (0x09, "",                      "DW_MACRO_GNU_undef_indirect_alt",     "DW_MACRO_undef_sup",   Operands::Supplementary),
-    (0x0a, "",                      "DW_MACRO_GNU_transparent_include_alt", "DW_MACRO_import_sup", Operands::Import),
-    (0x0b, "",                      "",                                    "DW_MACRO_define_strx", Operands::Index),
-    (0x0c, "",                      "",                                    "DW_MACRO_undef_strx",  Operands::Index),
-    (0xff, "DW_MACINFO_vendor_ext", "",                                    "",                     Operands::Vendor),
+    row(0x01, ["DW_MACINFO_define",     "DW_MACRO_GNU_define",                 "DW_MACRO_define"],      Operands::Macro),
+    row(0x02, ["DW_MACINFO_undef",      "DW_MACRO_GNU_undef",                  "DW_MACRO_undef"],       Operands::Macro),
+    row(0x03, ["DW_MACINFO_start_file", "DW_MACRO_GNU_start_file",             "DW_MACRO_start_file"],  Operands::File),
+    row(0x04, ["DW_MACINFO_end_file",   "DW_MACRO_GNU_end_file",               "DW_MACRO_end_file"],    Operands::End),
+    row(0x05, ["",                      "DW_MACRO_GNU_define_indirect",        "DW_MACRO_define_strp"], Operands::Offset),
+    row(0x06, ["",                      "DW_MACRO_GNU_undef_indirect",         "DW_MACRO_undef_strp"],  Operands::Offset),
+    row(0x07, ["",                      "DW_MACRO_GNU_transparent_include",    "DW_MACRO_import"],      Operands::Import),
+    row(0x08, ["",                      "DW_MACRO_GNU_define_indirect_alt",    "DW_MACRO_define_sup"],  Operands::Supplementary),
+    row(0x09, ["",                      "DW_MACRO_GNU_undef_indirect_alt",     "DW_MACRO_undef_sup"],   Operands::Supplementary),
+    row(0x0a, ["",                      "DW_MACRO_GNU_transparent_include_alt", "DW_MACRO_import_sup"], Operands::Import),
+    row(0x0b, ["",                      "",                                    "DW_MACRO_define_strx"], Operands::Index),
+    row(0x0c, ["",                      "",                                    "DW_MACRO_undef_strx"],  Operands::Index),
+    row(0xff, ["DW_MACINFO_vendor_ext", "",                                    ""],                     Operands::Vendor),
 ];
 
 #[derive(Serialize)]
@@ -134,6 +148,13 @@ pub(super) fn dump(
             info: &info,
             units: &units,
         };
+        if output.is_quiet()
+            && let Err(error) = section.strings_of_indices(bytes, output.meter())
+        {
+            output.warns(false);
+            output.note(&error);
+            continue;
+        }
         section.lists(bytes, output)?;
     }
     Ok(())
@@ -167,6 +188,7 @@ impl Section<'_, '_> {
             let header = match self.header(&mut cursor) {
                 Ok(header) => header,
                 Err(error) => {
+                    output.warns(false);
                     output.problem(&error.within(self.name, offset))?;
                     break;
                 }
@@ -174,6 +196,11 @@ impl Section<'_, '_> {
             self.begin(offset, header, output)?;
             let ended = loop {
                 let at = cursor.position() as u64;
+                // llvm-dwarfdump takes the code for a LEB128 number, so that there is no vendor's.
+                if output.is_quiet() && !self.has_headers && cursor.rest().first() >= Some(&0x80) {
+                    let error = Error::malformed("macro list", "an entry of a vendor");
+                    break Err(error.within(self.name, at));
+                }
                 let entry = match self.entry(&mut cursor, header, offset) {
                     Ok(entry) => entry,
                     Err(error) => break Err(error.within(self.name, at)),
@@ -194,7 +221,13 @@ impl Section<'_, '_> {
                 }
             };
             match &ended {
-                Err(error) => output.problem(error)?,
+                Err(error) => {
+                    if output.is_quiet() && !self.has_headers && !output.json() {
+                        let indent = spaces(level.saturating_mul(2));
+                        output.texts(&[indent, "DW_MACINFO_invalid\n"])?;
+                    }
+                    output.problem(error)?;
+                }
                 Ok(()) if !output.json() => writeln!(output)?,
                 Ok(()) => {}
             }
@@ -204,6 +237,38 @@ impl Section<'_, '_> {
             }
             if ended.is_err() {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all lists up to what is malformed: llvm-dwarfdump prints none of them where a string that is named by its index is not found.
+    ///
+    /// # Errors
+    /// If there is such a string, or a limit is reached.
+    fn strings_of_indices(&self, bytes: &[u8], meter: &Meter) -> Result<()> {
+        let mut cursor = Cursor::new(bytes);
+        while !cursor.is_empty() {
+            let list = cursor.position() as u64;
+            let Ok(header) = self.header(&mut cursor) else {
+                return Ok(());
+            };
+            loop {
+                meter.work(1)?;
+                let at = cursor.position() as u64;
+                let is_index = matches!(cursor.rest().first(), Some(0x0b | 0x0c));
+                match self.entry(&mut cursor, header, list) {
+                    // A text that many entries name is read each time.
+                    Ok(Some((entry, _))) => {
+                        let text = entry.text.as_deref().unwrap_or_default();
+                        meter.work(text.len() as u64 / 16)?;
+                    }
+                    Ok(None) => break,
+                    Err(error) if is_index && self.has_headers => {
+                        return Err(error.within(self.name, at));
+                    }
+                    Err(_) => return Ok(()),
+                }
             }
         }
         Ok(())
@@ -284,18 +349,21 @@ impl Section<'_, '_> {
         if code == 0 {
             return Ok(None);
         }
-        let name = |row: &Row| match header.version {
-            None => row.1,
-            Some(4) => row.2,
-            Some(_) => row.3,
+        let name = |row: &Row| {
+            let [macinfo, old, new] = row.names;
+            match header.version {
+                None => macinfo,
+                Some(4) => old,
+                Some(_) => new,
+            }
         };
         let row = ROWS
             .iter()
-            .find(|row| row.0 == code && !name(row).is_empty());
+            .find(|row| row.code == code && !name(row).is_empty());
         let row = row.ok_or_else(|| {
             Error::malformed("macro list", format!("there is no kind {code:#04x}"))
         })?;
-        let operands = row.4;
+        let operands = row.operands;
         let mut entry = EntryFields {
             kind: name(row),
             ..EntryFields::default()

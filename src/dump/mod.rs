@@ -35,7 +35,9 @@ mod gdb_index;
 mod header;
 mod json;
 mod line;
+mod line_json;
 mod line_program;
+mod line_repair;
 mod line_row;
 mod list;
 mod list_places;
@@ -268,6 +270,33 @@ impl<'d> Dump<'d> {
         find::find(&self.sources, self.style.dialect, names)
     }
 
+    /// Returns the `.dwo` file that the skeletons of a file name, if all name the same: the directory of the compilation, and the name.
+    ///
+    /// # Errors
+    /// If the units cannot be read.
+    pub fn split_file(&self) -> crate::Result<Option<(String, String)>> {
+        /// The longest name that is taken for one.
+        const LONGEST: usize = 4096;
+        let info = self.sources.info(self.style.dialect)?;
+        let mut found: Option<(String, String)> = None;
+        for id in info.unit_ids() {
+            let Ok(unit) = info.unit_info(id) else {
+                continue;
+            };
+            let (Some(name), None) = (unit.dwo_name, unit.partner) else {
+                continue;
+            };
+            let folder = unit.comp_dir.unwrap_or_default();
+            match &found {
+                _ if name.len().max(folder.len()) > LONGEST => return Ok(None),
+                Some(first) if (&*first.0, &*first.1) == (&*folder, &*name) => {}
+                Some(_) => return Ok(None),
+                None => found = Some((folder.into_owned(), name.into_owned())),
+            }
+        }
+        Ok(found)
+    }
+
     /// The unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
     /// such code.
     ///
@@ -292,10 +321,12 @@ impl<'d> Dump<'d> {
     /// # Errors
     /// If they cannot be written; the inner result is an error if the units or a line table cannot be read.
     pub fn write_source_files(&self, out: &mut dyn Write) -> io::Result<crate::Result<()>> {
-        match source_list::list(&self.sources, self.style.dialect) {
-            Ok(files) => source_list::write(&files, out).map(Ok),
-            Err(error) => Ok(Err(error)),
+        let (files, read) = source_list::list(&self.sources, self.style.dialect);
+        // llvm-dwarfdump prints none if one table cannot be read.
+        if read.is_ok() || self.style.naming == Naming::Names {
+            source_list::write(&files, out)?;
         }
+        Ok(read)
     }
 
     /// Writes the dump. What is malformed stands in its place; what it was is the result. It ends where
@@ -306,17 +337,17 @@ impl<'d> Dump<'d> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<String>> {
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<Malformed>> {
         let meter = self.sources.question();
         let is_quiet = self.style.naming == Naming::Llvm;
         let mut output = Output::new(out, self.json, &meter).quiet(is_quiet);
         let written = self.document(&mut output);
-        let problems = output.problem_text();
+        let malformed = output.malformed();
         match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe || problems.is_none() => {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe || malformed.is_none() => {
                 Err(error)
             }
-            Err(_) | Ok(()) => Ok(problems),
+            Err(_) | Ok(()) => Ok(malformed),
         }
     }
 
@@ -341,18 +372,19 @@ impl<'d> Dump<'d> {
 
     /// What is wrong with one part, a section that cannot be decompressed for example, is no reason to leave out the others.
     fn part(&self, part: Part, output: &mut Output<'_>) -> io::Result<()> {
-        let offset = self.offsets.iter().find(|(of, _)| *of == part);
+        output.warns(part.warns());
         let context = Context {
             part,
             sources: &self.sources,
             style: self.style,
             selection: &self.selection,
             view: &self.view,
-            offset: offset.map(|(_, offset)| *offset),
+            offset: None,
+            offsets: self.offsets,
             explicit: self.explicit,
-            with_units: self.parts.contains(&Part::Info),
+            parts: self.parts,
         };
-        match print(context, output) {
+        match print(context.of(part), output) {
             Ok(()) => Ok(()),
             Err(_) if output.is_cut() => output.cut(),
             Err(Failure::Unreadable(error)) => output.failed(&error),
@@ -422,6 +454,25 @@ fn is_split_alone(object: &CodeObject<'_>) -> bool {
                 ".debug_info" | ".debug_types" | ".zdebug_info" | ".zdebug_types"
             )
         })
+}
+
+/// What was malformed in a dump.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The first problem, and how many more there were.
+    pub message: String,
+    /// True if llvm-dwarfdump would print warnings and be done: only where names are [`Naming::Llvm`].
+    pub is_warning: bool,
+}
+
+impl From<&Error> for Malformed {
+    fn from(error: &Error) -> Malformed {
+        Malformed {
+            message: error.to_string(),
+            is_warning: false,
+        }
+    }
 }
 
 /// Why a part was not printed to its end.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::Malformed;
 use crate::error::Error;
 use crate::meter::Meter;
 use crate::report::{Completeness, to_json};
@@ -20,7 +21,12 @@ pub(super) struct Output<'o> {
     quiet: bool,
     /// What is open, by what closes it, and what separates its next element.
     open: Vec<(char, &'static str)>,
+    /// True while llvm-dwarfdump would call problems warnings.
+    warns: bool,
     problems: u64,
+    /// How many problems are not warnings.
+    errors: u64,
+    /// The first problem, which is an error if there is one.
     first: Option<String>,
     meter: &'o Meter,
     /// How many bytes there were since the last step that was paid.
@@ -36,7 +42,9 @@ impl<'o> Output<'o> {
             json,
             quiet: false,
             open: Vec::new(),
+            warns: false,
             problems: 0,
+            errors: 0,
             first: None,
             meter,
             unpaid: 0,
@@ -47,6 +55,11 @@ impl<'o> Output<'o> {
     /// Chooses not to print problems in their places.
     pub(super) fn quiet(self, quiet: bool) -> Output<'o> {
         Output { quiet, ..self }
+    }
+
+    /// Chooses whether problems from now on are warnings where they are not printed in their places.
+    pub(super) fn warns(&mut self, warns: bool) {
+        self.warns = warns;
     }
 
     /// True if problems are not printed in their places.
@@ -94,8 +107,12 @@ impl<'o> Output<'o> {
     pub(super) fn note(&mut self, error: &Error) {
         self.problems = self.problems.saturating_add(1);
         self.completeness.note(error);
-        if self.first.is_none() {
+        let is_warning = self.quiet && self.warns && !self.is_cut();
+        if self.first.is_none() || (!is_warning && self.errors == 0) {
             self.first = Some(error.to_string());
+        }
+        if !is_warning {
+            self.errors = self.errors.saturating_add(1);
         }
     }
 
@@ -139,12 +156,15 @@ impl<'o> Output<'o> {
         Ok(())
     }
 
-    /// The message about all problems, if there were any.
-    pub(super) fn problem_text(&self) -> Option<String> {
+    /// What was malformed, if anything was.
+    pub(super) fn malformed(&self) -> Option<Malformed> {
         let first = self.first.as_ref()?;
-        Some(match self.problems {
-            1 => first.clone(),
-            count => format!("{first}, and {} more problems", count.saturating_sub(1)),
+        Some(Malformed {
+            message: match self.problems {
+                1 => first.clone(),
+                count => format!("{first}, and {} more problems", count.saturating_sub(1)),
+            },
+            is_warning: self.errors == 0,
         })
     }
 

@@ -89,6 +89,20 @@ impl Part {
         self.row().help
     }
 
+    /// Returns true if llvm-dwarfdump warns of what is malformed in it; elsewhere it is an error.
+    pub(super) fn warns(self) -> bool {
+        matches!(
+            self,
+            Part::Info
+                | Part::Types
+                | Part::Abbrev
+                | Part::Line
+                | Part::Macro
+                | Part::Str
+                | Part::LineStr
+        )
+    }
+
     /// Returns the field of the document that it is in.
     pub(super) fn field(self) -> &'static str {
         self.row().field

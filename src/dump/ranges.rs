@@ -11,10 +11,11 @@ use super::context::Context;
 use super::list::{address, range_text};
 use super::list_table::ListTable;
 use super::output::Output;
+use super::part::Part;
 use super::raw_range::RawRange;
 use super::{Failure, Naming, Style};
 use crate::debug_info::raw_list::{Base, Bounds, highest};
-use crate::debug_info::{DebugInfo, UnitId};
+use crate::debug_info::{DebugInfo, UnitId, UnitLength};
 use crate::expr::Cursor;
 use crate::report::Hex;
 
@@ -100,7 +101,8 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
         let mut tables = Tables {
             unit: first.map(|unit| unit.id),
             info,
-            knows_units: context.with_units || context.style.naming == Naming::Names,
+            knows_units: context.parts.contains(&Part::Info)
+                || context.style.naming == Naming::Names,
             style: context.style,
             section,
             output,
@@ -110,8 +112,13 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
             let table = match ListTable::read(bytes, next, of_6, "range list table") {
                 Ok(table) => table,
                 Err(error) => {
-                    output.problem(&error.within(section, next))?;
-                    break;
+                    tables.output.problem(&error.within(section, next))?;
+                    // The next table is where the length says.
+                    match UnitLength::read(bytes, next, "range list table") {
+                        Ok(length) => next = length.body.end as u64,
+                        Err(_) => break,
+                    }
+                    continue;
                 }
             };
             next = table.end;

@@ -3,19 +3,27 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use super::Sources;
+use super::{Sources, line};
 use crate::error::Result;
 use crate::expr::Dialect;
 use crate::untrusted::Untrusted;
 
-/// Returns the source files of all units, sorted, each once.
-///
-/// # Errors
-/// If the units or a line table cannot be read, or a limit is reached.
-pub(super) fn list(sources: &Sources<'_>, dialect: Dialect) -> Result<Vec<Arc<str>>> {
+/// Returns the source files of all units, sorted, each once; of a file without units those of all line tables. The second result is why
+/// there may be more: the units or a line table cannot be read, or a limit is reached.
+pub(super) fn list(sources: &Sources<'_>, dialect: Dialect) -> (Vec<Arc<str>>, Result<()>) {
+    let mut files = Vec::new();
+    let read = collect(sources, dialect, &mut files);
+    files.sort_unstable();
+    files.dedup();
+    (files, read)
+}
+
+fn collect(sources: &Sources<'_>, dialect: Dialect, files: &mut Vec<Arc<str>>) -> Result<()> {
     let info = sources.info(dialect)?;
     let meter = sources.question();
-    let mut files = Vec::new();
+    if info.unit_ids().next().is_none() {
+        return line::paths(sources, &meter, files);
+    }
     for id in info.unit_ids() {
         let unit = info.unit_info(id)?;
         if unit.is_type_unit() {
@@ -40,9 +48,7 @@ pub(super) fn list(sources: &Sources<'_>, dialect: Dialect) -> Result<Vec<Arc<st
             }
         }
     }
-    files.sort_unstable();
-    files.dedup();
-    Ok(files)
+    Ok(())
 }
 
 /// Prints source files, one on each line.

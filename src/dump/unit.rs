@@ -1,10 +1,12 @@
 //! Units, section by section, and which of their entries are printed.
 
-use std::io;
+use core::cell::Cell;
+use std::io::{self, Write};
 
 use fallible_iterator::FallibleIterator;
 use gimli::SectionId;
 
+use super::abbreviations::pass_table;
 use super::attribute::Attributes;
 use super::context::Context;
 use super::entries::{self, Sink};
@@ -21,7 +23,7 @@ use super::{Failure, Naming, Selection, Sources};
 use crate::arch::Machine;
 use crate::debug_info::{DebugInfo, DieId, UnitId, type_signature};
 use crate::error::{Error, Result};
-use crate::expr::Dialect;
+use crate::expr::{Cursor, Dialect};
 
 /// Prints the units of `.debug_info` or `.debug_types` and its `.dwo` form; entries that are selected are looked for in all of them.
 pub(super) fn dump(
@@ -45,9 +47,12 @@ pub(super) fn dump(
         style,
         show_form: style.verbose || context.view.show_form,
         meter: output.meter(),
+        whole_table: Cell::new(None),
     };
     let is_selected = !matches!(selection, Selection::All);
     let is_titled = matches!(selection, Selection::All | Selection::At(_));
+    let is_package = !sources.of_package(".debug_cu_index")?.is_empty()
+        || !sources.of_package(".debug_tu_index")?.is_empty();
     let mut next = 0;
     for split in [false, true] {
         for id in [SectionId::DebugInfo, SectionId::DebugTypes] {
@@ -59,7 +64,10 @@ pub(super) fn dump(
             } else {
                 name
             };
-            if in_part && is_titled {
+            // llvm-dwarfdump has no title for units of which it can read none.
+            let mut is_late = attributes.is_quiet() && !bytes.is_empty() && !output.json();
+            if in_part && is_titled && !(is_late && (split || !context.explicit)) {
+                is_late = false;
                 context.begin_section(shown, bytes.len(), output)?;
             }
             let of_6 = sources.of_6(split, name)?;
@@ -77,6 +85,15 @@ pub(super) fn dump(
                 if !in_part && !is_selected {
                     continue;
                 }
+                if attributes.is_quiet()
+                    && let Err(error) = readable(&attributes, &unit, is_package)
+                {
+                    output.note(&error.within(shown, unit.facts.offset));
+                    break;
+                }
+                if core::mem::take(&mut is_late) && in_part && is_titled {
+                    context.begin_section(shown, bytes.len(), output)?;
+                }
                 if let Ok((_, offset)) = info.abbreviations_of(unit.facts.id) {
                     unit.abbreviations = offset;
                 }
@@ -92,6 +109,30 @@ pub(super) fn dump(
         }
     }
     Ok(())
+}
+
+/// Checks a header as llvm-dwarfdump does, which reads no units from one on that it does not take.
+///
+/// # Errors
+/// If the type of a type unit is not in the unit, or the index of a package does not say where its abbreviations are.
+fn readable(attributes: &Attributes<'_, '_>, unit: &Header<'_>, is_package: bool) -> Result<()> {
+    let malformed = |reason: &str| Error::malformed("unit header", reason);
+    if let Some((_, at)) = type_signature(&unit.header) {
+        let (start, end) = (
+            unit.header.header_size(),
+            unit.header.length_including_self(),
+        );
+        if !(start..end).contains(&at) {
+            return Err(malformed("its type is not in the unit"));
+        }
+    }
+    if !is_package || !unit.facts.split {
+        return Ok(());
+    }
+    if unit.header.debug_abbrev_offset().0 > 0 {
+        return Err(malformed("the offset of its abbreviations is not 0"));
+    }
+    attributes.info.abbreviations_of(unit.facts.id).map(drop)
 }
 
 /// Whether an entry starts at an offset of any section of units.
@@ -164,11 +205,15 @@ fn one<'a>(
         );
     }
     let is_whole = matches!(context.selection, Selection::All) && context.offset.is_none();
-    if attributes.style.naming == Naming::Llvm
-        && is_whole
-        && let Err(error) = attributes.info.root(unit.facts.id)
-    {
-        return unreadable(unit, &error, output);
+    if attributes.is_quiet() && is_whole {
+        let whole = whole_abbreviations(attributes, unit, context);
+        let root = attributes.info.root(unit.facts.id).map(drop);
+        if let Some(offset) = only_null(unit) {
+            return null_entry(unit, offset, &whole, output);
+        }
+        if let Err(error) = whole.and(root) {
+            return unreadable(unit, &error, output);
+        }
     }
     let mut text = TextEntries::new(output, attributes);
     walk(attributes, unit, section, context, &mut text)?;
@@ -179,15 +224,70 @@ fn one<'a>(
     Ok(())
 }
 
-/// Prints a unit without entries, as llvm-dwarfdump does.
-fn unreadable(unit: &Header<'_>, error: &Error, output: &mut Output<'_>) -> io::Result<()> {
-    use std::io::Write;
+/// Reads the abbreviations of a unit to their end.
+///
+/// # Errors
+/// If they break off, or are not there at all.
+fn whole_abbreviations(
+    attributes: &Attributes<'_, '_>,
+    unit: &Header<'_>,
+    context: Context<'_, '_>,
+) -> Result<()> {
+    let split = unit.facts.split;
+    let table = Some((split, unit.abbreviations));
+    // Units share their tables.
+    if attributes.whole_table.get() == table {
+        return Ok(());
+    }
+    let bytes = context.sources.section(split, ".debug_abbrev")?;
+    let mut cursor = Cursor::new(bytes);
+    let read = cursor
+        .go_to(unit.abbreviations)
+        .and_then(|()| pass_table(&mut cursor, attributes.meter));
+    let section = if split {
+        ".debug_abbrev.dwo"
+    } else {
+        ".debug_abbrev"
+    };
+    read.map_err(|error| error.within(section, cursor.position() as u64))?;
+    attributes.whole_table.set(table);
+    Ok(())
+}
+
+/// Where the first entry of a unit is, if it is a null entry.
+fn only_null(unit: &Header<'_>) -> Option<u64> {
+    let start = unit.header.header_size() as u64;
+    let offset = unit.facts.offset.saturating_add(start);
+    let at = usize::try_from(offset).ok()?;
+    let is_null = unit.section.slice().get(at) == Some(&0) && offset < unit.end();
+    is_null.then_some(offset)
+}
+
+/// Returns what llvm-dwarfdump says of the offset of abbreviations that it does not read.
+fn invalid(error: &Error) -> &'static str {
     let section = error.origin().map_or("", |origin| origin.section);
-    let invalid = match section.starts_with(".debug_abbrev") {
+    match section.starts_with(".debug_abbrev") {
         true => " (invalid)",
         false => "",
-    };
+    }
+}
+
+/// Prints a unit whose only entry is a null entry, as llvm-dwarfdump does.
+fn null_entry(
+    unit: &Header<'_>,
+    offset: u64,
+    abbreviations: &Result<()>,
+    output: &mut Output<'_>,
+) -> io::Result<()> {
+    let invalid = abbreviations.as_ref().err().map_or("", invalid);
     writeln!(output, "{}", unit.text(invalid))?;
+    let offset = offset.saturating_sub(unit.facts.shift);
+    writeln!(output, "\n{offset:#010x}: NULL")
+}
+
+/// Prints a unit without entries, as llvm-dwarfdump does.
+fn unreadable(unit: &Header<'_>, error: &Error, output: &mut Output<'_>) -> io::Result<()> {
+    writeln!(output, "{}", unit.text(invalid(error)))?;
     output.note(error);
     let what = match type_signature(&unit.header) {
         Some(_) => "type",

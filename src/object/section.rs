@@ -123,7 +123,7 @@ pub(super) fn read_all<'data>(elf: &Elf<'data>, layout: Layout) -> Result<Vec<Se
         sections.push(read(elf, raw, &names)?);
     }
     if elf.relocatable {
-        if layout == Layout::Distinct {
+        if layout == Layout::Distinct && !has_addresses(&sections) {
             assign_addresses(&mut sections)?;
         }
         join_debug_sections(&mut sections)?;
@@ -191,6 +191,19 @@ fn kind(raw: &RawSection, name: &str) -> SectionKind {
         elf::SHT_PROGBITS if flags.contains(elf::SHF_ALLOC) => SectionKind::ReadOnlyData,
         _ => SectionKind::Other,
     }
+}
+
+/// Returns true if the loaded sections have distinct addresses already: llvm-dwarfutil keeps the addresses of a file that it calls
+/// relocatable, and its debugging information refers to them.
+fn has_addresses(sections: &[Section<'_>]) -> bool {
+    let loaded = sections.iter().filter(|s| s.allocated && s.size > 0);
+    let mut ranges: Vec<_> = loaded
+        .map(|s| (s.address, s.end().unwrap_or(u64::MAX)))
+        .collect();
+    ranges.sort_unstable();
+    let mut neighbours = ranges.iter().zip(ranges.iter().skip(1));
+    ranges.iter().any(|(start, _)| *start > 0)
+        && neighbours.all(|((_, end), (start, _))| end <= start)
 }
 
 /// Gives the loaded sections of a relocatable code object addresses.

@@ -12,6 +12,7 @@ pub(crate) struct TestSection {
     pub(crate) contents: Vec<u8>,
     /// What the header says instead of the true size.
     pub(crate) claimed_size: Option<u64>,
+    pub(crate) address: u64,
 }
 
 pub(crate) const PROGBITS: u32 = 1;
@@ -38,6 +39,11 @@ pub(crate) fn section(name: &'static str, kind: u32, contents: &[u8]) -> TestSec
 impl TestSection {
     pub(crate) fn flags(mut self, flags: u64) -> TestSection {
         self.flags = flags;
+        self
+    }
+
+    pub(crate) fn at(mut self, address: u64) -> TestSection {
+        self.address = address;
         self
     }
 
@@ -77,7 +83,7 @@ fn elf(kind: u16, sections: &[TestSection]) -> Vec<u8> {
         headers.extend(name.to_le_bytes());
         headers.extend(section.kind.to_le_bytes());
         headers.extend(section.flags.to_le_bytes());
-        headers.extend(0_u64.to_le_bytes());
+        headers.extend(section.address.to_le_bytes());
         headers.extend((64 + body.len() as u64).to_le_bytes());
         let size = section.claimed_size.unwrap_or(contents.len() as u64);
         headers.extend(size.to_le_bytes());

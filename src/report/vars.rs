@@ -3,6 +3,7 @@
 mod children;
 mod empty;
 mod places;
+mod recovered;
 mod writer;
 
 use serde::Serialize;
@@ -25,6 +26,7 @@ pub use children::ChildDocument;
 use children::is_none;
 pub use empty::EmptyReason;
 pub(super) use places::Places;
+pub use recovered::{AsOfDocument, RecoveredDocument};
 use writer::Writer;
 
 /// As how many letters or entries a line of output counts.
@@ -299,6 +301,9 @@ pub struct LaneDocument {
     /// Where the value can be broken into lines.
     #[serde(skip)]
     pub marks: Box<[Mark]>,
+    /// What the value is, if the debugging information does not give it here.
+    #[serde(flatten)]
+    pub recovered: Option<RecoveredDocument>,
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
@@ -327,6 +332,7 @@ impl LaneDocument {
             undefined: Vec::new(),
             unavailable: Vec::new(),
             marks: Box::default(),
+            recovered: None,
             message: None,
             children: Vec::new(),
             more_children: 0,
@@ -484,7 +490,10 @@ pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<Str
         ValueState::Error(error) => Some(error.to_string()),
         ValueState::OptimizedOut => Some(reason(value).to_owned()),
         ValueState::Unavailable => Some(NOT_SAID.to_owned()),
-        ValueState::Inactive | ValueState::NotInFrame => None,
+        ValueState::Inactive
+        | ValueState::NotInFrame
+        | ValueState::Entry
+        | ValueState::LastKnown => None,
     }
 }
 

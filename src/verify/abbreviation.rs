@@ -274,7 +274,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         let mut table = Table {
             section,
             start,
-            version,
+            version: Some(version),
             findings: &mut *findings,
         };
         if table.check(bytes, subject.meter()).is_err() {
@@ -286,30 +286,54 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
             return;
         }
     }
+    for section in [".debug_abbrev", ".debug_abbrev.dwo"] {
+        if !seen.iter().any(|(read, _)| *read == section) {
+            without_units(section, subject, findings);
+        }
+    }
+}
+
+/// Checks the tables of a section that no unit reads. Where they end nobody needs to know.
+fn without_units(section: &'static str, subject: &Subject<'_, '_>, findings: &mut Findings) {
+    let bytes = subject.program.object().section(section).ok().flatten();
+    let bytes = bytes.unwrap_or_default();
+    let mut start = 0;
+    while start < bytes.len() && subject.meter().work(1).is_ok() {
+        let mut table = Table {
+            section,
+            start,
+            version: None,
+            findings: &mut *findings,
+        };
+        match table.check(bytes, subject.meter()) {
+            Ok(end) => start = end,
+            Err(_) => return,
+        }
+    }
 }
 
 /// A table of abbreviations.
 struct Table<'f> {
     section: &'static str,
     start: usize,
-    /// That of the first unit that has it.
-    version: u16,
+    /// That of the first unit that has it, which tells the classes of forms; None of a table that no unit has.
+    version: Option<u16>,
     findings: &'f mut Findings,
 }
 
 impl Table<'_> {
-    /// Checks the abbreviations up to the end of the table.
+    /// Checks the abbreviations up to the end of the table, and returns where that is.
     ///
     /// # Errors
     /// If the section ends before it, or a limit is reached.
-    fn check(&mut self, section: &[u8], meter: &Meter) -> Result<()> {
+    fn check(&mut self, section: &[u8], meter: &Meter) -> Result<usize> {
         let mut cursor = Cursor::new(section);
         cursor.go_to(self.start)?;
         loop {
             let at = cursor.position();
             let code = cursor.uleb()?;
             if code == 0 {
-                return Ok(());
+                return Ok(cursor.position());
             }
             meter.work(1)?;
             self.attributes(code, at, &mut cursor, meter)?;
@@ -344,12 +368,13 @@ impl Table<'_> {
             }
             let allowed = ATTRIBUTES.iter().find(|(_, names)| names.contains(&name));
             if let Some((allowed, _)) = allowed
-                && classes(form, self.version) & allowed == 0
+                && let Some(version) = self.version
+                && classes(form, version) & allowed == 0
             {
                 let message = format!(
                     "{} of abbreviation {code} has {form}, which is {}, where it is {}",
                     known(name),
-                    names(classes(form, self.version)),
+                    names(classes(form, version)),
                     names(*allowed)
                 );
                 self.add(Finding::new(&FORM, self.section, message), at);

@@ -35,6 +35,7 @@ const FAMILIES: &[&[&Rule]] = &[
     super::abbreviation::RULES,
     super::lines::RULES,
     super::strings::RULES,
+    super::packages::RULES,
     super::lane::RULES,
     super::aranges::RULES,
     super::names::RULES,

@@ -30,6 +30,7 @@ mod location;
 mod machine_code;
 mod meaning;
 mod names;
+mod packages;
 mod profile;
 pub mod queue;
 mod register;
@@ -140,6 +141,9 @@ pub(crate) fn verify_within(
     }
     if wants(&[strings::RULES]) {
         strings::check(&subject, &mut findings);
+    }
+    if wants(&[packages::RULES]) {
+        packages::check(&subject, &mut findings);
     }
     if is_amdgpu && wants(&[lane::RULES]) {
         lane::check(&subject, &mut findings);

@@ -73,6 +73,7 @@ impl Rule {
                 "the compiler, or the tool that packed split DWARF",
             ),
             ("range-", "the compiler"),
+            ("package-", "the tool that packed split DWARF"),
         ];
         let found = WHO.iter().find(|(start, _)| self.id.starts_with(start));
         found.map_or("the compiler", |(_, who)| who)

@@ -196,6 +196,10 @@ fn source(setting: Setting, text: &str) -> String {
             "{}.section .debug_str,\"MS\",@progbits,1\n.asciz \"x\"\n.asciz \"y\"\n.section .debug_str_offsets,\"\",@progbits\n.long 12\n.short 5, 0\n{text}\n",
             entries("DW_TAG_subprogram \"f\"\n")
         ),
+        Setting::UnitIndex => format!(
+            "{}.section .debug_cu_index,\"\",@progbits\n.short 5, 0\n.long 2, 2, 4\n.quad 1, 2, 0, 0\n.long 1, 2, 0, 0\n.long 1, 3\n{text}\n",
+            entries("DW_TAG_subprogram \"f\"\n")
+        ),
         Setting::Location(size) => entries(&format!(
             "DW_TAG_base_type \"t\"\n  DW_AT_byte_size {size}\nDW_TAG_subprogram \"f\"\n  DW_TAG_variable \"x\"\n    DW_AT_type \"t\"\n    DW_AT_location ({text})\n"
         )),

@@ -11,7 +11,7 @@ use super::empty::EmptyReason;
 use super::places::Places;
 use super::{
     DeclarationDocument, EXEC_UNKNOWN, FrameVariables, LaneDocument, NOT_WAITING, PER_LANE,
-    ValueNote, VariableDocument, VarsRequest, lane_message,
+    RecoveredDocument, ValueNote, VariableDocument, VarsRequest, lane_message,
 };
 use crate::arch::Lane;
 use crate::debug_info::brackets_after_name;
@@ -214,7 +214,11 @@ impl<'w> Writer<'w> {
         if let ValueState::Error(error) = &state {
             self.completeness.note(error);
         }
-        if matches!(state, ValueState::Ok | ValueState::Partial)
+        if state.kind().is_recovered() {
+            let recovered = value.recovered();
+            document.recovered = recovered.map(|one| RecoveredDocument::new(one, frame.stop()));
+        }
+        if state.kind().is_readable()
             && let Err(error) = self.value(value, lane, texts, &mut document)
         {
             self.completeness.note(&error);

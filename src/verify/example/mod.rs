@@ -62,6 +62,7 @@ settings! {
     Abbreviations "abbreviations" "the abbreviations of a unit whose only entry has code 1: .short, a language, and .quad, an address";
     Lines "lines" "line tables; that of the unit of f, whose entry names file 1, is at 0";
     StringOffsets "string-offsets" "the entries of .debug_str_offsets; .debug_str has strings at 0 and 2";
+    UnitIndex "unit-index" "two rows of .debug_cu_index, with the columns DW_SECT_INFO and DW_SECT_ABBREV: offsets, and then sizes";
     Names "names" "indices of .debug_names, of a unit with the function f and of one with g, by field";
     Value "value" "an expression that gives a value, DW_AT_upper_bound for example";
     FrameBase "frame-base" "DW_AT_frame_base";

@@ -389,12 +389,13 @@ impl<'w, 'a> Walk<'w, 'a> {
             let message = format!("nothing was said of the row at {:#x}", self.location);
             findings.add(self.about(&rule::ROW_UNCHANGED, item, message));
         }
-        if next >= fde.end() && self.location < fde.end() {
-            let message = format!(
-                "it starts at {next:#x}, and the code ends at {:#x}",
-                fde.end()
-            );
+        let end = fde.end();
+        if next > end && self.location <= end {
+            let message = format!("it starts at {next:#x}, and the code ends at {end:#x}");
             findings.add(self.about(&rule::ROW_OUTSIDE, item, message));
+        } else if next == end && self.location < end {
+            let message = format!("it starts at {next:#x}, where the code ends");
+            findings.add(self.about(&rule::ROW_EMPTY, item, message));
         }
         self.location = next;
         self.row = self.row.saturating_add(1);

@@ -17,11 +17,12 @@ rules! {
          makes a table in which an address has two rows or none.";
     ROW_OUTSIDE "cfi-row-outside-range" Error "DWARF 5 §6.4.3"
         "a row starts after the code of its entry"
-        "The location was advanced to the end of the function or past it, and rules follow that are for no address of it. \
+        "The location was advanced past the end of the function, and rules follow that are for no address of it. \
          An advance is in units of the code alignment factor of the CIE: a factor other than the one it was computed for does this.";
     ROW_EMPTY "cfi-row-empty" Note "DWARF 5 §6.4.2.1"
         "a row is for no code"
-        "The location is advanced by zero. The rules before it hold at no address, and are there for nothing.";
+        "The location is advanced by zero, or to the end of the code: GNU's linker writes the same rows for every procedure linkage table, \
+         however small. The rules before it, or after it at the end, hold at no address, and are there for nothing.";
     ROW_UNCHANGED "cfi-row-unchanged" Note "DWARF 5 §6.4.2.1"
         "two advances have no instruction between them"
         "The second row says what the first one says. It takes space, or an instruction was lost that belongs between them.";

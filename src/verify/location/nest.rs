@@ -58,7 +58,7 @@ pub(super) struct Nest {
     /// The depth of the entry; 0 for a unit's.
     depth: usize,
     tag: DwTag,
-    /// Sorted, those that touch made one.
+    /// Sorted, those that touch made one; none of a unit that does not say where its code is.
     ranges: Vec<Range<u64>>,
     /// The code of the entries directly in it: by where it starts, where it ends, and the entry.
     inside: BTreeMap<u64, Inside>,
@@ -111,7 +111,9 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
         let ranges = self.code_of(die)?;
         let is_dropped = |range: &Range<u64>| self.subject.is_dropped(range.start);
-        if ranges.is_empty() || ranges.iter().any(is_dropped) {
+        // A unit need not say where its code is; the functions in it are beside each other all the same.
+        let is_silent = ranges.is_empty() && die.depth() == 0;
+        if ranges.is_empty() && !is_silent || ranges.iter().any(is_dropped) {
             return Ok(());
         }
         self.keep((ranges.len() as u64).saturating_mul(size_of::<[Inside; 2]>() as u64))?;
@@ -202,8 +204,9 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             return;
         };
         let is_nested = die.tag() == DW_TAG_subprogram && nest.tag == DW_TAG_subprogram;
+        let is_silent = nest.ranges.is_empty();
         let outside = ranges.iter().find(|range| !contains(&nest.ranges, range));
-        if let Some(range) = outside.filter(|_| !is_nested)
+        if let Some(range) = outside.filter(|_| !is_nested && !is_silent)
             && self.summary.count(&OUTSIDE)
         {
             let around = if nest.tag == DW_TAG_subprogram {

@@ -212,7 +212,8 @@ fn of_instructions() -> Vec<(&'static str, Made, Made)> {
             ]),
         ),
         // 0x40 bytes are 16 words.
-        ("cfi-row-outside-range", last(16), last(15)),
+        ("cfi-row-outside-range", last(17), last(16)),
+        ("cfi-row-empty", last(16), last(15)),
         ("cfi-row-empty", last(0), last(1)),
         (
             "cfi-row-without-cfa",

@@ -2,7 +2,9 @@
 
 use crate::inspect::Program;
 use crate::object::CodeObject;
-use crate::object::testing::{ALLOC, EXECUTE, NOBITS, PROGBITS, TestSection, linked, section};
+use crate::object::testing::{
+    ALLOC, EXECUTE, NOBITS, PROGBITS, TestSection, linked, relocatable, section,
+};
 use crate::verify::{Finding, Rule, Severity, aranges, names, verify};
 
 /// What `linked` gives the first section as its address; the second is after it.
@@ -135,6 +137,33 @@ impl Set {
 fn of_sets(sets: &[Set]) -> Vec<Finding> {
     let bytes: Vec<u8> = sets.iter().flat_map(Set::bytes).collect();
     findings(&[section(".debug_aranges", PROGBITS, &bytes)])
+}
+
+/// llvm-dwarfutil keeps the addresses of a file that it calls relocatable.
+#[test]
+fn a_relocatable_file_may_have_addresses() {
+    let text = section(".text", PROGBITS, &[0; 0x40]).flags(ALLOC | EXECUTE);
+    let with = |address: u64| {
+        let ranges = Set {
+            tuples: vec![(0x1000, 0x20)],
+            ..set(0, 0)
+        };
+        let file = relocatable(&[
+            text.clone().at(address),
+            section(".debug_abbrev", PROGBITS, ABBREVIATIONS),
+            section(".debug_info", PROGBITS, &unit(0x1000, b'f')),
+            section(".debug_aranges", PROGBITS, &ranges.bytes()),
+        ]);
+        let object = CodeObject::parse(&file).unwrap();
+        let found = verify(&Program::load(&object).unwrap()).findings;
+        let found = found.into_iter().map(|finding| finding.rule.id);
+        found
+            .filter(|id| id.starts_with("aranges-"))
+            .collect::<Vec<_>>()
+    };
+    let none: Vec<&str> = Vec::new();
+    assert_eq!(with(0x1000), none);
+    assert_eq!(with(0), ["aranges-outside"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod given;
 mod index;
 mod indices;
 mod made;
+mod packages;
 mod structure;
 
 use super::{coverage, dependency, frame_expression, instructions, meaning, register, section};

@@ -17,13 +17,13 @@ use crate::verify::subject::Subject;
 use crate::verify::tests::made::{Made, cie, code, fde};
 use crate::verify::{abbreviation, lines, location, strings, target};
 
-type Check = fn(&Subject<'_, '_>, &mut Findings);
+pub(super) type Check = fn(&Subject<'_, '_>, &mut Findings);
 
 /// The rule, the offset and the message of a finding.
-type Said = (&'static str, u64, String);
+pub(super) type Said = (&'static str, u64, String);
 
 /// What a check finds in a file of any machine.
-fn said(file: &[u8], check: Check) -> Vec<Said> {
+pub(super) fn said(file: &[u8], check: Check) -> Vec<Said> {
     let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
     let object = CodeObject::parse_any_machine(file, Layout::Distinct, &meter).unwrap();
     let program = Program::load(&object).unwrap();
@@ -40,14 +40,14 @@ fn said(file: &[u8], check: Check) -> Vec<Said> {
 }
 
 /// A linked object with these sections and some code.
-fn with(sections: &[(&'static str, &[u8])]) -> Vec<u8> {
+pub(super) fn with(sections: &[(&'static str, &[u8])]) -> Vec<u8> {
     let code = section(".text", PROGBITS, &[0; 0x40]).flags(ALLOC | EXECUTE);
     let more = sections.iter();
     let more = more.map(|(name, bytes)| section(name, PROGBITS, bytes));
     linked(&core::iter::once(code).chain(more).collect::<Vec<_>>())
 }
 
-fn expect(found: &[Said], rule: &str, offset: u64, part: &str) {
+pub(super) fn expect(found: &[Said], rule: &str, offset: u64, part: &str) {
     assert!(
         matches!(found, [(id, at, text)] if (*id, *at) == (rule, offset) && text.contains(part)),
         "{rule} at {offset:#x}, {part}: {found:#?}"
@@ -117,6 +117,10 @@ fn abbreviations_are_read_up_to_the_end_of_their_table() {
         message,
     );
 
+    // Of tables that no unit has, those that attributes are in twice; not what depends on the version of a unit.
+    expect(&found(&behind, &[]), "abbrev-attribute-twice", 1, message);
+    assert_eq!(found(&abbreviations(&[STMT_LIST, NAME]), &[]), []);
+
     let open = &twice[..5];
     let open = [open, &[0, 0]].concat();
     expect(
@@ -136,6 +140,34 @@ fn abbreviations_are_read_up_to_the_end_of_their_table() {
     expect(&found(&numbered, &[one(4, 0)]), "abbrev-form", 0, message);
     // Of a form that nobody knows, the class is not known either.
     assert_eq!(found(&abbreviations(&[NAME, 0x7e]), &[one(4, 0)]), []);
+}
+
+/// A unit need not say where its code is. DWARF 4 §3.1.1 has the attributes for units that do.
+#[test]
+fn functions_of_a_unit_without_addresses_are_compared() {
+    // A unit with children and without attributes; a function with DW_AT_low_pc and DW_AT_high_pc.
+    let table = [1, 0x11, 1, 0, 0, 2, 0x2e, 0, 0x11, 1, 0x12, 6, 0, 0, 0];
+    let function =
+        |start: u64, size: u32| [&[2], &start.to_le_bytes()[..], &size.to_le_bytes()[..]].concat();
+    let found = |second: (u64, u32)| {
+        let entries = [
+            vec![1],
+            function(0x10, 0x10),
+            function(second.0, second.1),
+            vec![0],
+        ];
+        let info = unit(4, COMPILE, 0, &entries.concat());
+        let file = with(&[(".debug_abbrev", &table), (".debug_info", &info)]);
+        let found = said(&file, |subject, findings| {
+            location::check(subject, 1, findings);
+        });
+        let scopes = found
+            .into_iter()
+            .filter(|said| said.0.starts_with("scope-"));
+        scopes.collect::<Vec<_>>()
+    };
+    assert_eq!(found((0x20, 8)), []);
+    expect(&found((0x1f, 1)), "scope-overlap", 25, "0x1f");
 }
 
 /// A line table under construction.

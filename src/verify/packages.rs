@@ -1,0 +1,85 @@
+//! `.debug_cu_index` and `.debug_tu_index`: whether each unit of a package has its own part of the sections. Source: DWARF 5 §7.3.5.
+
+use super::finding::{Finding, Findings};
+use super::rule::rules;
+use super::subject::Subject;
+use crate::debug_info::package_index::PackageIndex;
+
+rules! {
+    OVERLAP "package-overlap" Error "DWARF 5 §7.3.5.3"
+        "two units of a package have the same bytes of a section"
+        "The index of a package tells which part of each section is a unit's. Where two parts overlap, a debugger reads the entries, the names or the \
+         lines of another unit. Units of one .dwo file may share all of a part, but for the units themselves.";
+}
+
+/// Checks both indices.
+pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    for section in [".debug_cu_index", ".debug_tu_index"] {
+        let bytes = subject.program.object().section(section);
+        let Ok(Some(bytes)) = bytes else { continue };
+        // That a unit is not found, since the index cannot be read, is found with the unit.
+        let Ok(index) = PackageIndex::read(bytes) else {
+            continue;
+        };
+        for column in 0..index.column_count() {
+            let work = u64::from(index.units).saturating_add(index.slots.into());
+            if subject.meter().work(work).is_err() {
+                return;
+            }
+            if let Some((slot, message)) = overlap(&index, column) {
+                let finding = Finding::new(&OVERLAP, section, message);
+                findings.add(finding.at(index.signature_offset(slot)));
+            }
+        }
+    }
+}
+
+/// A unit's part of a section.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Owned {
+    start: u32,
+    end: u64,
+    row: u32,
+    slot: usize,
+    signature: u64,
+}
+
+/// The first overlap in a column: the slot of the second of the two units, and a message.
+fn overlap(index: &PackageIndex<'_>, column: usize) -> Option<(usize, String)> {
+    let mut all: Vec<Owned> = (0..index.slot_count())
+        .filter_map(|slot| {
+            let (signature, row) = index.slot(slot)?;
+            let at = usize::try_from(row).ok()?;
+            let (start, size) = index.part(at, column)?;
+            let end = u64::from(start).saturating_add(size.into());
+            (size > 0).then_some(Owned {
+                start,
+                end,
+                row,
+                slot,
+                signature,
+            })
+        })
+        .collect();
+    all.sort_unstable();
+    let (name, _) = index.column(column);
+    let may_share = !matches!(name, "INFO" | "TYPES");
+    let mut furthest: Option<Owned> = None;
+    for part in all {
+        if let Some(before) = furthest
+            && u64::from(part.start) < before.end
+            && part.row != before.row
+            && !(may_share && (part.start, part.end) == (before.start, before.end))
+        {
+            let message = format!(
+                "{name} of {:#018x} is [{:#x}, {:#x}), that of {:#018x} is [{:#x}, {:#x})",
+                before.signature, before.start, before.end, part.signature, part.start, part.end
+            );
+            return Some((part.slot, message));
+        }
+        if furthest.is_none_or(|before| before.end < part.end) {
+            furthest = Some(part);
+        }
+    }
+    None
+}
