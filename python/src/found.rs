@@ -3,7 +3,7 @@
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::Options;
-use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
+use hetdwarf::inspect::{Recovered, StopFrame, ValueState, ValueStateKind, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
 use hetdwarf::report::{AbsentLanes, lane_message};
@@ -23,6 +23,8 @@ pub struct LaneValue {
     pub message: String,
     /// Why it could not be found out.
     pub error: Option<hetdwarf::Error>,
+    /// Where it comes from, if the debugging information does not give it.
+    pub recovered: Option<Recovered>,
     /// True if it is larger than the limit of one value.
     pub is_too_large: bool,
 }
@@ -93,10 +95,9 @@ impl LaneValue {
             ValueState::Error(error) => Some(error.clone()),
             _ => None,
         };
-        let bits = match state {
-            ValueState::Ok | ValueState::Partial => value.bits(lane).ok().flatten(),
-            _ => None,
-        };
+        let kind = state.kind();
+        let bits = kind.is_readable().then(|| value.bits(lane).ok().flatten());
+        let bits = bits.flatten();
         // What pointers stand for that have no bits is known to the stop alone.
         let text = matches!(state, ValueState::Partial)
             .then(|| value.text(lane, types, &Options::default()));
@@ -108,6 +109,7 @@ impl LaneValue {
             text: text.flatten(),
             message,
             error,
+            recovered: value.recovered().copied().filter(|_| kind.is_recovered()),
             is_too_large: false,
         }
     }
@@ -200,6 +202,7 @@ pub fn expression(
                 }) => Some(error.clone()),
                 _ => None,
             },
+            recovered: lane.recovered().copied(),
             is_too_large: matches!(lane.value, Err(NoValue::TooLarge { .. })),
         }
     });

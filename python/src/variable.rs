@@ -90,7 +90,8 @@ const MOST_BYTES: u64 = 1 << 28;
 
 /// `bytes` of a lane, and 1 for each of them of which a bit is missing.
 fn fill(value: &LaneValue, bytes: &mut [u8], missing: &mut [u8]) {
-    if !value.state.is_readable() {
+    // What may have changed since is no value of the lane here.
+    if !value.state.is_readable() || value.state.is_recovered() {
         missing.fill(1);
         return;
     }
@@ -172,18 +173,30 @@ impl Variable {
     }
 
     /// What is known of it in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error`,
-    /// `inactive` or `not-in-frame`.
+    /// `inactive`, `not-in-frame`; `entry` for what a parameter was on entry to its function, and `last-known` for what the value was where the
+    /// debugging information gave it last.
     fn state(&self, lane: i64) -> Result<&'static str, Failure> {
         Ok(self.lane(lane)?.1.state.name())
     }
 
-    /// The value in a lane.
+    /// The value in a lane. Of one that the debugging information does not give (state `entry` or `last-known`) it may have changed since.
     fn value(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (lane, value) = self.lane(lane)?;
-        if value.state == ValueStateKind::Ok {
+        if value.state == ValueStateKind::Ok || value.state.is_recovered() {
             return self.python(py, value);
         }
         Err(value.failure(&self.found.name, lane).into())
+    }
+
+    /// Where the value in a lane comes from, if its state is `entry` or `last-known`: `(from, as_of)`, of which the first is `kernarg`,
+    /// `call-site`, `register`, `slot` or `computed`, and the second the address of the process at which the debugging information gave it last,
+    /// None on entry. None of any other value.
+    fn recovered(&self, lane: i64) -> Result<Option<(&'static str, Option<u64>)>, Failure> {
+        let recovered = self.lane(lane)?.1.recovered;
+        Ok(recovered.map(|one| {
+            let as_of = one.as_of.and_then(|pc| u64::try_from(pc.0).ok());
+            (one.from.name(), as_of)
+        }))
     }
 
     /// The value in each lane that has a whole one.
@@ -361,7 +374,7 @@ impl Variable {
     /// For `array()`: what there is of the value in a lane, with None for scalars that are missing.
     fn _part(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (_, value) = self.lane(lane)?;
-        if value.state.is_readable() {
+        if value.state.is_readable() && !value.state.is_recovered() {
             self.python(py, value)
         } else {
             Ok(py.None())
