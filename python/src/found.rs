@@ -3,10 +3,10 @@
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::Options;
-use hetdwarf::inspect::{Recovered, StopFrame, ValueState, ValueStateKind, VariableValue};
+use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
-use hetdwarf::report::{AbsentLanes, lane_message};
+use hetdwarf::report::{AbsentLanes, RecoveredDocument, lane_message};
 
 use crate::error::Failure;
 use crate::wave;
@@ -23,10 +23,10 @@ pub struct LaneValue {
     pub message: String,
     /// Why it could not be found out.
     pub error: Option<hetdwarf::Error>,
-    /// Where it comes from, if the debugging information does not give it.
-    pub recovered: Option<Recovered>,
     /// True if it is larger than the limit of one value.
     pub is_too_large: bool,
+    /// What it is, if the debugging information does not give it here.
+    pub recovered: Option<RecoveredDocument>,
 }
 
 /// A value in all lanes, without the interpreter.
@@ -68,7 +68,7 @@ impl Found {
             is_in_prologue: in_prologue && frame.is_written_by_prologue(value, &wave::lanes(size)),
             size,
             lanes: lanes
-                .map(|lane| LaneValue::of(value, types, lane))
+                .map(|lane| LaneValue::of(value, types, lane, frame))
                 .collect(),
         }
     }
@@ -88,16 +88,23 @@ impl Found {
 }
 
 impl LaneValue {
-    fn of(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> LaneValue {
+    fn of(
+        value: &VariableValue<'_>,
+        types: &TypeTable,
+        lane: Lane,
+        frame: &StopFrame<'_, '_, '_>,
+    ) -> LaneValue {
         let state = value.state(lane);
         let message = lane_message(value, &state).unwrap_or_default();
         let error = match &state {
             ValueState::Error(error) => Some(error.clone()),
             _ => None,
         };
-        let kind = state.kind();
-        let bits = kind.is_readable().then(|| value.bits(lane).ok().flatten());
-        let bits = bits.flatten();
+        let is_readable = state.kind().is_readable();
+        let bits = is_readable
+            .then(|| value.bits(lane).ok().flatten())
+            .flatten();
+        let recovered = value.recovered().filter(|_| state.kind().is_recovered());
         // What pointers stand for that have no bits is known to the stop alone.
         let text = matches!(state, ValueState::Partial)
             .then(|| value.text(lane, types, &Options::default()));
@@ -109,8 +116,8 @@ impl LaneValue {
             text: text.flatten(),
             message,
             error,
-            recovered: value.recovered().copied().filter(|_| kind.is_recovered()),
             is_too_large: false,
+            recovered: recovered.map(|one| RecoveredDocument::new(one, frame.stop())),
         }
     }
 
@@ -120,12 +127,17 @@ impl LaneValue {
             return Failure::About(format!("{name} in lane {lane}"), error.clone());
         }
         let message = match (self.state, self.message.as_str()) {
+            _ if self.recovered.is_some() => format!(
+                "{name} in lane {lane}: the debugging information does not give it here; earlier(lane) has what it was"
+            ),
             (state, "") => format!("{name} in lane {lane}: {}", state.name().replace('-', " ")),
             (_, message) => format!("{name} in lane {lane}: {message}"),
         };
         match self.state {
             _ if self.is_too_large => Failure::Limit(message),
-            ValueStateKind::OptimizedOut => Failure::OptimizedOut(message),
+            ValueStateKind::OptimizedOut | ValueStateKind::Entry | ValueStateKind::LastKnown => {
+                Failure::OptimizedOut(message)
+            }
             ValueStateKind::Unavailable => Failure::Unavailable(message),
             ValueStateKind::Ambiguous => Failure::Ambiguous(message),
             ValueStateKind::Unsupported => Failure::Unsupported(message),
@@ -202,8 +214,8 @@ pub fn expression(
                 }) => Some(error.clone()),
                 _ => None,
             },
-            recovered: lane.recovered().copied(),
             is_too_large: matches!(lane.value, Err(NoValue::TooLarge { .. })),
+            recovered: (lane.recovered()).map(|one| RecoveredDocument::new(one, frame.stop())),
         }
     });
     let mut found = Found {

@@ -74,7 +74,7 @@ impl Variable {
     /// The type of all values; None if lanes have different ones.
     fn common_type(&self) -> Option<TypeId> {
         let mut lanes = self.found.lanes.iter();
-        let readable = |value: &&LaneValue| value.state.is_readable();
+        let readable = |value: &&LaneValue| value.state.is_current();
         let Some(first) = lanes.find(readable) else {
             return Some(self.found.ty);
         };
@@ -90,8 +90,7 @@ const MOST_BYTES: u64 = 1 << 28;
 
 /// `bytes` of a lane, and 1 for each of them of which a bit is missing.
 fn fill(value: &LaneValue, bytes: &mut [u8], missing: &mut [u8]) {
-    // What may have changed since is no value of the lane here.
-    if !value.state.is_readable() || value.state.is_recovered() {
+    if !value.state.is_current() {
         missing.fill(1);
         return;
     }
@@ -173,30 +172,45 @@ impl Variable {
     }
 
     /// What is known of it in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error`,
-    /// `inactive`, `not-in-frame`; `entry` for what a parameter was on entry to its function, and `last-known` for what the value was where the
-    /// debugging information gave it last.
+    /// `inactive` or `not-in-frame`; `entry` or `last-known` where the debugging information does not give it and `earlier` has what it was.
     fn state(&self, lane: i64) -> Result<&'static str, Failure> {
         Ok(self.lane(lane)?.1.state.name())
     }
 
-    /// The value in a lane. Of one that the debugging information does not give (state `entry` or `last-known`) it may have changed since.
+    /// The value in a lane.
     fn value(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (lane, value) = self.lane(lane)?;
-        if value.state == ValueStateKind::Ok || value.state.is_recovered() {
+        if value.state == ValueStateKind::Ok {
             return self.python(py, value);
         }
         Err(value.failure(&self.found.name, lane).into())
     }
 
-    /// Where the value in a lane comes from, if its state is `entry` or `last-known`: `(from, as_of)`, of which the first is `kernarg`,
-    /// `call-site`, `register`, `slot` or `computed`, and the second the address of the process at which the debugging information gave it last,
-    /// None on entry. None of any other value.
-    fn recovered(&self, lane: i64) -> Result<Option<(&'static str, Option<u64>)>, Failure> {
-        let recovered = self.lane(lane)?.1.recovered;
-        Ok(recovered.map(|one| {
-            let as_of = one.as_of.and_then(|pc| u64::try_from(pc.0).ok());
-            (one.from.name(), as_of)
-        }))
+    /// What it was in a lane, where the debugging information does not give the value: a pair of the value, and a dict with `state` (`entry`:
+    /// what a parameter was on entry to its function, or `last-known`: what it was where that was last known), `from` (what keeps it:
+    /// `kernarg`, `call-site`, `register`, `slot` or `computed`) and `as_of` (`pc`, `file` and `line`; None for `entry`). It may have
+    /// changed since. None where the state is another.
+    fn earlier<'py>(
+        &self,
+        py: Python<'py>,
+        lane: i64,
+    ) -> PyResult<Option<(Py<PyAny>, Bound<'py, PyDict>)>> {
+        let (_, value) = self.lane(lane)?;
+        let Some(recovered) = &value.recovered else {
+            return Ok(None);
+        };
+        let about = PyDict::new(py);
+        about.set_item("state", value.state.name())?;
+        about.set_item("from", recovered.from.name())?;
+        let as_of = recovered.as_of.as_ref().map(|place| {
+            let dict = PyDict::new(py);
+            dict.set_item("pc", place.pc.0)?;
+            dict.set_item("file", place.file.as_ref().map(ToString::to_string))?;
+            dict.set_item("line", place.line)?;
+            PyResult::Ok(dict)
+        });
+        about.set_item("as_of", as_of.transpose()?)?;
+        Ok(Some((self.python(py, value)?, about)))
     }
 
     /// The value in each lane that has a whole one.
@@ -210,7 +224,7 @@ impl Variable {
         Ok(dict)
     }
 
-    /// The bytes in a lane, as in memory; those that are missing are 0.
+    /// The bytes in a lane, as in memory; those that are missing are 0. Also those of an `earlier` value.
     fn bytes<'py>(&self, py: Python<'py>, lane: i64) -> PyResult<Bound<'py, PyBytes>> {
         let (lane, value) = self.lane(lane)?;
         if value.state.is_readable() {
@@ -229,17 +243,15 @@ impl Variable {
         if !value.state.is_readable() {
             return Err(value.failure(&self.found.name, lane));
         }
+        let when = value.recovered.as_ref();
+        let when = when.map_or(String::new(), |recovered| format!(" ({recovered})"));
         let bytes = TypedBytes {
             undefined: &value.bits.undefined,
             unavailable: &value.bits.unavailable,
             ..TypedBytes::known(&value.bits.bytes)
         };
-        Ok(display::to_string(
-            &self.types,
-            value.ty,
-            &bytes,
-            &Options::default(),
-        ))
+        let text = display::to_string(&self.types, value.ty, &bytes, &Options::default());
+        Ok(format!("{text}{when}"))
     }
 
     /// Where it is in a lane: a list with a document as `hetdwarf eval` has it for each place, `{"storage": "memory", "address_space":
@@ -374,7 +386,7 @@ impl Variable {
     /// For `array()`: what there is of the value in a lane, with None for scalars that are missing.
     fn _part(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (_, value) = self.lane(lane)?;
-        if value.state.is_readable() && !value.state.is_recovered() {
+        if value.state.is_current() {
             self.python(py, value)
         } else {
             Ok(py.None())

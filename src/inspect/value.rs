@@ -155,7 +155,13 @@ impl ValueStateKind {
     /// Returns true if there is a value, or some of it.
     #[must_use]
     pub const fn is_readable(self) -> bool {
-        matches!(self, ValueStateKind::Ok | ValueStateKind::Partial) || self.is_recovered()
+        self.is_current() || self.is_recovered()
+    }
+
+    /// Returns true if there is a value, or some of it, that the debugging information gives.
+    #[must_use]
+    pub const fn is_current(self) -> bool {
+        matches!(self, ValueStateKind::Ok | ValueStateKind::Partial)
     }
 
     /// Returns true for a value that the debugging information does not give here: it may not be the present one.
@@ -382,10 +388,13 @@ impl<'a> VariableValue<'a> {
         self.lane_types().map_or(&[], |types| types.pointees(lane))
     }
 
-    /// Where the variable is in a lane; nothing if it has no location.
+    /// Returns where the variable is in a lane, if it has a location. What keeps an earlier value is none.
     #[must_use]
     pub fn location(&self, lane: Lane) -> Option<Location<'a>> {
-        self.contents.location(lane)
+        match self.recovered() {
+            Some(_) => None,
+            None => self.contents.location(lane),
+        }
     }
 
     /// Where the variable is, if one location is that of all lanes.

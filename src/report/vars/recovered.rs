@@ -36,7 +36,8 @@ pub struct AsOfDocument {
 
 impl RecoveredDocument {
     /// Describes a value of a stop.
-    pub(in crate::report) fn new(recovered: &Recovered, stop: &Stop<'_, '_>) -> RecoveredDocument {
+    #[must_use]
+    pub fn new(recovered: &Recovered, stop: &Stop<'_, '_>) -> RecoveredDocument {
         let as_of = recovered.as_of.map(|pc| {
             let address = stop.options().load_address.to_code(pc);
             // Without a line the address says enough.
