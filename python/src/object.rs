@@ -299,7 +299,7 @@ impl Object {
         })
     }
 
-    /// What `hetdwarf info --format json` says of it: sections, units with their producers, kernels.
+    /// What it is, as a document: sections, units with their producers, kernels, as `object` of `hetdwarf info --format json` has them.
     #[getter]
     fn info(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let document = self.ask(py, |program| {
