@@ -305,6 +305,12 @@ template <class T> inline T hetdwarf_init() {
 /// The lane did not enter the function of the frame: it has no value there.
 #define HETDWARF_LANE_NOT_IN_FRAME 8
 
+/// The debugging information does not give the value: it is what the parameter was on entry to its function, and may have changed since.
+#define HETDWARF_LANE_ENTRY 9
+
+/// The debugging information does not give the value here: it is what it was where it was given last.
+#define HETDWARF_LANE_LAST_KNOWN 10
+
 /// Debuggers show what is wrong.
 #define HETDWARF_SEVERITY_ERROR 0
 
@@ -332,11 +338,17 @@ template <class T> inline T hetdwarf_init() {
 /// `shared_base` and `private_base` of a wave are known.
 #define HETDWARF_WAVE_HAS_APERTURES 1
 
-/// `workgroup_id` and what follows of a wave are known.
+/// `workgroup_id` and what follows of a wave, up to `wave_in_group`, are known.
 #define HETDWARF_WAVE_HAS_DISPATCH 2
 
 /// The wave is read by the letter of the specification, not as real producers need it.
 #define HETDWARF_WAVE_STRICT 4
+
+/// Only values that the debugging information gives: none from arguments of kernels, or from the machine code.
+#define HETDWARF_WAVE_ONLY_DWARF 8
+
+/// `kernarg_address` of a wave is known.
+#define HETDWARF_WAVE_HAS_KERNARG 16
 
 /// Whether a function did what it was asked for, and if not, why. Values are never renumbered; there may be more in later
 /// versions.
@@ -1101,8 +1113,10 @@ typedef struct hetdwarf_wave {
   uint32_t grid_size[3];
   /// Which wave of its work-group it is, from 0.
   uint32_t wave_in_group;
+  /// The address of the arguments of its kernel, in global memory.
+  uint64_t kernarg_address;
   /// Zero.
-  uint64_t reserved[4];
+  uint64_t reserved[3];
 } hetdwarf_wave;
 
 /// What is known of a stop. Strings belong to the stop.
@@ -1344,8 +1358,14 @@ typedef struct hetdwarf_lanes {
   const char **texts;
   /// Get why there is no value, or not all of it, for people; NULL if there is nothing to say.
   const char **messages;
+  /// Get, of a value that the debugging information does not give (`HETDWARF_LANE_ENTRY`, `HETDWARF_LANE_LAST_KNOWN`), where it comes from:
+  /// `kernarg`, `call-site`, `register`, `slot` or `computed`; NULL of any other.
+  const char **origins;
+  /// Gets, of a value of `HETDWARF_LANE_LAST_KNOWN`, the address of the process at which the debugging information gave it last; 0 of any
+  /// other.
+  uint64_t *as_of;
   /// Zero.
-  uint64_t reserved[4];
+  uint64_t reserved[2];
 } hetdwarf_lanes;
 
 /// A finding. Strings are valid until the callback returns; NULL if there is none. Numbers that are not known are

@@ -317,6 +317,10 @@ struct lane_values {
   std::array<const char *, 64> texts{};
   /// Why there is no value; null where there is nothing to say.
   std::array<const char *, 64> messages{};
+  /// Where a value comes from that the debugging information does not give; null of any other.
+  std::array<const char *, 64> origins{};
+  /// The address at which the debugging information gave such a value last; 0 of any other.
+  std::array<std::uint64_t, 64> as_of{};
   /// The bytes of each lane, `stride` apart.
   std::vector<std::uint8_t> bytes;
   /// A 1 for each bit that was optimised away, in the same layout.
@@ -380,6 +384,8 @@ public:
     wanted.stride = stride;
     wanted.texts = found.texts.data();
     wanted.messages = found.messages.data();
+    wanted.origins = found.origins.data();
+    wanted.as_of = found.as_of.data();
     if (auto status = hetdwarf_values_read(get(), index, &wanted); status != HETDWARF_OK)
       return last_error(status);
     return found;

@@ -135,7 +135,8 @@ impl StopData {
         let (arena_ref, wave_ref, program) =
             unsafe { (arena.borrow(), wave.borrow(), object.program()) };
         let given = wave_ref.given();
-        let mut options = StopOptions::loaded_at(given.load_address.into());
+        let options = StopOptions::loaded_at(given.load_address.into());
+        let mut options = options.only_dwarf(wave_ref.is_only_dwarf());
         if wave_ref.is_strict() {
             options = options.reading(Reading::Strict);
         }

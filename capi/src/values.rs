@@ -11,7 +11,7 @@ use std::sync::Arc;
 use hetdwarf::arch::Lane;
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::{Options, TypedBytes};
-use hetdwarf::inspect::{Stop as LibraryStop, StopFrame};
+use hetdwarf::inspect::{RecoveredFrom, Stop as LibraryStop, StopFrame};
 use hetdwarf::query::{Query, QueryErrorKind};
 
 use crate::bits;
@@ -100,8 +100,14 @@ pub struct hetdwarf_lanes {
     pub texts: *mut *const c_char,
     /// Get why there is no value, or not all of it, for people; NULL if there is nothing to say.
     pub messages: *mut *const c_char,
+    /// Get, of a value that the debugging information does not give (`HETDWARF_LANE_ENTRY`, `HETDWARF_LANE_LAST_KNOWN`), where it comes from:
+    /// `kernarg`, `call-site`, `register`, `slot` or `computed`; NULL of any other.
+    pub origins: *mut *const c_char,
+    /// Gets, of a value of `HETDWARF_LANE_LAST_KNOWN`, the address of the process at which the debugging information gave it last; 0 of any
+    /// other.
+    pub as_of: *mut u64,
     /// Zero.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 2],
 }
 
 sized! { hetdwarf_value_info hetdwarf_lanes }
@@ -142,6 +148,11 @@ impl Values {
                 let size = value.bits.as_ref().map_or(0, |bits| bits.bytes.len());
                 put(out.byte_sizes, at, size as u64);
                 put_bits(out, at, value.bits);
+                let (origin, as_of) = value.recovered.map(|one| (one.from, one.as_of)).unzip();
+                let origin = self.texts.keep_if(origin.map(RecoveredFrom::name));
+                put(out.origins, at, origin);
+                let as_of = as_of.flatten().and_then(|pc| u64::try_from(pc.0).ok());
+                put(out.as_of, at, as_of.unwrap_or(0));
                 put(
                     out.messages,
                     at,

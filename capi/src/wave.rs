@@ -30,10 +30,16 @@ pub const HETDWARF_MEMORY_PRIVATE_WAVE: u32 = 3;
 
 /// `shared_base` and `private_base` of a wave are known.
 pub const HETDWARF_WAVE_HAS_APERTURES: u32 = 1;
-/// `workgroup_id` and what follows of a wave are known.
+/// `workgroup_id` and what follows of a wave, up to `wave_in_group`, are known.
 pub const HETDWARF_WAVE_HAS_DISPATCH: u32 = 2;
 /// The wave is read by the letter of the specification, not as real producers need it.
 pub const HETDWARF_WAVE_STRICT: u32 = 4;
+
+/// Only values that the debugging information gives: none from arguments of kernels, or from the machine code.
+pub const HETDWARF_WAVE_ONLY_DWARF: u32 = 8;
+
+/// `kernarg_address` of a wave is known.
+pub const HETDWARF_WAVE_HAS_KERNARG: u32 = 16;
 
 /// Reads a register: copies `bit_count` bits from `first_bit` on to `out`, the lowest first. Both are multiples of 8.
 ///
@@ -129,8 +135,10 @@ pub struct hetdwarf_wave {
     pub grid_size: [u32; 3],
     /// Which wave of its work-group it is, from 0.
     pub wave_in_group: u32,
+    /// The address of the arguments of its kernel, in global memory.
+    pub kernarg_address: u64,
     /// Zero.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 3],
 }
 
 sized! { hetdwarf_wave }
@@ -223,7 +231,11 @@ impl CallbackWave {
                 "read_register and read_memory must not be NULL",
             ));
         }
-        let known = HETDWARF_WAVE_HAS_APERTURES | HETDWARF_WAVE_HAS_DISPATCH | HETDWARF_WAVE_STRICT;
+        let known = HETDWARF_WAVE_HAS_APERTURES
+            | HETDWARF_WAVE_HAS_DISPATCH
+            | HETDWARF_WAVE_STRICT
+            | HETDWARF_WAVE_ONLY_DWARF
+            | HETDWARF_WAVE_HAS_KERNARG;
         if given.flags & !known != 0 {
             return Err(Fault::argument(format!(
                 "unknown flags of a wave: {:#x}",
@@ -261,6 +273,10 @@ impl CallbackWave {
             self.is_refused.set(true);
         }
         answer
+    }
+
+    pub(crate) fn is_only_dwarf(&self) -> bool {
+        self.given.flags & HETDWARF_WAVE_ONLY_DWARF != 0
     }
 
     pub(crate) fn is_strict(&self) -> bool {
@@ -368,6 +384,8 @@ impl Wave for CallbackWave {
             dispatch.workgroup_size = self.given.workgroup_size;
             dispatch.grid_size = self.given.grid_size;
             dispatch.wave_in_group = self.given.wave_in_group;
+            let has_kernarg = self.given.flags & HETDWARF_WAVE_HAS_KERNARG != 0;
+            dispatch.kernarg_address = has_kernarg.then_some(self.given.kernarg_address);
             dispatch
         })
     }
@@ -455,7 +473,9 @@ pub unsafe extern "C" fn hetdwarf_snapshot_wave(
                 pc: known.pc().into(),
                 load_address: known.load_address.into(),
                 wave_size: known.wave_size().lanes(),
-                flags: flag(apertures.is_some(), HETDWARF_WAVE_HAS_APERTURES)
+                kernarg_address: place.kernarg_address.unwrap_or(0),
+                flags: flag(place.kernarg_address.is_some(), HETDWARF_WAVE_HAS_KERNARG)
+                    | flag(apertures.is_some(), HETDWARF_WAVE_HAS_APERTURES)
                     | flag(dispatch.is_some(), HETDWARF_WAVE_HAS_DISPATCH),
                 shared_base: apertures.map_or(0, |apertures| apertures.shared_base),
                 private_base: apertures.map_or(0, |apertures| apertures.private_base),
@@ -463,7 +483,7 @@ pub unsafe extern "C" fn hetdwarf_snapshot_wave(
                 workgroup_size: place.workgroup_size,
                 grid_size: place.grid_size,
                 wave_in_group: place.wave_in_group,
-                reserved: [0; 4],
+                reserved: [0; 3],
             };
             plain::write(wave, &value)
         })

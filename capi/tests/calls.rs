@@ -713,7 +713,7 @@ fn structs_of_wrong_sizes_are_refused() {
         assert_eq!(later[0].1, [0; 4]);
         // An input with something in what is reserved.
         let mut lanes = sized!(hetdwarf_lanes);
-        lanes.reserved[3] = 1;
+        lanes.reserved[1] = 1;
         let mut values = null_mut();
         ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
         let status = unsafe { hetdwarf_values_read(values, 0, &lanes) };
@@ -943,9 +943,9 @@ unsafe extern "C" fn failing_memory(
 #[test]
 fn a_callback_that_fails_keeps_its_status() {
     let object = open_object(&case("calls").0);
-    let mut status = HETDWARF_OK as i32;
+    let status = Box::into_raw(Box::new(HETDWARF_OK as i32));
     let mut wave = sized!(hetdwarf_wave);
-    wave.user = (&raw mut status).cast();
+    wave.user = status.cast();
     wave.read_register = Some(failing_register);
     wave.read_memory = Some(failing_memory);
     wave.wave_size = 32;
@@ -971,8 +971,7 @@ fn a_callback_that_fails_keeps_its_status() {
         (4711, HETDWARF_CALLBACK_FAILED),
     ];
     for (given, expected) in cases {
-        status = given;
-        wave.user = (&raw mut status).cast();
+        unsafe { status.write(given) };
         let check = |found: hetdwarf_status| {
             let message = text(hetdwarf_last_error());
             assert_eq!(found, expected, "{given}: {message}");
@@ -988,10 +987,10 @@ fn a_callback_that_fails_keeps_its_status() {
         // A vector register of all lanes, which is read at once.
         check(unsafe { hetdwarf_stop_register(stop, 0, 1538, HETDWARF_NO_LANE, &mut bits) });
     }
-    status = HETDWARF_UNAVAILABLE as i32;
-    wave.user = (&raw mut status).cast();
+    unsafe { status.write(HETDWARF_UNAVAILABLE as i32) };
     ok(unsafe { hetdwarf_stop_register(stop, 0, 36, HETDWARF_NO_LANE, &mut bits) });
     assert_eq!(bits.is_complete, 0);
+    drop(unsafe { Box::from_raw(status) });
     for result in results {
         free(result);
     }

@@ -88,6 +88,8 @@ fn printed(program: &Path, object: &str, wave: &str) -> (Vec<String>, Vec<String
         "error",
         "inactive",
         "not-in-frame",
+        "entry",
+        "last-known",
         "more",
     ];
     let is_value = |line: &&str| {

@@ -11,13 +11,16 @@ from typing import Any, Iterator, Union
 
 import hetdwarf
 
+# States in which there is a value, or some of it.
+READABLE = ("ok", "partial", "entry", "last-known")
+
 
 def lines(value: Union[hetdwarf.Part, tuple[hetdwarf.Variable, int]], depth: int, indent: int = 0) -> Iterator[str]:
     """A value in a lane: its state, text and bytes, or why there is none; then its parts, further to the right."""
     if isinstance(value, tuple):
         variable, lane = value
         state, message = variable.state(lane), variable.message(lane)
-        text = variable.text(lane) if state in ("ok", "partial") else None
+        text = variable.text(lane) if state in READABLE else None
         raw = variable.bytes(lane) if text is not None else None
         name, type_name = f"{variable.name} {lane}", variable.type.name
         parts = variable.children(lane, depth) if text is not None else []

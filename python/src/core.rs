@@ -195,7 +195,7 @@ impl CoreWave {
             ));
         }
         let wave = WaveSource::Core(Arc::clone(&self.core), self.position);
-        Stop::new(py, StopData::new(None, wave, Reading::Tolerant))
+        Stop::new(py, StopData::new(None, wave, Reading::Tolerant, false))
     }
 
     fn __repr__(&self) -> String {

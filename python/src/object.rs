@@ -299,7 +299,7 @@ impl Object {
         })
     }
 
-    /// What `hetdwarf info --format json` says of it: sections, units with their producers, kernels.
+    /// What it is, as a document: sections, units with their producers, kernels, as `object` of `hetdwarf info --format json` has them.
     #[getter]
     fn info(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let document = self.ask(py, |program| {
@@ -394,8 +394,15 @@ impl Object {
     ///
     /// * wave: a dictionary or the path of a file (`hetdwarf-wave/1`), or an object with `read_register` and `read_memory`.
     /// * strict: read by the letter, not as real producers need it.
-    #[pyo3(signature = (wave, strict = false))]
-    fn stop(&self, py: Python<'_>, wave: &Bound<'_, PyAny>, strict: bool) -> PyResult<Stop> {
+    /// * `only_dwarf`: only values that the debugging information gives: none from arguments of kernels, or from the machine code.
+    #[pyo3(signature = (wave, strict = false, only_dwarf = false))]
+    fn stop(
+        &self,
+        py: Python<'_>,
+        wave: &Bound<'_, PyAny>,
+        strict: bool,
+        only_dwarf: bool,
+    ) -> PyResult<Stop> {
         let reading = if strict {
             Reading::Strict
         } else {
@@ -403,7 +410,7 @@ impl Object {
         };
         let wave = WaveSource::new(wave, self.wave_size)?;
         let object = Arc::clone(&self.data);
-        Stop::new(py, StopData::new(Some(object), wave, reading))
+        Stop::new(py, StopData::new(Some(object), wave, reading, only_dwarf))
     }
 
     fn __repr__(&self) -> String {

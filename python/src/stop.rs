@@ -38,6 +38,7 @@ pub struct StopData {
     object: Option<Arc<ObjectData>>,
     wave: WaveSource,
     reading: Reading,
+    only_dwarf: bool,
     kept: Mutex<Option<Kept>>,
     /// How often something was written through the stop: what was read before is old.
     pub written: AtomicU64,
@@ -56,11 +57,17 @@ impl StopData {
 }
 
 impl StopData {
-    pub fn new(object: Option<Arc<ObjectData>>, wave: WaveSource, reading: Reading) -> StopData {
+    pub fn new(
+        object: Option<Arc<ObjectData>>,
+        wave: WaveSource,
+        reading: Reading,
+        only_dwarf: bool,
+    ) -> StopData {
         StopData {
             object,
             wave,
             reading,
+            only_dwarf,
             kept: Mutex::new(None),
             written: AtomicU64::new(0),
             asking: Mutex::new(None),
@@ -68,7 +75,10 @@ impl StopData {
     }
 
     fn unwound(&self) -> Result<Kept, Failure> {
-        let options = |load_address| StopOptions::loaded_at(load_address).reading(self.reading);
+        let options = |load_address| {
+            let options = StopOptions::loaded_at(load_address).reading(self.reading);
+            options.only_dwarf(self.only_dwarf)
+        };
         let mut asked = None;
         let stop = match (&self.wave, &self.object) {
             (WaveSource::Snapshot(wave), Some(object)) => {

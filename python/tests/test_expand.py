@@ -31,8 +31,16 @@ def expand() -> Any:
     return module
 
 
+def when(value: dict[str, Any]) -> str:
+    """Of a value that the debugging information does not give: since when it is what it is."""
+    if value["state"] == "entry":
+        return " (at entry)"
+    as_of = value["as_of"] if value["state"] == "last-known" else None
+    return f" (as of line {as_of['line']})" if as_of and "line" in as_of else f" (as of {as_of['pc']})" if as_of else ""
+
+
 def expected(name: str, value: dict[str, Any], type_name: str, indent: int = 0) -> Iterator[str]:
-    shown = f" = {value['value']} [{value['bytes']}]" if "value" in value else ""
+    shown = f" = {value['value']}{when(value)} [{value['bytes']}]" if "value" in value else ""
     message = f" ({value['message']})" if value.get("message") else ""
     yield " " * indent + f"{type_name} {name} {value['state']}{shown}{message}"
     for child in value.get("children", []):

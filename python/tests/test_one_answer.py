@@ -29,6 +29,12 @@ def said_by(lane: dict[str, Any]) -> Said:
 
 def said_of(variable: hetdwarf.Variable, lane: int) -> Said:
     state = variable.state(lane)
+    if state in ("entry", "last-known"):
+        assert variable.earlier(lane) is not None
+        # The text says since when.
+        text, _, since = variable.text(lane).rpartition(" (")
+        assert since.startswith(("at entry", "as of "))
+        return state, variable.bytes(lane).hex(), text
     if state not in ("ok", "partial"):
         return state, None, None
     try:

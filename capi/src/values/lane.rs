@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use hetdwarf::arch::Lane;
 use hetdwarf::display::TypedBytes;
-use hetdwarf::inspect::{ValueStateKind, VariableValue};
+use hetdwarf::inspect::{Recovered, ValueStateKind, VariableValue};
 use hetdwarf::query::LaneAnswer;
 use hetdwarf::report::lane_message;
 use hetdwarf::tree::Part;
@@ -27,10 +27,10 @@ pub const HETDWARF_LANE_ERROR: u8 = 6;
 pub const HETDWARF_LANE_INACTIVE: u8 = 7;
 /// The lane did not enter the function of the frame: it has no value there.
 pub const HETDWARF_LANE_NOT_IN_FRAME: u8 = 8;
-/// The debugging information does not give the value. This is what the parameter was on entry to its function; it may have changed
-/// since.
+
+/// The debugging information does not give the value: it is what the parameter was on entry to its function, and may have changed since.
 pub const HETDWARF_LANE_ENTRY: u8 = 9;
-/// The debugging information does not give the value here. This is what it was where it was last given.
+/// The debugging information does not give the value here: it is what it was where it was given last.
 pub const HETDWARF_LANE_LAST_KNOWN: u8 = 10;
 
 fn state_number(state: ValueStateKind) -> u8 {
@@ -80,6 +80,8 @@ pub(super) struct LaneValue<'v> {
     /// The bits, where there are some.
     pub(super) bits: Option<TypedBytes<'v>>,
     pub(super) message: Option<String>,
+    /// Where it comes from, if the debugging information does not give it.
+    pub(super) recovered: Option<Recovered>,
 }
 
 impl LaneValue<'_> {
@@ -95,8 +97,9 @@ pub(super) fn of_variable<'v>(
     with_message: bool,
 ) -> LaneValue<'v> {
     let state = value.state(lane);
-    let is_readable = state.kind().is_readable();
+    let (is_readable, is_recovered) = (state.kind().is_readable(), state.kind().is_recovered());
     LaneValue {
+        recovered: value.recovered().copied().filter(|_| is_recovered),
         state: state_number(state.kind()),
         bits: is_readable.then(|| value.typed_bytes(lane)).flatten(),
         message: with_message.then(|| lane_message(value, &state)).flatten(),
@@ -108,6 +111,7 @@ pub(super) fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
     let is_readable = state.is_readable();
     let bits = answer.value.as_ref().ok();
     LaneValue {
+        recovered: answer.recovered().copied(),
         state: state_number(state),
         bits: bits.filter(|_| is_readable).map(TypedBytes::of),
         message: answer.message(),
@@ -116,6 +120,7 @@ pub(super) fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
 
 pub(super) fn of_part<'v>(part: &'v Part<'_>) -> LaneValue<'v> {
     LaneValue {
+        recovered: None,
         state: state_number(part.state),
         bits: part.bits.as_ref().map(TypedBytes::of),
         message: part.message.clone(),
