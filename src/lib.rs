@@ -53,8 +53,9 @@ pub mod query;
 pub mod report;
 pub mod rule;
 mod sync;
-mod tree;
+pub mod tree;
 pub mod untrusted;
+mod value_flow;
 pub mod verify;
 pub mod wave;
 

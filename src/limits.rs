@@ -48,6 +48,16 @@ macro_rules! limits {
                 match self { $(Limit::$name => $text,)* }
             }
 
+            /// Returns the limit with a name.
+            ///
+            /// # Errors
+            /// If there is none: a text that lists the names.
+            pub fn named(name: &str) -> Result<Limit, String> {
+                let found = Limit::ALL.into_iter().find(|limit| limit.name() == name);
+                let names = || Limit::ALL.map(Limit::name).join(", ");
+                found.ok_or_else(|| format!("there is no limit {name:?}; there are {}", names()))
+            }
+
             /// What is bounded, in a few words.
             #[must_use]
             pub fn text(self) -> &'static str {

@@ -311,7 +311,6 @@ impl Meter {
     ///
     /// # Errors
     /// As [`work`](Meter::work) and [`hold`](Meter::hold).
-    #[cfg(feature = "serde")]
     pub(crate) fn charge_text(&self, length: usize) -> Result<()> {
         /// Numbers are what most of it is, and the digits of one take a step.
         const LETTERS_PER_STEP: u64 = 4;

@@ -5,8 +5,8 @@
  * Functions give a hetdwarf_status, HETDWARF_OK for success; hetdwarf_last_error() has the message for people. Handles are
  * opaque, and freed by hetdwarf_free(). There is no global state: threads can use different handles at the same time, and
  * where they use the same one, or ones that depend on each other, one waits for the other. Structs begin with their size,
- * which the caller sets; what is reserved is zero. hetdwarf_relocation, hetdwarf_range and hetdwarf_mask are elements of
- * arrays and have no size: they never change. Callbacks must return: after a longjmp or an exception out of one, the handles
+ * which the caller sets; what is reserved is zero. hetdwarf_relocation, hetdwarf_range, hetdwarf_mask and hetdwarf_limit
+ * are elements of arrays and have no size: they never change. Callbacks must return: after a longjmp or an exception out of one, the handles
  * that the call uses are busy for ever. Arrays and structs that are handed in belong to the caller, strings that
  * are handed out belong to the handle, and are valid until it is freed. `Errors:` names the statuses of a function besides
  * HETDWARF_INVALID_ARGUMENT, HETDWARF_INVALID_HANDLE, HETDWARF_BUSY and HETDWARF_INTERNAL, which any can give.
@@ -17,6 +17,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/// A struct of the library with its size, all else zero: `hetdwarf_frame frame = HETDWARF_INIT(hetdwarf_frame);`.
+#ifdef __cplusplus
+#define HETDWARF_INIT(type) (hetdwarf_init<type>())
+template <class T> inline T hetdwarf_init() {
+  T value{};
+  value.size = sizeof(T);
+  return value;
+}
+#else
+#define HETDWARF_INIT(type) ((type){.size = sizeof(type)})
+#endif
+
 
 /// The CFA is what `register` holds now, the stack or the frame pointer, plus `offset`, in the units of the register.
 #define HETDWARF_CFI_CFA_FROM_REGISTER 0
@@ -174,6 +187,34 @@
 /// Only the machine code is asked.
 #define HETDWARF_RECOVER_ALWAYS 2
 
+/// Functions with code.
+#define HETDWARF_LIST_FUNCTIONS 0
+
+/// Variables of file scope and of namespaces.
+#define HETDWARF_LIST_GLOBALS 1
+
+/// Rows of line tables.
+#define HETDWARF_LIST_LINE_ROWS 2
+
+/// The row is a recommended place for a breakpoint.
+#define HETDWARF_ROW_IS_STMT 1
+
+/// The prologue of a function is over at the row.
+#define HETDWARF_ROW_PROLOGUE_END 2
+
+/// The row is the first address after a sequence of instructions.
+#define HETDWARF_ROW_END_SEQUENCE 4
+
+/// The version of this header, as `HETDWARF_VERSION_MAJOR.HETDWARF_VERSION_MINOR.HETDWARF_VERSION_PATCH`; that of the library is
+/// `hetdwarf_version()`.
+#define HETDWARF_VERSION_MAJOR 0
+
+/// The second number of the version of this header.
+#define HETDWARF_VERSION_MINOR 1
+
+/// The third number of the version of this header.
+#define HETDWARF_VERSION_PATCH 0
+
 /// A frame of the machine.
 #define HETDWARF_FRAME_CALL 0
 
@@ -182,6 +223,60 @@
 
 /// A frame of the machine of which only the ELF symbol is known.
 #define HETDWARF_FRAME_SYMBOL 2
+
+/// In place of the number of a type: there is none.
+#define HETDWARF_NO_TYPE UINT64_MAX
+
+/// `void`.
+#define HETDWARF_TYPE_VOID 0
+
+/// A number, a character, a truth value, or a vector of them that is a type of its own.
+#define HETDWARF_TYPE_BASE 1
+
+/// A pointer.
+#define HETDWARF_TYPE_POINTER 2
+
+/// A reference of C++.
+#define HETDWARF_TYPE_REFERENCE 3
+
+/// An rvalue reference of C++.
+#define HETDWARF_TYPE_RVALUE_REFERENCE 4
+
+/// A pointer to a member of a class.
+#define HETDWARF_TYPE_MEMBER_POINTER 5
+
+/// An array, or a vector.
+#define HETDWARF_TYPE_ARRAY 6
+
+/// A structure.
+#define HETDWARF_TYPE_STRUCT 7
+
+/// A class.
+#define HETDWARF_TYPE_CLASS 8
+
+/// A union.
+#define HETDWARF_TYPE_UNION 9
+
+/// An enumeration.
+#define HETDWARF_TYPE_ENUM 10
+
+/// Another name for a type.
+#define HETDWARF_TYPE_TYPEDEF 11
+
+/// A type with `const`, `volatile`, `restrict` or `_Atomic`.
+#define HETDWARF_TYPE_QUALIFIED 12
+
+/// A function's type.
+#define HETDWARF_TYPE_FUNCTION 13
+
+/// The variant part of a structure: of several lists of members, one is present.
+#define HETDWARF_TYPE_VARIANTS 14
+
+/// A type that nothing is said of, that of `nullptr` for example; or one that cannot be read.
+#define HETDWARF_TYPE_UNSPECIFIED 15
+
+/// A type that is not understood.
+#define HETDWARF_TYPE_UNSUPPORTED 16
 
 /// All of the value is known.
 #define HETDWARF_LANE_OK 0
@@ -322,6 +417,10 @@ typedef struct hetdwarf_snapshot hetdwarf_snapshot;
 ///
 /// It is good for as long as the wave stands still: what is read of the wave may be kept until it is freed.
 typedef struct hetdwarf_stop hetdwarf_stop;
+
+/// Types of an object, or of values. A type has a number, by which others refer to it; that of a value or a global variable is one of them. Free
+/// it with `hetdwarf_free`.
+typedef struct hetdwarf_types hetdwarf_types;
 
 /// The variables of a frame, or the value of an expression. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_values hetdwarf_values;
@@ -746,6 +845,34 @@ typedef struct hetdwarf_lane_place {
   uint64_t reserved[4];
 } hetdwarf_lane_place;
 
+/// A bound on work or memory. It is an element of an array and has no size: it never changes.
+typedef struct hetdwarf_limit {
+  /// The limit, as `hetdwarf --limit NAME=N` has it: `value` for example, the bytes that are read of one value in each lane.
+  const char *name;
+  /// What it is set to; the most that it can be, if this is more.
+  uint64_t value;
+} hetdwarf_limit;
+
+/// How an object is opened.
+typedef struct hetdwarf_opening {
+  /// `sizeof(hetdwarf_opening)`.
+  size_t size;
+  /// The path of the file, UTF-8; NULL if its bytes are given.
+  const char *path;
+  /// The bytes of the file, if there is no path. They are copied.
+  const uint8_t *bytes;
+  /// How many bytes.
+  size_t length;
+  /// Which of its code objects, as of `hetdwarf_object_open`; NULL if there is only one.
+  const char *choose;
+  /// Bounds that are other than by default.
+  const struct hetdwarf_limit *limits;
+  /// How many.
+  size_t limit_count;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_opening;
+
 /// What a code object is. Strings belong to the object.
 typedef struct hetdwarf_object_info {
   /// `sizeof(hetdwarf_object_info)`, set by the caller.
@@ -802,8 +929,14 @@ typedef struct hetdwarf_function {
   uint64_t low_pc;
   /// How many calls are inlined at the address that was asked for.
   size_t inlined_count;
+  /// The path of the file of its declaration.
+  const char *path;
+  /// The line of its declaration; 0 if it is not known.
+  uint64_t line;
+  /// How many ranges of addresses it has.
+  size_t range_count;
   /// Zero.
-  uint64_t reserved[4];
+  uint64_t reserved[1];
 } hetdwarf_function;
 
 /// A line of the source. Strings belong to the object.
@@ -826,6 +959,72 @@ typedef struct hetdwarf_line {
   uint64_t reserved[4];
 } hetdwarf_line;
 
+/// A variable of file scope or of a namespace. Strings belong to the object; NULL if there is none.
+typedef struct hetdwarf_global {
+  /// `sizeof(hetdwarf_global)`, set by the caller.
+  size_t size;
+  /// The name in the source.
+  const char *name;
+  /// The name as the linker sees it, where that is another.
+  const char *linkage_name;
+  /// The namespace or class that it is in.
+  const char *scope;
+  /// The path of the file of its declaration.
+  const char *path;
+  /// The line of its declaration; 0 if it is not known.
+  uint64_t line;
+  /// The number of its type, among those that `hetdwarf_object_types` gives; `HETDWARF_NO_TYPE` if it cannot be read.
+  uint64_t type;
+  /// The offset of its entry in the section.
+  uint64_t entry;
+  /// How many expressions say where it is; see `hetdwarf_object_global_location`.
+  size_t location_count;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_global;
+
+/// Where a variable is at some addresses: an expression of DWARF. What it points to belongs to the handle that it was asked of.
+typedef struct hetdwarf_location {
+  /// `sizeof(hetdwarf_location)`, set by the caller.
+  size_t size;
+  /// The addresses in the object at which it holds: from the first …
+  uint64_t low_pc;
+  /// … up to this one, which is not of it.
+  uint64_t high_pc;
+  /// Whether it holds wherever no other of the variable does: 1 or 0. The addresses are 0 then.
+  uint32_t is_default;
+  /// Zero.
+  uint32_t padding;
+  /// The operations.
+  const uint8_t *bytes;
+  /// How many bytes they have.
+  size_t length;
+  /// The operations as text, as llvm-dwarfdump prints them.
+  const char *text;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_location;
+
+/// A row of a line table. Strings belong to the object.
+typedef struct hetdwarf_line_row {
+  /// `sizeof(hetdwarf_line_row)`, set by the caller.
+  size_t size;
+  /// The address in the object.
+  uint64_t address;
+  /// The path of the file, as the table has it; NULL if it is not known.
+  const char *path;
+  /// The line, from 1; 0 for code that belongs to none.
+  uint64_t line;
+  /// The column, from 1; 0 for the line as a whole.
+  uint64_t column;
+  /// `HETDWARF_ROW_…`, added.
+  uint32_t flags;
+  /// Zero.
+  uint32_t padding;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_line_row;
+
 /// Reads a register: copies `bit_count` bits from `first_bit` on to `out`, the lowest first. Both are multiples of 8.
 ///
 /// * `user`: that of the wave.
@@ -833,7 +1032,8 @@ typedef struct hetdwarf_line {
 /// * `lane`: the lane of a vector register whose 32 bits `first_bit` counts from; or `HETDWARF_NO_LANE`, and it counts from
 ///   the start of the register, which has 32 bits for each lane, lane 0 lowest, if it is a vector register.
 ///
-/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status. It must not throw, nor call
+/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status: a call that cannot do without fails with that, or
+/// with `HETDWARF_CALLBACK_FAILED` if it is none that a callback can give, and the message has the number. It must not throw, nor call
 /// functions with the handle that calls it, which are refused with `HETDWARF_BUSY`.
 typedef int32_t (*hetdwarf_read_register)(void *user,
                                           uint32_t number,
@@ -967,13 +1167,131 @@ typedef struct hetdwarf_frame {
   uint64_t reserved[1];
 } hetdwarf_frame;
 
+/// A type. Strings belong to the types; NULL if there is none. Members, dimensions and so on of a typedef or a qualified type are those of what it
+/// stands for.
+typedef struct hetdwarf_type {
+  /// `sizeof(hetdwarf_type)`, set by the caller.
+  size_t size;
+  /// The name, as C writes it.
+  const char *name;
+  /// The kind in words: `struct`, `array`, `pointer` and so on.
+  const char *kind_name;
+  /// The kind: `HETDWARF_TYPE_…`.
+  uint32_t kind;
+  /// Whether an array is a vector: 1 or 0.
+  uint32_t is_vector;
+  /// The size in bytes; `UINT64_MAX` if it is not a constant.
+  uint64_t byte_size;
+  /// The number of the type that a pointer or reference points to, an array has for elements, a typedef or a qualified type stands for, an
+  /// enumeration has for its values, or a function returns; `HETDWARF_NO_TYPE` of others.
+  uint64_t target;
+  /// The address space that a pointer or reference points into, `none` for the default one.
+  const char *address_space;
+  /// What the bits of a base type are: `signed`, `unsigned`, `float` and so on.
+  const char *encoding;
+  /// The distance of an array's elements in bits; 0 if it is the size of an element.
+  uint64_t stride;
+  /// How many members and base classes a structure, class or union has.
+  size_t member_count;
+  /// How many dimensions an array has.
+  size_t dimension_count;
+  /// How many names an enumeration has.
+  size_t enumerator_count;
+  /// How many parameters a function has.
+  size_t parameter_count;
+  /// How many variants a variant part has.
+  size_t variant_count;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_type;
+
+/// A member or a base class. Strings belong to the types.
+typedef struct hetdwarf_member {
+  /// `sizeof(hetdwarf_member)`, set by the caller.
+  size_t size;
+  /// The name; NULL of an anonymous structure or union, and of most base classes.
+  const char *name;
+  /// The number of its type.
+  uint64_t type;
+  /// How many bits after the start of the record it starts; `UINT64_MAX` if that is not a constant.
+  uint64_t bit_offset;
+  /// The size of a bit-field, in bits; 0 of any other member.
+  uint64_t bit_size;
+  /// Whether it is a base class: 1 or 0.
+  uint32_t is_base;
+  /// Zero.
+  uint32_t padding;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_member;
+
+/// A name of an enumeration. Strings belong to the types.
+typedef struct hetdwarf_enumerator {
+  /// `sizeof(hetdwarf_enumerator)`, set by the caller.
+  size_t size;
+  /// The name.
+  const char *name;
+  /// The lower 64 bits of the value.
+  uint64_t value;
+  /// The upper 64 bits: all of them are the sign of a value that fits into `value`.
+  int64_t value_high;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_enumerator;
+
+/// A dimension of an array.
+typedef struct hetdwarf_dimension {
+  /// `sizeof(hetdwarf_dimension)`, set by the caller.
+  size_t size;
+  /// The first index.
+  int64_t lower_bound;
+  /// How many elements; `UINT64_MAX` if that is not a constant.
+  uint64_t count;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_dimension;
+
+/// One of the variants of a variant part.
+typedef struct hetdwarf_variant {
+  /// `sizeof(hetdwarf_variant)`, set by the caller.
+  size_t size;
+  /// How many members it has.
+  size_t member_count;
+  /// How many ranges of discriminants choose it.
+  size_t choice_count;
+  /// Whether it is present if no other is: 1 or 0.
+  uint32_t is_default;
+  /// Zero.
+  uint32_t padding;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_variant;
+
+/// Discriminants that choose a variant.
+typedef struct hetdwarf_choice {
+  /// `sizeof(hetdwarf_choice)`, set by the caller.
+  size_t size;
+  /// The lower 64 bits of the first.
+  uint64_t first;
+  /// The upper 64 bits of the first.
+  int64_t first_high;
+  /// The lower 64 bits of the last, which is one of them.
+  uint64_t last;
+  /// The upper 64 bits of the last.
+  int64_t last_high;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_choice;
+
 /// A variable, or an expression. Strings belong to the values; NULL if there is none.
 typedef struct hetdwarf_value_info {
   /// `sizeof(hetdwarf_value_info)`, set by the caller.
   size_t size;
-  /// The name, or the text of the expression; empty for a variable without a name.
+  /// The name, or the text of the expression; empty for a variable without a name. Of a part what follows the name of the whole in an
+  /// expression of C, without the dot of a member: `x`, `[3]`, `*` for what a pointer points to; empty for an anonymous structure or
+  /// union, `<Base>` for a base class.
   const char *name;
-  /// `parameter`, `variable`, `constant`, `global` or `expression`.
+  /// `parameter`, `variable`, `constant`, `global`, `expression` or `part`.
   const char *kind;
   /// The type's name as C writes it.
   const char *type_name;
@@ -985,15 +1303,19 @@ typedef struct hetdwarf_value_info {
   const char *file;
   /// The line of its declaration; 0 if it is not known.
   uint64_t line;
-  /// The offset of its entry in the section; `UINT64_MAX` of an expression.
+  /// The offset of its entry in the section; `UINT64_MAX` of an expression or a part.
   uint64_t entry;
   /// How its location was read: `dwarf` or `legacy-llvm`.
   const char *reading;
   /// A note about its value in all lanes, or NULL. `prologue`: the value is in memory that the function's prologue writes, and the prologue is
   /// not over, so that the memory may hold something else.
   const char *note;
+  /// The number of its type, among those that `hetdwarf_values_types` gives.
+  uint64_t type;
+  /// The size of a bit-field, in bits; 0 of any other value.
+  uint64_t bit_size;
   /// Zero.
-  uint64_t reserved[4];
+  uint64_t reserved[2];
 } hetdwarf_value_info;
 
 /// Where a value's lanes go: arrays of the caller, each NULL if it is not wanted, with an entry for each lane of the wave.
@@ -1085,8 +1407,11 @@ hetdwarf_status hetdwarf_cfi_new(const char *target,
 /// * `symbol`: the symbol at its first instruction.
 /// * `size`: the size of its code, in bytes.
 ///
-/// Errors: those of arguments, and `HETDWARF_MALFORMED`.
-hetdwarf_status hetdwarf_cfi_function(struct hetdwarf_cfi *cfi, const char *symbol, uint64_t size);
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another function starts there; `HETDWARF_MALFORMED` if the symbol is empty, or the code goes past
+/// the last address.
+hetdwarf_status hetdwarf_cfi_function(struct hetdwarf_cfi *cfi,
+                                      const char *symbol,
+                                      uint64_t size);
 
 /// Says what an instruction of the function did.
 ///
@@ -1332,7 +1657,8 @@ hetdwarf_status hetdwarf_lane_pcs_new(struct hetdwarf_lane_pcs **lane_pcs);
 /// * `size`: the size of its code, in bytes.
 /// * `wave_size`: lanes of the waves, 32 or 64.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended, if a name is empty, if `start` and `end` are the same, or if another
+/// function starts there.
 hetdwarf_status hetdwarf_lane_pcs_begin_function(struct hetdwarf_lane_pcs *lane_pcs,
                                                  const char *name,
                                                  const char *start,
@@ -1400,8 +1726,8 @@ hetdwarf_status hetdwarf_lane_pcs_text(struct hetdwarf_lane_pcs *lane_pcs,
 /// * `refused_count`: gets in how many parts of it no regions were found, as EXEC is not changed as structured code does it. There
 ///   nothing is said of lanes that are not active; `hetdwarf_lane_pcs_refused` says why. May be NULL.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended; `HETDWARF_MALFORMED` if there are no blocks, or if EXEC
-/// gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also for names as of `hetdwarf_lane_pcs_begin_function`, and if another has not been ended;
+/// `HETDWARF_MALFORMED` if there are no blocks, if a block begins before the one before it ends, or if EXEC gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
 hetdwarf_status hetdwarf_lane_pcs_add_graph(struct hetdwarf_lane_pcs *lane_pcs,
                                             const char *name,
                                             const char *start,
@@ -1482,6 +1808,16 @@ hetdwarf_status hetdwarf_object_open_file(const char *path,
                                           const char *choose,
                                           struct hetdwarf_object **object);
 
+/// Opens the code object of a file with other limits than those that hold by default.
+///
+/// * `opening`: the file, and the limits.
+/// * `object`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: those of `hetdwarf_object_open` and `hetdwarf_object_open_file`; `HETDWARF_INVALID_ARGUMENT` for a limit that there is not, and the
+/// message lists those that there are.
+hetdwarf_status hetdwarf_object_open_with(const struct hetdwarf_opening *opening,
+                                          struct hetdwarf_object **object);
+
 /// What an object is.
 ///
 /// * `info`: its `size` is set; the rest is written.
@@ -1530,6 +1866,97 @@ hetdwarf_status hetdwarf_object_function_at(const struct hetdwarf_object *object
 hetdwarf_status hetdwarf_object_line_at(const struct hetdwarf_object *object,
                                         uint64_t pc,
                                         struct hetdwarf_line *line);
+
+/// How many there are of something in an object: functions, global variables or rows of line tables. They are read by the first call and kept.
+///
+/// * `list`: `HETDWARF_LIST_…`.
+/// * `count`: gets the number.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_count(const struct hetdwarf_object *object,
+                                      uint32_t list,
+                                      size_t *count);
+
+/// A function with code.
+///
+/// * `index`: below the count of `HETDWARF_LIST_FUNCTIONS`.
+/// * `function`: its `size` is set; the rest is written. It has no inlined calls.
+///
+/// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_function(const struct hetdwarf_object *object,
+                                         size_t index,
+                                         struct hetdwarf_function *function);
+
+/// A range of the addresses of a function.
+///
+/// * `index`: the function's, below the count of `HETDWARF_LIST_FUNCTIONS`.
+/// * `at`: below its `range_count`.
+/// * `range`: gets the addresses in the object.
+///
+/// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_function_range(const struct hetdwarf_object *object,
+                                               size_t index,
+                                               size_t at,
+                                               struct hetdwarf_range *range);
+
+/// A variable of file scope or of a namespace.
+///
+/// * `index`: below the count of `HETDWARF_LIST_GLOBALS`.
+/// * `global`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_global(const struct hetdwarf_object *object,
+                                       size_t index,
+                                       struct hetdwarf_global *global);
+
+/// An expression that says where a variable of file scope is.
+///
+/// * `index`: the variable's, below the count of `HETDWARF_LIST_GLOBALS`.
+/// * `at`: below its `location_count`.
+/// * `location`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_global_location(const struct hetdwarf_object *object,
+                                                size_t index,
+                                                size_t at,
+                                                struct hetdwarf_location *location);
+
+/// A row of a line table. Rows are in the order of the tables, which end their sequences with a row of `HETDWARF_ROW_END_SEQUENCE`.
+///
+/// * `index`: below the count of `HETDWARF_LIST_LINE_ROWS`.
+/// * `row`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_line_row(const struct hetdwarf_object *object,
+                                         size_t index,
+                                         struct hetdwarf_line_row *row);
+
+/// The addresses at which code of a line begins, in ascending order: where a debugger sets breakpoints.
+///
+/// * `file`: a path as the line table has it, or its last components: `k.cl`.
+/// * `line`: the line, from 1.
+/// * `addresses`, `capacity`: get the addresses in the object, as many as there is room for. NULL and 0 if only the count is wanted.
+/// * `count`: gets how many there are, 0 for a line without code; may be NULL.
+///
+/// Errors: `HETDWARF_TOO_SMALL` if there are more than `capacity`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_addresses_of(const struct hetdwarf_object *object,
+                                             const char *file,
+                                             uint64_t line,
+                                             uint64_t *addresses,
+                                             size_t capacity,
+                                             size_t *count);
+
+/// An expression that says where a variable of a frame is, at the addresses of its scope.
+///
+/// * `index`: below the count of the values.
+/// * `at`: from 0 on, until `HETDWARF_NOT_FOUND`.
+/// * `location`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`, also of an expression, a part or a constant; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_values_location_expression(const struct hetdwarf_values *values,
+                                                    size_t index,
+                                                    size_t at,
+                                                    struct hetdwarf_location *location);
 
 /// What went wrong in the last function that this thread has called, for people; NULL if nothing did. Text of files in it
 /// is escaped.
@@ -1588,6 +2015,150 @@ hetdwarf_status hetdwarf_stop_frame(const struct hetdwarf_stop *stop,
 ///
 /// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_INVALID_ARGUMENT`. It can be called from any thread.
 hetdwarf_status hetdwarf_escape(const char *text, char *buffer, size_t capacity, size_t *length);
+
+/// The types of an object with a name.
+///
+/// * `name`: as the source has it, without `struct` or `enum`; with or without the namespaces and classes it is in. NULL for none: types of
+///   global variables are found by their numbers.
+/// * `types`: gets the handle, to be freed by the caller; NULL if there is an error. It has one type for each unit that defines the name.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`. That there is none is no error.
+hetdwarf_status hetdwarf_object_types(const struct hetdwarf_object *object,
+                                      const char *name,
+                                      struct hetdwarf_types **types);
+
+/// The types of values: of each value one, in the same order.
+///
+/// * `types`: gets the handle, to be freed by the caller; NULL if there is an error. The values may be freed before.
+///
+/// Errors: those of arguments.
+hetdwarf_status hetdwarf_values_types(const struct hetdwarf_values *values,
+                                      struct hetdwarf_types **types);
+
+/// How many types were asked for.
+///
+/// * `count`: gets the number.
+///
+/// Errors: those of arguments.
+hetdwarf_status hetdwarf_types_count(const struct hetdwarf_types *types, size_t *count);
+
+/// The number of a type that was asked for.
+///
+/// * `index`: below the count.
+/// * `number`: gets the number.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_number(const struct hetdwarf_types *types,
+                                      size_t index,
+                                      uint64_t *number);
+
+/// A type.
+///
+/// * `number`: its number, of `hetdwarf_types_number`, a value, a member or another type.
+/// * `type`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_get(const struct hetdwarf_types *types,
+                                   uint64_t number,
+                                   struct hetdwarf_type *type);
+
+/// A member or a base class of a structure, class or union.
+///
+/// * `number`: that of the type.
+/// * `index`: below its `member_count`.
+/// * `member`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_member(const struct hetdwarf_types *types,
+                                      uint64_t number,
+                                      size_t index,
+                                      struct hetdwarf_member *member);
+
+/// A name of an enumeration.
+///
+/// * `number`: that of the type.
+/// * `index`: below its `enumerator_count`.
+/// * `enumerator`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_enumerator(const struct hetdwarf_types *types,
+                                          uint64_t number,
+                                          size_t index,
+                                          struct hetdwarf_enumerator *enumerator);
+
+/// A dimension of an array, the slowest-varying first.
+///
+/// * `number`: that of the type.
+/// * `index`: below its `dimension_count`.
+/// * `dimension`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_dimension(const struct hetdwarf_types *types,
+                                         uint64_t number,
+                                         size_t index,
+                                         struct hetdwarf_dimension *dimension);
+
+/// The type of a parameter of a function.
+///
+/// * `number`: that of the function's type.
+/// * `index`: below its `parameter_count`.
+/// * `parameter`: gets the number of the parameter's type.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_parameter(const struct hetdwarf_types *types,
+                                         uint64_t number,
+                                         size_t index,
+                                         uint64_t *parameter);
+
+/// The member that tells which variant is present. It is a part of the structure, from whose start its offset counts.
+///
+/// * `number`: that of the variant part.
+/// * `member`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`, also if no member tells.
+hetdwarf_status hetdwarf_types_discriminant(const struct hetdwarf_types *types,
+                                            uint64_t number,
+                                            struct hetdwarf_member *member);
+
+/// A variant of a variant part.
+///
+/// * `number`: that of the variant part.
+/// * `index`: below its `variant_count`.
+/// * `variant`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_variant(const struct hetdwarf_types *types,
+                                       uint64_t number,
+                                       size_t index,
+                                       struct hetdwarf_variant *variant);
+
+/// A member of a variant. Its offset counts from the start of the structure.
+///
+/// * `number`: that of the variant part.
+/// * `variant`: below its `variant_count`.
+/// * `index`: below the `member_count` of the variant.
+/// * `member`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_variant_member(const struct hetdwarf_types *types,
+                                              uint64_t number,
+                                              size_t variant,
+                                              size_t index,
+                                              struct hetdwarf_member *member);
+
+/// A range of discriminants that choose a variant.
+///
+/// * `number`: that of the variant part.
+/// * `variant`: below its `variant_count`.
+/// * `index`: below the `choice_count` of the variant.
+/// * `choice`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_types_variant_choice(const struct hetdwarf_types *types,
+                                              uint64_t number,
+                                              size_t variant,
+                                              size_t index,
+                                              struct hetdwarf_choice *choice);
 
 /// The variables of a frame, innermost scope first, then in the order of their declarations; those of file scope last.
 ///
@@ -1648,7 +2219,8 @@ hetdwarf_status hetdwarf_values_get_info(const struct hetdwarf_values *values,
 /// * `index`: below the count.
 /// * `lanes`: says which lanes, and where the answers go.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if an expression was not evaluated for a lane. That a lane has
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if an expression was not
+/// evaluated for a lane, or a part is of another one. That a lane has
 /// no value is its state, and no error.
 hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
                                      size_t index,
@@ -1659,6 +2231,27 @@ hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
 ///
 /// * `state`: `HETDWARF_LANE_…`.
 const char *hetdwarf_lane_state_name(uint8_t state);
+
+/// The parts of a value in a lane, as a debugger's view of variables unfolds them: members and base classes, elements, what the variant holds
+/// that is present, and what a pointer points to. They are values themselves, in that lane only, and may have parts again.
+///
+/// * `index`: below the count of the values.
+/// * `lane`: the lane.
+/// * `first`, `most`: the elements of an array that are read: from which on, counted from 0, and how many at most.
+/// * `parts`: gets the handle, to be freed by the caller; NULL if there is an error. It has no values if the value has no parts, or no value in
+///   this lane. What it is made of may be freed before.
+/// * `more`: gets how many more elements an array has after these; may be NULL.
+///
+/// A part that cannot be read says so itself. Types of a damaged file may contain themselves: the caller decides how many levels are read.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if it was not read in this lane; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_values_parts(const struct hetdwarf_values *values,
+                                      size_t index,
+                                      uint32_t lane,
+                                      uint64_t first,
+                                      uint64_t most,
+                                      struct hetdwarf_values **parts,
+                                      uint64_t *more);
 
 /// Checks the debugging information of an object against its rules: what `hetdwarf verify --each` finds, in its order.
 ///

@@ -93,6 +93,22 @@ template <class T> T sized() {
   value.size = sizeof(T);
   return value;
 }
+
+/// The struct that a function fills, which it takes last.
+template <class T, class F, class... A> result<T> filled(F function, A... arguments) {
+  auto value = sized<T>();
+  if (auto status = function(arguments..., &value); status != HETDWARF_OK)
+    return last_error(status);
+  return value;
+}
+
+/// The value that a function gives through its last argument.
+template <class T, class F, class... A> result<T> given(F function, A... arguments) {
+  T value{};
+  if (auto status = function(arguments..., &value); status != HETDWARF_OK)
+    return last_error(status);
+  return value;
+}
 } // namespace detail
 
 /// What a debugger knows of a stopped wave: derive from it. It must live as long as the stops that are made with it.
@@ -137,6 +153,41 @@ public:
       return static_cast<wave *>(user)->write_memory(memory, address, size, bytes);
     };
     return all;
+  }
+};
+
+/// A stopped wave in a file, `hetdwarf-wave/1`.
+class snapshot final : public wave {
+  detail::owner<hetdwarf_snapshot> handle;
+
+  explicit snapshot(hetdwarf_snapshot *handle_) : handle(handle_) { hetdwarf_snapshot_wave(handle_, &description); }
+
+  static result<std::unique_ptr<snapshot>> made(hetdwarf_status status, hetdwarf_snapshot *handle) {
+    if (status != HETDWARF_OK)
+      return last_error(status);
+    return std::unique_ptr<snapshot>(new snapshot(handle));
+  }
+
+public:
+  static result<std::unique_ptr<snapshot>> open(std::string_view text) {
+    hetdwarf_snapshot *handle = nullptr;
+    auto *bytes = reinterpret_cast<const std::uint8_t *>(text.data());
+    auto status = hetdwarf_snapshot_open(bytes, text.size(), &handle);
+    return made(status, handle);
+  }
+
+  static result<std::unique_ptr<snapshot>> open_file(const char *path) {
+    hetdwarf_snapshot *handle = nullptr;
+    auto status = hetdwarf_snapshot_open_file(path, &handle);
+    return made(status, handle);
+  }
+
+  std::int32_t read_register(std::uint32_t number, std::int32_t lane, std::uint32_t first_bit, std::uint32_t bit_count,
+                             void *out) noexcept override {
+    return hetdwarf_snapshot_read_register(handle.get(), number, lane, first_bit, bit_count, out);
+  }
+  std::int32_t read_memory(std::uint32_t memory, std::uint64_t address, std::size_t size, void *out) noexcept override {
+    return hetdwarf_snapshot_read_memory(handle.get(), memory, address, size, out);
   }
 };
 
@@ -198,6 +249,66 @@ public:
   }
 };
 
+/// Types as a tree: a type has a number, by which others refer to it.
+class types {
+  detail::owner<hetdwarf_types> handle;
+
+public:
+  explicit types(hetdwarf_types *handle_) : handle(handle_) {}
+  hetdwarf_types *get() const noexcept { return handle.get(); }
+
+  /// How many types were asked for.
+  std::size_t size() const noexcept {
+    std::size_t count = 0;
+    hetdwarf_types_count(get(), &count);
+    return count;
+  }
+
+  /// The number of a type that was asked for.
+  result<std::uint64_t> number(std::size_t index) const {
+    return detail::given<std::uint64_t>(hetdwarf_types_number, get(), index);
+  }
+
+  result<hetdwarf_type> type(std::uint64_t number) const {
+    return detail::filled<hetdwarf_type>(hetdwarf_types_get, get(), number);
+  }
+
+  /// A member or a base class.
+  result<hetdwarf_member> member(std::uint64_t number, std::size_t index) const {
+    return detail::filled<hetdwarf_member>(hetdwarf_types_member, get(), number, index);
+  }
+
+  result<hetdwarf_enumerator> enumerator(std::uint64_t number, std::size_t index) const {
+    return detail::filled<hetdwarf_enumerator>(hetdwarf_types_enumerator, get(), number, index);
+  }
+
+  result<hetdwarf_dimension> dimension(std::uint64_t number, std::size_t index) const {
+    return detail::filled<hetdwarf_dimension>(hetdwarf_types_dimension, get(), number, index);
+  }
+
+  /// The number of a parameter's type.
+  result<std::uint64_t> parameter(std::uint64_t number, std::size_t index) const {
+    return detail::given<std::uint64_t>(hetdwarf_types_parameter, get(), number, index);
+  }
+
+  /// The member that tells which variant is present.
+  result<hetdwarf_member> discriminant(std::uint64_t number) const {
+    return detail::filled<hetdwarf_member>(hetdwarf_types_discriminant, get(), number);
+  }
+
+  result<hetdwarf_variant> variant(std::uint64_t number, std::size_t index) const {
+    return detail::filled<hetdwarf_variant>(hetdwarf_types_variant, get(), number, index);
+  }
+
+  result<hetdwarf_member> variant_member(std::uint64_t number, std::size_t of, std::size_t index) const {
+    return detail::filled<hetdwarf_member>(hetdwarf_types_variant_member, get(), number, of, index);
+  }
+
+  result<hetdwarf_choice> variant_choice(std::uint64_t number, std::size_t of, std::size_t index) const {
+    return detail::filled<hetdwarf_choice>(hetdwarf_types_variant_choice, get(), number, of, index);
+  }
+};
+
 /// A value in all lanes of a wave.
 struct lane_values {
   std::array<std::uint8_t, 64> states{};
@@ -208,6 +319,10 @@ struct lane_values {
   std::array<const char *, 64> messages{};
   /// The bytes of each lane, `stride` apart.
   std::vector<std::uint8_t> bytes;
+  /// A 1 for each bit that was optimised away, in the same layout.
+  std::vector<std::uint8_t> undefined;
+  /// A 1 for each bit that the debugger does not know, in the same layout.
+  std::vector<std::uint8_t> unavailable;
   std::size_t stride = 0;
 };
 
@@ -240,23 +355,57 @@ public:
     return info;
   }
 
-  /// A value in as many lanes as are asked for, in one call.
-  result<lane_values> read(std::size_t index, std::uint64_t lanes = UINT64_MAX, std::size_t stride = 8) const {
+  /// A value in as many lanes as are asked for.
+  ///
+  /// `stride`: how many bytes are read in each lane; 0 for all that the largest of them has.
+  result<lane_values> read(std::size_t index, std::uint64_t lanes = UINT64_MAX, std::size_t stride = 0) const {
     lane_values found;
-    found.stride = stride;
-    found.bytes.resize(stride * 64);
     auto wanted = detail::sized<hetdwarf_lanes>();
     wanted.lanes = lanes;
     wanted.count = 64;
+    wanted.byte_sizes = found.byte_sizes.data();
+    if (stride == 0) {
+      if (auto status = hetdwarf_values_read(get(), index, &wanted); status != HETDWARF_OK)
+        return last_error(status);
+      for (auto size : found.byte_sizes)
+        stride = size > stride ? static_cast<std::size_t>(size) : stride;
+    }
+    found.stride = stride;
+    for (auto *bytes : {&found.bytes, &found.undefined, &found.unavailable})
+      bytes->resize(stride * 64);
     wanted.states = found.states.data();
     wanted.bytes = found.bytes.data();
+    wanted.undefined = found.undefined.data();
+    wanted.unavailable = found.unavailable.data();
     wanted.stride = stride;
-    wanted.byte_sizes = found.byte_sizes.data();
     wanted.texts = found.texts.data();
     wanted.messages = found.messages.data();
     if (auto status = hetdwarf_values_read(get(), index, &wanted); status != HETDWARF_OK)
       return last_error(status);
     return found;
+  }
+
+  /// The members, elements or target of a value in a lane, which are values in that lane; and how many more elements there are.
+  result<std::pair<values, std::uint64_t>> parts(std::size_t index, std::uint32_t lane, std::uint64_t first = 0,
+                                                 std::uint64_t most = 200) const {
+    hetdwarf_values *made = nullptr;
+    std::uint64_t more = 0;
+    if (auto status = hetdwarf_values_parts(get(), index, lane, first, most, &made, &more); status != HETDWARF_OK)
+      return last_error(status);
+    return std::make_pair(values(made), more);
+  }
+
+  /// The types of the values, in the same order.
+  result<hetdwarf::types> types() const {
+    hetdwarf_types *made = nullptr;
+    if (auto status = hetdwarf_values_types(get(), &made); status != HETDWARF_OK)
+      return last_error(status);
+    return hetdwarf::types(made);
+  }
+
+  /// An expression that says where a variable is, from 0 on.
+  result<hetdwarf_location> location_expression(std::size_t index, std::size_t at) const {
+    return detail::filled<hetdwarf_location>(hetdwarf_values_location_expression, get(), index, at);
   }
 
   /// Where a variable is in a lane.
@@ -305,6 +454,21 @@ public:
     return values(made);
   }
 
+  /// A register of a frame by its DWARF number: its bytes, if all of them are known.
+  result<std::vector<std::uint8_t>> register_bytes(std::size_t level, std::uint32_t number,
+                                                   std::int32_t lane = HETDWARF_NO_LANE) const {
+    std::vector<std::uint8_t> bytes(256);
+    auto bits = detail::sized<hetdwarf_bits>();
+    bits.bytes = bytes.data();
+    bits.capacity = bytes.size();
+    if (auto status = hetdwarf_stop_register(get(), level, number, lane, &bits); status != HETDWARF_OK)
+      return last_error(status);
+    if (!bits.is_complete)
+      return failure{HETDWARF_UNAVAILABLE, "some of the bits are missing"};
+    bytes.resize(static_cast<std::size_t>((bits.bit_size + 7) / 8));
+    return bytes;
+  }
+
   /// Where each lane is.
   result<std::vector<hetdwarf_lane_place>> lanes(std::size_t level,
                                                  std::uint32_t recovery = HETDWARF_RECOVER_WHERE_MISSING) const {
@@ -345,6 +509,102 @@ public:
     if (auto status = hetdwarf_object_get_info(get(), &info); status != HETDWARF_OK)
       return last_error(status);
     return info;
+  }
+
+  /// A file with other limits than those that hold by default: its path or bytes are in `opening`, whose size is filled in.
+  static result<object> open_with(hetdwarf_opening opening) {
+    opening.size = sizeof opening;
+    hetdwarf_object *made = nullptr;
+    if (auto status = hetdwarf_object_open_with(&opening, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return object(made);
+  }
+
+  result<hetdwarf_kernel> kernel(std::size_t index) const {
+    return detail::filled<hetdwarf_kernel>(hetdwarf_object_kernel, get(), index);
+  }
+
+  result<hetdwarf_kernel_limits> kernel_limits(std::size_t kernel) const {
+    return detail::filled<hetdwarf_kernel_limits>(hetdwarf_object_kernel_limits, get(), kernel);
+  }
+
+  result<hetdwarf_argument> kernel_argument(std::size_t kernel, std::size_t index) const {
+    return detail::filled<hetdwarf_argument>(hetdwarf_object_kernel_argument, get(), kernel, index);
+  }
+
+  result<hetdwarf_initial_registers> kernel_initial_registers(std::size_t kernel, std::size_t index) const {
+    return detail::filled<hetdwarf_initial_registers>(hetdwarf_object_kernel_initial_registers, get(), kernel, index);
+  }
+
+  result<hetdwarf_descriptor_field> kernel_field(std::size_t kernel, std::size_t index) const {
+    return detail::filled<hetdwarf_descriptor_field>(hetdwarf_object_kernel_field, get(), kernel, index);
+  }
+
+  /// What `hetdwarf info --format json` says of it.
+  result<std::string_view> info_json() const {
+    auto text = detail::given<const char *>(hetdwarf_object_info_json, get());
+    if (!text)
+      return text.error();
+    return std::string_view(*text);
+  }
+
+  /// The function at an address of the object, and the names of what is inlined there, the innermost first.
+  result<std::pair<hetdwarf_function, std::vector<std::string_view>>> function_at(std::uint64_t pc) const {
+    auto found = detail::sized<hetdwarf_function>();
+    if (auto status = hetdwarf_object_function_at(get(), pc, &found, nullptr, 0); status != HETDWARF_OK)
+      return last_error(status);
+    std::vector<const char *> names(found.inlined_count);
+    if (auto status = hetdwarf_object_function_at(get(), pc, &found, names.data(), names.size()); status != HETDWARF_OK)
+      return last_error(status);
+    return std::make_pair(found, std::vector<std::string_view>(names.begin(), names.end()));
+  }
+
+  result<hetdwarf_line> line_at(std::uint64_t pc) const {
+    return detail::filled<hetdwarf_line>(hetdwarf_object_line_at, get(), pc);
+  }
+
+  /// The addresses at which code of a line begins: where a debugger sets breakpoints.
+  result<std::vector<std::uint64_t>> addresses_of(const char *file, std::uint64_t line) const {
+    std::size_t count = 0;
+    if (auto status = hetdwarf_object_addresses_of(get(), file, line, nullptr, 0, &count); status != HETDWARF_OK)
+      return last_error(status);
+    std::vector<std::uint64_t> found(count);
+    if (auto status = hetdwarf_object_addresses_of(get(), file, line, found.data(), count, &count); status != HETDWARF_OK)
+      return last_error(status);
+    return found;
+  }
+
+  /// How many functions, global variables or rows there are: `HETDWARF_LIST_…`.
+  result<std::size_t> count(std::uint32_t list) const {
+    return detail::given<std::size_t>(hetdwarf_object_count, get(), list);
+  }
+
+  result<hetdwarf_function> function(std::size_t index) const {
+    return detail::filled<hetdwarf_function>(hetdwarf_object_function, get(), index);
+  }
+
+  result<hetdwarf_range> function_range(std::size_t index, std::size_t at) const {
+    return detail::given<hetdwarf_range>(hetdwarf_object_function_range, get(), index, at);
+  }
+
+  result<hetdwarf_global> global(std::size_t index) const {
+    return detail::filled<hetdwarf_global>(hetdwarf_object_global, get(), index);
+  }
+
+  result<hetdwarf_location> global_location(std::size_t index, std::size_t at) const {
+    return detail::filled<hetdwarf_location>(hetdwarf_object_global_location, get(), index, at);
+  }
+
+  result<hetdwarf_line_row> line_row(std::size_t index) const {
+    return detail::filled<hetdwarf_line_row>(hetdwarf_object_line_row, get(), index);
+  }
+
+  /// The types with a name; with a null pointer none, and types of global variables are found by their numbers.
+  result<hetdwarf::types> types(const char *name) const {
+    hetdwarf_types *made = nullptr;
+    if (auto status = hetdwarf_object_types(get(), name, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return hetdwarf::types(made);
   }
 
   /// A wave that has stopped in it, which must live as long as the stop.

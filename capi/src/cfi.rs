@@ -2,6 +2,7 @@
 
 use core::cell::RefCell;
 use core::ffi::c_char;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -133,6 +134,8 @@ sized! { hetdwarf_cfi_event hetdwarf_section }
 pub(crate) struct Writer {
     target: Target,
     functions: RefCell<Vec<FunctionFrame>>,
+    /// Where they start.
+    starts: RefCell<BTreeSet<Start>>,
     written: RefCell<Option<(FrameBytes, Vec<hetdwarf_relocation>)>>,
     texts: Texts,
 }
@@ -259,6 +262,7 @@ pub unsafe extern "C" fn hetdwarf_cfi_new(
             let writer = Writer {
                 target: Target::of(target.processor(), size)?,
                 functions: RefCell::default(),
+                starts: RefCell::default(),
                 written: RefCell::default(),
                 texts: Texts::default(),
             };
@@ -272,7 +276,8 @@ pub unsafe extern "C" fn hetdwarf_cfi_new(
 /// * `symbol`: the symbol at its first instruction.
 /// * `size`: the size of its code, in bytes.
 ///
-/// Errors: those of arguments, and `HETDWARF_MALFORMED`.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another function starts there; `HETDWARF_MALFORMED` if the symbol is empty, or the code goes past
+/// the last address.
 ///
 /// # Safety
 /// Pointers are NULL or as said above.
@@ -286,7 +291,13 @@ pub unsafe extern "C" fn hetdwarf_cfi_function(
     guard(|| unsafe {
         with(cfi.cast_const(), |writer, _| {
             let start = Start::symbol(given(symbol, "symbol")?);
-            let frame = FunctionFrame::new(writer.target, &Common::new(), start, size)?;
+            let is_known = writer.starts.borrow().contains(&start);
+            if is_known {
+                let message = format!("another function starts at {start}");
+                return Err(Fault::argument(message));
+            }
+            let frame = FunctionFrame::new(writer.target, &Common::new(), start.clone(), size)?;
+            writer.starts.borrow_mut().insert(start);
             writer.functions.borrow_mut().push(frame);
             Ok(())
         })

@@ -20,9 +20,11 @@ mod lane_pc;
 mod lanes;
 mod object;
 mod plain;
+mod statics;
 mod status;
 mod stop;
 mod text;
+mod types;
 mod values;
 mod verify;
 mod wave;
@@ -36,9 +38,11 @@ pub use kernel::*;
 pub use lane_pc::*;
 pub use lanes::*;
 pub use object::*;
+pub use statics::*;
 pub use status::*;
 pub use stop::*;
 pub use text::hetdwarf_escape;
+pub use types::*;
 pub use values::*;
 pub use verify::*;
 pub use wave::*;
@@ -54,5 +58,6 @@ const KINDS: &[u64] = &[
     hetdwarf_result::MAGIC,
     hetdwarf_snapshot::MAGIC,
     hetdwarf_stop::MAGIC,
+    hetdwarf_types::MAGIC,
     hetdwarf_values::MAGIC,
 ];

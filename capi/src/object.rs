@@ -4,17 +4,25 @@ use core::ffi::c_char;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hetdwarf::Limits;
+use hetdwarf::debug_info::Function;
+use hetdwarf::error::Limit;
 use hetdwarf::object::{ObjectInfo, Selector, code_object};
 use hetdwarf::report::{ObjectDocument, to_json};
 use hetdwarf_owned::LoadedProgram;
 
 use crate::handle::{Lock, give, handles, with};
 use crate::plain::{self, sized};
+use crate::statics::{Lists, path_of};
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given, given_if};
+use crate::values::SharedTypes;
 
-/// What is behind a handle of an object.
+/// What is behind a handle of an object. Lists are dropped before the program, from which they borrow.
 pub(crate) struct Object {
+    pub(crate) lists: Lists,
+    /// The types of all that was asked for.
+    pub(crate) types: SharedTypes,
     pub(crate) loaded: Arc<LoadedProgram>,
     pub(crate) info: ObjectInfo,
     pub(crate) texts: Texts,
@@ -90,8 +98,14 @@ pub struct hetdwarf_function {
     pub low_pc: u64,
     /// How many calls are inlined at the address that was asked for.
     pub inlined_count: usize,
+    /// The path of the file of its declaration.
+    pub path: *const c_char,
+    /// The line of its declaration; 0 if it is not known.
+    pub line: u64,
+    /// How many ranges of addresses it has.
+    pub range_count: usize,
     /// Zero.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 1],
 }
 
 /// A line of the source. Strings belong to the object.
@@ -119,16 +133,18 @@ pub struct hetdwarf_line {
 sized! { hetdwarf_object_info hetdwarf_kernel hetdwarf_function hetdwarf_line }
 
 /// The one that is meant of the code objects of a file.
-fn open(file: &[u8], choose: Option<&str>) -> Answer<(Arc<Lock>, Object)> {
+fn open(file: &[u8], choose: Option<&str>, limits: &Limits) -> Answer<(Arc<Lock>, Object)> {
     let selector = choose.map_or(Selector::Only, Selector::parse);
     let chosen = code_object(file, &selector)?;
     let bytes: Arc<[u8]> = match chosen.data {
         Cow::Borrowed(bytes) => bytes.into(),
         Cow::Owned(bytes) => bytes.into(),
     };
-    let loaded = Arc::new(LoadedProgram::load(bytes)?);
+    let loaded = Arc::new(LoadedProgram::load_with(bytes, limits)?);
     let object = Object {
         info: loaded.with(|program| ObjectInfo::of(program.object()))?,
+        lists: Lists::default(),
+        types: SharedTypes::default(),
         loaded,
         texts: Texts::default(),
     };
@@ -161,6 +177,7 @@ pub unsafe extern "C" fn hetdwarf_object_open(
                 open(
                     plain::bytes(bytes, length, "bytes")?,
                     given_if(choose, "choose")?,
+                    &Limits::DEFAULT,
                 )
             })
         }
@@ -185,9 +202,85 @@ pub unsafe extern "C" fn hetdwarf_object_open_file(
         // SAFETY: as the caller says.
         unsafe {
             give(object, || {
-                open(&read_file(path)?, given_if(choose, "choose")?)
+                let choose = given_if(choose, "choose")?;
+                open(&read_file(path)?, choose, &Limits::DEFAULT)
             })
         }
+    })
+}
+
+/// A bound on work or memory. It is an element of an array and has no size: it never changes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_limit {
+    /// The limit, as `hetdwarf --limit NAME=N` has it: `value` for example, the bytes that are read of one value in each lane.
+    pub name: *const c_char,
+    /// What it is set to; the most that it can be, if this is more.
+    pub value: u64,
+}
+
+/// How an object is opened.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_opening {
+    /// `sizeof(hetdwarf_opening)`.
+    pub size: usize,
+    /// The path of the file, UTF-8; NULL if its bytes are given.
+    pub path: *const c_char,
+    /// The bytes of the file, if there is no path. They are copied.
+    pub bytes: *const u8,
+    /// How many bytes.
+    pub length: usize,
+    /// Which of its code objects, as of `hetdwarf_object_open`; NULL if there is only one.
+    pub choose: *const c_char,
+    /// Bounds that are other than by default.
+    pub limits: *const hetdwarf_limit,
+    /// How many.
+    pub limit_count: usize,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! { hetdwarf_opening }
+
+/// Opens the code object of a file with other limits than those that hold by default.
+///
+/// * `opening`: the file, and the limits.
+/// * `object`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: those of `hetdwarf_object_open` and `hetdwarf_object_open_file`; `HETDWARF_INVALID_ARGUMENT` for a limit that there is not, and the
+/// message lists those that there are.
+///
+/// # Safety
+/// Pointers are NULL or as `hetdwarf_opening` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_open_with(
+    opening: *const hetdwarf_opening,
+    object: *mut *mut hetdwarf_object,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        give(object, || {
+            let given = plain::read(opening)?;
+            let mut limits = Limits::DEFAULT;
+            if given.limits.is_null() && given.limit_count > 0 {
+                return Err(Fault::argument("limits is NULL"));
+            }
+            for at in 0..given.limit_count {
+                let limit = given.limits.add(at).read_unaligned();
+                let name = Limit::named(self::given(limit.name, "the name of a limit")?);
+                limits.set(name.map_err(Fault::argument)?, limit.value);
+            }
+            let choose = given_if(given.choose, "choose")?;
+            if given.path.is_null() {
+                let bytes = plain::bytes(given.bytes, given.length, "bytes")?;
+                return open(bytes, choose, &limits);
+            }
+            if !given.bytes.is_null() {
+                return Err(Fault::argument("path and bytes are given"));
+            }
+            open(&read_file(given.path)?, choose, &limits)
+        })
     })
 }
 
@@ -303,6 +396,27 @@ pub unsafe extern "C" fn hetdwarf_object_kernel(
     })
 }
 
+/// A function, at whose address that was asked for so many calls are inlined.
+pub(crate) fn describe_function(
+    object: &Object,
+    found: &Function<'_>,
+    inlined_count: usize,
+) -> hetdwarf_function {
+    let texts = &object.texts;
+    let starts = found.ranges.iter().map(|range| range.start);
+    hetdwarf_function {
+        size: 0,
+        name: texts.keep_if(found.name.as_deref()),
+        linkage_name: texts.keep_if(found.linkage_name.as_deref()),
+        low_pc: starts.min().unwrap_or(0),
+        inlined_count,
+        path: texts.keep_if(path_of(found.declaration.file.as_ref())),
+        line: found.declaration.line.unwrap_or(0),
+        range_count: found.ranges.len(),
+        reserved: [0; 1],
+    }
+}
+
 /// The function at an address, and the calls that are inlined there.
 ///
 /// * `pc`: an address in the object, not in the process.
@@ -339,19 +453,7 @@ pub unsafe extern "C" fn hetdwarf_object_function_at(
                 let name = call.name.as_deref().unwrap_or_default();
                 inlined.add(at).write(object.texts.keep(name));
             }
-            let value = hetdwarf_function {
-                size: 0,
-                name: object.texts.keep_if(found.name.as_deref()),
-                linkage_name: object.texts.keep_if(found.linkage_name.as_deref()),
-                low_pc: found
-                    .ranges
-                    .iter()
-                    .map(|range| range.start)
-                    .min()
-                    .unwrap_or(pc),
-                inlined_count: calls.len(),
-                reserved: [0; 4],
-            };
+            let value = describe_function(object, &found, calls.len());
             plain::write(function, &value)
         })
     })

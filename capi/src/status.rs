@@ -9,6 +9,7 @@ use hetdwarf::Error;
 use hetdwarf::error::ErrorKind;
 
 use crate::text::c_string;
+use crate::wave::CallbackFailure;
 
 /// Whether a function did what it was asked for, and if not, why. Values are never renumbered; there may be more in later
 /// versions.
@@ -92,7 +93,10 @@ pub(crate) fn status_of(kind: &ErrorKind) -> hetdwarf_status {
         ErrorKind::Ambiguous(_) => HETDWARF_AMBIGUOUS,
         ErrorKind::MissingContext(_) => HETDWARF_MISSING_CONTEXT,
         ErrorKind::Selection { .. } => HETDWARF_NOT_FOUND,
-        ErrorKind::Access(_) => HETDWARF_CALLBACK_FAILED,
+        ErrorKind::Access(failure) => {
+            let failure = failure.error().downcast_ref::<CallbackFailure>();
+            failure.map_or(HETDWARF_CALLBACK_FAILED, CallbackFailure::status)
+        }
         ErrorKind::Truncated { .. }
         | ErrorKind::UnknownOperation { .. }
         | ErrorKind::StackUnderflow { .. }
@@ -187,9 +191,33 @@ pub extern "C" fn hetdwarf_status_name(status: i32) -> *const c_char {
     name.as_ptr()
 }
 
+/// The version of this header, as `HETDWARF_VERSION_MAJOR.HETDWARF_VERSION_MINOR.HETDWARF_VERSION_PATCH`; that of the library is
+/// `hetdwarf_version()`.
+pub const HETDWARF_VERSION_MAJOR: u32 = 0;
+/// The second number of the version of this header.
+pub const HETDWARF_VERSION_MINOR: u32 = 1;
+/// The third number of the version of this header.
+pub const HETDWARF_VERSION_PATCH: u32 = 0;
+
 /// The version of the library, as `0.1.0`. It is valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn hetdwarf_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_has_the_version_of_the_package() {
+        let numbers = [
+            HETDWARF_VERSION_MAJOR,
+            HETDWARF_VERSION_MINOR,
+            HETDWARF_VERSION_PATCH,
+        ];
+        let text = numbers.map(|number| number.to_string()).join(".");
+        assert_eq!(text, env!("CARGO_PKG_VERSION"));
+    }
 }

@@ -1,17 +1,18 @@
-//! Values: the variables of a frame, and expressions of C, in all lanes at once.
+//! Values: the variables of a frame, expressions of C, in all lanes at once, and the parts of values in a lane.
 
+mod content;
 mod lane;
+mod parts;
 
-use core::cell::{OnceCell, RefCell};
+use core::cell::OnceCell;
 use core::ffi::c_char;
 use std::sync::Arc;
 
-use hetdwarf::arch::{Lane, WaveSize};
-use hetdwarf::debug_info::types::{TypeId, TypeTable};
+use hetdwarf::arch::Lane;
+use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::{Options, TypedBytes};
-use hetdwarf::inspect::{LaneTexts, Stop as LibraryStop, StopFrame, VariableValue};
-use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, Query, QueryErrorKind};
-use hetdwarf::report::{AbsentLanes, ValueNote};
+use hetdwarf::inspect::{Stop as LibraryStop, StopFrame};
+use hetdwarf::query::{Query, QueryErrorKind};
 
 use crate::bits;
 use crate::handle::{give, handles, with};
@@ -19,37 +20,12 @@ use crate::plain::{self, sized};
 use crate::status::hetdwarf_status::*;
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::{SharedStop, hetdwarf_stop};
-use crate::text::{LaneTextStore, NewTexts, Texts, given};
+use crate::text::{NewTexts, given};
+pub(crate) use content::SharedTypes;
+pub(crate) use content::Values;
+use content::{Content, Item, shared};
 pub use lane::*;
-use lane::{LaneValue, of_answer, of_variable};
-
-/// Where the values come from.
-enum Content {
-    Variables {
-        values: Vec<VariableValue<'static>>,
-        types: TypeTable,
-        /// Once somebody has asked.
-        in_prologue: OnceCell<bool>,
-    },
-    Expression {
-        text: String,
-        answer: QueryAnswer,
-        query: Box<Query<'static, 'static, 'static>>,
-    },
-}
-
-/// What is behind a handle of values. It is dropped before the stop, from which it borrows.
-pub(crate) struct Values {
-    content: Content,
-    wave_size: WaveSize,
-    level: usize,
-    texts: Texts,
-    /// Where the lanes are that did not enter the frame, once somebody has asked.
-    absent: OnceCell<AbsentLanes>,
-    /// The text of each value in each lane, where it was asked for.
-    lane_texts: RefCell<LaneTextStore>,
-    stop: SharedStop,
-}
+pub use parts::*;
 
 /// The variables of a frame, or the value of an expression. Free it with `hetdwarf_free`.
 #[derive(Debug)]
@@ -65,9 +41,11 @@ handles! { hetdwarf_values: Values = b"hdwvals\x01"; }
 pub struct hetdwarf_value_info {
     /// `sizeof(hetdwarf_value_info)`, set by the caller.
     pub size: usize,
-    /// The name, or the text of the expression; empty for a variable without a name.
+    /// The name, or the text of the expression; empty for a variable without a name. Of a part what follows the name of the whole in an
+    /// expression of C, without the dot of a member: `x`, `[3]`, `*` for what a pointer points to; empty for an anonymous structure or
+    /// union, `<Base>` for a base class.
     pub name: *const c_char,
-    /// `parameter`, `variable`, `constant`, `global` or `expression`.
+    /// `parameter`, `variable`, `constant`, `global`, `expression` or `part`.
     pub kind: *const c_char,
     /// The type's name as C writes it.
     pub type_name: *const c_char,
@@ -79,15 +57,19 @@ pub struct hetdwarf_value_info {
     pub file: *const c_char,
     /// The line of its declaration; 0 if it is not known.
     pub line: u64,
-    /// The offset of its entry in the section; `UINT64_MAX` of an expression.
+    /// The offset of its entry in the section; `UINT64_MAX` of an expression or a part.
     pub entry: u64,
     /// How its location was read: `dwarf` or `legacy-llvm`.
     pub reading: *const c_char,
     /// A note about its value in all lanes, or NULL. `prologue`: the value is in memory that the function's prologue writes, and the prologue is
     /// not over, so that the memory may hold something else.
     pub note: *const c_char,
+    /// The number of its type, among those that `hetdwarf_values_types` gives.
+    pub r#type: u64,
+    /// The size of a bit-field, in bits; 0 of any other value.
+    pub bit_size: u64,
     /// Zero.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 2],
 }
 
 /// Where a value's lanes go: arrays of the caller, each NULL if it is not wanted, with an entry for each lane of the wave.
@@ -125,179 +107,6 @@ pub struct hetdwarf_lanes {
 sized! { hetdwarf_value_info hetdwarf_lanes }
 
 impl Values {
-    fn new(content: Content, level: usize, stop: &SharedStop) -> Values {
-        Values {
-            content,
-            wave_size: stop.stop().wave().wave_size(),
-            level,
-            texts: Texts::default(),
-            absent: OnceCell::new(),
-            lane_texts: RefCell::default(),
-            stop: Arc::clone(stop),
-        }
-    }
-
-    fn count(&self) -> usize {
-        match &self.content {
-            Content::Variables { values, .. } => values.len(),
-            Content::Expression { .. } => 1,
-        }
-    }
-
-    fn no_value(index: usize) -> Fault {
-        Fault::not_found(format!("there is no value {index}"))
-    }
-
-    /// The variable with this index; nothing of an expression.
-    fn variable(&self, index: usize) -> Answer<Option<&VariableValue<'static>>> {
-        match &self.content {
-            Content::Variables { values, .. } => {
-                let value = values.get(index);
-                value.map(Some).ok_or_else(|| Values::no_value(index))
-            }
-            Content::Expression { .. } if index == 0 => Ok(None),
-            Content::Expression { .. } => Err(Values::no_value(index)),
-        }
-    }
-
-    /// The lane of an expression.
-    fn lane_answer(&self, lane: Lane) -> Option<&LaneAnswer> {
-        match &self.content {
-            Content::Variables { .. } => None,
-            Content::Expression { answer, .. } => {
-                let mut lanes = answer.lanes.iter();
-                lanes.find(|answer| answer.lane == lane)
-            }
-        }
-    }
-
-    fn types(&self) -> &TypeTable {
-        match &self.content {
-            Content::Variables { types, .. } => types,
-            Content::Expression { query, .. } => query.types(),
-        }
-    }
-
-    fn name(&self, index: usize) -> Answer<&str> {
-        let variable = self.variable(index)?;
-        Ok(match (&self.content, variable) {
-            (Content::Expression { text, .. }, _) => text,
-            (_, Some(value)) => value.variable.name.as_deref().unwrap_or_default(),
-            (_, None) => "",
-        })
-    }
-
-    /// Where a variable is in a lane.
-    pub(crate) fn location(
-        &self,
-        index: usize,
-        lane: Lane,
-    ) -> Answer<Option<hetdwarf::location::Location<'static>>> {
-        Ok(self.variable(index)?.and_then(|value| value.location(lane)))
-    }
-
-    pub(crate) fn stop(&self) -> &SharedStop {
-        &self.stop
-    }
-
-    /// What is known of a value in a lane; nothing of a lane for which an expression was not evaluated.
-    ///
-    /// * `variable`: the variable that it is of; nothing for an expression.
-    fn lane<'v>(
-        &'v self,
-        variable: Option<&'v VariableValue<'_>>,
-        lane: Lane,
-        with_message: bool,
-    ) -> Option<LaneValue<'v>> {
-        let mut found = match variable {
-            Some(value) => of_variable(value, lane, with_message),
-            None => of_answer(self.lane_answer(lane)?),
-        };
-        if with_message && found.is_absent() {
-            let absent = self.absent.get_or_init(|| {
-                let lanes: Vec<Lane> = self.wave_size.all_lanes().collect();
-                let frame = self.stop.frame(self.level).ok();
-                let absent = frame.and_then(|frame| AbsentLanes::find(&frame, &lanes).ok());
-                absent.unwrap_or_default()
-            });
-            found.message = absent.message(lane).map(ToString::to_string);
-        }
-        Some(found)
-    }
-
-    /// Makes the text of a value in a lane; that of a variable by `texts`.
-    fn make_text(&self, lane: Lane, texts: Option<&mut LaneTexts<'_>>, new: &mut NewTexts) {
-        let at = usize::from(lane.0);
-        match (texts, &self.content) {
-            (Some(texts), _) => {
-                if let Some(text) = texts.text(lane) {
-                    new.add(at, text);
-                }
-            }
-            (None, Content::Expression { query, .. }) => {
-                let answer = self.lane_answer(lane);
-                let text = answer.and_then(|answer| query.text(answer, &Options::default()));
-                if let Some(text) = text {
-                    new.add(at, &text);
-                }
-            }
-            (None, Content::Variables { .. }) => {}
-        }
-    }
-
-    /// What else there is to know of a variable, in all lanes.
-    fn note(&self, value: &VariableValue<'_>) -> Answer<Option<&'static str>> {
-        let Content::Variables { in_prologue, .. } = &self.content else {
-            return Ok(None);
-        };
-        let frame = self.stop.frame(self.level)?;
-        // Where the line table does not say it, there is nothing to note; the value is there all the same.
-        if !in_prologue.get_or_init(|| frame.is_in_prologue().unwrap_or(false)) {
-            return Ok(None);
-        }
-        let lanes: Vec<Lane> = self.wave_size.all_lanes().collect();
-        let is_written = frame.is_written_by_prologue(value, &lanes);
-        Ok(is_written.then_some(ValueNote::Prologue.name()))
-    }
-
-    fn info(&self, index: usize) -> Answer<hetdwarf_value_info> {
-        let texts = &self.texts;
-        let value = self.variable(index)?;
-        let (ty, type_name, kind): (TypeId, &str, &str) = match (&self.content, value) {
-            (Content::Expression { answer, .. }, _) => (answer.ty, &answer.type_name, "expression"),
-            (_, Some(value)) => {
-                let kind = value.variable.kind.name();
-                (value.ty, &value.type_name, kind)
-            }
-            (_, None) => return Err(Values::no_value(index)),
-        };
-        let variable = value.map(|value| &value.variable);
-        let file = variable.and_then(|variable| variable.declaration.file.as_ref());
-        let note = match (&self.content, value) {
-            (Content::Expression { answer, .. }, _) => {
-                answer.is_in_prologue.then_some(ValueNote::Prologue.name())
-            }
-            (_, Some(value)) => self.note(value)?,
-            (_, None) => None,
-        };
-        Ok(hetdwarf_value_info {
-            size: 0,
-            name: texts.keep(self.name(index)?),
-            kind: texts.keep(kind),
-            type_name: texts.keep(type_name),
-            byte_size: self.types().get(ty).byte_size.unwrap_or(0),
-            scope: texts.keep_if(variable.and_then(|variable| variable.scope.as_deref())),
-            file: texts.keep_if(file.map(|file| file.name())),
-            line: variable
-                .and_then(|variable| variable.declaration.line)
-                .unwrap_or(0),
-            entry: variable.map_or(u64::MAX, |variable| variable.die.offset),
-            reading: texts.keep_if(value.map(|value| value.reading.name())),
-            note: texts.keep_if(note),
-            reserved: [0; 4],
-        })
-    }
-
     /// Writes the lanes of a value to arrays of the caller.
     ///
     /// # Safety
@@ -309,12 +118,14 @@ impl Values {
             return Err(Fault::argument(format!("stride is {}", out.stride)));
         }
         let (options, mut buffer) = (Options::default(), String::new());
-        let variable = self.variable(index)?;
-        let mut texts = match (variable, &self.content) {
-            (Some(value), Content::Variables { types, .. }) => {
-                Some(value.texts(types, &options, &mut buffer))
+        let item = self.item(index)?;
+        let types;
+        let mut texts = match item {
+            Item::Variable(value) => {
+                types = self.types().borrow();
+                Some(value.texts(&types, &options, &mut buffer))
             }
-            _ => None,
+            Item::Expression(..) | Item::Part(..) => None,
         };
         let known = self.lane_texts.borrow().get(index);
         let mut new = NewTexts::new();
@@ -322,10 +133,8 @@ impl Values {
         let lanes = self.wave_size.all_lanes().zip(known);
         for (lane, known) in lanes.filter(|(lane, _)| is_asked(lane.0.into())) {
             let at = usize::from(lane.0);
-            let Some(value) = self.lane(variable, lane, !out.messages.is_null()) else {
-                return Err(Fault::not_found(format!(
-                    "the expression was not evaluated for lane {at}"
-                )));
+            let Some(value) = self.lane(item, lane, !out.messages.is_null()) else {
+                return Err(Values::not_read(lane.0));
             };
             // SAFETY: arrays are NULL or have `count` entries, and `at` is below.
             unsafe {
@@ -340,7 +149,7 @@ impl Values {
                 );
             }
             if value.bits.is_some() && !out.texts.is_null() && known.is_null() {
-                self.make_text(lane, texts.as_mut(), &mut new);
+                self.make_text(item, lane, texts.as_mut(), &mut new);
             }
         }
         if out.texts.is_null() {
@@ -437,9 +246,9 @@ pub unsafe extern "C" fn hetdwarf_stop_variables(
                 let content = Content::Variables {
                     in_prologue: OnceCell::new(),
                     values,
-                    types,
                 };
-                Ok((Arc::clone(lock), Values::new(content, level, stop)))
+                let values = Values::new(content, shared(types), level, stop);
+                Ok((Arc::clone(lock), values))
             })
         })
     })
@@ -491,7 +300,8 @@ pub unsafe extern "C" fn hetdwarf_stop_print(
                     answer,
                     query,
                 };
-                Ok((Arc::clone(lock), Values::new(content, level, stop)))
+                let values = Values::new(content, OnceCell::new(), level, stop);
+                Ok((Arc::clone(lock), values))
             })
         })
     })
@@ -577,7 +387,8 @@ pub unsafe extern "C" fn hetdwarf_values_get_info(
 /// * `index`: below the count.
 /// * `lanes`: says which lanes, and where the answers go.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if an expression was not evaluated for a lane. That a lane has
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if an expression was not
+/// evaluated for a lane, or a part is of another one. That a lane has
 /// no value is its state, and no error.
 ///
 /// # Safety

@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_void};
+use core::fmt;
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -41,7 +42,8 @@ pub const HETDWARF_WAVE_STRICT: u32 = 4;
 /// * `lane`: the lane of a vector register whose 32 bits `first_bit` counts from; or `HETDWARF_NO_LANE`, and it counts from
 ///   the start of the register, which has 32 bits for each lane, lane 0 lowest, if it is a vector register.
 ///
-/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status. It must not throw, nor call
+/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status: a call that cannot do without fails with that, or
+/// with `HETDWARF_CALLBACK_FAILED` if it is none that a callback can give, and the message has the number. It must not throw, nor call
 /// functions with the handle that calls it, which are refused with `HETDWARF_BUSY`.
 pub type hetdwarf_read_register = Option<
     unsafe extern "C" fn(
@@ -141,17 +143,51 @@ pub(crate) struct CallbackWave {
     is_refused: Cell<bool>,
 }
 
-/// What a callback's status says, if it is none that the library has a word for.
-fn failed(callback: &str, status: i32) -> AccessError {
-    AccessError::Failed(format!("the debugger's {callback} gave status {status}").into())
+/// What a callback gave that failed.
+#[derive(Debug)]
+pub(crate) struct CallbackFailure {
+    callback: &'static str,
+    status: i32,
 }
 
-fn access(callback: &str, status: i32) -> Result<(), AccessError> {
+impl CallbackFailure {
+    /// The callback's status, which the call has too that it fails; `HETDWARF_CALLBACK_FAILED` for numbers that are none, or that say something of
+    /// handles of the library.
+    pub(crate) fn status(&self) -> hetdwarf_status {
+        let kept = [
+            HETDWARF_INVALID_ARGUMENT,
+            HETDWARF_NOT_FOUND,
+            HETDWARF_TOO_SMALL,
+            HETDWARF_IO,
+            HETDWARF_MALFORMED,
+            HETDWARF_LIMIT,
+            HETDWARF_UNSUPPORTED,
+            HETDWARF_MISSING_CONTEXT,
+            HETDWARF_READ_ONLY,
+            HETDWARF_FAILED,
+        ];
+        let known = kept.into_iter().find(|kept| *kept as i32 == self.status);
+        known.unwrap_or(HETDWARF_CALLBACK_FAILED)
+    }
+}
+
+impl fmt::Display for CallbackFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CallbackFailure { callback, status } = self;
+        write!(f, "the debugger's {callback} gave status {status}")
+    }
+}
+
+impl core::error::Error for CallbackFailure {}
+
+fn access(callback: &'static str, status: i32) -> Result<(), AccessError> {
     match status {
         s if s == HETDWARF_OK as i32 => Ok(()),
         s if s == HETDWARF_UNAVAILABLE as i32 => Err(AccessError::Unavailable),
         s if s == HETDWARF_READ_ONLY as i32 => Err(AccessError::ReadOnly),
-        other => Err(failed(callback, other)),
+        status => Err(AccessError::Failed(
+            CallbackFailure { callback, status }.into(),
+        )),
     }
 }
 
@@ -166,14 +202,11 @@ fn memory_number(memory: Memory) -> u32 {
 
 /// How a callback is told which bits of a register are meant: the lane, and the first bit.
 fn lane_of(register: Register, bits: &Range<u32>) -> (i32, u32) {
-    let (first, last) = (bits.start / 32, bits.end.saturating_sub(1) / 32);
-    if register.is_vector() && first == last && bits.start < bits.end {
-        return (
-            i32::try_from(first).unwrap_or(HETDWARF_NO_LANE),
-            bits.start % 32,
-        );
+    let mut pieces = register.by_lane(bits.clone());
+    match (pieces.next(), pieces.next()) {
+        (Some((Some(lane), within)), None) => (lane.0.into(), within.start),
+        _ => (HETDWARF_NO_LANE, bits.start),
     }
-    (HETDWARF_NO_LANE, bits.start)
 }
 
 impl CallbackWave {

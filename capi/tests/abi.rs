@@ -30,6 +30,8 @@ fn code(header: &str) -> impl Iterator<Item = &str> {
 /// The functions that the header declares.
 fn functions(header: &str) -> BTreeSet<String> {
     let lines = code(header).filter(|line| !line.starts_with(' ') && !line.starts_with("typedef"));
+    // One of C++ alone is in the header as a whole.
+    let lines = lines.filter(|line| !line.starts_with("template"));
     let starts = lines.filter_map(|line| line.split_once('('));
     let names = starts.filter_map(|(before, _)| before.rsplit([' ', '*']).next());
     names
@@ -68,7 +70,9 @@ fn numbers(header: &str) -> Vec<String> {
     let members = code(header).filter_map(|line| line.strip_prefix("  HETDWARF_"));
     let names = defined
         .chain(members)
-        .filter_map(|line| line.split(' ').next());
+        .filter_map(|line| line.split(' ').next())
+        // Macros with parameters are no numbers.
+        .filter(|name| !name.contains('('));
     names.map(|name| format!("HETDWARF_{name}")).collect()
 }
 

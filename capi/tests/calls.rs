@@ -517,6 +517,7 @@ fn declared() -> BTreeSet<String> {
         .filter(|line| !line.trim_start().starts_with("//"));
     let lines = lines.filter(|line| !line.starts_with(' ') && !line.starts_with("typedef"));
     let starts = lines.filter_map(|line| line.split_once('('));
+    let starts = starts.filter(|(before, _)| !before.starts_with("template"));
     let names = starts.filter_map(|(before, _)| before.rsplit([' ', '*']).next());
     names
         .filter(|name| name.starts_with("hetdwarf_"))
@@ -525,6 +526,7 @@ fn declared() -> BTreeSet<String> {
 }
 
 /// Calls every function with each of these as the handle; all else is NULL.
+#[expect(clippy::too_many_lines, reason = "a line for each function")]
 fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
     let as_status = |status: i32| match status {
         1 => HETDWARF_INVALID_ARGUMENT,
@@ -568,6 +570,29 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_lane_pcs_text(h.cast(), null(), null_mut());
         hetdwarf_lane_pcs_whole_wave(h.cast(), nowhere, no_mask);
         hetdwarf_lane_pcs_write(h.cast(), null(), null_mut());
+        hetdwarf_object_addresses_of(h.cast(), null(), 0, null_mut(), 1, null_mut());
+        hetdwarf_object_count(h.cast(), 99, null_mut());
+        hetdwarf_object_function(h.cast(), 0, null_mut());
+        hetdwarf_object_function_range(h.cast(), 0, 0, null_mut());
+        hetdwarf_object_global(h.cast(), 0, null_mut());
+        hetdwarf_object_global_location(h.cast(), 0, 0, null_mut());
+        hetdwarf_object_line_row(h.cast(), 0, null_mut());
+        hetdwarf_object_open_with(null(), null_mut());
+        hetdwarf_object_types(h.cast(), null(), null_mut());
+        hetdwarf_types_count(h.cast(), null_mut());
+        hetdwarf_types_dimension(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_discriminant(h.cast(), 0, null_mut());
+        hetdwarf_types_enumerator(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_get(h.cast(), 0, null_mut());
+        hetdwarf_types_member(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_number(h.cast(), 0, null_mut());
+        hetdwarf_types_parameter(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_variant(h.cast(), 0, 0, null_mut());
+        hetdwarf_types_variant_choice(h.cast(), 0, 0, 0, null_mut());
+        hetdwarf_types_variant_member(h.cast(), 0, 0, 0, null_mut());
+        hetdwarf_values_location_expression(h.cast(), 0, 0, null_mut());
+        hetdwarf_values_parts(h.cast(), 0, 99, 0, 1, null_mut(), null_mut());
+        hetdwarf_values_types(h.cast(), null_mut());
         hetdwarf_object_function_at(h.cast(), 0, null_mut(), null_mut(), 1);
         hetdwarf_object_get_info(h.cast(), null_mut());
         hetdwarf_object_info_json(h.cast(), null_mut());
@@ -617,12 +642,14 @@ fn nonsense_is_refused_by_every_function() {
     let mut values = null_mut();
     ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
     let result = evaluate(stop, "DW_OP_lit1", 0).unwrap();
+    let mut types = null_mut();
+    ok(unsafe { hetdwarf_values_types(values, &mut types) });
     let mut cfi = null_mut();
     ok(unsafe { hetdwarf_cfi_new(c"gfx90a".as_ptr(), 64, &mut cfi) });
     let mut lane_pcs = null_mut();
     ok(unsafe { hetdwarf_lane_pcs_new(&mut lane_pcs) });
     let mut words = [0x5555_5555_5555_5555_u64; 8];
-    let handles: [*mut c_void; 10] = [
+    let handles: [*mut c_void; 11] = [
         null_mut(),
         words.as_mut_ptr().cast(),
         words.as_mut_ptr().cast::<u8>().wrapping_add(1).cast(),
@@ -630,6 +657,7 @@ fn nonsense_is_refused_by_every_function() {
         snapshot.cast(),
         stop.cast(),
         values.cast(),
+        types.cast(),
         result.cast(),
         cfi.cast(),
         lane_pcs.cast(),
@@ -888,4 +916,192 @@ fn a_kernel_says_what_it_is_given() {
         assert_eq!(fields["ENABLE_SGPR_KERNARG_SEGMENT_PTR"], 1);
     }
     free(object);
+}
+
+/// Fails with the status that `user` points to.
+unsafe extern "C" fn failing_register(
+    user: *mut c_void,
+    _: u32,
+    _: i32,
+    _: u32,
+    _: u32,
+    _: *mut c_void,
+) -> i32 {
+    unsafe { user.cast::<i32>().read() }
+}
+
+unsafe extern "C" fn failing_memory(
+    user: *mut c_void,
+    _: u32,
+    _: u64,
+    _: usize,
+    _: *mut c_void,
+) -> i32 {
+    unsafe { user.cast::<i32>().read() }
+}
+
+#[test]
+fn a_callback_that_fails_keeps_its_status() {
+    let object = open_object(&case("calls").0);
+    let mut status = HETDWARF_OK as i32;
+    let mut wave = sized!(hetdwarf_wave);
+    wave.user = (&raw mut status).cast();
+    wave.read_register = Some(failing_register);
+    wave.read_memory = Some(failing_memory);
+    wave.wave_size = 32;
+    let mut stop = null_mut();
+    ok(unsafe { hetdwarf_object_stop(object, &wave, &mut stop) });
+    let results = [
+        evaluate(stop, "DW_OP_regx SGPR4", HETDWARF_NO_LANE).unwrap(),
+        evaluate(stop, "DW_OP_lit16", 5).unwrap(),
+    ];
+    let mut bytes = [0; 256];
+    let mut bits = sized!(hetdwarf_bits);
+    (bits.bytes, bits.capacity) = (bytes.as_mut_ptr(), 256);
+    let cases = [
+        (HETDWARF_IO as i32, HETDWARF_IO),
+        (HETDWARF_LIMIT as i32, HETDWARF_LIMIT),
+        (HETDWARF_NOT_FOUND as i32, HETDWARF_NOT_FOUND),
+        (HETDWARF_FAILED as i32, HETDWARF_FAILED),
+        (HETDWARF_CALLBACK_FAILED as i32, HETDWARF_CALLBACK_FAILED),
+        // What says something of handles of the library is not taken for its own.
+        (HETDWARF_INTERNAL as i32, HETDWARF_CALLBACK_FAILED),
+        (HETDWARF_INVALID_HANDLE as i32, HETDWARF_CALLBACK_FAILED),
+        (-7, HETDWARF_CALLBACK_FAILED),
+        (4711, HETDWARF_CALLBACK_FAILED),
+    ];
+    for (given, expected) in cases {
+        status = given;
+        wave.user = (&raw mut status).cast();
+        let check = |found: hetdwarf_status| {
+            let message = text(hetdwarf_last_error());
+            assert_eq!(found, expected, "{given}: {message}");
+            assert!(
+                message.contains(&format!("gave status {given}")),
+                "{message}"
+            );
+        };
+        for result in results {
+            check(unsafe { hetdwarf_result_read(result, HETDWARF_NO_LANE, 32, &mut bits) });
+        }
+        check(unsafe { hetdwarf_stop_register(stop, 0, 36, HETDWARF_NO_LANE, &mut bits) });
+        // A vector register of all lanes, which is read at once.
+        check(unsafe { hetdwarf_stop_register(stop, 0, 1538, HETDWARF_NO_LANE, &mut bits) });
+    }
+    status = HETDWARF_UNAVAILABLE as i32;
+    wave.user = (&raw mut status).cast();
+    ok(unsafe { hetdwarf_stop_register(stop, 0, 36, HETDWARF_NO_LANE, &mut bits) });
+    assert_eq!(bits.is_complete, 0);
+    for result in results {
+        free(result);
+    }
+    free(stop);
+    free(object);
+}
+
+#[test]
+fn symbols_of_functions_are_not_empty_and_not_twice() {
+    let mut cfi = null_mut();
+    ok(unsafe { hetdwarf_cfi_new(c"gfx90a".as_ptr(), 64, &mut cfi) });
+    ok(unsafe { hetdwarf_cfi_function(cfi, c"f".as_ptr(), 64) });
+    ok(unsafe { hetdwarf_cfi_function(cfi, c"g".as_ptr(), 64) });
+    let status = unsafe { hetdwarf_cfi_function(cfi, c"f".as_ptr(), 64) };
+    assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+    assert!(text(hetdwarf_last_error()).contains("`f`"));
+    let status = unsafe { hetdwarf_cfi_function(cfi, c"".as_ptr(), 64) };
+    assert_eq!(status, HETDWARF_MALFORMED);
+    // What was refused is not written: two functions are, each with its symbol.
+    let mut section = sized!(hetdwarf_section);
+    ok(unsafe { hetdwarf_cfi_write(cfi, &mut section) });
+    let points =
+        unsafe { core::slice::from_raw_parts(section.relocations, section.relocation_count) };
+    let symbols = points.iter().filter(|point| !point.symbol.is_null());
+    let symbols: Vec<String> = symbols.map(|point| text(point.symbol)).collect();
+    assert_eq!(symbols, ["f", "g"]);
+    free(cfi);
+
+    let mut writer = null_mut();
+    ok(unsafe { hetdwarf_lane_pcs_new(&mut writer) });
+    let begin = |name: &CStr, start: &CStr, end: &CStr| unsafe {
+        hetdwarf_lane_pcs_begin_function(
+            writer,
+            name.as_ptr(),
+            start.as_ptr(),
+            end.as_ptr(),
+            64,
+            32,
+        )
+    };
+    for (name, start, end) in [
+        (c"", c"f", c"e"),
+        (c"f", c"", c"e"),
+        (c"f", c"f", c""),
+        (c"f", c"f", c"f"),
+    ] {
+        assert_eq!(begin(name, start, end), HETDWARF_INVALID_ARGUMENT);
+    }
+    ok(begin(c"f", c"f", c".Lend"));
+    ok(unsafe { hetdwarf_lane_pcs_end(writer) });
+    assert_eq!(begin(c"other", c"f", c".Lother"), HETDWARF_INVALID_ARGUMENT);
+    ok(begin(c"f", c"g", c".Lend_g"));
+    free(writer);
+}
+
+/// The state of the variable `name` in lane 0, in an object that is opened with these limits.
+fn state_with(limits: &[hetdwarf_limit], name: &str) -> u8 {
+    let (object, wave) = case("calls");
+    let path = c(&object);
+    let mut opening = sized!(hetdwarf_opening);
+    opening.path = path.as_ptr();
+    opening.limits = limits.as_ptr();
+    opening.limit_count = limits.len();
+    let mut object = null_mut();
+    ok(unsafe { hetdwarf_object_open_with(&opening, &mut object) });
+    let snapshot = open_snapshot(&wave);
+    let stop = open_stop(object, snapshot);
+    let (mut values, mut index) = (null_mut(), 0);
+    ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
+    ok(unsafe { hetdwarf_values_find(values, c(name).as_ptr(), &mut index) });
+    let mut states = [0; 64];
+    let mut lanes = sized!(hetdwarf_lanes);
+    (lanes.lanes, lanes.count) = (1, 64);
+    lanes.states = states.as_mut_ptr();
+    ok(unsafe { hetdwarf_values_read(values, index, &lanes) });
+    free(values);
+    free(stop);
+    free(snapshot);
+    free(object);
+    states[0]
+}
+
+#[test]
+fn the_limit_of_a_value_can_be_set() {
+    let limit = |value| {
+        [hetdwarf_limit {
+            name: c"value".as_ptr(),
+            value,
+        }]
+    };
+    // `even` is an `int`, of 4 bytes.
+    assert_eq!(state_with(&[], "even"), HETDWARF_LANE_OK);
+    assert_eq!(state_with(&limit(3), "even"), HETDWARF_LANE_PARTIAL);
+    assert_eq!(state_with(&limit(4), "even"), HETDWARF_LANE_OK);
+    let mut opening = sized!(hetdwarf_opening);
+    let (path, limits) = (
+        c(&case("calls").0),
+        [hetdwarf_limit {
+            name: c"sizes".as_ptr(),
+            value: 1,
+        }],
+    );
+    opening.path = path.as_ptr();
+    (opening.limits, opening.limit_count) = (limits.as_ptr(), 1);
+    let mut object = null_mut();
+    let status = unsafe { hetdwarf_object_open_with(&opening, &mut object) };
+    assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+    let message = text(hetdwarf_last_error());
+    assert!(
+        message.contains("\"sizes\"") && message.contains("value"),
+        "{message}"
+    );
 }

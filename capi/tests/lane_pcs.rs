@@ -308,8 +308,17 @@ fn a_wrong_graph_is_an_error() {
     let mut wrong = blocks();
     wrong[2].code = labels(0x14, 0x10);
     assert_eq!(writer.add(&wrong).0, HETDWARF_INVALID_ARGUMENT);
+    // The second block begins before the first one ends, or after the third.
+    for code in [labels(0x00, 0x14), labels(0x18, 0x1c)] {
+        let mut wrong = blocks();
+        wrong[1].code = code;
+        assert_eq!(writer.add(&wrong).0, HETDWARF_MALFORMED);
+    }
     // Nothing of them is written.
     assert!(!writer.text().contains("choose"));
+    // Names are free again where a function was refused; afterwards they are not.
+    assert_eq!(writer.add(&blocks()).0, HETDWARF_OK);
+    assert_eq!(writer.add(&blocks()).0, HETDWARF_INVALID_ARGUMENT);
 }
 
 /// The sections that C is given, in an object file with the code, the symbol not at its start.

@@ -68,6 +68,62 @@ int lane_pcs() {
   return 0;
 }
 
+/// What an object says without a stop, and types and parts of the variables of a stop.
+int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const hetdwarf::values &variables) {
+  auto functions = object.count(HETDWARF_LIST_FUNCTIONS);
+  auto rows = object.count(HETDWARF_LIST_LINE_ROWS);
+  if (!functions || *functions == 0 || !rows || *rows == 0 || !object.count(HETDWARF_LIST_GLOBALS) || object.count(99))
+    return failed("lists");
+  auto function = object.function(0);
+  auto range = object.function_range(0, 0);
+  if (!function || !range || range->start != function->low_pc || object.function_range(0, function->range_count))
+    return failed("a function");
+  auto there = object.function_at(function->low_pc);
+  if (!there || std::string_view(there->first.name) != function->name || object.function_at(UINT64_MAX))
+    return failed("the function at its address");
+  // A breakpoint on the line of a row stops at the address of that row, or before.
+  auto row = object.line_row(0);
+  auto addresses = row ? object.addresses_of(row->path, row->line) : hetdwarf::last_error(HETDWARF_FAILED);
+  if (!addresses || addresses->empty() || addresses->front() > row->address)
+    return failed("the addresses of a line");
+  auto line = object.line_at(addresses->front());
+  if (!line || line->line != row->line)
+    return failed("the line of an address");
+  auto kernel = object.kernel(0);
+  if (!kernel || !object.kernel_limits(0) || !object.kernel_field(0, 0) || !object.info_json())
+    return failed("a kernel");
+  auto number = object.types("int");
+  if (!number || number->size() == 0 || number->type(*number->number(0))->kind != HETDWARF_TYPE_BASE)
+    return failed("a type by its name");
+
+  auto types = variables.types();
+  if (!types || types->size() != variables.size())
+    return failed("types of variables");
+  for (std::size_t at = 0; at < variables.size(); at++) {
+    auto type = types->type(*types->number(at));
+    auto info = variables.info(at);
+    if (!type || !info || *types->number(at) != info->type)
+      return failed("the type of a variable");
+    // A number has no parts; a pointer has what it points to, unless it is null.
+    auto parts = variables.parts(at, 0);
+    if (!parts || (type->kind == HETDWARF_TYPE_BASE && parts->first.size() != 0) || !variables.location_expression(at, 0))
+      return failed("parts of a variable");
+    for (std::size_t part = 0; part < parts->first.size(); part++)
+      if (!parts->first.read(part, 1) || parts->first.read(part, 2))
+        return failed("a part is read in its lane alone");
+  }
+  // EXEC of a wave of 32 lanes has 4 bytes.
+  auto exec = stop.register_bytes(0, 1);
+  if (!exec || exec->size() != 4)
+    return failed("a register");
+  hetdwarf_limit wrong = {"nonsense", 1};
+  hetdwarf_opening opening = {};
+  opening.limits = &wrong;
+  opening.limit_count = 1;
+  auto unopened = hetdwarf::object::open_with(opening);
+  return !unopened && unopened.error().status == HETDWARF_INVALID_ARGUMENT ? 0 : failed("a limit that there is not");
+}
+
 /// Every wave of the core has a stop, and the wave that faulted has a call stack of four frames, one of them inlined.
 int cores(const char *path) {
   hetdwarf_file file = {};
@@ -139,8 +195,11 @@ int main(int argc, char **argv) {
   auto info = stop->info();
   if (!places || !info || places->size() != info->wave_size)
     return failed("places of lanes");
+  auto snapshot = hetdwarf::snapshot::open_file(argv[2]);
+  if (!snapshot || !object->stop(**snapshot) || hetdwarf::snapshot::open("{}"))
+    return failed("a snapshot");
   int findings = 0;
   if (!object->verify([&](const hetdwarf_finding &) { findings++; }))
     return failed("verify");
-  return lane_pcs() || cores(argv[3]);
+  return statics(*object, *stop, *variables) || lane_pcs() || cores(argv[3]);
 }

@@ -150,7 +150,7 @@ fn of_core(
         wave: arguments.wave.as_deref(),
         core: &core,
         which: &arguments.which,
-        reading: settings.reading(),
+        options: StopOptions::default().reading(settings.reading()),
     };
     with_chosen(&chosen, err, |stop, path| {
         let options = options(arguments, stop.wave().wave_size(), Vec::new())?;

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hetdwarf::arch::{Processor, TargetId};
+use hetdwarf::eval::Reading;
 use hetdwarf::expr::Dialect;
-use hetdwarf::inspect::{Program, Stop, StopFrame};
+use hetdwarf::inspect::{Program, Stop, StopFrame, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::{
@@ -17,7 +18,7 @@ use hetdwarf::object::{
 use hetdwarf::plural::counted;
 use hetdwarf::wave::{Snapshot, Wave};
 
-use super::arguments::{DialectName, ObjectArguments, StrictArguments};
+use super::arguments::{DialectName, ObjectArguments, RecoveryArguments, StrictArguments};
 use super::contents::{Contents, Input, standard_input};
 use super::failure::Failure;
 use super::packages::ObjectFile;
@@ -311,11 +312,19 @@ pub(crate) fn dialect(name: DialectName) -> Dialect {
 }
 
 impl StrictArguments {
-    pub(crate) fn reading(self) -> hetdwarf::eval::Reading {
-        if self.strict {
-            hetdwarf::eval::Reading::Strict
-        } else {
-            hetdwarf::eval::Reading::Tolerant
-        }
+    /// Returns how waves are read; where the code object is loaded is not known.
+    pub(crate) fn options(self) -> StopOptions {
+        let reading = match self.strict {
+            true => Reading::Strict,
+            false => Reading::Tolerant,
+        };
+        self.recovery.options().reading(reading)
+    }
+}
+
+impl RecoveryArguments {
+    /// As [`StrictArguments::options`].
+    pub(crate) fn options(self) -> StopOptions {
+        StopOptions::default().only_dwarf(self.only_dwarf)
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let chosen = Chosen::of(&arguments.stop, StopOptions::default().reading);
+    let chosen = Chosen::of(&arguments.stop, StopOptions::default());
     let mut outputs = Outputs::new(arguments.force, chosen.files());
     let mut plan = |path: &Option<PathBuf>, kind| {
         let planned = path.as_deref().map(|path| outputs.plan(path, kind));

@@ -11,7 +11,7 @@ use super::lanes::{item_text, numbered, numbered_with, state_text};
 use super::style::FAINT;
 use super::table::{bold, faint, table};
 use hetdwarf::display::Mark;
-use hetdwarf::report::LaneDocument;
+use hetdwarf::report::{LaneDocument, RecoveredDocument};
 use hetdwarf::untrusted::Untrusted;
 
 /// The widest value that is shown in a table.
@@ -20,7 +20,12 @@ const WIDEST: usize = 24;
 /// What is said of a value in a lane.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown<'d> {
-    Value(&'d str, &'d [Mark]),
+    Value {
+        value: &'d str,
+        marks: &'d [Mark],
+        /// What it is, if the debugging information does not give it here.
+        recovered: Option<&'d RecoveredDocument>,
+    },
     Missing {
         state: &'d str,
         reason: Option<&'d Untrusted<'static>>,
@@ -30,7 +35,11 @@ pub(crate) enum Shown<'d> {
 impl<'d> Shown<'d> {
     pub(crate) fn of(lane: &'d LaneDocument) -> Shown<'d> {
         match &lane.value {
-            Some(value) => Shown::Value(value, &lane.marks),
+            Some(value) => Shown::Value {
+                value,
+                marks: &lane.marks,
+                recovered: lane.recovered.as_ref(),
+            },
             None => Shown::Missing {
                 state: state_text(lane.state),
                 reason: lane.message.as_ref(),
@@ -40,7 +49,7 @@ impl<'d> Shown<'d> {
 
     pub(crate) fn text(self) -> String {
         match self {
-            Shown::Value(value, _) => value.to_owned(),
+            Shown::Value { value, .. } => format!("{value}{}", self.when()),
             Shown::Missing {
                 state,
                 reason: Some(reason),
@@ -52,10 +61,21 @@ impl<'d> Shown<'d> {
         }
     }
 
+    /// Returns what a value is that the debugging information does not give here: ` (as of line 12)`. Empty for others.
+    pub(crate) fn when(self) -> String {
+        match self {
+            Shown::Value {
+                recovered: Some(recovered),
+                ..
+            } => format!(" {FAINT}({recovered}){FAINT:#}"),
+            Shown::Value { .. } | Shown::Missing { .. } => String::new(),
+        }
+    }
+
     /// In a table, where missing values are explained below.
     fn short(self) -> &'d str {
         match self {
-            Shown::Value(value, _) => value,
+            Shown::Value { value, .. } => value,
             Shown::Missing { .. } => "?",
         }
     }
@@ -66,7 +86,7 @@ impl<'d> Shown<'d> {
 
     fn cell(self) -> Cell {
         match self {
-            Shown::Value(value, _) => Cell::new(value),
+            Shown::Value { value, .. } => Cell::new(value),
             Shown::Missing { .. } => faint(self.short()),
         }
     }
@@ -188,6 +208,12 @@ pub(crate) fn print_table(
             if let Shown::Missing { .. } = shown {
                 let (label, text) = (&row.styled, shown.text());
                 writeln!(out, "{label}: ? is {text} in {}", numbered(&lanes))?;
+            }
+        }
+        for (recovered, lanes) in row.groups_by(|lane| lane.recovered.as_ref()) {
+            if let Some(recovered) = recovered {
+                let label = &row.styled;
+                writeln!(out, "{label}: {recovered} in {}", numbered(&lanes))?;
             }
         }
     }

@@ -26,11 +26,7 @@ impl LimitArguments {
 
 fn parse(text: &str) -> Result<(Limit, u64), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=N")?;
-    let limit = Limit::ALL.into_iter().find(|limit| limit.name() == name);
-    let limit = limit.ok_or_else(|| {
-        let names = Limit::ALL.map(Limit::name).join(", ");
-        format!("there is no limit {name:?}; there are {names}")
-    })?;
+    let limit = Limit::named(name)?;
     let value = value
         .parse()
         .map_err(|_| format!("{name}: expected a number, found {value:?}"))?;

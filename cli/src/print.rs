@@ -39,7 +39,7 @@ pub(crate) fn run(
         return all_waves(arguments, &expressions, width, out, err);
     }
     let object = (!is_core).then_some(&*arguments.object);
-    let chosen = Chosen::new(object, &arguments.wave, arguments.reading.reading());
+    let chosen = Chosen::new(object, &arguments.wave, arguments.reading.options());
     let answer = with_chosen(&chosen, err, |stop, file| {
         let lanes = Lanes::of(arguments, stop)?;
         let document = document(arguments, &expressions, &lanes, stop, file)?;
@@ -103,9 +103,9 @@ fn all_waves(
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let limits = arguments.wave.which.limits.limits();
-    let reading = arguments.reading.reading();
+    let options = arguments.reading.options();
     let (groups, completeness) =
-        ask_all_waves(&arguments.wave.core, reading, &limits, |stop, file| {
+        ask_all_waves(&arguments.wave.core, options, &limits, |stop, file| {
             let lanes = Lanes::of(arguments, stop)?;
             let mut document = document(arguments, expressions, &lanes, stop, file)?;
             let waiting = document.waiting_lanes.iter_mut();

@@ -28,7 +28,7 @@ pub(crate) fn run(
     if arguments.all_waves {
         return all_waves(arguments, out);
     }
-    let chosen = Chosen::of(&arguments.stop, arguments.reading.reading());
+    let chosen = Chosen::of(&arguments.stop, arguments.reading.options());
     with_chosen(&chosen, err, |stop, file| {
         answer(arguments, stop, file, out)
     })
@@ -77,9 +77,9 @@ fn document(
 /// The call stacks of all waves of a core; without registers, in which hardly two waves are equal.
 fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let limits = arguments.stop.wave.which.limits.limits();
-    let reading = arguments.reading.reading();
+    let options = arguments.reading.options();
     let (groups, completeness) =
-        ask_all_waves(&arguments.stop.wave.core, reading, &limits, |stop, file| {
+        ask_all_waves(&arguments.stop.wave.core, options, &limits, |stop, file| {
             let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
             let mut document = document(chosen.as_deref(), stop, file)?;
             for lane in &mut document.lanes {

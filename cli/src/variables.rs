@@ -349,7 +349,10 @@ fn print_groups(row: &Row<'_>, width: usize, out: &mut dyn Write) -> Result<(), 
 /// What is shown, where there is so much room.
 fn text_in(shown: Shown<'_>, room: &Room) -> String {
     match shown {
-        Shown::Value(value, marks) => wrap(value, marks, room),
+        Shown::Value { value, marks, .. } => {
+            let when = shown.when();
+            format!("{}{when}", wrap(value, marks, room))
+        }
         Shown::Missing { .. } => shown.text(),
     }
 }

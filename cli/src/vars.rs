@@ -23,7 +23,7 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let chosen = Chosen::of(&arguments.stop, arguments.reading.reading());
+    let chosen = Chosen::of(&arguments.stop, arguments.reading.options());
     if arguments.children.is_some() && arguments.format == Format::Text {
         return Err(Failure::new(
             "--children: parts are listed only with --format json; text has all of a value",

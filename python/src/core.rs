@@ -18,6 +18,13 @@ use crate::text::shown;
 use crate::wave::WaveSource;
 
 /// A GPU core file, or its two halves.
+///
+/// ```python
+/// >>> core = hetdwarf.open_core(demo + "/demo.core")
+/// >>> core, core.waves[0].stop().stopped
+/// (<Core of 8 waves, 0 problems>, 'return-address-undefined')
+///
+/// ```
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Core {
     loaded: Arc<LoadedCore>,

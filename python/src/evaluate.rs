@@ -17,6 +17,12 @@ use crate::wave::{self, Asked, WaveSource};
 /// Evaluates an expression of DWARF: its bytes, or operations as llvm-dwarfdump prints them.
 ///
 /// The answer is that of `hetdwarf eval --format json` for the lanes: all of the wave, one, or none in focus.
+///
+/// ```python
+/// >>> hetdwarf.evaluate("DW_OP_lit21, DW_OP_dup, DW_OP_plus, DW_OP_stack_value", read=32)["lanes"][0]["read"]["bytes"]
+/// '2a000000'
+///
+/// ```
 #[pyfunction]
 #[pyo3(signature = (expression, wave = None, lane = None, read = None))]
 pub fn evaluate(

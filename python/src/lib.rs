@@ -3,13 +3,20 @@
 //! What Python holds is owned and can be used from any thread. What borrows from a file (programs, cores) owns
 //! it by `hetdwarf_owned`, and every question runs with the interpreter released.
 
+mod cfi;
 mod core;
 mod dtype;
 mod error;
 mod evaluate;
+mod finding;
+mod found;
+mod frame;
 mod json;
+mod lane_pc;
 mod lanes;
 mod object;
+mod part;
+mod place;
 mod statics;
 mod stop;
 mod text;
@@ -34,12 +41,18 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<object::Object>()?;
     module.add_class::<object::Kernel>()?;
     module.add_class::<statics::Function>()?;
-    module.add_class::<object::Finding>()?;
+    module.add_class::<finding::Finding>()?;
     module.add_class::<statics::Global>()?;
     module.add_class::<statics::LineRow>()?;
     module.add_class::<types::Member>()?;
     module.add_class::<stop::Stop>()?;
-    module.add_class::<stop::Frame>()?;
+    module.add_class::<frame::Frame>()?;
+    module.add_class::<part::Part>()?;
+    module.add_class::<statics::Location>()?;
+    module.add_class::<types::Variant>()?;
+    module.add_class::<cfi::CfiWriter>()?;
+    module.add_class::<cfi::Relocation>()?;
+    module.add_class::<lane_pc::LanePcWriter>()?;
     module.add_class::<variable::Variable>()?;
     module.add_class::<types::Type>()?;
     module.add_class::<lanes::LanePc>()?;

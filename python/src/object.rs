@@ -16,10 +16,12 @@ use hetdwarf::eval::Reading;
 use hetdwarf::frame::write::Assembler;
 use hetdwarf::inspect::Program;
 use hetdwarf::object::{CodeObject, code_objects};
+use hetdwarf::report::ObjectDocument;
 use hetdwarf::verify::{Profile, Rule, Selection, verify_with};
 use hetdwarf_owned::LoadedProgram;
 
 use crate::error::{Error, Failure, detached, read_file};
+use crate::finding::Finding;
 use crate::json;
 use crate::statics::{self, Function, Global, LineRow};
 use crate::stop::{Stop, StopData};
@@ -57,6 +59,16 @@ impl ObjectData {
 const MOST_JOBS: usize = 256;
 
 /// A code object.
+///
+/// ```python
+/// >>> obj.target, obj.wave_size, [function.name for function in obj.functions]
+/// ('gfx1100', 32, ['area', 'fill', 'k', 'k'])
+/// >>> [hex(address) for address in obj.addresses_of("structs.cl", 28)]
+/// ['0x1fa8']
+/// >>> obj.line_at(0x1fa8)
+/// ('structs.cl', 28, 7)
+///
+/// ```
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Object {
     data: Arc<ObjectData>,
@@ -82,12 +94,7 @@ pub fn read(source: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Option<PathBuf>)> {
 fn limits_of(given: Option<BTreeMap<String, u64>>) -> PyResult<Limits> {
     let mut limits = Limits::default();
     for (name, value) in given.unwrap_or_default() {
-        let Some(limit) = Limit::ALL.into_iter().find(|limit| limit.name() == name) else {
-            let names = Limit::ALL.map(Limit::name).join(", ");
-            let message = format!("there is no limit {name:?}: expected {names}");
-            return Err(PyValueError::new_err(message));
-        };
-        limits.set(limit, value);
+        limits.set(Limit::named(&name).map_err(PyValueError::new_err)?, value);
     }
     Ok(limits)
 }
@@ -292,6 +299,16 @@ impl Object {
         })
     }
 
+    /// What `hetdwarf info --format json` says of it: sections, units with their producers, kernels.
+    #[getter]
+    fn info(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let document = self.ask(py, |program| {
+            let document = ObjectDocument::new(program.object(), 0)?;
+            serde_json::to_value(&document).map_err(|error| Failure::Other(error.to_string()))
+        })?;
+        json::to_python(py, &document)
+    }
+
     /// All functions with code.
     #[getter]
     fn functions(&self, py: Python<'_>) -> PyResult<Vec<Function>> {
@@ -369,23 +386,7 @@ impl Object {
         self.ask(py, |program| {
             let verdict = verify_with(program, &selection, jobs);
             let findings = verdict.findings.into_iter();
-            Ok(findings
-                .map(|finding| Finding {
-                    rule: finding.rule.id,
-                    severity: finding.severity.name(),
-                    message: finding.message.to_string(),
-                    help: finding.help.map(|help| help.to_string()),
-                    section: finding.section,
-                    offset: finding.offset,
-                    pc: finding.pc,
-                    function: finding.function.map(|name| name.raw().to_owned()),
-                    file: finding
-                        .source
-                        .as_ref()
-                        .map(|(file, _)| file.raw().to_owned()),
-                    line: finding.source.as_ref().map(|(_, line)| *line),
-                })
-                .collect())
+            Ok(findings.map(Finding::new).collect())
         })
     }
 
@@ -474,43 +475,5 @@ impl Kernel {
 
     fn __repr__(&self) -> String {
         shown(&format!("<Kernel {}>", self.name))
-    }
-}
-
-/// Something that is wrong.
-#[pyclass(frozen, get_all, module = "hetdwarf")]
-pub struct Finding {
-    /// The rule that it breaks, as `hetdwarf verify --explain` takes it.
-    rule: &'static str,
-    /// `error`, `warning` or `note`.
-    severity: &'static str,
-    /// What is wrong, in words.
-    message: String,
-    /// What to do about it.
-    help: Option<String>,
-    /// The section that it is in.
-    section: &'static str,
-    /// The offset in that section.
-    offset: Option<u64>,
-    /// The first address in the code object at which it matters.
-    pc: Option<u64>,
-    /// The function that the address is in.
-    function: Option<String>,
-    /// The source file of the address.
-    file: Option<String>,
-    /// The line of the address.
-    line: Option<u64>,
-}
-
-#[pymethods]
-impl Finding {
-    fn __repr__(&self) -> String {
-        let place = self
-            .pc
-            .map_or_else(String::new, |pc| format!(" at {pc:#x}"));
-        shown(&format!(
-            "<Finding {} {}{place}: {}>",
-            self.severity, self.rule, self.message
-        ))
     }
 }

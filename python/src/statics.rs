@@ -5,10 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use hetdwarf::debug_info::types::TypeTable;
-use hetdwarf::debug_info::{Function as LibraryFunction, SourceFile};
-use hetdwarf::error::ErrorKind;
+use hetdwarf::debug_info::{Function as LibraryFunction, LocationRange, SourceFile};
 use hetdwarf::eval::LocationAttribute;
-use hetdwarf::expr::Printer;
 use hetdwarf::inspect::Program;
 
 use crate::error::Failure;
@@ -64,6 +62,49 @@ impl Function {
     }
 }
 
+/// Where a variable is at some addresses: an expression of DWARF.
+#[pyclass(frozen, get_all, module = "hetdwarf")]
+#[derive(Clone)]
+pub struct Location {
+    /// The half-open range of addresses in the code object at which it holds; None for wherever no other of the variable does.
+    range: Option<(u64, u64)>,
+    /// The operations.
+    expression: Vec<u8>,
+    /// The operations as text, as llvm-dwarfdump prints them.
+    text: String,
+}
+
+#[pymethods]
+impl Location {
+    fn __repr__(&self) -> String {
+        let range = self
+            .range
+            .map(|(start, end)| format!("[{start:#x}, {end:#x}) "));
+        shown(&format!(
+            "<Location {}{}>",
+            range.unwrap_or_default(),
+            self.text
+        ))
+    }
+}
+
+/// Reads the expressions of a location.
+pub fn locations<'a: 'l, 'l>(
+    program: &Program<'a>,
+    location: &LocationAttribute<'l>,
+) -> Result<Vec<Location>, Failure> {
+    let entries = program.info().locations(location)?;
+    let made = entries.iter().map(|entry| Location {
+        range: match &entry.range {
+            LocationRange::Bounded(range) => Some((range.start, range.end)),
+            _ => None,
+        },
+        expression: entry.expression.bytes.to_vec(),
+        text: entry.expression.text(),
+    });
+    Ok(made.collect())
+}
+
 /// A variable of file scope or of a namespace.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Global {
@@ -83,9 +124,9 @@ pub struct Global {
     /// The line of its declaration.
     #[pyo3(get)]
     line: Option<u64>,
-    /// Its location, operations as llvm-dwarfdump prints them; None if it has none, or a list.
+    /// The expressions that say where it is; empty if it is nowhere.
     #[pyo3(get)]
-    location: Option<String>,
+    locations: Vec<Location>,
 }
 
 #[pymethods]
@@ -94,6 +135,15 @@ impl Global {
     #[getter(r#type)]
     fn ty(&self) -> Type {
         self.ty.again()
+    }
+
+    /// Its location, operations as llvm-dwarfdump prints them; None if it has none, or a list.
+    #[getter]
+    fn location(&self) -> Option<&str> {
+        match &*self.locations {
+            [only] if only.range.is_none() => Some(&only.text),
+            _ => None,
+        }
     }
 
     fn __repr__(&self) -> String {
@@ -139,26 +189,17 @@ pub fn globals(program: &Program<'_>) -> Result<Vec<Global>, Failure> {
     let mut found = Vec::new();
     for variable in info.all_globals()? {
         // A type that cannot be read is unknown.
-        let ty = info.read_type(&mut types, variable.ty, &info.question());
-        let ty = match ty {
-            Ok(ty) => Some(ty),
-            Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
-                return Err(error.into());
-            }
-            Err(_) => None,
+        let ty = info.variable_type(&variable, &mut types)?;
+        let locations = match &variable.location {
+            Some(location) => locations(program, location)?,
+            None => Vec::new(),
         };
-        found.push((variable, ty));
+        found.push((variable, ty, locations));
     }
     let types = Arc::new(types);
     let void = Arc::new(TypeTable::default());
-    let made = found.into_iter().map(|(variable, ty)| {
+    let made = found.into_iter().map(|(variable, ty, locations)| {
         let text = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(str::to_owned);
-        let location = match &variable.location {
-            Some(LocationAttribute::Expression(expression)) => {
-                Some(Printer::new(expression.unit.encoding).expression(expression.bytes))
-            }
-            Some(LocationAttribute::List { .. }) | None => None,
-        };
         Global {
             name: text(&variable.name),
             linkage_name: text(&variable.linkage_name),
@@ -169,7 +210,7 @@ pub fn globals(program: &Program<'_>) -> Result<Vec<Global>, Failure> {
             },
             file: path_of(variable.declaration.file.as_ref()),
             line: variable.declaration.line,
-            location,
+            locations,
         }
     });
     Ok(made.collect())

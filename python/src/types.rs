@@ -7,15 +7,22 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use hetdwarf::debug_info::type_name;
-use hetdwarf::debug_info::types::{
-    Member as LibraryMember, PointerKind, RecordKind, TypeId, TypeKind, TypeTable,
-};
+use hetdwarf::debug_info::types::{Member as LibraryMember, TypeId, TypeKind, TypeTable};
+use hetdwarf::display::size_in_bytes;
 
 use crate::dtype::Layout;
 use crate::text::shown;
-use crate::value::{self, DEPTH};
 
 /// A type.
+///
+/// ```python
+/// >>> [rec] = obj.types("Rec")
+/// >>> rec.kind, [(member.name, member.type.name, member.offset) for member in rec.members][:2]
+/// ('typedef', [('x', 'int', 0), ('y', 'float[3]', 4)])
+/// >>> rec.members[1].type.element, rec.members[1].type.dimensions
+/// (<Type float>, [3])
+///
+/// ```
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Type {
     types: Arc<TypeTable>,
@@ -50,20 +57,12 @@ impl Type {
 
     /// Its kind without typedefs and qualifiers.
     fn resolved(&self) -> &TypeKind {
-        let mut id = self.id;
-        // Typedefs of a damaged file may go in a circle.
-        for _ in 0..DEPTH {
-            match &self.types.get(id).kind {
-                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => id = *target,
-                _ => break,
-            }
-        }
-        &self.types.get(id).kind
+        &self.types.resolved(self.id).kind
     }
 
     fn parts(&self, bases: bool) -> Vec<Member> {
-        let members = value::record(&self.types, self.id).unwrap_or_default();
-        let members = members.iter().filter(|member| member.is_base == bases);
+        let members = self.resolved().members().iter();
+        let members = members.filter(|member| member.is_base == bases);
         members.map(|member| Member::new(self, member)).collect()
     }
 
@@ -86,36 +85,14 @@ impl Type {
     /// The size in bytes; None if it is not a constant.
     #[getter]
     fn size(&self) -> Option<u64> {
-        let found = self.types.get(self.id).byte_size;
-        found.or_else(|| Some(hetdwarf::display::size_in_bits(&self.types, self.id)? / 8))
+        size_in_bytes(&self.types, self.id)
     }
 
-    /// `base`, `pointer`, `reference`, `rvalue-reference`, `member-pointer`, `array`, `struct`, `class`, `union`, `enum`, `typedef`,
-    /// `qualified`, `function`, `variants`, `void` or `other`.
+    /// `void`, `base`, `pointer`, `reference`, `rvalue-reference`, `member-pointer`, `array`, `struct`, `class`, `union`, `enum`, `typedef`,
+    /// `qualified`, `function`, `variants` (the variant part of a structure), `unspecified` or `unsupported`.
     #[getter]
     fn kind(&self) -> &'static str {
-        match &self.types.get(self.id).kind {
-            TypeKind::Base(_) | TypeKind::Represented { .. } => "base",
-            TypeKind::Pointer { kind, .. } => match kind {
-                PointerKind::Reference => "reference",
-                PointerKind::RvalueReference => "rvalue-reference",
-                _ => "pointer",
-            },
-            TypeKind::MemberPointer { .. } => "member-pointer",
-            TypeKind::Array { .. } => "array",
-            TypeKind::Record { kind, .. } => match kind {
-                RecordKind::Class => "class",
-                RecordKind::Union => "union",
-                _ => "struct",
-            },
-            TypeKind::Enumeration { .. } => "enum",
-            TypeKind::Typedef(_) => "typedef",
-            TypeKind::Qualified(..) => "qualified",
-            TypeKind::Function { .. } => "function",
-            TypeKind::Variants { .. } => "variants",
-            TypeKind::Void => "void",
-            _ => "other",
-        }
+        self.types.get(self.id).kind.name()
     }
 
     /// What `numpy.dtype` takes for values of the type: `<i4` for example, a dictionary for a structure, a dtype and its dimensions
@@ -126,22 +103,11 @@ impl Type {
         dtype.map(|dtype| dtype.to_python(py)).transpose()
     }
 
-    /// What a typedef, a pointer, an array, a qualified type or an enumeration is made of; None of others.
+    /// What a typedef, a pointer, an array, a qualified type or an enumeration is made of, and what a function returns; None of others.
     #[getter]
     fn target(&self) -> Option<Type> {
-        match &self.types.get(self.id).kind {
-            TypeKind::Typedef(target)
-            | TypeKind::Qualified(_, target)
-            | TypeKind::Pointer { target, .. }
-            | TypeKind::MemberPointer { target, .. }
-            | TypeKind::Array {
-                element: target, ..
-            }
-            | TypeKind::Enumeration {
-                underlying: target, ..
-            } => Some(self.other(*target)),
-            _ => None,
-        }
+        let target = self.types.get(self.id).kind.target();
+        target.map(|target| self.other(target))
     }
 
     /// The data members of a structure, class or union, also of a typedef of one; empty of others.
@@ -168,20 +134,41 @@ impl Type {
     /// How many elements an array has in each dimension, the slowest-varying first; None for one that is not a constant. Empty of others.
     #[getter]
     fn dimensions(&self) -> Vec<Option<u64>> {
-        let TypeKind::Array { dimensions, .. } = self.resolved() else {
-            return Vec::new();
-        };
-        dimensions.iter().map(|dimension| dimension.count).collect()
+        let dimensions = self.resolved().dimensions().iter();
+        dimensions.map(|dimension| dimension.count).collect()
     }
 
     /// The names and values of an enumeration; empty of others.
     #[getter]
     fn enumerators(&self) -> Vec<(String, i128)> {
-        let TypeKind::Enumeration { enumerators, .. } = self.resolved() else {
-            return Vec::new();
-        };
-        let pairs = enumerators.iter();
+        let pairs = self.resolved().enumerators().iter();
         pairs.map(|one| (one.name.clone(), one.value)).collect()
+    }
+
+    /// The types of a function's parameters; empty of others.
+    #[getter]
+    fn parameters(&self) -> Vec<Type> {
+        let parameters = self.resolved().parameters().iter();
+        parameters.map(|id| self.other(*id)).collect()
+    }
+
+    /// The variants of a variant part, of which one is present; empty of others. A variant part is the type of a member without a name.
+    #[getter]
+    fn variants(&self) -> Vec<Variant> {
+        let (_, variants) = self.resolved().variants();
+        let variants = variants.iter().map(|variant| Variant {
+            choices: variant.choices.clone(),
+            members: variant.members.clone(),
+            of: self.again(),
+        });
+        variants.collect()
+    }
+
+    /// The member that tells which variant is present; None of others, or if no member tells.
+    #[getter]
+    fn discriminant(&self) -> Option<Member> {
+        let (discriminant, _) = self.resolved().variants();
+        discriminant.map(|member| Member::new(self, member))
     }
 
     /// What a pointer or reference points to; None of others.
@@ -261,5 +248,38 @@ impl Member {
     fn __repr__(&self) -> String {
         let name = self.name.as_deref().unwrap_or("(anonymous)");
         shown(&format!("<Member {} {name}>", self.ty.name()))
+    }
+}
+
+/// One of the variants of a variant part.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Variant {
+    /// The ranges of discriminants that choose it, both ends included; None of the variant that is present if no other is.
+    #[pyo3(get)]
+    choices: Option<Vec<(i128, i128)>>,
+    members: Vec<LibraryMember>,
+    of: Type,
+}
+
+#[pymethods]
+impl Variant {
+    /// Its members. Offsets count from the start of the structure.
+    #[getter]
+    fn members(&self) -> Vec<Member> {
+        let members = self.members.iter();
+        members
+            .map(|member| Member::new(&self.of, member))
+            .collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let names = self
+            .members
+            .iter()
+            .map(|member| member.name.as_deref().unwrap_or("?"));
+        shown(&format!(
+            "<Variant {}>",
+            names.collect::<Vec<_>>().join(", ")
+        ))
     }
 }

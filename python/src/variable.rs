@@ -7,235 +7,21 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict};
 
-use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{self, Options, TypedBytes};
-use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
-use hetdwarf::location::{Access, Bits, Destination, Mask};
-use hetdwarf::query::{NoValue, Query, QueryError};
-use hetdwarf::report::{self, AbsentLanes, lane_message};
+use hetdwarf::inspect::{StopFrame, ValueStateKind};
 
 use crate::dtype::Layout;
 use crate::error::{Failure, Limit};
+use crate::found::{Found, LaneValue};
 use crate::json;
-use crate::stop::StopData;
+use crate::part::{self, Part};
+use crate::place::{self, Origin};
+use crate::statics::Location;
 use crate::text::shown;
 use crate::types::Type;
 use crate::value;
 use crate::wave;
-
-/// What is known of a value in one lane.
-pub struct LaneValue {
-    state: ValueStateKind,
-    ty: TypeId,
-    bits: Bits,
-    /// The size of a bit-field, in bits.
-    bit_field: Option<u64>,
-    /// Where the type and the bits alone do not tell the text.
-    text: Option<String>,
-    message: String,
-    /// Why it could not be found out.
-    error: Option<hetdwarf::Error>,
-    /// True if it is larger than the limit of one value.
-    is_too_large: bool,
-}
-
-/// A value in all lanes, without the interpreter.
-pub struct Found {
-    name: String,
-    kind: &'static str,
-    ty: TypeId,
-    type_name: String,
-    scope: Option<String>,
-    line: Option<u64>,
-    reading: Option<&'static str>,
-    is_in_prologue: bool,
-    size: WaveSize,
-    lanes: Vec<LaneValue>,
-}
-
-impl Found {
-    fn of(
-        value: &VariableValue<'_>,
-        types: &TypeTable,
-        frame: &StopFrame<'_, '_, '_>,
-        in_prologue: bool,
-    ) -> Found {
-        let size = frame.wave_size();
-        let lanes = wave::lanes(size).into_iter();
-        Found {
-            name: value
-                .variable
-                .name
-                .as_deref()
-                .unwrap_or_default()
-                .to_owned(),
-            kind: value.variable.kind.name(),
-            ty: value.ty,
-            type_name: value.type_name.to_string(),
-            scope: value.variable.scope.as_deref().map(str::to_owned),
-            line: value.variable.declaration.line,
-            reading: Some(value.reading.name()),
-            is_in_prologue: in_prologue && frame.is_written_by_prologue(value, &wave::lanes(size)),
-            size,
-            lanes: lanes
-                .map(|lane| LaneValue::of(value, types, lane))
-                .collect(),
-        }
-    }
-}
-
-impl Found {
-    /// Says of lanes that did not enter the frame where they are.
-    fn say_where(&mut self, absent: &AbsentLanes) {
-        for (lane, value) in wave::lanes(self.size).into_iter().zip(&mut self.lanes) {
-            if value.state == ValueStateKind::NotInFrame {
-                value.message = absent
-                    .message(lane)
-                    .map_or(String::new(), ToString::to_string);
-            }
-        }
-    }
-}
-
-impl LaneValue {
-    fn of(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> LaneValue {
-        let state = value.state(lane);
-        let message = lane_message(value, &state).unwrap_or_default();
-        let error = match &state {
-            ValueState::Error(error) => Some(error.clone()),
-            _ => None,
-        };
-        let bits = match state {
-            ValueState::Ok | ValueState::Partial => value.bits(lane).ok().flatten(),
-            _ => None,
-        };
-        // What pointers stand for that have no bits is known to the stop alone.
-        let text = matches!(state, ValueState::Partial)
-            .then(|| value.text(lane, types, &Options::default()));
-        LaneValue {
-            state: state.kind(),
-            ty: value.type_in(lane),
-            bits: bits.unwrap_or_default(),
-            bit_field: None,
-            text: text.flatten(),
-            message,
-            error,
-            is_too_large: false,
-        }
-    }
-
-    /// The reason why there is no whole value.
-    fn failure(&self, name: &str, lane: u8) -> Failure {
-        if let Some(error) = &self.error {
-            return Failure::About(format!("{name} in lane {lane}"), error.clone());
-        }
-        let message = match (self.state, self.message.as_str()) {
-            (state, "") => format!("{name} in lane {lane}: {}", state.name().replace('-', " ")),
-            (_, message) => format!("{name} in lane {lane}: {message}"),
-        };
-        match self.state {
-            _ if self.is_too_large => Failure::Limit(message),
-            ValueStateKind::OptimizedOut => Failure::OptimizedOut(message),
-            ValueStateKind::Unavailable => Failure::Unavailable(message),
-            ValueStateKind::Ambiguous => Failure::Ambiguous(message),
-            ValueStateKind::Unsupported => Failure::Unsupported(message),
-            ValueStateKind::Inactive => Failure::Inactive(message),
-            ValueStateKind::NotInFrame => Failure::NotInFrame(message),
-            ValueStateKind::Partial => Failure::Partial {
-                message,
-                bytes: self.bits.bytes.clone(),
-                undefined: missing(&self.bits),
-            },
-            _ => Failure::Other(message),
-        }
-    }
-}
-
-/// The bits that are not there, for whatever reason.
-fn missing(bits: &Bits) -> Vec<(u64, u64)> {
-    let mut all = Mask::default();
-    for range in bits
-        .undefined
-        .ranges()
-        .iter()
-        .chain(bits.unavailable.ranges())
-    {
-        all.insert(range.clone());
-    }
-    all.ranges()
-        .iter()
-        .map(|range| (range.start, range.end))
-        .collect()
-}
-
-/// The variables of a frame.
-pub fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<(Vec<Found>, TypeTable), Failure> {
-    let mut types = TypeTable::default();
-    let values = frame.variables(&mut types)?;
-    let size = frame.wave_size();
-    let absent = AbsentLanes::find(frame, &wave::lanes(size))?;
-    let in_prologue = !values.is_empty() && frame.is_in_prologue()?;
-    let mut found: Vec<Found> = values
-        .iter()
-        .map(|value| Found::of(value, &types, frame, in_prologue))
-        .collect();
-    for variable in &mut found {
-        variable.say_where(&absent);
-    }
-    Ok((found, types))
-}
-
-/// The value of an expression of C in all lanes.
-pub fn expression(
-    frame: &StopFrame<'_, '_, '_>,
-    text: &str,
-) -> Result<(Found, TypeTable), Failure> {
-    let mut query = Query::new(*frame)?;
-    let size = frame.wave_size();
-    let wrong = |error: QueryError| {
-        Failure::Malformed(format!(
-            "{text}: {} (at offset {})",
-            error.kind, error.offset
-        ))
-    };
-    let answer = query.evaluate(text, &wave::lanes(size)).map_err(wrong)?;
-    let lanes = answer.lanes.iter().map(|lane| {
-        let state = lane.state();
-        LaneValue {
-            state,
-            ty: lane.ty,
-            bits: lane.value.clone().unwrap_or_default(),
-            bit_field: lane.bit_field,
-            text: (state == ValueStateKind::Partial || lane.bit_field.is_some())
-                .then(|| query.text(lane, &Options::default()))
-                .flatten(),
-            message: lane.message().unwrap_or_default(),
-            error: match &lane.value {
-                Err(NoValue::Variable {
-                    state: ValueState::Error(error),
-                    ..
-                }) => Some(error.clone()),
-                _ => None,
-            },
-            is_too_large: matches!(lane.value, Err(NoValue::TooLarge { .. })),
-        }
-    });
-    let mut found = Found {
-        name: text.to_owned(),
-        kind: "expression",
-        ty: answer.ty,
-        type_name: answer.type_name.clone(),
-        scope: None,
-        line: None,
-        reading: None,
-        is_in_prologue: answer.is_in_prologue,
-        size,
-        lanes: lanes.collect(),
-    };
-    found.say_where(&AbsentLanes::find(frame, &wave::lanes(size))?);
-    Ok((found, query.types().clone()))
-}
 
 /// Dimensions, dtype, conversion, and bytes with those that are missing.
 type Numpy<'py> = (
@@ -246,68 +32,22 @@ type Numpy<'py> = (
 );
 
 /// A variable, or an expression, with what is known of it in each lane.
+///
+/// ```python
+/// >>> variable = frame["id"]
+/// >>> variable.type, variable.state(0), variable.state(5), variable[5]
+/// (<Type int>, 'inactive', 'ok', 5)
+/// >>> frame["r"].children(5, depth=2)[0].children[0]
+/// <Part int x = -77>
+/// >>> [location.text[:18] for location in variable.locations]
+/// ['DW_OP_regx SGPR33,']
+///
+/// ```
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Variable {
     found: Found,
     types: Arc<TypeTable>,
     origin: Origin,
-}
-
-/// The stop and the frame that a variable was read in.
-pub struct Origin {
-    pub stop: Py<StopData>,
-    /// The number of the frame.
-    pub frame: usize,
-    /// The position among the variables of the frame; None of an expression.
-    pub position: Option<usize>,
-}
-
-impl Origin {
-    /// Returns the number of the frame, and the position among its variables.
-    ///
-    /// # Errors
-    /// If it is an expression.
-    fn variable(&self) -> Result<(usize, usize), Failure> {
-        let position = self.position.ok_or_else(|| {
-            Failure::Unsupported("an expression is a value, and in no place".to_owned())
-        })?;
-        Ok((self.frame, position))
-    }
-}
-
-/// Finds the bits of a variable of a frame in a lane, to write to.
-fn destination(
-    frame: &StopFrame<'_, '_, '_>,
-    position: usize,
-    lane: Lane,
-    bit_size: u64,
-) -> Result<Destination, Failure> {
-    let values = frame.variables(&mut TypeTable::default())?;
-    let location = values.get(position).and_then(|value| value.location(lane));
-    let nowhere = || Failure::OptimizedOut("the variable is nowhere".to_owned());
-    let location = location.ok_or_else(nowhere)?;
-    let stop = frame.stop();
-    let access = Access {
-        wave: stop.wave(),
-        lane: Some(lane),
-        max_bits: stop.limits().bits,
-        meter: None,
-    };
-    Ok(Destination::find(&location, bit_size, &access)?)
-}
-
-/// Where a variable of a frame is in a lane, as a document.
-fn places_of(
-    frame: &StopFrame<'_, '_, '_>,
-    position: usize,
-    lane: Lane,
-) -> Result<serde_json::Value, Failure> {
-    let values = frame.variables(&mut TypeTable::default())?;
-    let location = values.get(position).and_then(|value| value.location(lane));
-    let parts = frame.stop().limits().parts;
-    let found = location.map(|location| report::places(&location, Some(lane), parts));
-    serde_json::to_value(found.unwrap_or_default())
-        .map_err(|error| Failure::Other(error.to_string()))
 }
 
 impl Variable {
@@ -334,7 +74,7 @@ impl Variable {
     /// The type of all values; None if lanes have different ones.
     fn common_type(&self) -> Option<TypeId> {
         let mut lanes = self.found.lanes.iter();
-        let readable = |value: &&LaneValue| value.state.is_readable();
+        let readable = |value: &&LaneValue| value.state.is_current();
         let Some(first) = lanes.find(readable) else {
             return Some(self.found.ty);
         };
@@ -350,7 +90,7 @@ const MOST_BYTES: u64 = 1 << 28;
 
 /// `bytes` of a lane, and 1 for each of them of which a bit is missing.
 fn fill(value: &LaneValue, bytes: &mut [u8], missing: &mut [u8]) {
-    if !value.state.is_readable() {
+    if !value.state.is_current() {
         missing.fill(1);
         return;
     }
@@ -432,7 +172,7 @@ impl Variable {
     }
 
     /// What is known of it in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error`,
-    /// `inactive` or `not-in-frame`.
+    /// `inactive` or `not-in-frame`; `entry` or `last-known` where the debugging information does not give it and `earlier` has what it was.
     fn state(&self, lane: i64) -> Result<&'static str, Failure> {
         Ok(self.lane(lane)?.1.state.name())
     }
@@ -446,6 +186,33 @@ impl Variable {
         Err(value.failure(&self.found.name, lane).into())
     }
 
+    /// What it was in a lane, where the debugging information does not give the value: a pair of the value, and a dict with `state` (`entry`:
+    /// what a parameter was on entry to its function, or `last-known`: what it was where that was last known), `from` (what keeps it:
+    /// `kernarg`, `call-site`, `register`, `slot` or `computed`) and `as_of` (`pc`, `file` and `line`; None for `entry`). It may have
+    /// changed since. None where the state is another.
+    fn earlier<'py>(
+        &self,
+        py: Python<'py>,
+        lane: i64,
+    ) -> PyResult<Option<(Py<PyAny>, Bound<'py, PyDict>)>> {
+        let (_, value) = self.lane(lane)?;
+        let Some(recovered) = &value.recovered else {
+            return Ok(None);
+        };
+        let about = PyDict::new(py);
+        about.set_item("state", value.state.name())?;
+        about.set_item("from", recovered.from.name())?;
+        let as_of = recovered.as_of.as_ref().map(|place| {
+            let dict = PyDict::new(py);
+            dict.set_item("pc", place.pc.0)?;
+            dict.set_item("file", place.file.as_ref().map(ToString::to_string))?;
+            dict.set_item("line", place.line)?;
+            PyResult::Ok(dict)
+        });
+        about.set_item("as_of", as_of.transpose()?)?;
+        Ok(Some((self.python(py, value)?, about)))
+    }
+
     /// The value in each lane that has a whole one.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -457,7 +224,7 @@ impl Variable {
         Ok(dict)
     }
 
-    /// The bytes in a lane, as in memory; those that are missing are 0.
+    /// The bytes in a lane, as in memory; those that are missing are 0. Also those of an `earlier` value.
     fn bytes<'py>(&self, py: Python<'py>, lane: i64) -> PyResult<Bound<'py, PyBytes>> {
         let (lane, value) = self.lane(lane)?;
         if value.state.is_readable() {
@@ -476,17 +243,15 @@ impl Variable {
         if !value.state.is_readable() {
             return Err(value.failure(&self.found.name, lane));
         }
+        let when = value.recovered.as_ref();
+        let when = when.map_or(String::new(), |recovered| format!(" ({recovered})"));
         let bytes = TypedBytes {
             undefined: &value.bits.undefined,
             unavailable: &value.bits.unavailable,
             ..TypedBytes::known(&value.bits.bytes)
         };
-        Ok(display::to_string(
-            &self.types,
-            value.ty,
-            &bytes,
-            &Options::default(),
-        ))
+        let text = display::to_string(&self.types, value.ty, &bytes, &Options::default());
+        Ok(format!("{text}{when}"))
     }
 
     /// Where it is in a lane: a list with a document as `hetdwarf eval` has it for each place, `{"storage": "memory", "address_space":
@@ -495,8 +260,49 @@ impl Variable {
         let lane = wave::lane(lane, self.found.size)?;
         let (frame, position) = self.origin.variable()?;
         let stop = self.origin.stop.get();
-        let ask = move |frame: &StopFrame<'_, '_, '_>| places_of(frame, position, lane);
+        let ask = move |frame: &StopFrame<'_, '_, '_>| place::places_of(frame, position, lane);
         json::to_python(py, &stop.ask_frame(py, frame, ask)?)
+    }
+
+    /// The expressions of DWARF that say where it is, each with its addresses in the code object; empty of an expression, and of a variable
+    /// that is nowhere.
+    #[getter]
+    fn locations(&self, py: Python<'_>) -> PyResult<Vec<Location>> {
+        let Some(position) = self.origin.position else {
+            return Ok(Vec::new());
+        };
+        let ask = move |frame: &StopFrame<'_, '_, '_>| place::locations(frame, position);
+        self.origin.stop.get().ask_frame(py, self.origin.frame, ask)
+    }
+
+    /// Its parts in a lane, as a debugger's view of variables unfolds them: members and base classes, elements, what the variant holds that is
+    /// present, and what a pointer points to. Empty if it has no value in this lane, or its value is a number.
+    ///
+    /// * depth: how many levels of parts are read: those of parts are their `children`.
+    /// * elements: how many elements are read of each array.
+    #[pyo3(signature = (lane, depth = 1, elements = 200))]
+    fn children(
+        &self,
+        py: Python<'_>,
+        lane: i64,
+        depth: u32,
+        elements: u64,
+    ) -> PyResult<Vec<Py<Part>>> {
+        let lane = wave::lane(lane, self.found.size)?;
+        let wanted = part::Wanted {
+            name: &self.found.name,
+            position: self.origin.position,
+            lane,
+            depth: depth.min(value::DEPTH),
+            elements,
+        };
+        let ask = |frame: &StopFrame<'_, '_, '_>| part::parts(frame, &wanted);
+        let (found, types) = self
+            .origin
+            .stop
+            .get()
+            .ask_frame(py, self.origin.frame, ask)?;
+        part::to_python(py, found, &Arc::new(types))
     }
 
     /// Changes the variable in a lane, through `write_register(dwarf, offset, bytes)` and `write_memory(space, address, bytes)` of a wave of
@@ -512,8 +318,9 @@ impl Variable {
         };
         let bytes = value::to_bytes(&self.types, ty, value)?;
         let bit_size = (bytes.len() as u64).saturating_mul(8);
-        let place =
-            move |frame: &StopFrame<'_, '_, '_>| destination(frame, position, lane, bit_size);
+        let place = move |frame: &StopFrame<'_, '_, '_>| {
+            place::destination(frame, position, lane, bit_size)
+        };
         self.origin.stop.get().write(py, frame, (place, &bytes))
     }
 
@@ -579,7 +386,7 @@ impl Variable {
     /// For `array()`: what there is of the value in a lane, with None for scalars that are missing.
     fn _part(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (_, value) = self.lane(lane)?;
-        if value.state.is_readable() {
+        if value.state.is_current() {
             self.python(py, value)
         } else {
             Ok(py.None())

@@ -7,7 +7,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict, PyTuple};
 
-use hetdwarf::arch::{Apertures, Lane, Register, RegisterClass, WaveSize};
+use hetdwarf::arch::{Apertures, Lane, Register, WaveSize};
 use hetdwarf::wave::{AccessError, Dispatch, Memory, Snapshot, Wave};
 
 use hetdwarf_owned::LoadedCore;
@@ -120,7 +120,7 @@ impl Callbacks {
         callbacks.pc = if let Some(pc) = number("pc")? {
             pc
         } else {
-            let bytes = callbacks.register(py, Register::PC_64, 0..8)?;
+            let bytes = callbacks.register(py, Register::PC_64, 0..64)?;
             let bytes = bytes.ok_or_else(|| {
                 Unavailable::new_err("the wave has neither an attribute pc nor register 16")
             })?;
@@ -130,56 +130,38 @@ impl Callbacks {
         Ok(callbacks)
     }
 
-    /// Some bytes of a register; nothing if they are not available.
+    /// Some bits of a register, in whole bytes; nothing if they are not available.
     fn register(
         &self,
         py: Python<'_>,
         register: Register,
-        bytes: Range<usize>,
+        bits: Range<u32>,
     ) -> PyResult<Option<Vec<u8>>> {
-        let object = self.object.bind(py);
-        let (number, count) = (register.number(), bytes.len());
-        match self.takes {
-            Takes::Bytes => contents(
-                &object.call_method1("read_register", (number, bytes.start, count))?,
-                count,
-            ),
-            Takes::Whole => {
-                let whole = contents(&object.call_method1("read_register", (number,))?, bytes.end)?;
-                Ok(whole.and_then(|whole| whole.get(bytes).map(<[u8]>::to_vec)))
-            }
-            Takes::Lane if !is_vector(register) => {
-                let whole = contents(
-                    &object.call_method1("read_register", (number, py.None()))?,
-                    bytes.end,
-                )?;
-                Ok(whole.and_then(|whole| whole.get(bytes).map(<[u8]>::to_vec)))
-            }
-            Takes::Lane => {
-                let (first, last) = (bytes.start / 4, bytes.end.div_ceil(4));
-                let mut found = Vec::with_capacity(count);
-                for lane in first..last {
-                    let value = object.call_method1("read_register", (number, lane))?;
-                    match contents(&value, 4)? {
-                        Some(lane) => found.extend(lane),
-                        None => return Ok(None),
-                    }
-                }
-                let skip = bytes.start.saturating_sub(first.saturating_mul(4));
-                Ok(found
-                    .get(skip..skip.saturating_add(count))
-                    .map(<[u8]>::to_vec))
+        let method = self.object.bind(py).getattr("read_register")?;
+        let number = register.number();
+        let bytes = |bits: &Range<u32>| (bits.start / 8) as usize..(bits.end / 8) as usize;
+        let whole = bytes(&bits);
+        let cut = |value: Bound<'_, PyAny>, part: Range<usize>| {
+            let found = contents(&value, part.end)?;
+            Ok(found.and_then(|found| found.get(part).map(<[u8]>::to_vec)))
+        };
+        if self.takes == Takes::Bytes {
+            let value = method.call1((number, whole.start, whole.len()))?;
+            return contents(&value, whole.len());
+        }
+        if self.takes == Takes::Whole {
+            return cut(method.call1((number,))?, whole);
+        }
+        let mut found = Vec::with_capacity(whole.len());
+        for (lane, within) in register.by_lane(bits) {
+            let value = method.call1((number, lane.map(|lane| lane.0)))?;
+            match cut(value, bytes(&within))? {
+                Some(part) => found.extend(part),
+                None => return Ok(None),
             }
         }
+        Ok(Some(found))
     }
-}
-
-/// Whether a register has 32 bits for each lane.
-fn is_vector(register: Register) -> bool {
-    matches!(
-        register.class(),
-        Some(RegisterClass::Vgpr | RegisterClass::Agpr)
-    )
 }
 
 /// How many arguments a bound method takes.
@@ -321,8 +303,7 @@ impl Wave for Asked {
         bits: Range<u32>,
         out: &mut [u8],
     ) -> Result<(), AccessError> {
-        let bytes = (bits.start / 8) as usize..(bits.end / 8) as usize;
-        self.answer(out, |py| self.callbacks.register(py, register, bytes))
+        self.answer(out, |py| self.callbacks.register(py, register, bits))
     }
 
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {

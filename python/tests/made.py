@@ -14,8 +14,8 @@ LANES = 32
 # DWARF 5 §7.5 and §7.8.
 TAG = {"array": 0x01, "class": 0x02, "enum": 0x04, "parameter": 0x05, "member": 0x0D, "pointer": 0x0F, "unit": 0x11, "struct": 0x13}
 TAG |= {"typedef": 0x16, "union": 0x17, "inheritance": 0x1C, "subrange": 0x21, "base": 0x24, "const": 0x26, "enumerator": 0x28}
-TAG |= {"subprogram": 0x2E, "variable": 0x34, "volatile": 0x35}
-AT = {"location": 0x02, "name": 0x03, "byte_size": 0x0B, "low_pc": 0x11, "high_pc": 0x12, "language": 0x13, "const_value": 0x1C}
+TAG |= {"subprogram": 0x2E, "variable": 0x34, "volatile": 0x35, "variant": 0x19, "variant_part": 0x33}
+AT = {"discr": 0x15, "discr_value": 0x16, "discr_list": 0x3D, "location": 0x02, "name": 0x03, "byte_size": 0x0B, "low_pc": 0x11, "high_pc": 0x12, "language": 0x13, "const_value": 0x1C}
 AT |= {"count": 0x37, "data_member_location": 0x38, "external": 0x3F, "encoding": 0x3E, "type": 0x49, "byte_stride": 0x51}
 AT |= {"binary_scale": 0x5B, "decimal_scale": 0x5C, "endianity": 0x65, "data_bit_offset": 0x6B, "bit_size": 0x0D, "linkage_name": 0x6E}
 AT |= {"GNU_vector": 0x2107, "LLVM_vector_size": 0x3E13, "LLVM_address_space": 0x3E10}
@@ -94,7 +94,7 @@ def _info(unit: Die) -> tuple[bytes, bytes]:
             elif isinstance(value, str):
                 form, encoded = 0x08, value.encode() + b"\0"
             elif isinstance(value, bytes):
-                form, encoded = 0x18, _uleb(len(value)) + value
+                form, encoded = 0x09 if name == "discr_list" else 0x18, _uleb(len(value)) + value
             elif value < 0:
                 form, encoded = 0x0D, _sleb(value)
             else:
@@ -164,7 +164,7 @@ def make(variables: list[tuple[Die, list[bytes]]], types: list[Die] | None = Non
         if id(die) in seen:
             return
         seen.add(id(die))
-        if die.tag not in ("member", "subrange", "enumerator", "inheritance"):
+        if die.tag not in ("member", "subrange", "enumerator", "inheritance", "variant_part", "variant"):
             found.append(die)
         for value in die.attributes.values():
             if isinstance(value, Die):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import inspect
 from pathlib import Path
+from typing import Any
 
 import hetdwarf
+import pytest
 from hetdwarf import _native
+
+from conftest import FIXTURES
 
 STUBS = Path(_native.__file__).with_name("_native.pyi")
 
@@ -42,3 +47,30 @@ def test_everything_public_has_a_docstring() -> None:
         if inspect.isclass(thing) and not issubclass(thing, Exception):
             for member, value in vars(thing).items():
                 assert member.startswith("_") or value.__doc__, f"{name}.{member}"
+
+
+def examples() -> list[Any]:
+    """Docstrings with examples, by name."""
+    found = []
+    for name in hetdwarf.__all__:
+        text = inspect.getdoc(getattr(hetdwarf, name)) or ""
+        if ">>>" in text:
+            found.append(pytest.param(text, id=name))
+    return found
+
+
+@pytest.mark.parametrize("text", examples())
+def test_examples_of_docstrings_say_what_happens(text: str, structs: Path, request: Any) -> None:
+    obj = hetdwarf.open(structs / "structs.rocm.hsaco")
+    stop = obj.stop(structs / "w03.json")
+    names = {"hetdwarf": hetdwarf, "obj": obj, "stop": stop, "frame": stop[0], "demo": str(FIXTURES.parents[1] / "examples" / "demo")}
+    test = doctest.DocTestParser().get_doctest(text, names, request.node.callspec.id, None, 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=report.append)
+    assert result.failed == 0 and result.attempted > 0, "".join(report)
+
+
+def test_what_is_asked_first_has_an_example() -> None:
+    have = {param.id for param in examples()}
+    asked = {"Object", "Stop", "Frame", "Variable", "Type", "Finding", "Core", "CfiWriter", "LanePcWriter", "evaluate"}
+    assert asked <= have, asked - have

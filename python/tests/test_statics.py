@@ -118,6 +118,17 @@ def test_functions_are_those_of_llvm(path: Path) -> None:
         assert found is not None and found.name == function.name and found.line == function.line
 
 
+def test_info_is_that_of_the_command(structs: Path) -> None:
+    import json
+    import sys
+
+    path = structs / "structs.rocm.hsaco"
+    asked: list[Any] = [Path(sys.executable).parent / "hetdwarf", "info", path, "--format", "json"]
+    document = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+    info = hetdwarf.open(path).info
+    assert info["units"] == document["objects"][0]["units"] and info["units"][0]["producer"].startswith("AMD clang")
+
+
 def test_globals() -> None:
     found = {}
     for path in sorted(FIXTURES.glob("**/*.hsaco")):

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use fallible_iterator::FallibleIterator;
 use gimli::constants::{
     DW_AT_declaration, DW_AT_name, DW_TAG_base_type, DW_TAG_class_type, DW_TAG_enumeration_type,
     DW_TAG_interface_type, DW_TAG_structure_type, DW_TAG_subrange_type, DW_TAG_typedef,
@@ -16,6 +17,7 @@ use super::id::UnitId;
 use super::types::{TypeId, TypeTable};
 use super::{DebugInfo, Function, Row, SourceFile, Variable};
 use crate::error::Result;
+use crate::eval::{LocationAttribute, LocationEntry, LocationRange};
 
 /// The types that have names of their own.
 const NAMED: [DwTag; 9] = [
@@ -151,6 +153,47 @@ impl<'a> DebugInfo<'a> {
         let mut seen = BTreeSet::new();
         all.retain(|variable| seen.insert(variable.die));
         Ok(all)
+    }
+
+    /// Returns the type of a variable; None if it cannot be read.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub fn variable_type(
+        &self,
+        variable: &Variable<'a>,
+        types: &mut TypeTable,
+    ) -> Result<Option<TypeId>> {
+        match self.read_type(types, variable.ty, &self.question()) {
+            Ok(ty) => Ok(Some(ty)),
+            Err(error) if error.is_limit() => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Returns the location of a variable or a frame base as a list: the expressions, and the addresses at which each holds. A location
+    /// that is one expression is a list with a default entry.
+    ///
+    /// # Errors
+    /// If the list cannot be read, or a limit is reached.
+    pub fn locations<'l>(&self, location: &LocationAttribute<'l>) -> Result<Vec<LocationEntry<'l>>>
+    where
+        'a: 'l,
+    {
+        let (unit, offset) = match *location {
+            LocationAttribute::Expression(expression) => {
+                return Ok(vec![LocationEntry::new(LocationRange::Default, expression)]);
+            }
+            LocationAttribute::List { unit, offset } => (UnitId(unit.id), offset),
+        };
+        let meter = self.question();
+        let mut entries = self.location_list(unit, offset, &meter)?;
+        let mut found = Vec::new();
+        while let Some(entry) = entries.next()? {
+            meter.hold_all::<LocationEntry<'a>>(1)?;
+            found.push(entry);
+        }
+        Ok(found)
     }
 
     /// Returns the types that have a name and a definition: one for each unit that defines it.

@@ -70,6 +70,7 @@ pub mod type_attribute;
 mod type_entry;
 mod type_name;
 mod type_parts;
+mod type_question;
 pub mod types;
 mod unit;
 mod unit_index;

@@ -364,6 +364,12 @@ impl TypeTable {
         self.types.get(id.0 as usize).unwrap_or(VOID)
     }
 
+    /// Returns true if a type has this number.
+    #[must_use]
+    pub fn has(&self, id: TypeId) -> bool {
+        (id.0 as usize) < self.types.len()
+    }
+
     /// How many types it has.
     pub(super) fn len(&self) -> usize {
         self.types.len()
@@ -371,14 +377,7 @@ impl TypeTable {
 
     /// Whether the bits of a number of this type, if it is one, are in its bytes as in those of a plain type.
     pub(crate) fn is_in_order(&self, id: TypeId) -> bool {
-        let mut ty = self.get(id);
-        for _ in 0..HOPS {
-            let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = ty.kind else {
-                break;
-            };
-            ty = self.get(target);
-        }
-        if let TypeKind::Represented { by, .. } = &ty.kind {
+        if let TypeKind::Represented { by, .. } = &self.resolved(id).kind {
             !by.big_endian && by.bit_offset == 0
         } else {
             true

@@ -98,6 +98,9 @@ pub struct Variable<'a> {
     /// Whether a concrete instance of a function leaves it out: it is in the source, and `die` is its
     /// entry in the abstract instance, but the code has no trace of it.
     pub is_omitted: bool,
+    /// Of a parameter, its position among the parameters of its function, from 0. An inlined instance counts as the abstract
+    /// instance lists them, whichever of them it leaves out.
+    pub position: Option<usize>,
     /// `DW_AT_start_scope`.
     pub start_scope: Option<StartScope>,
     /// Whether its bytes are in big-endian order although those of its type need not be (`DW_AT_endianity`).
@@ -121,6 +124,16 @@ pub(crate) struct InScope<'a> {
     pub(crate) variables: Vec<Arc<Variable<'a>>>,
     /// For each inlined call at the address, the innermost first, where in `variables` its own end. The rest is of the function.
     pub(crate) ends: Vec<usize>,
+}
+
+/// Numbers the parameters among what a function declares.
+fn positions(declared: &[Die<'_>]) -> BTreeMap<DieId, usize> {
+    let parameters = declared
+        .iter()
+        .filter(|die| die.tag() == DW_TAG_formal_parameter);
+    (parameters.enumerate())
+        .map(|(position, die)| (die.id(), position))
+        .collect()
 }
 
 /// What one question has read that is asked for again.
@@ -319,30 +332,36 @@ impl<'a> DebugInfo<'a> {
         variables: &mut Vec<Arc<Variable<'a>>>,
         reading: &mut Reading<'_, 'a>,
     ) -> Result<()> {
+        let origin = scope.attribute(DW_AT_abstract_origin);
+        let origin = origin.and_then(|origin| self.target(scope, origin).ok()?);
+        let declared = match origin {
+            Some(origin) => Some(self.own_variables(origin, reading)?),
+            None => None,
+        };
+        let parameters = positions(declared.as_deref().unwrap_or(objects));
         let mut present = BTreeSet::new();
         let meter = reading.meter;
-        let mut add = |die: &Die<'a>, is_omitted| {
+        let mut add = |die: &Die<'a>, position, is_omitted| {
             pay_for_variable(meter)?;
             let mut variable = self.variable(die, meter);
             pay_for_names(meter, &variable)?;
             variable.scope.clone_from(name);
             variable.scope_die = Some(scope.id());
             variable.is_omitted = is_omitted;
+            variable.position = position;
             variables.push(Arc::new(variable));
             Ok::<_, Error>(())
         };
         for die in objects {
             let origins = self.chain(die.clone());
+            let position = |one: &Die<'a>| parameters.get(&one.id()).copied();
+            let position = origins.entries().find_map(position);
             present.extend(origins.entries().map(Die::id));
-            add(die, false)?;
+            add(die, position, false)?;
         }
-        let origin = scope.attribute(DW_AT_abstract_origin);
-        let origin = origin.and_then(|origin| self.target(scope, origin).ok()?);
-        if let Some(origin) = origin {
-            for die in self.own_variables(origin, reading)?.iter() {
-                if !present.contains(&die.id()) {
-                    add(die, true)?;
-                }
+        for die in declared.iter().flat_map(|declared| declared.iter()) {
+            if !present.contains(&die.id()) {
+                add(die, parameters.get(&die.id()).copied(), true)?;
             }
         }
         Ok(())
@@ -437,6 +456,7 @@ impl<'a> DebugInfo<'a> {
             artificial: chain.flag(DW_AT_artificial),
             is_declaration: die.flag(DW_AT_declaration),
             is_omitted: false,
+            position: None,
             start_scope,
             big_endian: matches!(endianity, Some(Ok(true))),
             unsupported: unsupported.or(match endianity {

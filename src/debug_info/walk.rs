@@ -327,6 +327,11 @@ impl<'a> DebugInfo<'a> {
             .or_else(|| self.chain_string(chain, constants::DW_AT_MIPS_linkage_name))
     }
 
+    /// Returns the name for the linker of the function that an entry is, or is an instance of.
+    pub(crate) fn linkage_name_of(&self, id: DieId) -> Option<Cow<'a, str>> {
+        self.linkage_name(&self.chain(self.die(id).ok()?))
+    }
+
     /// The entry that `DW_AT_type` names.
     pub(super) fn type_of(&self, chain: &Chain<'a>) -> Result<Option<DieId>> {
         match chain.find(constants::DW_AT_type) {

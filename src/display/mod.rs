@@ -59,10 +59,8 @@ pub(crate) use form::{Dword, Form};
 pub use number::{Number, ScalarFormat, ScalarKind, ScalarPlace, numbers, scalar_format};
 use output::Output;
 pub use output::{Break, Mark};
-pub use shape::size_in_bits;
-#[cfg(feature = "serde")]
-pub(crate) use variant::{Present, present};
-pub(crate) use variant::{payload_of, present_variant};
+pub use shape::{size_in_bits, size_in_bytes};
+pub(crate) use variant::{Present, payload_of, present, present_variant};
 
 /// A value: its bytes, and which of its bits are missing.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +85,12 @@ impl<'a> TypedBytes<'a> {
             undefined: NONE,
             unavailable: NONE,
         }
+    }
+
+    /// Returns true if no bit is missing.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.undefined.is_empty() && self.unavailable.is_empty()
     }
 
     /// Bits that were read.

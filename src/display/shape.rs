@@ -56,6 +56,13 @@ pub(crate) fn named(table: &TypeTable, id: TypeId) -> TypeId {
     next
 }
 
+/// Returns the size of a type in bytes, padding included; None if it is not a constant.
+#[must_use]
+pub fn size_in_bytes(table: &TypeTable, id: TypeId) -> Option<u64> {
+    let own = table.get(id).byte_size;
+    own.or_else(|| Some(size_in_bits(table, id)? / 8))
+}
+
 /// Returns the size of a type in bits, padding included; None if it is not a constant.
 #[must_use]
 pub fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {

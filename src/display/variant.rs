@@ -13,7 +13,6 @@ use crate::meter::Meter;
 const DEPTH: u32 = 32;
 
 /// A part of a record that is present.
-#[cfg(feature = "serde")]
 #[derive(Debug)]
 pub(crate) enum Present {
     /// A member.
@@ -25,7 +24,6 @@ pub(crate) enum Present {
 }
 
 /// Lists the members of a record that are present in a value, those of variants among them.
-#[cfg(feature = "serde")]
 pub(crate) fn present(
     table: &TypeTable,
     members: &[Member],

@@ -52,6 +52,12 @@ impl<'a> ExpressionBytes<'a> {
             offset: 0,
         }
     }
+
+    /// Returns the operations as text, as llvm-dwarfdump prints them.
+    #[must_use]
+    pub fn text(&self) -> String {
+        expr::Printer::new(self.unit.encoding).expression(self.bytes)
+    }
 }
 
 /// The value of an attribute like `DW_AT_location`, which is an expression or a list of them.

@@ -11,6 +11,7 @@ use crate::arch::WaveSize;
 use crate::debug_info::{Function, InScope, Variable};
 use crate::eval::{ExpressionBytes, Meaning, ObjectShape};
 use crate::sync::lock;
+use crate::value_flow::Kept;
 
 /// A function at one of its addresses.
 #[derive(Debug)]
@@ -20,6 +21,19 @@ pub(super) struct FramePlan<'a> {
     pub(super) variables: Box<[PlannedVariable<'a>]>,
     /// For each inlined call, the innermost first, where in `variables` its own end.
     ends: Box<[usize]>,
+    /// What registers and the stack have of variables that the debugging information does not give here.
+    pub(super) kept: OnceLock<KeptAt>,
+}
+
+/// What registers and the stack have of variables, in waves of a size.
+#[derive(Debug)]
+pub(super) struct KeptAt {
+    pub(super) wave_size: WaveSize,
+    /// The program location: of a frame that calls, where it is returned to.
+    pub(super) pc: u64,
+    pub(super) kept: Kept,
+    /// How many steps finding it took, which each question is charged for.
+    pub(super) steps: u64,
 }
 
 /// A variable at an address.
@@ -49,6 +63,7 @@ impl<'a> FramePlan<'a> {
             function: Arc::new(function),
             variables: variables.map(PlannedVariable::new).collect(),
             ends: in_scope.ends.into(),
+            kept: OnceLock::new(),
         }
     }
 

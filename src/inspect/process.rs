@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use super::{Program, Stop, StopOptions};
 use crate::arch::ProcessAddress;
 use crate::error::{Error, Result};
-use crate::eval::Reading;
 use crate::gpu_core::{CoreWave, Process};
 use crate::location::Arena;
 
@@ -14,7 +13,7 @@ use crate::location::Arena;
 pub struct Programs<'p> {
     process: &'p Process<'p>,
     loaded: Vec<OnceLock<Result<Program<'p>>>>,
-    reading: Reading,
+    options: StopOptions,
 }
 
 impl<'p> Programs<'p> {
@@ -24,14 +23,14 @@ impl<'p> Programs<'p> {
         Programs {
             process,
             loaded: process.objects().iter().map(|_| OnceLock::new()).collect(),
-            reading: Reading::Tolerant,
+            options: StopOptions::default(),
         }
     }
 
-    /// The same with another reading.
+    /// The same with waves read in another way. Where each code object is loaded is known.
     #[must_use]
-    pub fn reading(self, reading: Reading) -> Programs<'p> {
-        Programs { reading, ..self }
+    pub fn options(self, options: StopOptions) -> Programs<'p> {
+        Programs { options, ..self }
     }
 
     /// The process.
@@ -69,7 +68,7 @@ impl<'p> Programs<'p> {
         let index = self.object_of(wave)?;
         let program = self.get(index)?.ok()?;
         let load_address = self.process.objects().get(index)?.load_address;
-        let options = StopOptions::loaded_at(load_address).reading(self.reading);
+        let options = self.options.at(load_address);
         Some(Stop::new(program, wave, wave.pc(), options, arena))
     }
 }

@@ -96,12 +96,12 @@ fn is_on_stack(location: &Location<'_>) -> bool {
 }
 
 /// The addresses that the function's entry is in: of several ranges the first is where calls go.
-fn entry_range(function: &Function<'_>) -> Option<Range<u64>> {
+pub(super) fn entry_range(function: &Function<'_>) -> Option<Range<u64>> {
     function.ranges.first().cloned()
 }
 
 /// Where the prologue of a function that starts with `range` is over; nothing if the table has no rows for it.
-fn prologue_end(table: &LineTable<'_>, range: &Range<u64>) -> Option<u64> {
+pub(super) fn prologue_end(table: &LineTable<'_>, range: &Range<u64>) -> Option<u64> {
     let inside = |row: &&Row| !row.end_sequence && range.contains(&row.address);
     let rows = || table.rows().iter().filter(inside);
     let marked = rows().filter(|row| row.prologue_end).map(|row| row.address);

@@ -28,6 +28,9 @@ pub struct StopOptions {
     /// By the letter, or as real producers need it: then also the locations of LLVM without the extensions
     /// are read as they are meant.
     pub reading: Reading,
+    /// Read only values that the debugging information gives: none from arguments of kernels, or from the machine code
+    /// ([`VariableValue::recovered`](super::VariableValue::recovered)). Implied by [`Reading::Strict`].
+    pub only_dwarf: bool,
 }
 
 impl Default for StopOptions {
@@ -36,6 +39,7 @@ impl Default for StopOptions {
         StopOptions {
             load_address: LoadAddress(0),
             reading: Reading::Tolerant,
+            only_dwarf: false,
         }
     }
 }
@@ -50,10 +54,30 @@ impl StopOptions {
         }
     }
 
+    /// The same for a code object that is loaded at another address.
+    #[must_use]
+    pub fn at(self, load_address: LoadAddress) -> StopOptions {
+        StopOptions {
+            load_address,
+            ..self
+        }
+    }
+
     /// The same with another reading.
     #[must_use]
     pub fn reading(self, reading: Reading) -> StopOptions {
         StopOptions { reading, ..self }
+    }
+
+    /// The same without values that the debugging information does not give, or with them.
+    #[must_use]
+    pub fn only_dwarf(self, only_dwarf: bool) -> StopOptions {
+        StopOptions { only_dwarf, ..self }
+    }
+
+    /// Returns true if values are shown that the debugging information does not give.
+    pub(super) fn recovers_values(&self) -> bool {
+        self.reading == Reading::Tolerant && !self.only_dwarf
     }
 }
 

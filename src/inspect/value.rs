@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::frame_lanes::{LaneGate, LaneInFrame};
 use super::lane_texts::LaneTexts;
 use super::layout::{LaneTypes, is_open_array};
+use super::recovered::Recovered;
 use crate::arch::Lane;
 use crate::debug_info::Variable;
 use crate::debug_info::types::{TypeId, TypeTable};
@@ -12,6 +13,9 @@ use crate::display::{Options, Pointee, TypedBytes};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::Doubt;
 use crate::location::{Bits, LaneBits, Location};
+
+/// What is said where the debugger does not have the bytes.
+pub(crate) const NOT_SAID: &str = "the wave does not say what is there";
 
 /// How a variable's location was read.
 #[non_exhaustive]
@@ -59,6 +63,12 @@ pub enum ValueState {
     Inactive,
     /// The lane did not enter the function of the frame: it has no variable there.
     NotInFrame,
+    /// The debugging information does not give the value. This is what the parameter was on entry to its function; it may have
+    /// changed since. See [`VariableValue::recovered`].
+    Entry,
+    /// The debugging information does not give the value here. This is what it was where it was last given. See
+    /// [`VariableValue::recovered`].
+    LastKnown,
 }
 
 impl ValueState {
@@ -101,6 +111,8 @@ impl ValueState {
             ValueState::Error(_) => ValueStateKind::Error,
             ValueState::Inactive => ValueStateKind::Inactive,
             ValueState::NotInFrame => ValueStateKind::NotInFrame,
+            ValueState::Entry => ValueStateKind::Entry,
+            ValueState::LastKnown => ValueStateKind::LastKnown,
         }
     }
 
@@ -133,13 +145,29 @@ pub enum ValueStateKind {
     Inactive,
     /// The lane did not enter the function of the frame.
     NotInFrame,
+    /// What a parameter was on entry to its function; it may have changed since.
+    Entry,
+    /// What the variable was where the debugging information last gave its value.
+    LastKnown,
 }
 
 impl ValueStateKind {
-    /// Whether there is a value, or some of it.
+    /// Returns true if there is a value, or some of it.
     #[must_use]
     pub const fn is_readable(self) -> bool {
+        self.is_current() || self.is_recovered()
+    }
+
+    /// Returns true if there is a value, or some of it, that the debugging information gives.
+    #[must_use]
+    pub const fn is_current(self) -> bool {
         matches!(self, ValueStateKind::Ok | ValueStateKind::Partial)
+    }
+
+    /// Returns true for a value that the debugging information does not give here: it may not be the present one.
+    #[must_use]
+    pub const fn is_recovered(self) -> bool {
+        matches!(self, ValueStateKind::Entry | ValueStateKind::LastKnown)
     }
 
     /// Returns false if the lane does not execute in the frame, or did not enter it.
@@ -161,6 +189,8 @@ impl ValueStateKind {
             ValueStateKind::Error => "error",
             ValueStateKind::Inactive => "inactive",
             ValueStateKind::NotInFrame => "not-in-frame",
+            ValueStateKind::Entry => "entry",
+            ValueStateKind::LastKnown => "last-known",
         }
     }
 }
@@ -196,6 +226,8 @@ pub(super) struct Rare {
     pub(super) not_understood: NotUnderstood,
     /// Why the value is not read as a whole.
     pub(super) cut: Option<String>,
+    /// Set if the contents are not what the debugging information says.
+    pub(super) recovered: Option<Recovered>,
 }
 
 impl Rare {
@@ -206,6 +238,7 @@ impl Rare {
             && self.lane_types.is_empty()
             && whole.is_none()
             && self.cut.is_none()
+            && self.recovered.is_none()
             && part.is_none();
         (!is_nothing).then(|| Box::new(self))
     }
@@ -355,10 +388,23 @@ impl<'a> VariableValue<'a> {
         self.lane_types().map_or(&[], |types| types.pointees(lane))
     }
 
-    /// Where the variable is in a lane; nothing if it has no location.
+    /// Returns where the variable is in a lane, if it has a location. What keeps an earlier value is none.
     #[must_use]
     pub fn location(&self, lane: Lane) -> Option<Location<'a>> {
-        self.contents.location(lane)
+        match self.recovered() {
+            Some(_) => None,
+            None => self.contents.location(lane),
+        }
+    }
+
+    /// Where the variable is, if one location is that of all lanes.
+    pub(super) fn location_of_all(&self) -> Option<Location<'a>> {
+        match &self.contents {
+            Contents::Lanes { location, .. } => Some(*location),
+            Contents::None | Contents::Constant(_) | Contents::Each(_) | Contents::Failed(_) => {
+                None
+            }
+        }
     }
 
     /// What is known of the variable in a lane.
@@ -381,6 +427,14 @@ impl<'a> VariableValue<'a> {
         if let (Some(what), false) = (self.rare.as_deref().and_then(of), is_nowhere) {
             return ValueState::Unsupported { what };
         }
+        if let Some(recovered) = self.recovered() {
+            return match self.contents.lent(lane) {
+                Some(bits) if !bits.is_known() => ValueState::OptimizedOut,
+                None => ValueState::OptimizedOut,
+                Some(_) if recovered.as_of.is_none() => ValueState::Entry,
+                Some(_) => ValueState::LastKnown,
+            };
+        }
         match self.bits(lane) {
             Ok(None) => lost(),
             Ok(Some(bits)) => {
@@ -401,9 +455,15 @@ impl<'a> VariableValue<'a> {
 
     /// Whether there is nothing but bits, and none is missing, as of nearly every variable: asked first, and without a copy.
     fn is_whole(&self, lane: Lane) -> bool {
-        let is_known =
-            |bits: TypedBytes<'_>| bits.undefined.is_empty() && bits.unavailable.is_empty();
+        let is_known = |bits: TypedBytes<'_>| bits.is_known();
         self.rare.is_none() && self.contents.lent(lane).is_some_and(is_known)
+    }
+
+    /// Returns where the value comes from, if the debugging information does not give it here: bits, text and location are then those
+    /// of an earlier value, which the machine code proves to be kept there still.
+    #[must_use]
+    pub fn recovered(&self) -> Option<&Recovered> {
+        self.rare.as_ref()?.recovered.as_ref()
     }
 
     /// What of the value's parts is not understood, in words; the text says so in their place.

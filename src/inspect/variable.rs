@@ -7,6 +7,7 @@ use super::context::{FrameContext, VariableContext};
 use super::layout::{LaneTypes, is_class, is_open_array, is_truth_value, is_vector_of_bytes};
 use super::legacy::{LegacyReader, Meanings};
 use super::plan::{FramePlan, Listed, PlannedVariable, Plans};
+use super::recovered::Recovered;
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
 use crate::arch::Lane;
@@ -87,7 +88,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Returns the function and its variables here, and the limit that was reached before all were found. None if there is no function.
-    fn plan(&self) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
+    pub(super) fn plan(&self) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
         let program = self.stop.program();
         let (info, address) = (program.info(), self.lookup_address());
         if let Some(plan) = program.plans().get(address) {
@@ -136,6 +137,8 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) exec: Option<u64>,
     /// What the expressions of the function's own unit are evaluated in, once it was asked for.
     context: OnceCell<Result<FrameContext<'s, 'p, 'a>>>,
+    /// What registers and the stack have of variables, once it was asked for.
+    kept: OnceCell<Option<Arc<FramePlan<'a>>>>,
 }
 
 /// What was found out about a variable on the way to its contents.
@@ -152,6 +155,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             frame,
             function,
             context: OnceCell::new(),
+            kept: OnceCell::new(),
         }
     }
 
@@ -181,6 +185,10 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 Err(error) => Contents::Failed(error),
             },
         };
+        let (contents, recovered) = match contents {
+            Contents::None if found.doubts.is_empty() => self.recover(planned, ty, types),
+            contents => (contents, None),
+        };
         let type_name = types.name_of(found.lane_types.common().unwrap_or(ty));
         let full = types.get(ty).byte_size.unwrap_or(0).saturating_mul(8);
         let rare = Rare {
@@ -188,6 +196,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             lane_types: found.lane_types,
             not_understood: NotUnderstood::of_variable(variable, ty, types),
             cut: cut_text(self.frame.stop.limits(), full),
+            recovered,
         };
         VariableValue {
             variable: Arc::clone(variable),
@@ -284,6 +293,37 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         };
         self.follow_pointers(&contents, ty, frame_context, types, &mut found.lane_types);
         Ok(contents)
+    }
+
+    /// Reads a value that the debugging information does not give from what keeps an earlier one, if anything is known to.
+    fn recover(
+        &self,
+        planned: &PlannedVariable<'a>,
+        ty: TypeId,
+        types: &mut TypeTable,
+    ) -> (Contents<'p>, Option<Recovered>) {
+        let is_wanted = self.frame.stop.options().recovers_values();
+        let size = size_read(types, ty).filter(|size| is_wanted && *size != 0);
+        let variable = &planned.variable;
+        let mut plan = || {
+            let find = || self.frame.kept_values(self.function, types).ok().flatten();
+            self.kept.get_or_init(find).clone()
+        };
+        let argument = size.and_then(|bits| {
+            let (frame, bytes) = (&self.frame, bits / 8);
+            let argument = frame.kernel_argument(variable, self.function, bytes, &mut plan);
+            let (location, recovered) = argument?;
+            let contents = self.fetch(PerLane::All(location), bits).ok()?;
+            Some((contents, recovered))
+        });
+        let kept = || {
+            let bits = size?;
+            self.frame.read_kept(&*plan()?, variable.die, bits / 8)
+        };
+        match argument.or_else(kept) {
+            Some((contents, recovered)) => (contents, Some(recovered)),
+            None => (Contents::None, None),
+        }
     }
 
     /// What is known of an object whose location is not meant by the letter.

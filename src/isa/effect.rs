@@ -161,6 +161,16 @@ pub struct Access {
     pub offset: i32,
 }
 
+/// A vector register gets, in all active lanes, what the source has there, unchanged.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DualMove {
+    /// What is written.
+    pub dst: MachineRegister,
+    /// The source.
+    pub src: Operand,
+}
+
 /// What an instruction does.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,6 +248,20 @@ pub enum Effect {
         /// The source.
         src: Operand,
     },
+    /// A vector register gets, in all active lanes, the low 32 bits of a sum.
+    VectorAdd {
+        /// What is written.
+        dst: MachineRegister,
+        /// The first operand.
+        a: Operand,
+        /// The second operand.
+        b: Operand,
+        /// True if the second operand is subtracted.
+        subtracts: bool,
+    },
+    /// Two vector operations are issued together, and both read before either writes (gfx11 and later). Those that are moves, as
+    /// [`VectorMove`](Effect::VectorMove); `None` for others.
+    Dual([Option<DualMove>; 2]),
     /// Registers are stored, in active lanes.
     Store(Access),
     /// Registers are loaded, in active lanes.

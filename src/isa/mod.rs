@@ -37,7 +37,7 @@ mod writes;
 
 pub(crate) use known::KnownInstructions;
 
-pub use effect::{Access, AccessKind, CallTarget, Condition, Effect, ExecOp, ScalarOp};
+pub use effect::{Access, AccessKind, CallTarget, Condition, DualMove, Effect, ExecOp, ScalarOp};
 pub use register::{MachineRegister, Operand, Span, Writes};
 
 use core::fmt;
@@ -351,12 +351,16 @@ fn opcode(fields: &[table::Bits], dwords: &[u32]) -> u16 {
 
 fn effect(raw: &Raw<'_>) -> Effect {
     match raw.row.op {
+        Op::Other if raw.encoding == Encoding::Vopd => vector::dual(raw),
         Op::Other => vector::comparison(raw).unwrap_or(Effect::Other),
         Op::Access(_) => memory::effect(raw),
         Op::ReadLane
         | Op::WriteLane
         | Op::ReadFirstLane
         | Op::VectorMove
+        | Op::VectorAdd
+        | Op::VectorSub
+        | Op::VectorSubReversed
         | Op::AccRead
         | Op::AccWrite
         | Op::AccMove => vector::effect(raw),

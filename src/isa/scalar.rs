@@ -58,6 +58,9 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
         | Op::WriteLane
         | Op::ReadFirstLane
         | Op::VectorMove
+        | Op::VectorAdd
+        | Op::VectorSub
+        | Op::VectorSubReversed
         | Op::AccRead
         | Op::AccWrite
         | Op::AccMove

@@ -8,7 +8,7 @@
     reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
 )]
 
-use super::effect::Effect;
+use super::effect::{DualMove, Effect};
 use super::field::{Raw, agpr, low_byte, low_half, vgpr};
 use super::length::{has_controls, is_sdwa};
 use super::register::{MachineRegister, Operand, Span};
@@ -33,6 +33,14 @@ pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => raw.source(raw.bits(0, 0, 9), count),
         _ if has_controls(raw) => vgpr(raw.bits(2, 0, 8), count),
         _ => raw.source(raw.bits(1, 0, 9), count),
+    }
+}
+
+/// The second source of a vector ALU instruction without controls.
+fn second_source(raw: &Raw<'_>) -> Operand {
+    match raw.encoding {
+        Encoding::Vop2 => vgpr(raw.bits(0, 9, 8), 1),
+        _ => raw.source(raw.bits(1, 9, 9), 1),
     }
 }
 
@@ -82,6 +90,21 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
                 src: first_source(raw, count),
             }
         }
+        op @ (Op::VectorAdd | Op::VectorSub | Op::VectorSubReversed)
+            if plain && !is_modified(raw) =>
+        {
+            let (first, second) = (first_source(raw, 1), second_source(raw));
+            let (a, b) = match op {
+                Op::VectorSubReversed => (second, first),
+                _ => (first, second),
+            };
+            Effect::VectorAdd {
+                dst: register,
+                a,
+                b,
+                subtracts: op != Op::VectorAdd,
+            }
+        }
         Op::AccRead => Effect::VectorMove {
             dst: Span::new(register, 1),
             src: accumulation(raw),
@@ -109,6 +132,30 @@ pub(super) fn comparison(raw: &Raw<'_>) -> Option<Effect> {
         _ => None,
     }
     .map(|(dst, to_exec)| Effect::Compare { dst, to_exec })
+}
+
+/// The effect of a dual instruction of gfx11 and gfx12.
+pub(super) fn dual(raw: &Raw<'_>) -> Effect {
+    /// The opcode of `v_dual_mov_b32`, in both parts.
+    const MOVE: u32 = 8;
+    let [first, second] = dual_destinations(raw);
+    let part = |opcode: u32, dst: u32, source: u32| {
+        (opcode == MOVE).then(|| DualMove {
+            dst: MachineRegister::Vgpr(low_half(dst)),
+            src: raw.source(source, 1),
+        })
+    };
+    Effect::Dual([
+        part(raw.bits(0, 22, 4), first, raw.bits(0, 0, 9)),
+        part(raw.bits(0, 17, 5), second, raw.bits(1, 0, 9)),
+    ])
+}
+
+/// The numbers of the vector registers that the parts of a dual instruction write: the lowest bit of the second is the other one
+/// than the first's.
+pub(super) fn dual_destinations(raw: &Raw<'_>) -> [u32; 2] {
+    let first = raw.bits(1, 24, 8);
+    [first, raw.bits(1, 17, 7) << 1 | (!first & 1)]
 }
 
 /// The first source, which is an accumulation register by what the instruction is.

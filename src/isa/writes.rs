@@ -162,16 +162,14 @@ fn image(raw: &Raw<'_>, writes: &mut Writes) {
     .for_each(|data| writes.add(data));
 }
 
-/// Two vector registers of one dword each; the lowest bit of the second's number is the other one than
-/// the first's.
+/// Two vector registers of one dword each.
 fn dual(raw: &Raw<'_>, writes: &mut Writes) {
-    let first = raw.bits(1, 24, 8);
-    let second = raw.bits(1, 17, 7) << 1 | (!first & 1);
-    writes.add(vgpr(first, 1));
-    writes.add(vgpr(second, 1));
+    for register in vector::dual_destinations(raw) {
+        writes.add(vgpr(register, 1));
+    }
 }
 
-/// Likewise, each with its own field; some operations are of 64 bits.
+/// Two vector registers, each with its own field; some operations are of 64 bits.
 fn dual_gfx125x(raw: &Raw<'_>, writes: &mut Writes) {
     let width = |opcode: u32| {
         if (0x20..=0x24).contains(&opcode) {

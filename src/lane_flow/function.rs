@@ -8,14 +8,14 @@ use super::Reason;
 use super::answers::Answers;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
-use super::fuel::{Fuel, Left, pay};
+use super::fuel::{Fuel, Left, left, pay};
 use super::gap::{self, UntilActing};
 use super::liveness::Dword;
 use super::no_mask;
 use super::place::{DwordPlace, Slot};
 use super::state::{Exec, HalfAt, State};
 use super::step::{Context, Follow};
-use super::switches::{Contexts, MOST_KNOWN, Switch, Switches};
+use super::switches::{Companion, Contexts, FollowedLane, MOST_KNOWN, Switch, Switches};
 use super::tree::{Source, Tree};
 use super::value::{Decisions, Undecided};
 use super::walk::{Goal, Start, WalkResult, walk};
@@ -42,7 +42,7 @@ pub(super) type Addresses = Option<BTreeSet<u64>>;
 
 /// What is known of a function.
 #[derive(Debug)]
-pub(super) struct FunctionFlow<'a> {
+pub(crate) struct FunctionFlow<'a> {
     callees: Arc<Callees<'a>>,
     /// What is kept here.
     held: Held,
@@ -77,6 +77,15 @@ pub(super) struct FunctionFlow<'a> {
 
 /// What was found for places of a function, if it did not take too much, and over how many instructions.
 type PlaceCache<K, T> = Mutex<BTreeMap<K, (Option<T>, usize)>>;
+
+/// What a companion knows of lanes.
+#[derive(Debug)]
+pub(crate) struct Followed<C> {
+    /// For each half of the wave, and each place that was asked for. Empty if it would take too much.
+    pub(crate) halves: Vec<Vec<Option<C>>>,
+    /// Over how many instructions it was found.
+    pub(crate) instructions: usize,
+}
 
 /// The machine code of a function.
 #[derive(Clone, Copy, Debug)]
@@ -198,12 +207,61 @@ impl<'a> FunctionFlow<'a> {
         self.code.is_after_call(index)
     }
 
-    pub(super) fn callees(&self) -> &Callees<'a> {
+    pub(crate) fn callees(&self) -> &Callees<'a> {
         &self.callees
     }
 
-    pub(super) fn code(&self) -> &Code {
+    pub(crate) fn code(&self) -> &Code {
         &self.code
+    }
+
+    pub(crate) fn wave_size(&self) -> WaveSize {
+        self.wave_size
+    }
+
+    /// What the stack pointer counts; `None` if the code does not tell.
+    pub(crate) fn addressing(&self) -> Option<ScratchAddressing> {
+        self.addressing
+    }
+
+    /// Follows lanes that entered the function, with a companion. Returns what the companion knows of those that are on before some
+    /// instructions, in each half of the wave.
+    ///
+    /// * `entry`: what it knows on entry, `with`: what its steps have in common.
+    /// * `meter`: what it may cost.
+    pub(crate) fn follow_with<X, C: Companion<X>>(
+        &self,
+        places: &[usize],
+        entry: &C,
+        with: &X,
+        meter: &Meter,
+    ) -> Followed<C> {
+        let most = Fuel::of(self.steps().min(left(meter)));
+        let mut fuel = most;
+        let mut find = || -> Option<Vec<Vec<Option<C>>>> {
+            let rows = self.rows_at_entry()?;
+            let follow = |half| {
+                let contexts = self.contexts(half, &rows);
+                let lane = FollowedLane {
+                    switch: Switch::On,
+                    state: State::at_entry(),
+                    companion: entry.clone(),
+                };
+                let all = Switches::find(&contexts, lane, with, &mut fuel)?;
+                let before = |index: &usize| {
+                    let lanes = all.before(&contexts, *index, with, &mut fuel)?;
+                    let on = lanes.into_iter().find(|lane| lane.switch == Switch::On);
+                    Some(on.map(|lane| lane.companion))
+                };
+                places.iter().map(before).collect()
+            };
+            (0..self.halves()).map(follow).collect()
+        };
+        let halves = find().unwrap_or_default();
+        Followed {
+            halves,
+            instructions: fuel.since(most).instructions,
+        }
     }
 
     /// Drops what is kept of a place.
@@ -445,7 +503,12 @@ impl<'a> FunctionFlow<'a> {
             let rows = self.rows_at_entry().unwrap_or_default();
             let contexts = self.contexts(half, &rows);
             let mut fuel = self.fuel;
-            let found = Switches::find(&contexts, State::at_entry(), entry, &mut fuel);
+            let lane = FollowedLane {
+                switch: entry,
+                state: State::at_entry(),
+                companion: (),
+            };
+            let found = Switches::find(&contexts, lane, &(), &mut fuel);
             let used = fuel.since(self.fuel);
             let found = found.filter(|_| self.held.try_hold(used.bytes));
             (found, used.instructions)
@@ -460,11 +523,11 @@ impl<'a> FunctionFlow<'a> {
         let all = self.all_switches(at.half, entry)?;
         let rows = self.rows_at_entry()?;
         let contexts = self.contexts(at.half, &rows);
-        let found = all.before(&contexts, at.index, fuel)?;
-        fuel.count(found.iter().map(|(_, state)| state.size()).sum())?;
-        let off = found.iter().filter(|(switch, _)| *switch != Switch::On);
+        let found = all.before(&contexts, at.index, &(), fuel)?;
+        fuel.count(found.iter().map(|lane| lane.state.size()).sum())?;
+        let off = found.iter().filter(|lane| lane.switch != Switch::On);
         let bits = |state| self.bits_at_stop(at.index, state);
-        Some(off.map(|(switch, state)| (*switch, bits(state))).collect())
+        Some(off.map(|lane| (lane.switch, bits(&lane.state))).collect())
     }
 
     fn possible_switches(&self, off: Vec<(Switch, Bits)>) -> Vec<PossibleSwitch> {

@@ -224,6 +224,8 @@ impl FunctionFlow<'_> {
             | Effect::ReadLane { .. }
             | Effect::ReadFirstLane { .. }
             | Effect::VectorMove { .. }
+            | Effect::VectorAdd { .. }
+            | Effect::Dual(_)
             | Effect::Load(_)
             | Effect::ScalarLoad { .. }
             | Effect::Clause { .. }

@@ -13,7 +13,7 @@ use super::gap::{acts, around, is_control};
 use super::lane_plan::{LanePlan, PlacePlan};
 use super::place::DwordPlace;
 use super::state::State;
-use super::switches::{Contexts, MOST_KNOWN, Switch};
+use super::switches::{Contexts, FollowedLane, MOST_KNOWN, Switch};
 use crate::error::Result;
 use crate::machine_flow::{Code, Edge};
 use crate::meter::Meter;
@@ -211,19 +211,19 @@ impl FunctionFlow<'_> {
             let mut ahead = |resumes: u64| {
                 let find = || {
                     let index = self.code().index_of(resumes)?;
-                    let states = switches.before(&contexts, index, &mut Fuel::of(MOST_KNOWN))?;
-                    let on = states
-                        .into_iter()
-                        .find(|(switch, _)| *switch == Switch::On)?;
-                    find_ahead(&contexts, index, on.1)
+                    let mut fuel = Fuel::of(MOST_KNOWN);
+                    let lanes = switches.before(&contexts, index, &(), &mut fuel)?;
+                    let on = lanes.into_iter().find(|lane| lane.switch == Switch::On)?;
+                    find_ahead(&contexts, index, on.state)
                 };
                 known.entry((resumes, half)).or_insert_with(find).clone()
             };
-            let Some(lanes) = switches.before(&contexts, index, &mut most) else {
+            let Some(lanes) = switches.before(&contexts, index, &(), &mut most) else {
                 return Ok(None);
             };
-            let never = never.and_then(|one| one.before(&contexts, index, &mut most));
-            for (switch, state) in lanes.into_iter().chain(never.into_iter().flatten()) {
+            let never = never.and_then(|one| one.before(&contexts, index, &(), &mut most));
+            for lane in lanes.into_iter().chain(never.into_iter().flatten()) {
+                let FollowedLane { switch, state, .. } = lane;
                 if switch == Switch::On {
                     continue;
                 }

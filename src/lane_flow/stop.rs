@@ -392,6 +392,24 @@ impl<'a> LaneFlow<'a> {
         })
     }
 
+    /// Returns the function that an address is in, and the number of the instruction there.
+    pub(crate) fn function_at(
+        &self,
+        pc: u64,
+        meter: &Meter,
+    ) -> Option<(Arc<FunctionFlow<'a>>, usize)> {
+        let at = self.find(pc, false, meter).ok()?;
+        Some((at.flow, at.index))
+    }
+
+    /// Charges a question for instructions that a [companion](super::Companion) was followed over.
+    ///
+    /// # Errors
+    /// If it costs more than it may.
+    pub(crate) fn charge(instructions: usize, meter: &Meter) -> error::Result<()> {
+        pay(meter, instructions)
+    }
+
     /// The same in a function that was looked at before.
     pub(super) fn find_known(&self, pc: u64) -> Option<At<'a>> {
         let entry = self.entry(pc)?;

@@ -8,10 +8,11 @@
 //! the masks that told them apart are dead, go through it together. A switch that contradicts the bits of a lane is not the
 //! lane's; if one is left, it is that.
 
+use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fuel::Fuel;
-use super::state::{Exec, State};
+use super::state::{Exec, SectionLanes, State};
 use super::step::{Context, Outcome};
 use super::value::Decisions;
 use crate::machine_flow::Edge;
@@ -48,10 +49,90 @@ impl Switch {
     }
 }
 
+/// What another analysis knows of the lane that is followed, on and off. Its steps have an `X` in common.
+pub(crate) trait Companion<X>: Clone {
+    /// True if there is nothing to follow.
+    const IS_NOTHING: bool = false;
+
+    /// Takes an instruction into account.
+    fn step(&mut self, context: &X, step: LaneStep);
+
+    /// Takes in what is known at the end of another path. Returns true if that changes anything.
+    fn join(&mut self, other: &Self) -> bool;
+
+    /// Returns how many values it lists.
+    fn size(&self) -> usize;
+
+    /// Returns how many bytes it has that no other shares.
+    fn bytes(&self) -> u64;
+}
+
+/// An instruction on the way of a lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneStep {
+    /// The number of the instruction.
+    pub(crate) index: usize,
+    /// True if the program has the lane on.
+    pub(crate) is_on: bool,
+    /// Whether the lane executes it; `None` if that is not known. In sections of other lanes a lane that is off may.
+    pub(crate) executes: Option<bool>,
+}
+
+impl Companion<()> for () {
+    const IS_NOTHING: bool = true;
+
+    fn step(&mut self, (): &(), _: LaneStep) {}
+
+    fn join(&mut self, (): &()) -> bool {
+        false
+    }
+
+    fn size(&self) -> usize {
+        0
+    }
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// A lane at a place.
+#[derive(Clone, Debug)]
+pub(super) struct FollowedLane<C> {
+    pub(super) switch: Switch,
+    pub(super) state: State,
+    pub(super) companion: C,
+}
+
+impl<C> FollowedLane<C> {
+    /// Tells the companion of the next instruction.
+    fn tell<X>(&mut self, context: &X, index: usize)
+    where
+        C: Companion<X>,
+    {
+        let is_on = self.switch == Switch::On;
+        let executes = match self.state.exec {
+            Exec::Active => Some(is_on),
+            Exec::Section(section) => match section.lanes {
+                SectionLanes::All => Some(true),
+                SectionLanes::Inactive => Some(!is_on),
+                SectionLanes::Mask(_) => None,
+            },
+            Exec::Unknown => None,
+        };
+        let step = LaneStep {
+            index,
+            is_on,
+            executes,
+        };
+        self.companion.step(context, step);
+    }
+}
+
 /// What is known of a lane at each place of a function.
 #[derive(Debug)]
-pub(super) struct Switches {
-    states: BTreeMap<(usize, Switch), State>,
+pub(super) struct Switches<C = ()> {
+    states: BTreeMap<(usize, Switch), (State, C)>,
 }
 
 /// The contexts of a lane that is on, and of one that is off.
@@ -112,52 +193,62 @@ impl Contexts<'_> {
     }
 
     /// Takes the lanes at one place over an instruction.
-    fn step_all(
+    fn step_all<X, C: Companion<X>>(
         &self,
         index: usize,
-        lanes: &mut Vec<(Switch, State)>,
+        lanes: &mut Vec<FollowedLane<C>>,
+        with: &X,
         fuel: &mut Fuel,
     ) -> Option<()> {
         // What would switch one on that did not enter does not happen.
-        let never = lanes
-            .iter()
-            .any(|(switch, _)| *switch == Switch::NotEntered);
+        let never = lanes.iter().any(|lane| lane.switch == Switch::NotEntered);
         let (mut is_same, mut others) = (true, Vec::new());
-        for (switch, state) in lanes.iter_mut() {
-            let before = *switch;
-            let other = self.step(index, switch, state)?.other();
-            is_same &= other.is_none() && *switch == before;
-            others.extend(other);
+        for lane in lanes.iter_mut() {
+            lane.tell(with, index);
+            let before = lane.switch;
+            let other = self.step(index, &mut lane.switch, &mut lane.state)?.other();
+            is_same &= other.is_none() && lane.switch == before;
+            others.extend(other.map(|(switch, state)| FollowedLane {
+                switch,
+                state,
+                companion: lane.companion.clone(),
+            }));
         }
         if !is_same {
             lanes.append(&mut others);
-            lanes.retain(|(switch, _)| !never || *switch != Switch::On);
-            *lanes = merged(core::mem::take(lanes), fuel)?;
+            lanes.retain(|lane| !never || lane.switch != Switch::On);
+            *lanes = merged::<X, C>(core::mem::take(lanes), fuel)?;
         }
         Some(())
     }
 }
 
-impl Switches {
+impl<C> Switches<C> {
     /// Follows a lane from the entry of the function: one that entered it, or one that did not and is off all the
     /// time ([`Switch::NotEntered`]).
     ///
+    /// * `with`: what the steps of the companion have in common.
     /// * `fuel`: how many instructions may be gone through, and how much be kept. Nothing if that is not enough, or a way cannot be
     ///   followed.
-    pub(super) fn find(
+    pub(super) fn find<X>(
         contexts: &Contexts<'_>,
-        entry: State,
-        switch: Switch,
+        entry: FollowedLane<C>,
+        with: &X,
         fuel: &mut Fuel,
-    ) -> Option<Switches> {
+    ) -> Option<Switches<C>>
+    where
+        C: Companion<X>,
+    {
         let code = contexts.on.code;
-        let mut states: BTreeMap<(usize, Switch), State> = BTreeMap::from([((0, switch), entry)]);
-        let mut work = BTreeSet::from([(0, 0, switch)]);
+        let mut states: BTreeMap<(usize, Switch), (State, C)> =
+            BTreeMap::from([((0, entry.switch), (entry.state, entry.companion))]);
+        let mut work = BTreeSet::from([(0, 0, entry.switch)]);
         while let Some((order, first, switch)) = work.pop_first() {
-            let state = states.get(&(first, switch))?.clone();
+            let (state, mut companion) = states.get(&(first, switch))?.clone();
             // Lanes of which the same is known fare the same, whatever switched them off.
             let rest = (order, first, switch)..=(order, first, Switch::NotEntered);
-            let is_same = |other: Switch| states.get(&(first, other)) == Some(&state);
+            let is_same =
+                |other: Switch| (states.get(&(first, other))).is_some_and(|(one, _)| *one == state);
             let others = work.range(rest).map(|(_, _, other)| *other);
             let same: Vec<Switch> = (others.clone())
                 .filter(|other| switch != Switch::On && is_same(*other))
@@ -166,6 +257,10 @@ impl Switches {
             fuel.compare(others.count().saturating_mul(state.size()))?;
             for other in &same {
                 work.remove(&(order, first, *other));
+                if let Some((_, other)) = states.get(&(first, *other)).filter(|_| !C::IS_NOTHING) {
+                    fuel.compare(companion.size())?;
+                    companion.join(other);
+                }
             }
             let switch = if same.len() > 1 {
                 Switch::Several
@@ -173,39 +268,54 @@ impl Switches {
                 switch
             };
             // The states of these on their way through a block.
-            let mut lanes = vec![(switch, state)];
+            let mut lanes = vec![FollowedLane {
+                switch,
+                state,
+                companion,
+            }];
             let mut index = first;
             loop {
                 let (next, forgotten) = contexts.off.next(index);
+                pass_over(&mut lanes, index..next, with, fuel)?;
                 index = next;
-                for (_, state) in &mut lanes {
-                    state.forget_scalars(forgotten);
+                for lane in &mut lanes {
+                    lane.state.forget_scalars(forgotten);
                 }
                 fuel.count(lanes.len())?;
-                contexts.step_all(index, &mut lanes, fuel)?;
+                contexts.step_all(index, &mut lanes, with, fuel)?;
                 let mut goes_on = false;
                 for edge in code.edges(index) {
                     match edge {
                         Edge::To(to) if code.is_leader(to) || Some(to) != index.checked_add(1) => {
-                            for (switch, state) in &lanes {
-                                let shared = state.bytes();
-                                let mut state = state.clone();
+                            for lane in &lanes {
+                                let shared =
+                                    lane.state.bytes().saturating_add(lane.companion.bytes());
+                                let mut state = lane.state.clone();
                                 contexts.off.keep_live(&mut state, to, fuel)?;
-                                let own = [*switch];
-                                let all = if *switch == Switch::Several {
+                                let own = [lane.switch];
+                                let all = if lane.switch == Switch::Several {
                                     &same[..]
                                 } else {
                                     &own
                                 };
                                 for switch in all {
                                     let key = (to, *switch);
-                                    let known = states.get_mut(&key);
-                                    let is_first = known.is_none();
-                                    if fuel.arrive(known, &state, shared)? {
+                                    fuel.compare(lane.companion.size())?;
+                                    let is_new = match states.get_mut(&key) {
+                                        Some((known, companion)) => {
+                                            let is_new =
+                                                fuel.arrive(Some(known), &state, shared)?;
+                                            companion.join(&lane.companion) || is_new
+                                        }
+                                        None => {
+                                            fuel.arrive(None, &state, shared)?;
+                                            let new = (state.clone(), lane.companion.clone());
+                                            states.insert(key, new);
+                                            true
+                                        }
+                                    };
+                                    if is_new {
                                         work.insert((code.order(to), to, *switch));
-                                    }
-                                    if is_first {
-                                        states.insert(key, state.clone());
                                     }
                                 }
                             }
@@ -231,18 +341,26 @@ impl Switches {
     ///
     /// * `fuel`: how many instructions may be gone through from the last place on that branches go to, which are counted off.
     ///   Nothing if those are not enough.
-    pub(super) fn before(
+    pub(super) fn before<X>(
         &self,
         contexts: &Contexts<'_>,
         index: usize,
+        with: &X,
         fuel: &mut Fuel,
-    ) -> Option<Vec<(Switch, State)>> {
+    ) -> Option<Vec<FollowedLane<C>>>
+    where
+        C: Companion<X>,
+    {
         let code = contexts.on.code;
         // Every state of the block.
         let ((first, _), _) = (self.states.range(..=(index, Switch::NotEntered))).next_back()?;
         let range = (*first, Switch::On)..=(*first, Switch::NotEntered);
-        let mut lanes: Vec<(Switch, State)> = (self.states.range(range))
-            .map(|((_, switch), state)| (*switch, state.clone()))
+        let mut lanes: Vec<FollowedLane<C>> = (self.states.range(range))
+            .map(|((_, switch), (state, companion))| FollowedLane {
+                switch: *switch,
+                state: state.clone(),
+                companion: companion.clone(),
+            })
             .collect();
         let mut steps = MOST_BEFORE;
         for passed in *first..index {
@@ -252,24 +370,47 @@ impl Switches {
             if !code.edges(passed).any(|edge| Some(edge) == goes_on) {
                 return None;
             }
-            contexts.step_all(passed, &mut lanes, fuel)?;
+            contexts.step_all(passed, &mut lanes, with, fuel)?;
         }
         Some(lanes)
     }
 }
 
+/// Takes companions over instructions that change nothing of what is known of masks.
+fn pass_over<X, C: Companion<X>>(
+    lanes: &mut [FollowedLane<C>],
+    passed: Range<usize>,
+    with: &X,
+    fuel: &mut Fuel,
+) -> Option<()> {
+    if C::IS_NOTHING {
+        return Some(());
+    }
+    for index in passed {
+        fuel.count(lanes.len())?;
+        for lane in lanes.iter_mut() {
+            lane.tell(with, index);
+        }
+    }
+    Some(())
+}
+
 /// The states of each switch, joined, in the order in which the switches come first; nothing if that is too much.
-fn merged(states: Vec<(Switch, State)>, fuel: &mut Fuel) -> Option<Vec<(Switch, State)>> {
-    let mut all: Vec<(Switch, State)> = Vec::with_capacity(states.len());
+fn merged<X, C: Companion<X>>(
+    lanes: Vec<FollowedLane<C>>,
+    fuel: &mut Fuel,
+) -> Option<Vec<FollowedLane<C>>> {
+    let mut all: Vec<FollowedLane<C>> = Vec::with_capacity(lanes.len());
     let mut places: BTreeMap<Switch, usize> = BTreeMap::new();
-    for (switch, state) in states {
-        let place = *places.entry(switch).or_insert(all.len());
+    for lane in lanes {
+        let place = *places.entry(lane.switch).or_insert(all.len());
         match all.get_mut(place) {
-            Some((_, known)) => {
-                fuel.compare(state.size())?;
-                known.join(&state);
+            Some(known) => {
+                fuel.compare(lane.state.size().saturating_add(lane.companion.size()))?;
+                known.state.join(&lane.state);
+                known.companion.join(&lane.companion);
             }
-            None => all.push((switch, state)),
+            None => all.push(lane),
         }
     }
     Some(all)

@@ -13,7 +13,7 @@ use crate::arch::{AddressSpace, Lane};
 use crate::debug_info::DieId;
 use crate::debug_info::types::{TypeId, TypeKind};
 use crate::display::{Pointee, TypedBytes, payload_of, present_variant};
-use crate::inspect::{ValueState, VariableValue, is_open_array};
+use crate::inspect::{Recovered, ValueState, ValueStateKind, VariableValue, is_open_array};
 use crate::location::Bits;
 use crate::tree::{Known, NoValue, Node, Tree, cut};
 
@@ -42,6 +42,8 @@ pub(super) struct Walk<'w, 's, 'p, 'a> {
     slots: Vec<Option<Given<Held<'p>>>>,
     /// The bits of variables, each once however often it is named.
     variables: BTreeMap<DieId, Rc<Bits>>,
+    /// What the values of variables are that the debugging information does not give.
+    recovered: Option<Recovered>,
 }
 
 /// Takes all steps in a lane, and returns what the last one gave.
@@ -61,6 +63,7 @@ pub(super) fn walk<'p>(
         lane,
         slots: vec![None; steps.len()],
         variables: BTreeMap::new(),
+        recovered: None,
     };
     let mut at = 0usize;
     while let Some(step) = steps.get(at) {
@@ -116,13 +119,19 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     }
 
     fn answer_of(&mut self, ty: TypeId, bits: Bits, pointees: Vec<Pointee>) -> LaneAnswer {
+        let mut known = Known::of(&bits, &pointees, &mut self.types.table, ty);
+        let recovered = self.recovered.filter(|_| known.state == ValueStateKind::Ok);
+        if let Some(recovered) = &recovered {
+            known.state = recovered.state();
+        }
         LaneAnswer {
             lane: self.lane,
             ty,
-            known: Known::of(&bits, &pointees, &mut self.types.table, ty),
+            known,
             value: Ok(bits),
             bit_field: None,
             pointees,
+            recovered,
         }
     }
 
@@ -267,14 +276,15 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         };
         let state = value.state(lane);
         // Also of one that is optimised away as a whole there may be a place, but no part of it has a value.
-        if !matches!(
-            state,
-            ValueState::Ok | ValueState::Partial | ValueState::Unavailable
-        ) {
+        if !state.kind().is_readable() && state != ValueState::Unavailable {
             return Err(NoValue::Variable {
                 name: name(),
                 state,
             });
+        }
+        if let Some(recovered) = value.recovered() {
+            let earlier = self.recovered.take();
+            self.recovered = Some(earlier.map_or(*recovered, |one| one.and(*recovered)));
         }
         let known = self.variables.get(&value.variable.die).cloned();
         let bits = match known {

@@ -65,7 +65,7 @@ use crate::display::{self, Mark, Options, Pointee, TypedBytes};
 #[cfg(feature = "serde")]
 use crate::error::Error;
 use crate::error::Result;
-use crate::inspect::{StopFrame, ValueStateKind, VariableValue};
+use crate::inspect::{Recovered, StopFrame, ValueStateKind, VariableValue};
 use crate::limits::Limits;
 use crate::location::Bits;
 use crate::meter::Meter;
@@ -141,9 +141,17 @@ pub struct LaneAnswer {
     /// What pointers without bits stand for in it.
     pointees: Vec<Pointee>,
     known: Known,
+    recovered: Option<Recovered>,
 }
 
 impl LaneAnswer {
+    /// Returns where values come from that it is made of, if the debugging information does not give them here: as
+    /// [`VariableValue::recovered`].
+    #[must_use]
+    pub fn recovered(&self) -> Option<&Recovered> {
+        self.recovered.as_ref()
+    }
+
     /// What is known, as of a variable.
     #[must_use]
     pub fn state(&self) -> ValueStateKind {
@@ -281,6 +289,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
             value: Err(reason),
             bit_field: None,
             pointees: Vec::new(),
+            recovered: None,
         };
         if let Some(reason) = absent {
             return without(reason);

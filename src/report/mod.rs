@@ -68,8 +68,9 @@ pub use unwind::{
     UnwindLane,
 };
 pub use vars::{
-    ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, LaneChoice, LaneDocument,
-    NameFilter, ValueNote, VariableDocument, VarsDocument, VarsRequest, lane_message,
+    AsOfDocument, ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, LaneChoice,
+    LaneDocument, NameFilter, RecoveredDocument, ValueNote, VariableDocument, VarsDocument,
+    VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, FindingDocument, FindingGroup, Gathering,

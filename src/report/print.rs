@@ -6,7 +6,9 @@ use super::absent::AbsentLanes;
 use super::completeness::Completeness;
 use super::frame::FrameDocument;
 use super::number::{Hex, hex_bytes};
-use super::vars::{LaneChoice, LaneDocument, PER_LINE, Places, ValueNote, warnings};
+use super::vars::{
+    LaneChoice, LaneDocument, PER_LINE, Places, RecoveredDocument, ValueNote, warnings,
+};
 use crate::arch::Lane;
 use crate::display::Options;
 use crate::inspect::{StopFrame, ValueStateKind};
@@ -235,6 +237,8 @@ impl Writer<'_> {
         } else {
             answer.message().map(Untrusted::from)
         };
+        let stop = query.frame().stop();
+        document.recovered = (answer.recovered()).map(|one| RecoveredDocument::new(one, stop));
         let bits = answer.value.as_ref();
         let Some(bits) = bits.ok().filter(|_| document.is_readable()) else {
             return Ok(document);

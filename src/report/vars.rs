@@ -3,6 +3,7 @@
 mod children;
 mod empty;
 mod places;
+mod recovered;
 mod writer;
 
 use serde::Serialize;
@@ -16,13 +17,16 @@ use crate::debug_info::types::TypeTable;
 use crate::display::{Mark, Options};
 use crate::error::Result;
 use crate::eval::LocationAttribute;
-use crate::inspect::{LocationReading, Stop, StopFrame, ValueState, ValueStateKind, VariableValue};
+use crate::inspect::{
+    LocationReading, NOT_SAID, Stop, StopFrame, ValueState, ValueStateKind, VariableValue,
+};
 use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::is_none;
 pub use empty::EmptyReason;
 pub(super) use places::Places;
+pub use recovered::{AsOfDocument, RecoveredDocument};
 use writer::Writer;
 
 /// As how many letters or entries a line of output counts.
@@ -30,9 +34,6 @@ pub(super) const PER_LINE: u64 = 64;
 
 /// As how many steps a lane of a variable counts, whatever it holds.
 const PER_LANE: u64 = 8;
-
-/// What is said where the debugger does not have the bytes.
-const NOT_SAID: &str = "the wave does not say what is there";
 
 /// What is said of a lane that waits.
 const NOT_WAITING: &str = "it has no location where the lane waits, or one in registers that the wave has used for other lanes since";
@@ -300,6 +301,9 @@ pub struct LaneDocument {
     /// Where the value can be broken into lines.
     #[serde(skip)]
     pub marks: Box<[Mark]>,
+    /// What the value is, if the debugging information does not give it here.
+    #[serde(flatten)]
+    pub recovered: Option<RecoveredDocument>,
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
@@ -328,6 +332,7 @@ impl LaneDocument {
             undefined: Vec::new(),
             unavailable: Vec::new(),
             marks: Box::default(),
+            recovered: None,
             message: None,
             children: Vec::new(),
             more_children: 0,
@@ -485,7 +490,10 @@ pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<Str
         ValueState::Error(error) => Some(error.to_string()),
         ValueState::OptimizedOut => Some(reason(value).to_owned()),
         ValueState::Unavailable => Some(NOT_SAID.to_owned()),
-        ValueState::Inactive | ValueState::NotInFrame => None,
+        ValueState::Inactive
+        | ValueState::NotInFrame
+        | ValueState::Entry
+        | ValueState::LastKnown => None,
     }
 }
 

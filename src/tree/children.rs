@@ -1,5 +1,7 @@
 //! The parts of a value, one after the other: members, elements, what a variant holds, and what a pointer points to.
 
+use core::ops::Range;
+
 use super::{NoValue, Node, Tree};
 use crate::debug_info::types::{Dimension, Member, TypeId, TypeKind, TypeTable};
 use crate::display::{self, Present, TypedBytes, shape};
@@ -21,9 +23,10 @@ pub(crate) struct Child<'p> {
 type Visit<'v, 'p> = &'v mut dyn FnMut(Child<'p>, &mut TypeTable) -> Result<()>;
 
 impl<'p> Tree<'_, 'p, '_> {
-    /// Visits the parts of a value, as many as are asked for of an array; and returns how many there are besides.
+    /// Visits the parts of a value, those that are asked for of an array; and returns how many there are after them.
     ///
     /// * `bits`: those of the value.
+    /// * `wanted`: which elements, by their numbers in memory.
     ///
     /// # Errors
     /// Those of `visit`, and if the parts are more than can be paid for.
@@ -32,7 +35,7 @@ impl<'p> Tree<'_, 'p, '_> {
         node: &Node<'p>,
         bits: &Bits,
         types: &mut TypeTable,
-        most: u64,
+        wanted: &Range<u64>,
         visit: Visit<'_, 'p>,
     ) -> Result<u64> {
         let ty = shape::resolve(types, node.ty).ty;
@@ -54,7 +57,7 @@ impl<'p> Tree<'_, 'p, '_> {
             } => {
                 let dimensions = dimensions.clone();
                 let place = (*element, *stride_in_bits);
-                self.elements(node, place, &dimensions, types, most, visit)
+                self.elements(node, place, &dimensions, types, wanted, visit)
             }
             TypeKind::Pointer { .. } => {
                 if let Some((ty, node)) = self.target(node, types) {
@@ -104,7 +107,7 @@ impl<'p> Tree<'_, 'p, '_> {
         (element, stride): (TypeId, Option<u64>),
         dimensions: &[Dimension],
         types: &mut TypeTable,
-        most: u64,
+        wanted: &Range<u64>,
         visit: Visit<'_, 'p>,
     ) -> Result<u64> {
         let size = shape::size_in_bits(types, element);
@@ -116,8 +119,8 @@ impl<'p> Tree<'_, 'p, '_> {
             return Ok(count);
         }
         let stride = stride.unwrap_or(size);
-        let shown = count.min(most);
-        for number in 0..shown {
+        let end = count.min(wanted.end);
+        for number in wanted.start..end {
             let offset = i128::from(number).saturating_mul(stride.into());
             let node = self.element(node, element, stride, offset, types);
             let child = Child {
@@ -127,7 +130,7 @@ impl<'p> Tree<'_, 'p, '_> {
             };
             visit(child, types)?;
         }
-        Ok(count.saturating_sub(shown))
+        Ok(count.saturating_sub(end))
     }
 
     /// Returns what a pointer points to, and its type; None if it is null, or what it points to has no size.

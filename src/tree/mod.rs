@@ -4,11 +4,39 @@
 //! are asked for, by the type that the object has in the lane: members that are where an expression says, arrays that are as long as a
 //! variable says, the variant that is present. Expressions of C and the parts in the documents are read here, so that they say the same.
 //! How a value looks as text is left to `display`. Sources: DWARF 5 §2.6.1.1.4, §5.5, §5.7; HET A.2.5.1.
+//!
+//! ```
+//! # #[cfg(feature = "serde")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use hetdwarf::debug_info::types::TypeTable;
+//! use hetdwarf::inspect::{Program, Stop, StopOptions};
+//! use hetdwarf::{arch::Lane, location::Arena, object::CodeObject, tree::Tree, wave::Snapshot};
+//!
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco")?;
+//! let object = CodeObject::parse(&file)?;
+//! let program = Program::load(&object)?;
+//! let wave = Snapshot::from_json(&std::fs::read("examples/demo/stop.json")?)?;
+//! let arena = Arena::new();
+//! let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+//!
+//! // The innermost frame has a pointer `g` to `int`s: its one part is what it points to.
+//! let frame = stop.frame(0).ok_or("no frame")?;
+//! let (tree, mut types) = (Tree::of_frame(frame)?, TypeTable::default());
+//! let variables = frame.variables(&mut types)?;
+//! let named = |name: &str| variables.iter().find(|value| value.variable.name.as_deref() == Some(name));
+//! let found = tree.of_variable(named("g").ok_or("no g")?, Lane(3), &mut types, 0..200, &Default::default())?;
+//! let names: Vec<_> = found.parts.iter().map(|part| (&*part.name, &*part.type_name)).collect();
+//! assert_eq!(names, [("*", "int")]);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "serde"))]
+//! # fn main() {}
+//! ```
 
-#[cfg(feature = "serde")]
 mod children;
 mod no_value;
 mod node;
+mod part;
 mod parts;
 mod read;
 mod target;
@@ -18,10 +46,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-#[cfg(feature = "serde")]
-pub(crate) use children::Child;
+use children::Child;
 pub use no_value::NoValue;
 pub(crate) use node::Node;
+pub use part::{Part, Parts};
 pub(crate) use parts::Elements;
 pub(crate) use read::{Known, cut};
 
@@ -32,7 +60,7 @@ use crate::inspect::{FrameContext, StopFrame};
 
 /// What the values of a frame are read in.
 #[derive(Debug)]
-pub(crate) struct Tree<'s, 'p, 'a> {
+pub struct Tree<'s, 'p, 'a> {
     pub(crate) frame: StopFrame<'s, 'p, 'a>,
     pub(crate) function: Option<Arc<Function<'a>>>,
     /// What the expressions of each unit are evaluated in, once they were asked for.
@@ -40,6 +68,14 @@ pub(crate) struct Tree<'s, 'p, 'a> {
 }
 
 impl<'s, 'p, 'a> Tree<'s, 'p, 'a> {
+    /// Prepares to read the parts of a frame's values.
+    ///
+    /// # Errors
+    /// If the debugging information of the frame's function is malformed.
+    pub fn of_frame(frame: StopFrame<'s, 'p, 'a>) -> Result<Tree<'s, 'p, 'a>> {
+        Ok(Tree::new(frame, frame.function()?.map(Arc::new)))
+    }
+
     /// Reads nothing yet.
     ///
     /// * `function`: the frame's, if it has one.

@@ -7,11 +7,11 @@ use hetdwarf::lane_pc::graph::{Block, Change, Event, recover};
 use hetdwarf::lane_pc::{Label, MaskPlace, Program};
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use super::{Done, hetdwarf_lane_pcs, hetdwarf_mask, hetdwarf_range, labels, mask, out_of_order};
+use super::{hetdwarf_lane_pcs, hetdwarf_mask, hetdwarf_range, labels, mask, out_of_order};
 use crate::handle::with;
 use crate::plain::{self, sized};
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
-use crate::text::{given, given_if};
+use crate::text::given_if;
 
 /// `place` gets EXEC: the mask of a region begins.
 pub const HETDWARF_LANES_SAVE: u32 = 0;
@@ -175,8 +175,8 @@ fn size_of_code(code: &Range<Label>) -> u64 {
 /// * `refused_count`: gets in how many parts of it no regions were found, as EXEC is not changed as structured code does it. There
 ///   nothing is said of lanes that are not active; `hetdwarf_lane_pcs_refused` says why. May be NULL.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended; `HETDWARF_MALFORMED` if there are no blocks, or if EXEC
-/// gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also for names as of `hetdwarf_lane_pcs_begin_function`, and if another has not been ended;
+/// `HETDWARF_MALFORMED` if there are no blocks, if a block begins before the one before it ends, or if EXEC gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
 ///
 /// # Safety
 /// Pointers are NULL or as said above.
@@ -198,20 +198,10 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_add_graph(
                 return Err(out_of_order("a function"));
             }
             let wave_size = super::wave_size(wave_size)?;
-            let (name, start, end) = (
-                given(name, "name")?.to_owned(),
-                given(start, "start")?.to_owned(),
-                given(end, "end")?.to_owned(),
-            );
+            let names = writer.names(name, start, end)?;
             let found = recover(&graph(blocks, block_count)?, wave_size)?;
-            let done = Done {
-                size: size_of_code(&found.function.code),
-                program: Program::new(&found.function)?,
-                name,
-                start,
-                end,
-            };
-            writer.done.borrow_mut().push(done);
+            let size = size_of_code(&found.function.code);
+            writer.add(names, size, Program::new(&found.function)?);
             let refused = found.refused.iter().map(ToString::to_string).collect();
             if !refused_count.is_null() {
                 refused_count.write_unaligned(found.refused.len());

@@ -7,6 +7,7 @@ mod sections;
 use core::cell::RefCell;
 use core::ffi::c_char;
 use core::ops::Range;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hetdwarf::arch::WaveSize;
@@ -103,9 +104,7 @@ struct Done {
 /// A function that has been begun.
 struct Begun {
     size: u64,
-    name: String,
-    start: String,
-    end: String,
+    names: Names,
     function: Function,
     open: Vec<Open>,
 }
@@ -115,6 +114,8 @@ struct Begun {
 pub(crate) struct Writer {
     done: RefCell<Vec<Done>>,
     begun: RefCell<Option<Begun>>,
+    /// Where the functions start that have been ended.
+    starts: RefCell<BTreeSet<String>>,
     /// Why nothing is said of parts of the graph that was added last.
     refused: RefCell<Vec<String>>,
     written: RefCell<Vec<Written>>,
@@ -190,7 +191,57 @@ fn phase_name(name: Option<&str>) -> Answer<&'static str> {
 /// How deep regions can be in each other: structured code is some levels deep.
 const DEEPEST: usize = 1000;
 
+/// The names of a function.
+struct Names {
+    name: String,
+    start: String,
+    end: String,
+}
+
 impl Writer {
+    /// The names of a function, which must not be those of another.
+    ///
+    /// # Safety
+    /// The pointers are NULL or strings that end with a NUL.
+    unsafe fn names(
+        &self,
+        name: *const c_char,
+        start: *const c_char,
+        end: *const c_char,
+    ) -> Answer<Names> {
+        // SAFETY: as the caller says.
+        let text = |text, what: &str| match unsafe { given(text, what) }? {
+            "" => Err(Fault::argument(format!("{what} is empty"))),
+            text => Ok(text.to_owned()),
+        };
+        let names = Names {
+            name: text(name, "name")?,
+            start: text(start, "start")?,
+            end: text(end, "end")?,
+        };
+        let place = hetdwarf::Untrusted::from(&*names.start);
+        if names.start == names.end {
+            return Err(Fault::argument(format!("start and end are both {place}")));
+        }
+        if self.starts.borrow().contains(&names.start) {
+            let message = format!("another function starts at {place}");
+            return Err(Fault::argument(message));
+        }
+        Ok(names)
+    }
+
+    /// Keeps a function that is whole.
+    fn add(&self, Names { name, start, end }: Names, size: u64, program: Program) {
+        self.starts.borrow_mut().insert(start.clone());
+        self.done.borrow_mut().push(Done {
+            size,
+            name,
+            start,
+            end,
+            program,
+        });
+    }
+
     fn with_begun<R>(&self, then: impl FnOnce(&mut Begun) -> Answer<R>) -> Answer<R> {
         let mut begun = self.begun.borrow_mut();
         let begun = begun.as_mut();
@@ -225,7 +276,8 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_new(
 /// * `size`: the size of its code, in bytes.
 /// * `wave_size`: lanes of the waves, 32 or 64.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended, if a name is empty, if `start` and `end` are the same, or if another
+/// function starts there.
 ///
 /// # Safety
 /// Pointers are NULL or as said above.
@@ -243,9 +295,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_function(
         with(lane_pcs.cast_const(), |writer, _| {
             let begun = Begun {
                 size,
-                name: given(name, "name")?.to_owned(),
-                start: given(start, "start")?.to_owned(),
-                end: given(end, "end")?.to_owned(),
+                names: writer.names(name, start, end)?,
                 function: Function {
                     code: Label::from(0)..Label::from(size),
                     wave_size: self::wave_size(wave_size)?,
@@ -426,13 +476,8 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_end(
                 Ok(false)
             })?;
             if is_function && let Some(begun) = writer.begun.borrow_mut().take() {
-                writer.done.borrow_mut().push(Done {
-                    program: Program::new(&begun.function)?,
-                    size: begun.size,
-                    name: begun.name,
-                    start: begun.start,
-                    end: begun.end,
-                });
+                let program = Program::new(&begun.function)?;
+                writer.add(begun.names, begun.size, program);
             }
             Ok(())
         })

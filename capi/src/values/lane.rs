@@ -4,9 +4,10 @@ use core::ffi::c_char;
 
 use hetdwarf::arch::Lane;
 use hetdwarf::display::TypedBytes;
-use hetdwarf::inspect::{ValueState, ValueStateKind, VariableValue};
+use hetdwarf::inspect::{ValueStateKind, VariableValue};
 use hetdwarf::query::LaneAnswer;
 use hetdwarf::report::lane_message;
+use hetdwarf::tree::Part;
 
 /// All of the value is known.
 pub const HETDWARF_LANE_OK: u8 = 0;
@@ -26,6 +27,11 @@ pub const HETDWARF_LANE_ERROR: u8 = 6;
 pub const HETDWARF_LANE_INACTIVE: u8 = 7;
 /// The lane did not enter the function of the frame: it has no value there.
 pub const HETDWARF_LANE_NOT_IN_FRAME: u8 = 8;
+/// The debugging information does not give the value. This is what the parameter was on entry to its function; it may have changed
+/// since.
+pub const HETDWARF_LANE_ENTRY: u8 = 9;
+/// The debugging information does not give the value here. This is what it was where it was last given.
+pub const HETDWARF_LANE_LAST_KNOWN: u8 = 10;
 
 fn state_number(state: ValueStateKind) -> u8 {
     match state {
@@ -37,6 +43,8 @@ fn state_number(state: ValueStateKind) -> u8 {
         ValueStateKind::Unsupported => HETDWARF_LANE_UNSUPPORTED,
         ValueStateKind::Inactive => HETDWARF_LANE_INACTIVE,
         ValueStateKind::NotInFrame => HETDWARF_LANE_NOT_IN_FRAME,
+        ValueStateKind::Entry => HETDWARF_LANE_ENTRY,
+        ValueStateKind::LastKnown => HETDWARF_LANE_LAST_KNOWN,
         ValueStateKind::Error => HETDWARF_LANE_ERROR,
         // This interface has no number for it: it is no value, which is what an error says.
         _ => HETDWARF_LANE_ERROR,
@@ -59,6 +67,8 @@ pub extern "C" fn hetdwarf_lane_state_name(state: u8) -> *const c_char {
         HETDWARF_LANE_ERROR => c"error",
         HETDWARF_LANE_INACTIVE => c"inactive",
         HETDWARF_LANE_NOT_IN_FRAME => c"not-in-frame",
+        HETDWARF_LANE_ENTRY => c"entry",
+        HETDWARF_LANE_LAST_KNOWN => c"last-known",
         _ => c"?",
     };
     name.as_ptr()
@@ -85,7 +95,7 @@ pub(super) fn of_variable<'v>(
     with_message: bool,
 ) -> LaneValue<'v> {
     let state = value.state(lane);
-    let is_readable = matches!(state, ValueState::Ok | ValueState::Partial);
+    let is_readable = state.kind().is_readable();
     LaneValue {
         state: state_number(state.kind()),
         bits: is_readable.then(|| value.typed_bytes(lane)).flatten(),
@@ -101,5 +111,13 @@ pub(super) fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
         state: state_number(state),
         bits: bits.filter(|_| is_readable).map(TypedBytes::of),
         message: answer.message(),
+    }
+}
+
+pub(super) fn of_part<'v>(part: &'v Part<'_>) -> LaneValue<'v> {
+    LaneValue {
+        state: state_number(part.state),
+        bits: part.bits.as_ref().map(TypedBytes::of),
+        message: part.message.clone(),
     }
 }

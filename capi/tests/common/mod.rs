@@ -42,6 +42,11 @@ pub fn compilers(cpp: bool) -> Vec<&'static str> {
 
 /// Compiles a program against the shared library, with all warnings as errors.
 pub fn compile(compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
+    compile_against(&root().join("include"), compiler, source, out, extra);
+}
+
+/// Compiles a program against the shared library and the header in a folder.
+pub fn compile_against(include: &Path, compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
     let is_cpp = source
         .extension()
         .is_some_and(|extension| extension == "cpp");
@@ -60,7 +65,7 @@ pub fn compile(compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
         "-pedantic",
         "-pthread",
     ]);
-    command.arg("-I").arg(root().join("include"));
+    command.arg("-I").arg(include);
     command.arg(source).arg("-o").arg(out);
     command.arg("-L").arg(&libraries).arg("-lhetdwarf_capi");
     // Before the path of cargo, which may lead to an older build.

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::super::limits::LimitArguments;
 use super::super::outputs::ForceArguments;
 use super::format::Format;
+use super::object::RecoveryArguments;
 use super::sources::SourceArguments;
 
 pub(super) const CORE_EXAMPLES: &str = "Examples:
@@ -60,6 +61,8 @@ pub(crate) struct CoreArguments {
     /// Every wave that stopped in full, and a line for each wave
     #[arg(long)]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) recovery: RecoveryArguments,
     /// The GPUs
     #[arg(long)]
     pub(crate) agents: bool,

@@ -21,7 +21,8 @@ pub(crate) use self::dump::{DumpArguments, DumpStyle};
 pub(crate) use self::eval::{EvalArguments, ResultName};
 pub(crate) use self::format::Format;
 pub(crate) use self::object::{
-    AnnotateArguments, DialectName, InfoArguments, ObjectArguments, StrictArguments,
+    AnnotateArguments, DialectName, InfoArguments, ObjectArguments, RecoveryArguments,
+    StrictArguments,
 };
 pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,

@@ -58,6 +58,16 @@ pub(crate) struct StrictArguments {
     /// Read the DWARF as real producers need it (the default)
     #[arg(long)]
     pub(crate) tolerant: bool,
+    #[command(flatten)]
+    pub(crate) recovery: RecoveryArguments,
+}
+
+/// Whether values are shown that the debugging information does not give.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct RecoveryArguments {
+    /// Show only values that the debugging information gives: none as of an earlier line, or as on entry. Implied by --strict
+    #[arg(long)]
+    pub(crate) only_dwarf: bool,
 }
 
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ pub(crate) use text::{Printer, numbers};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use hetdwarf::eval::Reading;
+use hetdwarf::inspect::StopOptions;
 use hetdwarf::report::{CoreDocument, GroupBy, ProblemDocument, write_json_pretty};
 use hetdwarf::untrusted::Untrusted;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(
     with_core(
         &arguments.files,
         wanted,
-        Reading::Tolerant,
+        arguments.recovery.options(),
         &limits,
         |opened| {
             let (core, programs, found) = (opened.core, opened.programs, opened.found);
@@ -100,8 +100,8 @@ pub(crate) fn object_or_core<'c>(
 /// The code object of a core that arguments choose.
 fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, Failure> {
     let files = &choice.core;
-    let reading = Reading::Tolerant;
-    with_core(files, &choice.objects, reading, limits, |opened| {
+    let options = StopOptions::default();
+    with_core(files, &choice.objects, options, limits, |opened| {
         let images = &opened.found.images;
         let index = match (choice.code_object, &**images) {
             (Some(index), _) => index,

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use hetdwarf::eval::Reading;
 use hetdwarf::gpu_core::{GpuCore, Process, WaveSelector};
 use hetdwarf::inspect::{Programs, Stop, StopOptions};
 use hetdwarf::limits::Limits;
@@ -28,26 +27,26 @@ pub(crate) struct Chosen<'c> {
     pub(crate) wave: Option<&'c Path>,
     pub(crate) core: &'c CoreChoice,
     pub(crate) which: &'c ObjectArguments,
-    pub(crate) reading: Reading,
+    pub(crate) options: StopOptions,
 }
 
 impl<'c> Chosen<'c> {
-    pub(crate) fn of(arguments: &'c StopArguments, reading: Reading) -> Chosen<'c> {
-        Chosen::new(arguments.object.as_deref(), &arguments.wave, reading)
+    pub(crate) fn of(arguments: &'c StopArguments, options: StopOptions) -> Chosen<'c> {
+        Chosen::new(arguments.object.as_deref(), &arguments.wave, options)
     }
 
     /// * `object`: the code object; nothing with a core.
     pub(crate) fn new(
         object: Option<&'c Path>,
         arguments: &'c WaveArguments,
-        reading: Reading,
+        options: StopOptions,
     ) -> Chosen<'c> {
         Chosen {
             object,
             wave: arguments.wave.as_deref(),
             core: &arguments.core,
             which: &arguments.which,
-            reading,
+            options,
         }
     }
 
@@ -66,11 +65,11 @@ pub(crate) fn with_chosen<T>(
     err: &mut dyn Write,
     then: impl FnOnce(&Stop<'_, '_>, &Path) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let Chosen { core, reading, .. } = *chosen;
+    let Chosen { core, options, .. } = *chosen;
     let (Some(object), Some(wave)) = (chosen.object, chosen.wave) else {
         let limits = chosen.which.limits.limits();
         check_which(chosen.which)?;
-        return with_stop(core, chosen.wave, reading, &limits, |stop| {
+        return with_stop(core, chosen.wave, options, &limits, |stop| {
             then(stop, first_file(core))
         });
     };
@@ -81,7 +80,7 @@ pub(crate) fn with_chosen<T>(
     with_program(object, chosen.which, |program| {
         let wave = read_wave_of(program, wave, err)?;
         let arena = Arena::new();
-        let options = StopOptions::loaded_at(wave.load_address).reading(reading);
+        let options = options.at(wave.load_address);
         let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
         then(&stop, object)
     })
@@ -118,7 +117,7 @@ pub(crate) struct Opened<'c> {
 pub(super) fn with_core<T>(
     files: &[PathBuf],
     wanted: &CoreObjects,
-    reading: Reading,
+    options: StopOptions,
     limits: &Limits,
     then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -128,7 +127,7 @@ pub(super) fn with_core<T>(
         .collect::<Result<Vec<Contents>, Failure>>()?;
     let bytes: Vec<&[u8]> = contents.iter().map(|contents| &**contents).collect();
     let core = GpuCore::open(&bytes, limits).map_err(|error| in_files(files, error))?;
-    let answer = with_objects(&core, wanted, reading, then)?;
+    let answer = with_objects(&core, wanted, options, then)?;
     check_lengths(files.iter().map(PathBuf::as_path).zip(&contents))?;
     Ok(answer)
 }
@@ -139,18 +138,18 @@ pub(crate) fn with_bytes<T>(
     then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let core = GpuCore::open(&[bytes], &Limits::default())?;
-    with_objects(&core, &CoreObjects::default(), Reading::Tolerant, then)
+    with_objects(&core, &CoreObjects::default(), StopOptions::default(), then)
 }
 
 fn with_objects<T>(
     core: &GpuCore<'_>,
     wanted: &CoreObjects,
-    reading: Reading,
+    options: StopOptions,
     then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let found = objects::find(core, wanted)?;
     let process = Process::open(core, &found.images);
-    let programs = Programs::new(&process).reading(reading);
+    let programs = Programs::new(&process).options(options);
     then(&Opened {
         core,
         programs: &programs,
@@ -181,7 +180,7 @@ fn check_waves(core: &GpuCore<'_>, files: &[PathBuf]) -> Result<(), Failure> {
 fn with_stop<T>(
     choice: &CoreChoice,
     wave: Option<&Path>,
-    reading: Reading,
+    options: StopOptions,
     limits: &Limits,
     then: impl FnOnce(&Stop<'_, '_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -196,7 +195,7 @@ fn with_stop<T>(
         None => WaveSelector::default(),
     };
     let files = &choice.core;
-    with_core(files, &choice.objects, reading, limits, |opened| {
+    with_core(files, &choice.objects, options, limits, |opened| {
         check_waves(opened.core, files)?;
         let selected = opened.core.select(selector);
         let wave = selected.map_err(|error| in_files(files, error))?;
@@ -252,12 +251,12 @@ impl<'m> Budget<'m> {
 /// An answer that cannot be had is one too, with its reason.
 pub(crate) fn ask_all_waves<T: serde::Serialize>(
     choice: &CoreChoice,
-    reading: Reading,
+    options: StopOptions,
     limits: &Limits,
     mut ask: impl FnMut(&Stop<'_, '_>, &Path) -> Result<T, Failure>,
 ) -> Result<(Vec<hetdwarf::report::WaveGroup<T>>, Completeness), Failure> {
     let file = first_file(choice);
-    with_core(&choice.core, &choice.objects, reading, limits, |opened| {
+    with_core(&choice.core, &choice.objects, options, limits, |opened| {
         check_waves(opened.core, &choice.core)?;
         let mut groups = hetdwarf::report::WaveGroups::default();
         let mut progress = Progress::new(opened.core.waves().len(), "waves");

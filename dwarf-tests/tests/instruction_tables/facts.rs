@@ -168,6 +168,9 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("Alu(ScalarOp::ShiftLeftAdd(3))", "s_lshl3_add_u32"),
     ("Alu(ScalarOp::ShiftLeftAdd(4))", "s_lshl4_add_u32"),
     ("VectorMove", "v_mov_b32 v_mov_b64"),
+    ("VectorAdd", "v_add_u32 v_add_nc_u32"),
+    ("VectorSub", "v_sub_u32 v_sub_nc_u32"),
+    ("VectorSubReversed", "v_subrev_u32 v_subrev_nc_u32"),
     ("ReadFirstLane", "v_readfirstlane_b32"),
     (
         "ScalarLoad",

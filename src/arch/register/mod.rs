@@ -13,7 +13,9 @@ pub use name::RegisterName;
 pub use table::{RegisterKind, RegisterRange};
 pub use unnumbered::UnnumberedRegister;
 
-use super::{Processor, WaveSize};
+use core::ops::Range;
+
+use super::{Lane, Processor, WaveSize};
 
 /// A DWARF register number.
 ///
@@ -173,6 +175,25 @@ impl Register {
             0 => None,
             size => Some(size as u32),
         }
+    }
+
+    /// Splits bits of the register where the next lane's begin: the lane, and the bits counted from its first. A register that all lanes
+    /// share is one piece, without a lane.
+    pub fn by_lane(self, bits: Range<u32>) -> impl Iterator<Item = (Option<Lane>, Range<u32>)> {
+        let last = match self.is_vector() {
+            true => bits.end.saturating_sub(1) / 32,
+            false => 0,
+        };
+        let first = (bits.start / 32).min(last);
+        (first..=last).map(move |number| {
+            if !self.is_vector() {
+                return (None, bits.clone());
+            }
+            let start = number.saturating_mul(32);
+            let end = start.saturating_add(32).min(bits.end);
+            let within = bits.start.max(start).saturating_sub(start)..end.saturating_sub(start);
+            (u8::try_from(number).ok().map(Lane), within)
+        })
     }
 
     /// Whether the register has 32 bits for every lane.

@@ -346,3 +346,16 @@ fn processors_have_the_registers_of_their_kind() {
     assert!(!Register::PC_32.available_on(gfx1250));
     assert!(!Register(5000).available_on(gfx1250));
 }
+
+#[test]
+fn bits_of_vectors_are_split_at_lanes() {
+    let split = |register: Register, bits| register.by_lane(bits).collect::<Vec<_>>();
+    let v0 = Register::from_name("v0", Some(Wave32)).unwrap();
+    assert_eq!(split(v0, 32..64), [(Some(Lane(1)), 0..32)]);
+    assert_eq!(split(v0, 72..80), [(Some(Lane(2)), 8..16)]);
+    let two = [(Some(Lane(0)), 24..32), (Some(Lane(1)), 0..16)];
+    assert_eq!(split(v0, 24..48), two);
+    assert_eq!(split(v0, 0..1024).len(), 32);
+    // The pc has 64 bits, which all lanes share.
+    assert_eq!(split(Register::PC_64, 32..64), [(None, 32..64)]);
+}

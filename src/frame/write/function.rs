@@ -3,6 +3,7 @@
 //! What happens in prologues and epilogues, in a back end's words, is in `events`. Sources: HET A.6.4.1
 //! and A.6.4.2, DWARF 5 §6.4.2.
 
+use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fallible_iterator::FallibleIterator;
@@ -16,10 +17,11 @@ use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::expr::{OperandKind, OperandValue, Operation, operations};
 use crate::frame::instruction::{CfaOperand, Effect, Instruction, Instructions};
 use crate::frame::rule::{CfaRule, RegisterRule};
+use crate::untrusted::Untrusted;
 
 /// Where a function starts.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Start {
     /// At a symbol, whose address the linker or loader knows.
     Symbol {
@@ -38,6 +40,18 @@ impl Start {
     pub fn symbol(name: impl Into<String>) -> Start {
         let name = name.into();
         Start::Symbol { name, addend: 0 }
+    }
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Start::Symbol { name, addend: 0 } => write!(f, "`{}`", Untrusted::from(&**name)),
+            Start::Symbol { name, addend } => {
+                write!(f, "`{}`+{addend:#x}", Untrusted::from(&**name))
+            }
+            Start::Address(address) => write!(f, "{address:#x}"),
+        }
     }
 }
 
@@ -68,8 +82,11 @@ impl FunctionFrame {
     /// * `size`: of its code, in bytes.
     ///
     /// # Errors
-    /// If the code goes past the last address.
+    /// If the code goes past the last address, or the symbol has no name.
     pub fn new(target: Target, common: &Common, start: Start, size: u64) -> Result<FunctionFrame> {
+        if matches!(&start, Start::Symbol { name, .. } if name.is_empty()) {
+            return Err(Error::malformed("function", "its symbol has no name"));
+        }
         let (Start::Symbol { addend: first, .. } | Start::Address(first)) = &start;
         if first.checked_add(size).is_none() {
             return Err(Error::malformed(

@@ -1,5 +1,7 @@
 //! The section: CIEs and FDEs laid out, and where addresses must be filled in. Source: HET A.6.4.1.
 
+use std::collections::BTreeSet;
+
 use super::common::ADDRESS_SIZE;
 use super::function::{FunctionFrame, Start};
 use crate::error::{Error, Result};
@@ -73,12 +75,19 @@ impl FrameTable {
     /// A function that starts at an address is final, and has no relocation points.
     ///
     /// # Errors
-    /// If the section is too large for 32-bit DWARF.
+    /// If the section is too large for 32-bit DWARF, or two functions start at the same place.
     pub fn write(&self) -> Result<FrameBytes> {
         let mut section = FrameBytes::default();
+        let mut starts = BTreeSet::new();
         // Few: they are looked through from the first.
         let mut cies: Vec<(Vec<u8>, u64)> = Vec::new();
         for function in &self.functions {
+            if !starts.insert(&function.start) {
+                return Err(Error::malformed(
+                    "table",
+                    format!("two functions start at {}", function.start),
+                ));
+            }
             let cie = function.common.write()?;
             let known = cies.iter().find(|(bytes, _)| *bytes == cie);
             let cie_offset = match known {

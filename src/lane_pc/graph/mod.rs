@@ -77,12 +77,30 @@ pub struct Recovered {
     pub refused: Vec<Refused>,
 }
 
+/// Checks that blocks follow each other. Where symbols are is not known.
+fn check_order(graph: &DiGraph<Block, ()>) -> Result<()> {
+    let mut before: Option<(&Block, u64)> = None;
+    for block in graph.node_weights() {
+        if let (Some((other, end)), Label::Offset(start)) = (before, &block.code.start)
+            && *start < end
+        {
+            let (name, other) = (&block.name, &other.name);
+            let message = format!("`{name}` begins before `{other}` ends, which comes first");
+            return Err(Error::malformed("graph", message));
+        }
+        if let Label::Offset(end) = &block.code.end {
+            before = Some((block, *end));
+        }
+    }
+    Ok(())
+}
+
 /// Recovers the regions of a function.
 ///
 /// * `graph`: its blocks in the order of the code, the entry first, with an edge for each way that the wave can go.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Malformed`] if there are no blocks, or if EXEC gets more lanes somewhere and what is
+/// [`crate::error::ErrorKind::Malformed`] if there are no blocks, if a block begins before the one before it ends, or if EXEC gets more lanes somewhere and what is
 /// active cannot be told there ([`Reason::WholeWave`]); [`crate::error::ErrorKind::TooMany`] for regions nested deeper
 /// than 1024.
 pub fn recover(graph: &DiGraph<Block, ()>, wave_size: WaveSize) -> Result<Recovered> {
@@ -90,6 +108,7 @@ pub fn recover(graph: &DiGraph<Block, ()>, wave_size: WaveSize) -> Result<Recove
     else {
         return Err(Error::malformed("graph", "it has no blocks"));
     };
+    check_order(graph)?;
     let flow = Flow::new(graph);
     let masks = Masks::new(graph, &flow, wave_size);
     let brackets = Brackets::find(graph, &flow, &masks);

@@ -1,8 +1,6 @@
 //! Describing the variables of frames, place by place and lane by lane.
 
 use core::ops::Range;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use super::super::absent::AbsentLanes;
 use super::super::completeness::Completeness;
@@ -13,7 +11,7 @@ use super::empty::EmptyReason;
 use super::places::Places;
 use super::{
     DeclarationDocument, EXEC_UNKNOWN, FrameVariables, LaneDocument, NOT_WAITING, PER_LANE,
-    ValueNote, VariableDocument, VarsRequest, lane_message,
+    RecoveredDocument, ValueNote, VariableDocument, VarsRequest, lane_message,
 };
 use crate::arch::Lane;
 use crate::debug_info::brackets_after_name;
@@ -21,7 +19,7 @@ use crate::debug_info::types::TypeTable;
 use crate::error::Result;
 use crate::inspect::{LaneTexts, StopFrame, ValueState, ValueStateKind, VariableValue};
 use crate::meter::Meter;
-use crate::tree::{Node, Tree};
+use crate::tree::Tree;
 use crate::untrusted::Untrusted;
 
 /// Describes variables.
@@ -101,7 +99,7 @@ impl<'w> Writer<'w> {
         };
         let tree = match self.request.children {
             0 => None,
-            _ => Some(Tree::new(*frame, frame.function()?.map(Arc::new))),
+            _ => Some(Tree::of_frame(*frame)?),
         };
         // Of one of the parts only its own variables were read.
         let part_of = |value: &VariableValue<'_>| match frame.is_whole() {
@@ -172,7 +170,7 @@ impl<'w> Writer<'w> {
         let documents = documents.map(|lane| self.lane(frame, value, *lane, &mut texts));
         let mut documents: Vec<LaneDocument> = documents.collect();
         let brackets = brackets_after_name(types, value.ty);
-        if let Some(tree) = tree.filter(|_| value.not_understood().is_none()) {
+        if let Some(tree) = tree {
             for document in documents.iter_mut().filter(|lane| lane.is_readable()) {
                 if let Err(error) = self.children(tree, value, document, types) {
                     self.completeness.note(&error);
@@ -216,7 +214,11 @@ impl<'w> Writer<'w> {
         if let ValueState::Error(error) = &state {
             self.completeness.note(error);
         }
-        if matches!(state, ValueState::Ok | ValueState::Partial)
+        if state.kind().is_recovered() {
+            let recovered = value.recovered();
+            document.recovered = recovered.map(|one| RecoveredDocument::new(one, frame.stop()));
+        }
+        if state.kind().is_readable()
             && let Err(error) = self.value(value, lane, texts, &mut document)
         {
             self.completeness.note(&error);
@@ -235,16 +237,13 @@ impl<'w> Writer<'w> {
         types: &mut TypeTable,
     ) -> Result<()> {
         let lane = Lane(document.lane);
-        let Some(bits) = value.bits(lane)?.map(Rc::new) else {
+        let Some((node, bits)) = tree.root(value, lane)? else {
             return Ok(());
         };
         let lister = Lister {
             tree,
             options: &self.request.display,
-            meter: self.meter,
         };
-        let ty = value.type_in(lane);
-        let node = Node::of_bits(lane, ty, Rc::clone(&bits), value.location(lane));
         let depth = self.request.children;
         let found = lister.children(&node, &bits, types, depth)?;
         (document.children, document.more_children) = found;

@@ -1,0 +1,357 @@
+//! Types as a tree: by number, with members, elements, enumerators and variants.
+
+mod questions;
+
+use core::ffi::c_char;
+
+use hetdwarf::debug_info::type_name;
+use hetdwarf::debug_info::types::{Dimension, Enumerator, Member, Type, TypeId, TypeKind, Variant};
+use hetdwarf::display::size_in_bytes;
+
+use crate::handle::handles;
+use crate::plain::sized;
+use crate::status::{Answer, Fault};
+use crate::text::Texts;
+use crate::values::SharedTypes;
+pub use questions::*;
+
+/// What is behind a handle of types.
+pub(crate) struct Types {
+    table: SharedTypes,
+    /// Those that were asked for.
+    chosen: Vec<TypeId>,
+    texts: Texts,
+}
+
+/// Types of an object, or of values. A type has a number, by which others refer to it; that of a value or a global variable is one of them. Free
+/// it with `hetdwarf_free`.
+#[derive(Debug)]
+pub struct hetdwarf_types {
+    _private: [u8; 0],
+}
+
+handles! { hetdwarf_types: Types = b"hdwtype\x01"; }
+
+/// In place of the number of a type: there is none.
+pub const HETDWARF_NO_TYPE: u64 = u64::MAX;
+
+/// `void`.
+pub const HETDWARF_TYPE_VOID: u32 = 0;
+/// A number, a character, a truth value, or a vector of them that is a type of its own.
+pub const HETDWARF_TYPE_BASE: u32 = 1;
+/// A pointer.
+pub const HETDWARF_TYPE_POINTER: u32 = 2;
+/// A reference of C++.
+pub const HETDWARF_TYPE_REFERENCE: u32 = 3;
+/// An rvalue reference of C++.
+pub const HETDWARF_TYPE_RVALUE_REFERENCE: u32 = 4;
+/// A pointer to a member of a class.
+pub const HETDWARF_TYPE_MEMBER_POINTER: u32 = 5;
+/// An array, or a vector.
+pub const HETDWARF_TYPE_ARRAY: u32 = 6;
+/// A structure.
+pub const HETDWARF_TYPE_STRUCT: u32 = 7;
+/// A class.
+pub const HETDWARF_TYPE_CLASS: u32 = 8;
+/// A union.
+pub const HETDWARF_TYPE_UNION: u32 = 9;
+/// An enumeration.
+pub const HETDWARF_TYPE_ENUM: u32 = 10;
+/// Another name for a type.
+pub const HETDWARF_TYPE_TYPEDEF: u32 = 11;
+/// A type with `const`, `volatile`, `restrict` or `_Atomic`.
+pub const HETDWARF_TYPE_QUALIFIED: u32 = 12;
+/// A function's type.
+pub const HETDWARF_TYPE_FUNCTION: u32 = 13;
+/// The variant part of a structure: of several lists of members, one is present.
+pub const HETDWARF_TYPE_VARIANTS: u32 = 14;
+/// A type that nothing is said of, that of `nullptr` for example; or one that cannot be read.
+pub const HETDWARF_TYPE_UNSPECIFIED: u32 = 15;
+/// A type that is not understood.
+pub const HETDWARF_TYPE_UNSUPPORTED: u32 = 16;
+
+/// The numbers of the kinds by their names in the library.
+const KINDS: [(&str, u32); TypeKind::NAMES.len()] = [
+    ("void", HETDWARF_TYPE_VOID),
+    ("base", HETDWARF_TYPE_BASE),
+    ("pointer", HETDWARF_TYPE_POINTER),
+    ("reference", HETDWARF_TYPE_REFERENCE),
+    ("rvalue-reference", HETDWARF_TYPE_RVALUE_REFERENCE),
+    ("member-pointer", HETDWARF_TYPE_MEMBER_POINTER),
+    ("array", HETDWARF_TYPE_ARRAY),
+    ("struct", HETDWARF_TYPE_STRUCT),
+    ("class", HETDWARF_TYPE_CLASS),
+    ("union", HETDWARF_TYPE_UNION),
+    ("enum", HETDWARF_TYPE_ENUM),
+    ("typedef", HETDWARF_TYPE_TYPEDEF),
+    ("qualified", HETDWARF_TYPE_QUALIFIED),
+    ("function", HETDWARF_TYPE_FUNCTION),
+    ("variants", HETDWARF_TYPE_VARIANTS),
+    ("unspecified", HETDWARF_TYPE_UNSPECIFIED),
+    ("unsupported", HETDWARF_TYPE_UNSUPPORTED),
+];
+
+/// A type. Strings belong to the types; NULL if there is none. Members, dimensions and so on of a typedef or a qualified type are those of what it
+/// stands for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_type {
+    /// `sizeof(hetdwarf_type)`, set by the caller.
+    pub size: usize,
+    /// The name, as C writes it.
+    pub name: *const c_char,
+    /// The kind in words: `struct`, `array`, `pointer` and so on.
+    pub kind_name: *const c_char,
+    /// The kind: `HETDWARF_TYPE_…`.
+    pub kind: u32,
+    /// Whether an array is a vector: 1 or 0.
+    pub is_vector: u32,
+    /// The size in bytes; `UINT64_MAX` if it is not a constant.
+    pub byte_size: u64,
+    /// The number of the type that a pointer or reference points to, an array has for elements, a typedef or a qualified type stands for, an
+    /// enumeration has for its values, or a function returns; `HETDWARF_NO_TYPE` of others.
+    pub target: u64,
+    /// The address space that a pointer or reference points into, `none` for the default one.
+    pub address_space: *const c_char,
+    /// What the bits of a base type are: `signed`, `unsigned`, `float` and so on.
+    pub encoding: *const c_char,
+    /// The distance of an array's elements in bits; 0 if it is the size of an element.
+    pub stride: u64,
+    /// How many members and base classes a structure, class or union has.
+    pub member_count: usize,
+    /// How many dimensions an array has.
+    pub dimension_count: usize,
+    /// How many names an enumeration has.
+    pub enumerator_count: usize,
+    /// How many parameters a function has.
+    pub parameter_count: usize,
+    /// How many variants a variant part has.
+    pub variant_count: usize,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// A member or a base class. Strings belong to the types.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_member {
+    /// `sizeof(hetdwarf_member)`, set by the caller.
+    pub size: usize,
+    /// The name; NULL of an anonymous structure or union, and of most base classes.
+    pub name: *const c_char,
+    /// The number of its type.
+    pub r#type: u64,
+    /// How many bits after the start of the record it starts; `UINT64_MAX` if that is not a constant.
+    pub bit_offset: u64,
+    /// The size of a bit-field, in bits; 0 of any other member.
+    pub bit_size: u64,
+    /// Whether it is a base class: 1 or 0.
+    pub is_base: u32,
+    /// Zero.
+    pub padding: u32,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// A name of an enumeration. Strings belong to the types.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_enumerator {
+    /// `sizeof(hetdwarf_enumerator)`, set by the caller.
+    pub size: usize,
+    /// The name.
+    pub name: *const c_char,
+    /// The lower 64 bits of the value.
+    pub value: u64,
+    /// The upper 64 bits: all of them are the sign of a value that fits into `value`.
+    pub value_high: i64,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// A dimension of an array.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_dimension {
+    /// `sizeof(hetdwarf_dimension)`, set by the caller.
+    pub size: usize,
+    /// The first index.
+    pub lower_bound: i64,
+    /// How many elements; `UINT64_MAX` if that is not a constant.
+    pub count: u64,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// One of the variants of a variant part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_variant {
+    /// `sizeof(hetdwarf_variant)`, set by the caller.
+    pub size: usize,
+    /// How many members it has.
+    pub member_count: usize,
+    /// How many ranges of discriminants choose it.
+    pub choice_count: usize,
+    /// Whether it is present if no other is: 1 or 0.
+    pub is_default: u32,
+    /// Zero.
+    pub padding: u32,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// Discriminants that choose a variant.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_choice {
+    /// `sizeof(hetdwarf_choice)`, set by the caller.
+    pub size: usize,
+    /// The lower 64 bits of the first.
+    pub first: u64,
+    /// The upper 64 bits of the first.
+    pub first_high: i64,
+    /// The lower 64 bits of the last, which is one of them.
+    pub last: u64,
+    /// The upper 64 bits of the last.
+    pub last_high: i64,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! {
+    hetdwarf_type hetdwarf_member hetdwarf_enumerator hetdwarf_dimension hetdwarf_variant hetdwarf_choice
+}
+
+/// The lower and the upper 64 bits of a number.
+fn halves(number: i128) -> (u64, i64) {
+    let low = (number as u128 & u128::from(u64::MAX)) as u64;
+    (low, (number >> 64) as i64)
+}
+
+impl Types {
+    /// A type by its number.
+    fn id(&self, number: u64) -> Answer<TypeId> {
+        let id = u32::try_from(number).ok().map(TypeId);
+        let id = id.filter(|id| self.table.borrow().has(*id));
+        id.ok_or_else(|| Fault::not_found(format!("there is no type {number}")))
+    }
+
+    fn describe(&self, id: TypeId) -> hetdwarf_type {
+        let table = self.table.borrow();
+        let own = &table.get(id).kind;
+        let Type { kind, .. } = table.resolved(id);
+        let name = own.name();
+        let (address_space, encoding) = match kind {
+            TypeKind::Pointer { address_space, .. } => (Some(address_space.name()), None),
+            TypeKind::Base(base) | TypeKind::Represented { base, .. } => {
+                (None, Some(base.encoding.name()))
+            }
+            _ => (None, None),
+        };
+        let (is_vector, stride) = match kind {
+            TypeKind::Array {
+                vector,
+                stride_in_bits,
+                ..
+            } => (*vector, *stride_in_bits),
+            _ => (false, None),
+        };
+        let known = KINDS.iter().find(|(known, _)| *known == name);
+        hetdwarf_type {
+            size: 0,
+            name: self.texts.keep(&type_name(&table, id)),
+            kind_name: self.texts.keep(name),
+            kind: known.map_or(HETDWARF_TYPE_UNSUPPORTED, |(_, number)| *number),
+            is_vector: is_vector.into(),
+            byte_size: size_in_bytes(&table, id).unwrap_or(u64::MAX),
+            target: own.target().map_or(HETDWARF_NO_TYPE, |id| id.0.into()),
+            address_space: self.texts.keep_if(address_space),
+            encoding: self.texts.keep_if(encoding),
+            stride: stride.unwrap_or(0),
+            member_count: kind.members().len(),
+            dimension_count: kind.dimensions().len(),
+            enumerator_count: kind.enumerators().len(),
+            parameter_count: kind.parameters().len(),
+            variant_count: kind.variants().1.len(),
+            reserved: [0; 4],
+        }
+    }
+
+    fn member(&self, member: &Member) -> hetdwarf_member {
+        hetdwarf_member {
+            size: 0,
+            name: self.texts.keep_if(member.name.as_deref()),
+            r#type: member.ty.0.into(),
+            bit_offset: member.bit_offset.unwrap_or(u64::MAX),
+            bit_size: member.bit_size.unwrap_or(0),
+            is_base: member.is_base.into(),
+            padding: 0,
+            reserved: [0; 4],
+        }
+    }
+
+    fn enumerator(&self, one: &Enumerator) -> hetdwarf_enumerator {
+        let (value, value_high) = halves(one.value);
+        hetdwarf_enumerator {
+            size: 0,
+            name: self.texts.keep(&one.name),
+            value,
+            value_high,
+            reserved: [0; 4],
+        }
+    }
+}
+
+fn dimension(dimension: &Dimension) -> hetdwarf_dimension {
+    hetdwarf_dimension {
+        size: 0,
+        lower_bound: dimension.lower_bound,
+        count: dimension.count.unwrap_or(u64::MAX),
+        reserved: [0; 4],
+    }
+}
+
+fn variant(variant: &Variant) -> hetdwarf_variant {
+    hetdwarf_variant {
+        size: 0,
+        member_count: variant.members.len(),
+        choice_count: variant.choices.as_ref().map_or(0, Vec::len),
+        is_default: variant.choices.is_none().into(),
+        padding: 0,
+        reserved: [0; 4],
+    }
+}
+
+fn choice((first, last): (i128, i128)) -> hetdwarf_choice {
+    let ((first, first_high), (last, last_high)) = (halves(first), halves(last));
+    hetdwarf_choice {
+        size: 0,
+        first,
+        first_high,
+        last,
+        last_high,
+        reserved: [0; 4],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_the_library_has_a_number() {
+        let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, TypeKind::NAMES);
+        let numbers: Vec<u32> = KINDS.iter().map(|(_, number)| *number).collect();
+        assert_eq!(numbers, (0..17).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn halves_are_those_of_twos_complement() {
+        assert_eq!(halves(-1), (u64::MAX, -1));
+        assert_eq!(halves(7), (7, 0));
+        assert_eq!(halves(i128::from(u64::MAX)), (u64::MAX, 0));
+        assert_eq!(halves(i128::MIN), (0, i64::MIN));
+    }
+}

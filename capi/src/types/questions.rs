@@ -1,0 +1,384 @@
+//! The functions that types are asked by.
+
+use core::ffi::c_char;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hetdwarf::debug_info::types::TypeKind;
+
+use super::{
+    Types, hetdwarf_choice, hetdwarf_dimension, hetdwarf_enumerator, hetdwarf_member,
+    hetdwarf_type, hetdwarf_types, hetdwarf_variant,
+};
+use crate::handle::{give, with};
+use crate::object::hetdwarf_object;
+use crate::plain::{self, Sized_};
+use crate::status::{Fault, guard, hetdwarf_status};
+use crate::text::{Texts, given_if};
+use crate::values::hetdwarf_values;
+
+/// Writes something of a type without typedefs and qualifiers.
+///
+/// # Safety
+/// `types` and `place` are as `with` and `plain::write` need them.
+unsafe fn ask<T: Sized_>(
+    types: *const hetdwarf_types,
+    number: u64,
+    place: *mut T,
+    find: impl FnOnce(&Types, &TypeKind) -> Option<T>,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(types, |types, _| {
+            let id = types.id(number)?;
+            let found = find(types, &types.table.borrow().resolved(id).kind);
+            let name = T::NAME;
+            let found = found
+                .ok_or_else(|| Fault::not_found(format!("type {number} has no such {name}")))?;
+            plain::write(place, &found)
+        })
+    })
+}
+
+/// The types of an object with a name.
+///
+/// * `name`: as the source has it, without `struct` or `enum`; with or without the namespaces and classes it is in. NULL for none: types of
+///   global variables are found by their numbers.
+/// * `types`: gets the handle, to be freed by the caller; NULL if there is an error. It has one type for each unit that defines the name.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`. That there is none is no error.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_types(
+    object: *const hetdwarf_object,
+    name: *const c_char,
+    types: *mut *mut hetdwarf_types,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(object, |object, lock| {
+            give(types, || {
+                let name = given_if(name, "name")?;
+                let table = Rc::clone(&object.types);
+                let chosen = name.map(|name| {
+                    let types = &mut *table.borrow_mut();
+                    (object.loaded).with(|program| program.info().types_named(name, types))
+                });
+                let made = Types {
+                    chosen: chosen.transpose()?.unwrap_or_default(),
+                    table,
+                    texts: Texts::default(),
+                };
+                Ok((Arc::clone(lock), made))
+            })
+        })
+    })
+}
+
+/// The types of values: of each value one, in the same order.
+///
+/// * `types`: gets the handle, to be freed by the caller; NULL if there is an error. The values may be freed before.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_values_types(
+    values: *const hetdwarf_values,
+    types: *mut *mut hetdwarf_types,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(values, |values, lock| {
+            give(types, || {
+                let made = Types {
+                    table: Rc::clone(values.types()),
+                    chosen: values.type_ids(),
+                    texts: Texts::default(),
+                };
+                Ok((Arc::clone(lock), made))
+            })
+        })
+    })
+}
+
+/// How many types were asked for.
+///
+/// * `count`: gets the number.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_count(
+    types: *const hetdwarf_types,
+    count: *mut usize,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(types, |types, _| {
+            plain::put(count, types.chosen.len(), "count")
+        })
+    })
+}
+
+/// The number of a type that was asked for.
+///
+/// * `index`: below the count.
+/// * `number`: gets the number.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_number(
+    types: *const hetdwarf_types,
+    index: usize,
+    number: *mut u64,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(types, |types, _| {
+            let id = types.chosen.get(index);
+            let id = id.ok_or_else(|| Fault::not_found(format!("there is no type {index}")))?;
+            plain::put(number, id.0.into(), "number")
+        })
+    })
+}
+
+/// A type.
+///
+/// * `number`: its number, of `hetdwarf_types_number`, a value, a member or another type.
+/// * `type`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_get(
+    types: *const hetdwarf_types,
+    number: u64,
+    r#type: *mut hetdwarf_type,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(types, |types, _| {
+            plain::write(r#type, &types.describe(types.id(number)?))
+        })
+    })
+}
+
+/// A member or a base class of a structure, class or union.
+///
+/// * `number`: that of the type.
+/// * `index`: below its `member_count`.
+/// * `member`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_member(
+    types: *const hetdwarf_types,
+    number: u64,
+    index: usize,
+    member: *mut hetdwarf_member,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    unsafe {
+        ask(types, number, member, |types, kind| {
+            Some(types.member(kind.members().get(index)?))
+        })
+    }
+}
+
+/// A name of an enumeration.
+///
+/// * `number`: that of the type.
+/// * `index`: below its `enumerator_count`.
+/// * `enumerator`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_enumerator(
+    types: *const hetdwarf_types,
+    number: u64,
+    index: usize,
+    enumerator: *mut hetdwarf_enumerator,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    unsafe {
+        ask(types, number, enumerator, |types, kind| {
+            Some(types.enumerator(kind.enumerators().get(index)?))
+        })
+    }
+}
+
+/// A dimension of an array, the slowest-varying first.
+///
+/// * `number`: that of the type.
+/// * `index`: below its `dimension_count`.
+/// * `dimension`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_dimension(
+    types: *const hetdwarf_types,
+    number: u64,
+    index: usize,
+    dimension: *mut hetdwarf_dimension,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    unsafe {
+        ask(types, number, dimension, |_, kind| {
+            Some(super::dimension(kind.dimensions().get(index)?))
+        })
+    }
+}
+
+/// The type of a parameter of a function.
+///
+/// * `number`: that of the function's type.
+/// * `index`: below its `parameter_count`.
+/// * `parameter`: gets the number of the parameter's type.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_parameter(
+    types: *const hetdwarf_types,
+    number: u64,
+    index: usize,
+    parameter: *mut u64,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(types, |types, _| {
+            let table = types.table.borrow();
+            let kind = &table.resolved(types.id(number)?).kind;
+            let found = kind.parameters().get(index);
+            let missing = || Fault::not_found(format!("there is no parameter {index}"));
+            plain::put(parameter, found.ok_or_else(missing)?.0.into(), "parameter")
+        })
+    })
+}
+
+/// The member that tells which variant is present. It is a part of the structure, from whose start its offset counts.
+///
+/// * `number`: that of the variant part.
+/// * `member`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`, also if no member tells.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_discriminant(
+    types: *const hetdwarf_types,
+    number: u64,
+    member: *mut hetdwarf_member,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    unsafe {
+        ask(types, number, member, |types, kind| {
+            Some(types.member(kind.variants().0?))
+        })
+    }
+}
+
+/// A variant of a variant part.
+///
+/// * `number`: that of the variant part.
+/// * `index`: below its `variant_count`.
+/// * `variant`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_variant(
+    types: *const hetdwarf_types,
+    number: u64,
+    index: usize,
+    variant: *mut hetdwarf_variant,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    unsafe {
+        ask(types, number, variant, |_, kind| {
+            Some(super::variant(kind.variants().1.get(index)?))
+        })
+    }
+}
+
+/// A member of a variant. Its offset counts from the start of the structure.
+///
+/// * `number`: that of the variant part.
+/// * `variant`: below its `variant_count`.
+/// * `index`: below the `member_count` of the variant.
+/// * `member`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_variant_member(
+    types: *const hetdwarf_types,
+    number: u64,
+    variant: usize,
+    index: usize,
+    member: *mut hetdwarf_member,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    unsafe {
+        ask(types, number, member, |types, kind| {
+            let variant = kind.variants().1.get(variant)?;
+            Some(types.member(variant.members.get(index)?))
+        })
+    }
+}
+
+/// A range of discriminants that choose a variant.
+///
+/// * `number`: that of the variant part.
+/// * `variant`: below its `variant_count`.
+/// * `index`: below the `choice_count` of the variant.
+/// * `choice`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_types_variant_choice(
+    types: *const hetdwarf_types,
+    number: u64,
+    variant: usize,
+    index: usize,
+    choice: *mut hetdwarf_choice,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    unsafe {
+        ask(types, number, choice, |_, kind| {
+            let variant = kind.variants().1.get(variant)?;
+            let choices = variant.choices.as_deref().unwrap_or_default();
+            Some(super::choice(*choices.get(index)?))
+        })
+    }
+}

@@ -1,0 +1,326 @@
+//! Writing call frame information, for a compiler in Python.
+
+use std::fmt::Write as _;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use hetdwarf::arch::{Lane, Register, TargetId, WaveSize};
+use hetdwarf::frame::write::{
+    Common, FrameTable, FunctionFrame, Mask, RelocationTarget, ReturnAddress, Start, Target,
+};
+
+use crate::error::Failure;
+
+/// Writes call frame information: functions in the order of the code, each with what its instructions did.
+///
+/// ```python
+/// >>> writer = hetdwarf.CfiWriter("gfx1100", 32)
+/// >>> writer.function("f", 64)
+/// >>> writer.cfa_from_register(0, "s32")
+/// >>> writer.stack_pointer_from_cfa(0, "s32")
+/// >>> writer.return_address_in_pair(0, "s30")
+/// >>> writer.saved_in_lane(8, "s33", "v40", 0)
+/// >>> contents, relocations = writer.section()
+/// >>> [(relocation.symbol, relocation.size) for relocation in relocations]
+/// [(None, 4), ('f', 8)]
+/// >>> ".cfi_startproc" in writer.directives()
+/// True
+///
+/// ```
+#[pyclass(module = "hetdwarf")]
+pub struct CfiWriter {
+    target: Target,
+    size: WaveSize,
+    functions: Vec<FunctionFrame>,
+}
+
+/// A field of a section that takes an address: symbol and addend, absolute.
+#[pyclass(frozen, get_all, module = "hetdwarf")]
+pub struct Relocation {
+    /// The offset of the field in the section, in bytes.
+    offset: u64,
+    /// The symbol; None for the start of this section in the one that the linker makes of all.
+    symbol: Option<String>,
+    /// What is added to the address. The field holds it too.
+    addend: u64,
+    /// The size of the field, in bytes: 4 or 8.
+    size: u8,
+}
+
+#[pymethods]
+impl Relocation {
+    fn __repr__(&self) -> String {
+        let symbol = self.symbol.as_deref().unwrap_or("this section");
+        crate::text::shown(&format!(
+            "<Relocation {:#x} {symbol}+{:#x}>",
+            self.offset, self.addend
+        ))
+    }
+}
+
+fn lane(number: u8) -> PyResult<Lane> {
+    let lane = Some(number).filter(|number| *number < 64).map(Lane);
+    lane.ok_or_else(|| PyValueError::new_err(format!("there is no lane {number}")))
+}
+
+impl CfiWriter {
+    fn register(&self, name: &str) -> PyResult<Register> {
+        let found = Register::from_name(name, Some(self.size));
+        found.ok_or_else(|| PyValueError::new_err(format!("there is no register {name:?}")))
+    }
+
+    /// A mask: None is EXEC as it was on entry, a name a register that holds it, a name and a number a lane of a vector register.
+    fn mask(&self, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Mask> {
+        let Some(mask) = mask else {
+            return Ok(Mask::ExecOnEntry);
+        };
+        if let Ok(name) = mask.extract::<String>() {
+            return Ok(Mask::Register(self.register(&name)?));
+        }
+        let (name, number): (String, u8) = mask.extract().map_err(|_| {
+            PyTypeError::new_err("a mask is None, a register, or a register and a lane")
+        })?;
+        Ok(Mask::Lane {
+            register: self.register(&name)?,
+            lane: lane(number)?,
+        })
+    }
+
+    /// Says something of the function that was begun last, from an offset of its code on.
+    fn say(
+        &mut self,
+        code_offset: u64,
+        event: impl FnOnce(&mut FunctionFrame) -> hetdwarf::Result<&mut FunctionFrame>,
+    ) -> PyResult<()> {
+        let frame = self.functions.last_mut();
+        let frame = frame.ok_or_else(|| PyValueError::new_err("no function has been begun"))?;
+        frame.at(code_offset).map_err(Failure::from)?;
+        event(frame).map_err(Failure::from)?;
+        Ok(())
+    }
+
+    fn table(&self) -> FrameTable {
+        let mut table = FrameTable::new();
+        for function in &self.functions {
+            table.add(function.clone());
+        }
+        table
+    }
+}
+
+#[pymethods]
+impl CfiWriter {
+    /// A writer without functions.
+    ///
+    /// * target: the target ID, `gfx90a` for example.
+    /// * `wave_size`: lanes of the waves, 32 or 64.
+    #[new]
+    fn new(target: &str, wave_size: u64) -> PyResult<CfiWriter> {
+        let target: TargetId = target.parse().map_err(Failure::from)?;
+        let size = WaveSize::from_lanes(wave_size);
+        let size = size.ok_or_else(|| PyValueError::new_err("a wave has 32 or 64 lanes"))?;
+        Ok(CfiWriter {
+            target: Target::of(target.processor(), size).map_err(Failure::from)?,
+            size,
+            functions: Vec::new(),
+        })
+    }
+
+    /// Begins a function: what follows is said of it. Each of the following methods takes first the offset of the byte after the instruction
+    /// that does it.
+    ///
+    /// * symbol: the symbol at its first instruction.
+    /// * size: the size of its code, in bytes.
+    fn function(&mut self, symbol: &str, size: u64) -> PyResult<()> {
+        let start = Start::symbol(symbol);
+        if self.functions.iter().any(|known| *known.start() == start) {
+            let message = format!("another function starts at {start}");
+            return Err(PyValueError::new_err(message));
+        }
+        let frame = FunctionFrame::new(self.target, &Common::new(), start, size);
+        self.functions.push(frame.map_err(Failure::from)?);
+        Ok(())
+    }
+
+    /// The CFA is what a scalar register holds now, plus an offset in the units of the register.
+    #[pyo3(signature = (code_offset, register, offset = 0))]
+    fn cfa_from_register(&mut self, code_offset: u64, register: &str, offset: i64) -> PyResult<()> {
+        let register = self.register(register)?;
+        self.say(code_offset, |frame| {
+            frame.cfa_from_register(register, offset)
+        })
+    }
+
+    /// The CFA is what a lane of a vector register holds.
+    fn cfa_from_lane(&mut self, code_offset: u64, vector: &str, number: u8) -> PyResult<()> {
+        let (vector, lane) = (self.register(vector)?, lane(number)?);
+        self.say(code_offset, |frame| frame.cfa_from_lane(vector, lane))
+    }
+
+    /// The function is a kernel: its CFA is the start of the wave's scratch, and nobody called it.
+    fn kernel_entry(&mut self, code_offset: u64) -> PyResult<()> {
+        self.say(code_offset, FunctionFrame::kernel_entry)
+    }
+
+    /// The caller's stack pointer is the CFA.
+    fn stack_pointer_from_cfa(&mut self, code_offset: u64, register: &str) -> PyResult<()> {
+        let register = self.register(register)?;
+        self.say(code_offset, |frame| frame.stack_pointer_from_cfa(register))
+    }
+
+    /// The return address is in a pair of scalar registers, of which this is the lower one.
+    fn return_address_in_pair(&mut self, code_offset: u64, register: &str) -> PyResult<()> {
+        let place = ReturnAddress::Pair(self.register(register)?);
+        self.say(code_offset, |frame| frame.return_address_in(place))
+    }
+
+    /// The return address is in a lane of a vector register and the next one.
+    fn return_address_in_lanes(
+        &mut self,
+        code_offset: u64,
+        vector: &str,
+        number: u8,
+    ) -> PyResult<()> {
+        let place = ReturnAddress::Lanes {
+            register: self.register(vector)?,
+            low: lane(number)?,
+            high: lane(number.saturating_add(1))?,
+        };
+        self.say(code_offset, |frame| frame.return_address_in(place))
+    }
+
+    /// There is no return address: the function is not called but dispatched.
+    fn return_address_undefined(&mut self, code_offset: u64) -> PyResult<()> {
+        let place = ReturnAddress::Undefined;
+        self.say(code_offset, |frame| frame.return_address_in(place))
+    }
+
+    /// A register was copied to another.
+    fn saved_in_register(&mut self, code_offset: u64, register: &str, to: &str) -> PyResult<()> {
+        let (register, to) = (self.register(register)?, self.register(to)?);
+        self.say(code_offset, |frame| frame.saved_in_register(register, to))
+    }
+
+    /// A scalar register was written to a lane of a vector register.
+    fn saved_in_lane(
+        &mut self,
+        code_offset: u64,
+        register: &str,
+        vector: &str,
+        number: u8,
+    ) -> PyResult<()> {
+        let (register, vector) = (self.register(register)?, self.register(vector)?);
+        let lane = lane(number)?;
+        self.say(code_offset, |frame| {
+            frame.saved_in_lane(register, vector, lane)
+        })
+    }
+
+    /// The lanes of a mask of a vector register were copied to another.
+    ///
+    /// * mask: None for EXEC as it was on entry, or a register that holds it, or a vector register and its lane.
+    #[pyo3(signature = (code_offset, register, vector, mask = None))]
+    fn saved_in_vector(
+        &mut self,
+        code_offset: u64,
+        register: &str,
+        vector: &str,
+        mask: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (register, vector) = (self.register(register)?, self.register(vector)?);
+        let mask = self.mask(mask)?;
+        self.say(code_offset, |frame| {
+            frame.saved_in_vector(register, vector, mask)
+        })
+    }
+
+    /// The lanes of a mask of a vector register were stored in scratch, `offset` bytes of a lane after the CFA.
+    ///
+    /// * mask: as of `saved_in_vector`.
+    /// * inactive: the lanes that are not in the mask were stored, and the others are still in the register.
+    #[pyo3(signature = (code_offset, register, offset, mask = None, inactive = false))]
+    fn saved_to_scratch(
+        &mut self,
+        code_offset: u64,
+        register: &str,
+        offset: u32,
+        mask: Option<&Bound<'_, PyAny>>,
+        inactive: bool,
+    ) -> PyResult<()> {
+        let (register, mask) = (self.register(register)?, self.mask(mask)?);
+        self.say(code_offset, |frame| {
+            if inactive {
+                frame.inactive_saved_to_scratch(register, offset, mask)
+            } else {
+                frame.saved_to_scratch(register, offset, mask)
+            }
+        })
+    }
+
+    /// All lanes of a vector register were stored in scratch, `offset` bytes of a lane after the CFA.
+    fn saved_to_scratch_whole(
+        &mut self,
+        code_offset: u64,
+        register: &str,
+        offset: u32,
+    ) -> PyResult<()> {
+        let register = self.register(register)?;
+        self.say(code_offset, |frame| {
+            frame.saved_to_scratch_whole(register, offset)
+        })
+    }
+
+    /// What the caller had in a register is lost.
+    fn clobbered(&mut self, code_offset: u64, register: &str) -> PyResult<()> {
+        let register = self.register(register)?;
+        self.say(code_offset, |frame| frame.clobbered(register))
+    }
+
+    /// A register holds the caller's value again.
+    fn restored(&mut self, code_offset: u64, register: &str) -> PyResult<()> {
+        let register = self.register(register)?;
+        self.say(code_offset, |frame| frame.restored(register))
+    }
+
+    /// Remembers all that is said here, for `restore`.
+    fn remember(&mut self, code_offset: u64) -> PyResult<()> {
+        self.say(code_offset, FunctionFrame::remember)
+    }
+
+    /// What was remembered last holds again.
+    fn restore(&mut self, code_offset: u64) -> PyResult<()> {
+        self.say(code_offset, FunctionFrame::restore)
+    }
+
+    /// Writes call frame instructions as they are.
+    fn escape(&mut self, code_offset: u64, instructions: &[u8]) -> PyResult<()> {
+        self.say(code_offset, |frame| frame.escape(instructions))
+    }
+
+    /// The section `.debug_frame` of all functions: its bytes, and where addresses have to be filled in.
+    fn section<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Vec<Relocation>)> {
+        let written = self.table().write().map_err(Failure::from)?;
+        let points = written.relocations.into_iter().map(|point| Relocation {
+            offset: point.offset,
+            symbol: match point.target {
+                RelocationTarget::Symbol(name) => Some(name),
+                RelocationTarget::ThisSection => None,
+            },
+            addend: point.addend,
+            size: point.size,
+        });
+        Ok((PyBytes::new(py, &written.bytes), points.collect()))
+    }
+
+    /// The same as directives of LLVM 22's assembler (`.cfi_…`), function by function.
+    fn directives(&self) -> PyResult<String> {
+        let mut all = String::new();
+        for function in self.table().directives().map_err(Failure::from)? {
+            // Writing to a string does not fail.
+            let _ = writeln!(all, "{function}");
+        }
+        Ok(all)
+    }
+}

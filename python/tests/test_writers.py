@@ -1,0 +1,123 @@
+"""What a compiler in Python writes is what LLVM's assembler makes of the directives, and is read back."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import hetdwarf
+import pytest
+
+MC, COPY = shutil.which("llvm-mc-22"), shutil.which("llvm-objcopy-22")
+needs_llvm = pytest.mark.skipif(MC is None or COPY is None, reason="llvm-mc-22 or llvm-objcopy-22 is not installed")
+
+
+def writer() -> hetdwarf.CfiWriter:
+    made = hetdwarf.CfiWriter("gfx1100", 32)
+    made.function("f", 64)
+    made.cfa_from_register(0, "s32")
+    made.stack_pointer_from_cfa(0, "s32")
+    made.return_address_in_pair(0, "s30")
+    made.saved_in_lane(8, "s33", "v40", 0)
+    made.saved_to_scratch(12, "v41", 16)
+    made.saved_to_scratch(16, "v42", 20, mask="s4", inactive=True)
+    made.saved_in_register(16, "exec", "s6")
+    made.remember(20)
+    made.clobbered(24, "s7")
+    made.restore(28)
+    made.restored(32, "v41")
+    made.escape(36, b"\x00")
+    made.function("k", 16)
+    made.kernel_entry(0)
+    made.return_address_undefined(0)
+    return made
+
+
+def assembled(text: str, folder: Path) -> Path:
+    assert MC is not None
+    out = folder / "made.o"
+    command: list[Any] = [MC, "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-filetype=obj", "-o", out]
+    subprocess.run(command, input=text, text=True, check=True)
+    return out
+
+
+@needs_llvm
+def test_the_section_is_that_of_the_assembler(tmp_path: Path) -> None:
+    made = writer()
+    contents, relocations = made.section()
+    path = assembled(made.directives(), tmp_path)
+    assert COPY is not None
+    subprocess.run([COPY, f"--dump-section=.debug_frame={tmp_path / 'frame'}", path, tmp_path / "copy.o"], check=True)
+    # Fields with a relocation are of the linker.
+    expected, found = bytearray((tmp_path / "frame").read_bytes()), bytearray(contents)
+    for point in relocations:
+        for data in (expected, found):
+            data[point.offset : point.offset + point.size] = bytes(point.size)
+    # The assembler fills entries up to whole words with DW_CFA_nop.
+    assert found == expected
+    assert [point.symbol for point in relocations] == [None, "f", None, "k"]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    made = hetdwarf.CfiWriter("gfx90a", 64)
+    with pytest.raises(ValueError, match="no function"):
+        made.kernel_entry(0)
+    made.function("f", 64)
+    wrong: list[tuple[type[Exception], Any]] = [
+        (ValueError, lambda: made.function("f", 8)),
+        (hetdwarf.Malformed, lambda: made.function("", 8)),
+        (ValueError, lambda: made.saved_in_register(0, "s4", "x4")),
+        (ValueError, lambda: made.saved_in_lane(0, "s4", "v4", 64)),
+        (TypeError, lambda: made.saved_to_scratch(0, "v4", 0, mask=("v4",))),  # type: ignore[arg-type]
+        (hetdwarf.Error, lambda: made.saved_in_lane(0, "v4", "v5", 1)),
+        (ValueError, lambda: hetdwarf.CfiWriter("gfx90a", 48)),
+        (hetdwarf.Error, lambda: hetdwarf.CfiWriter("gfx1", 32)),
+    ]
+    for kind, call in wrong:
+        with pytest.raises(kind):
+            call()
+
+
+CHOICE = {
+    "masks": [(0x08, 0x1C, "s4")],
+    "phases": [{"name": "then", "code": (0x0C, 0x14), "wait": 0x14}, {"name": "else", "code": (0x14, 0x1C), "wait": 0x1C}],
+}
+
+
+@needs_llvm
+def test_lane_pcs_are_assembled_and_read(tmp_path: Path) -> None:
+    made = hetdwarf.LanePcWriter()
+    made.function("choose", "choose", ".Lend", 0x24, 32, [CHOICE])
+    made.function("other", "other", ".Lother", 8, 32, [], whole_wave=[(0, 4, ("without", ("v40", 3), 5))])
+    code = ".text\n" + "".join(f"{name}:\n.space {size}\n{end}:\n" for name, size, end in [("choose", 0x24, ".Lend"), ("other", 8, ".Lother")])
+    path = assembled(code + made.text("choose.c"), tmp_path)
+    obj = hetdwarf.open(path)
+    assert [function.name for function in obj.functions] == ["choose", "other"]
+    assert [finding for finding in obj.verify(rules=["lane-*", "expr-*"]) if finding.severity == "error"] == []
+    assert "choose" in made.text("choose.c") and "other" in made.text("choose.c")
+
+
+def test_lane_pcs_that_do_not_fit_are_refused() -> None:
+    made = hetdwarf.LanePcWriter()
+    made.function("f", "f", ".Lend", 0x24, 32, [CHOICE])
+    nested: dict[str, Any] = {"phases": []}
+    for _ in range(200):
+        nested = {"phases": [{"code": (0, 4), "regions": [nested]}]}
+    wrong: list[tuple[type[Exception], Any]] = [
+        (ValueError, ["f", "f", ".L2", 8, 32, []]),
+        (ValueError, ["g", "", ".L2", 8, 32, []]),
+        (ValueError, ["g", "g", "g", 8, 32, []]),
+        (ValueError, ["g", "g", ".L2", 8, 48, []]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [1]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [{"masks": [(0, 4, "x4")]}]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [{"masks": 5}]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, 5]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [{"phases": [{}]}]]),
+        (ValueError, ["g", "g", ".L2", 8, 32, [{"phases": [{"code": (0, 4), "name": "nonsense"}]}]]),
+        (ValueError, ["g", "g", ".L2", 8, 32, [nested]]),
+    ]
+    for kind, arguments in wrong:
+        with pytest.raises(kind):
+            made.function(*arguments)

@@ -1,0 +1,431 @@
+//! What location lists say of variables at every address, in terms of machine registers: what is followed to find their values
+//! where they say nothing.
+//!
+//! Each range of a list is evaluated as for a stop at its first address, of a wave of which nothing is known: locations in
+//! registers need no contents of them.
+
+use core::ops::Range;
+
+use fallible_iterator::FallibleIterator;
+
+use super::kernel_argument::{is_body_of, kernarg_pointer};
+use super::plan::FramePlan;
+use super::program::Program;
+use super::prologue::{entry_range, prologue_end};
+use super::stop::{Stop, StopOptions};
+use super::value::VariableValue;
+use crate::arch::{LoadAddress, ProcessAddress, Register, RegisterClass, WaveSize};
+use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
+use crate::debug_info::{Function, InlinedCall, Variable, VariableKind};
+use crate::display::shape;
+use crate::error::Result;
+use crate::eval::{BaseTypeEncoding, LocationAttribute, LocationRange};
+use crate::isa::MachineRegister;
+use crate::location::{Arena, Location, Place, Storage};
+use crate::meter::Meter;
+use crate::value_flow::{Cell, Covered, Dword, OnEntry, Watched};
+use crate::wave::{AccessError, Memory, Wave};
+
+/// How many ranges of location lists are evaluated for a function.
+const MOST_RANGES: usize = 1 << 12;
+/// How many vector registers arguments are in; the rest is on the stack.
+const ARGUMENT_REGISTERS: u16 = 32;
+/// How many dwords a variable has that is followed.
+const MOST_DWORDS: u64 = 64;
+
+/// A wave of which nothing is known.
+struct UnknownWave(WaveSize);
+
+impl Wave for UnknownWave {
+    fn wave_size(&self) -> WaveSize {
+        self.0
+    }
+
+    fn read_register(
+        &self,
+        _: Register,
+        _: Range<u32>,
+        _: &mut [u8],
+    ) -> core::result::Result<(), AccessError> {
+        Err(AccessError::Unavailable)
+    }
+
+    fn read_memory(
+        &self,
+        _: Memory,
+        _: u64,
+        _: &mut [u8],
+    ) -> core::result::Result<(), AccessError> {
+        Err(AccessError::Unavailable)
+    }
+}
+
+/// Where the debugging information gives the variables of a function.
+pub(super) struct Given<'c, 'a> {
+    program: &'c Program<'a>,
+    wave: UnknownWave,
+    function: &'c Function<'a>,
+    meter: &'c Meter,
+    left: usize,
+}
+
+impl<'c, 'a> Given<'c, 'a> {
+    pub(super) fn new(
+        program: &'c Program<'a>,
+        wave_size: WaveSize,
+        function: &'c Function<'a>,
+        meter: &'c Meter,
+    ) -> Given<'c, 'a> {
+        Given {
+            program,
+            wave: UnknownWave(wave_size),
+            function,
+            meter,
+            left: MOST_RANGES,
+        }
+    }
+
+    /// Returns what is followed of each variable of a plan, in its order.
+    ///
+    /// * `calls`: the inlined calls at the address of the plan, the innermost first.
+    ///
+    /// # Errors
+    /// If it costs more than it may.
+    pub(super) fn watched(
+        &mut self,
+        plan: &FramePlan<'a>,
+        calls: &[InlinedCall<'a>],
+        types: &mut TypeTable,
+    ) -> Result<Vec<Watched>> {
+        let variables = plan.variables.iter().enumerate();
+        let watched = variables.map(|(index, planned)| {
+            let mut watched = self.of_variable(&planned.variable, types)?;
+            // The code of a kernel of OpenCL, inlined in the kernel, is entered once.
+            let call = calls.get(plan.depth_of(index));
+            if let Some(call) = call.filter(|call| !self.is_body_of_kernel(call)) {
+                watched.activation.clone_from(&call.ranges);
+            }
+            Ok(watched)
+        });
+        let mut watched: Vec<Watched> = watched.collect::<Result<_>>()?;
+        self.fill_parameters(plan, types, &mut watched)?;
+        Ok(watched)
+    }
+
+    fn is_body_of_kernel(&self, call: &InlinedCall<'a>) -> bool {
+        let kernel = self.program.kernel_of(self.function);
+        let name = call.linkage_name.as_deref();
+        kernel
+            .zip(name)
+            .is_some_and(|(kernel, name)| is_body_of(kernel, name))
+    }
+
+    /// Returns what the pointer to the arguments of a kernel is on entry: of the function itself, followed as a variable. Nothing is followed
+    /// for other functions.
+    pub(super) fn kernarg_pointer(&self) -> Watched {
+        let descriptor = self
+            .program
+            .kernel_of(self.function)
+            .and_then(|kernel| kernel.descriptor.as_ref());
+        let on_entry = descriptor.and_then(|descriptor| {
+            let entry = descriptor.entry();
+            let pointer = kernarg_pointer(&descriptor.initial_registers())?;
+            let dwords = pointer.map(|register| Dword::In(Cell::Scalar(register)));
+            let is_own = (self.function.ranges.first()).is_some_and(|range| range.start == entry);
+            is_own.then(|| OnEntry {
+                address: entry,
+                dwords: dwords.to_vec(),
+                is_assumed: false,
+            })
+        });
+        Watched {
+            on_entry,
+            ..Watched::default()
+        }
+    }
+
+    /// Finds where parameters of the function are on entry of which the debugging information never says it. Arguments are in
+    /// consecutive vector registers from v0 on; so those between two that are known are known, if they fill what is between.
+    ///
+    /// Source: USAGE "Non-Kernel Functions", "Call Convention".
+    fn fill_parameters(
+        &self,
+        plan: &FramePlan<'a>,
+        types: &mut TypeTable,
+        watched: &mut [Watched],
+    ) -> Result<()> {
+        let info = self.program.info();
+        let (Some(range), false) = (
+            entry_range(self.function),
+            self.program.is_kernel(self.function),
+        ) else {
+            return Ok(());
+        };
+        let mut parameters: Vec<Argument> = Vec::new();
+        for (index, (planned, one)) in plan.variables.iter().zip(&*watched).enumerate() {
+            let variable = &planned.variable;
+            let is_own = variable.scope_die == Some(self.function.die);
+            let Some(position) = variable.position.filter(|_| is_own) else {
+                continue;
+            };
+            let ty = info.read_type(types, variable.ty, self.meter)?;
+            parameters.push(Argument {
+                position,
+                index,
+                dwords: scalar_dwords(types, ty),
+                first: one
+                    .on_entry
+                    .as_ref()
+                    .and_then(|entry| first_register(&entry.dwords)),
+            });
+        }
+        parameters.sort_by_key(|one| one.position);
+        let is_complete = parameters
+            .iter()
+            .enumerate()
+            .all(|(n, one)| one.position == n);
+        if !is_complete {
+            return Ok(());
+        }
+        // The register that the next one is in, as far as that is known. The place for a large result is passed first.
+        let result = info.read_type(types, self.function.result, self.meter)?;
+        let is_plain = self.function.result.is_none() || scalar_dwords(types, result).is_some();
+        let mut next = is_plain.then_some(0_u16);
+        let mut unknown: Vec<&Argument> = Vec::new();
+        for one in &parameters {
+            if let Some(first) = one.first {
+                let end = next.and_then(|next: u16| {
+                    let mut unknown = unknown.iter();
+                    unknown.try_fold(next, |end, one| end.checked_add(one.dwords?))
+                });
+                if end == Some(first)
+                    && let Some(next) = next
+                {
+                    fill(&unknown, next, range.start, watched);
+                }
+                unknown.clear();
+                next = one.dwords.and_then(|count| first.checked_add(count));
+            } else {
+                unknown.push(one);
+            }
+        }
+        // Nobody may leave out a parameter of a function that other objects can call.
+        if let Some(next) = next.filter(|_| self.function.external) {
+            fill(&unknown, next, range.start, watched);
+        }
+        Ok(())
+    }
+
+    fn of_variable(
+        &mut self,
+        variable: &std::sync::Arc<Variable<'a>>,
+        types: &mut TypeTable,
+    ) -> Result<Watched> {
+        let mut watched = Watched::default();
+        let is_own = match variable.kind {
+            VariableKind::Parameter | VariableKind::Variable => variable.scope_die.is_some(),
+            VariableKind::Constant | VariableKind::Global => false,
+        };
+        let Some(LocationAttribute::List { offset, .. }) = variable.location.filter(|_| is_own)
+        else {
+            return Ok(watched);
+        };
+        let info = self.program.info();
+        let mut entries = info.location_list(variable.die.unit, offset, self.meter)?;
+        // Whatever is wrong with a list, what was before is followed.
+        while let Ok(Some(entry)) = entries.next() {
+            let LocationRange::Bounded(addresses) = entry.range else {
+                continue;
+            };
+            let Some(left) = self.left.checked_sub(1) else {
+                break;
+            };
+            self.left = left;
+            self.meter.work(1)?;
+            let dwords = self.dwords_at(addresses.start, variable, types);
+            if let Some(dwords) = dwords.filter(|_| !addresses.is_empty()) {
+                watched.covered.push(Covered { addresses, dwords });
+            }
+        }
+        watched.on_entry = self.on_entry(variable, &watched.covered)?;
+        Ok(watched)
+    }
+
+    /// What a parameter of the function is where its first range begins, if no assignment can be before that.
+    fn on_entry(&self, variable: &Variable<'a>, covered: &[Covered]) -> Result<Option<OnEntry>> {
+        let is_parameter = variable.kind == VariableKind::Parameter
+            && variable.scope_die == Some(self.function.die);
+        let first = covered.iter().min_by_key(|one| one.addresses.start);
+        let (Some(first), Some(range)) =
+            (first.filter(|_| is_parameter), entry_range(self.function))
+        else {
+            return Ok(None);
+        };
+        let table = self.program.info().line_table(self.function.die.unit)?;
+        let end = table.and_then(|table| prologue_end(&table, &range));
+        let start = first.addresses.start;
+        let is_early =
+            start == range.start || end.is_some_and(|end| range.contains(&start) && start <= end);
+        Ok(is_early.then(|| OnEntry {
+            address: start,
+            dwords: first.dwords.clone(),
+            is_assumed: false,
+        }))
+    }
+
+    /// What the dwords of a variable are at an address, if its location there is one for all lanes.
+    fn dwords_at(
+        &self,
+        address: u64,
+        variable: &std::sync::Arc<Variable<'a>>,
+        types: &mut TypeTable,
+    ) -> Option<Vec<Dword>> {
+        let arena = Arena::new();
+        let options = StopOptions::loaded_at(LoadAddress(0)).only_dwarf(true);
+        let pc = ProcessAddress(address);
+        let stop = Stop::within(self.program, &self.wave, pc, options, &arena, self.meter);
+        let frame = stop.call_frame(0)?;
+        let value = frame.read_variable(std::sync::Arc::clone(variable), self.function, types);
+        dwords_of(&value, types)
+    }
+}
+
+fn dwords_of(value: &VariableValue<'_>, types: &TypeTable) -> Option<Vec<Dword>> {
+    let bytes = types.get(value.ty).byte_size?;
+    let location = value.location_of_all()?;
+    if !value.doubts().is_empty() {
+        return None;
+    }
+    let count = bytes.div_ceil(4);
+    let numbers = (0..count).filter(|_| count <= MOST_DWORDS);
+    let dwords: Vec<Dword> = numbers
+        .map(|n| dword(&location, u128::from(n) * 32))
+        .collect();
+    (!dwords.is_empty()).then_some(dwords)
+}
+
+/// A parameter, as a caller passes it.
+#[derive(Debug)]
+struct Argument {
+    position: usize,
+    /// Its place among the variables.
+    index: usize,
+    /// How many vector registers it takes, if it is passed in such.
+    dwords: Option<u16>,
+    /// The first of them, if the debugging information says it.
+    first: Option<u16>,
+}
+
+/// Puts arguments into consecutive registers, as far as they are passed in such.
+fn fill(arguments: &[&Argument], first: u16, address: u64, watched: &mut [Watched]) {
+    let mut register = first;
+    for one in arguments {
+        let end = one.dwords.and_then(|count| register.checked_add(count));
+        let Some(end) = end.filter(|end| *end <= ARGUMENT_REGISTERS) else {
+            return;
+        };
+        let registers = register..end;
+        let dwords = registers.map(|n| Dword::In(Cell::Own(MachineRegister::Vgpr(n))));
+        if let Some(watched) = watched.get_mut(one.index) {
+            watched.on_entry = Some(OnEntry {
+                address,
+                dwords: dwords.collect(),
+                is_assumed: true,
+            });
+        }
+        register = end;
+    }
+}
+
+/// How many registers an argument of a type takes, if it is a number or a pointer.
+fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
+    let resolved = shape::resolve(types, ty).ty;
+    let is_scalar = match &resolved.kind {
+        TypeKind::Base(base) => base.elements == 1 && base.encoding != BaseTypeEncoding::Boolean,
+        TypeKind::Pointer { .. } => true,
+        _ => false,
+    };
+    let bytes = resolved
+        .byte_size
+        .filter(|bytes| is_scalar && *bytes <= 8)?;
+    u16::try_from(bytes.div_ceil(4)).ok()
+}
+
+/// The first of the consecutive vector registers that dwords are in.
+fn first_register(dwords: &[Dword]) -> Option<u16> {
+    let number = |dword: &Dword| match dword {
+        Dword::In(Cell::Own(MachineRegister::Vgpr(number))) => Some(*number),
+        Dword::In(_) | Dword::Word(_) | Dword::Other => None,
+    };
+    let first = number(dwords.first()?)?;
+    let all = dwords.iter().zip(first..);
+    all.into_iter()
+        .all(|(dword, n)| number(dword) == Some(n))
+        .then_some(first)
+}
+
+/// What 32 bits of a location are.
+fn dword(location: &Location<'_>, bit: u128) -> Dword {
+    let Some(place) = location.single() else {
+        return Dword::Other;
+    };
+    match place.storage {
+        Storage::Composite(composite) => {
+            let at = place.bit_offset.checked_add(bit);
+            let part = at.and_then(|at| composite.part_at(at).map(|part| (at, part)));
+            match part {
+                // Parts that are no whole dwords are not followed. The last may be smaller.
+                Some((at, part))
+                    if at
+                        .checked_sub(part.start)
+                        .is_some_and(|within| within % 32 == 0) =>
+                {
+                    let is_last =
+                        part.start.checked_add(part.bit_size) == Some(composite.bit_size());
+                    let within = at.saturating_sub(part.start);
+                    let is_whole = part.bit_size.saturating_sub(within) >= 32;
+                    match is_whole || is_last {
+                        true => dword(&part.location, within),
+                        false => Dword::Other,
+                    }
+                }
+                Some(_) | None => Dword::Other,
+            }
+        }
+        Storage::Register(register) => {
+            in_register(place, register, bit).map_or(Dword::Other, Dword::In)
+        }
+        Storage::Value { bits, bit_size } if place.lane_step == 0 => {
+            let at = place
+                .bit_offset
+                .checked_add(bit)
+                .filter(|at| *at < u128::from(bit_size));
+            let shifted = at.and_then(|at| bits.checked_shr(u32::try_from(at).ok()?));
+            let word = shifted.and_then(|bits| u32::try_from(bits & u128::from(u32::MAX)).ok());
+            word.map_or(Dword::Other, Dword::Word)
+        }
+        Storage::Value { .. }
+        | Storage::Memory { .. }
+        | Storage::Constant(_)
+        | Storage::ImplicitPointer(_)
+        | Storage::Undefined => Dword::Other,
+    }
+}
+
+/// The machine register that has 32 bits of a place: of a vector register the lane's own dword.
+fn in_register(place: &Place<'_>, register: Register, bit: u128) -> Option<Cell> {
+    let at = place.bit_offset.checked_add(bit)?;
+    let index = register.index()?;
+    match register.class()? {
+        RegisterClass::Vgpr if place.lane_step == 32 && at == 0 => {
+            Some(Cell::Own(MachineRegister::Vgpr(index)))
+        }
+        RegisterClass::Agpr if place.lane_step == 32 && at == 0 => {
+            Some(Cell::Own(MachineRegister::Agpr(index)))
+        }
+        RegisterClass::Sgpr if place.lane_step == 0 && at == 0 => {
+            Some(Cell::Scalar(MachineRegister::Sgpr(index.try_into().ok()?)))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,282 @@
+//! Values of variables that the debugging information does not give at a stop, and registers or the stack still have.
+//!
+//! Where they are is found by `value_flow`, once for all waves that stop at an address; here they are read.
+
+use std::sync::Arc;
+
+use super::given::Given;
+use super::plan::{FramePlan, KeptAt};
+use super::recovered::{Recovered, RecoveredFrom};
+use super::stop::StopFrame;
+use super::value::Contents;
+use crate::arch::{AddressSpace, CodeAddress, Lane, Register};
+use crate::debug_info::types::TypeTable;
+use crate::debug_info::{DieId, Function};
+use crate::error::Result;
+use crate::eval::Frame as _;
+use crate::isa::MachineRegister;
+use crate::lane_flow::{LaneFlow, Slot};
+use crate::location::{Bits, LaneSelect, Location, Place, Storage, read, read_value};
+use crate::meter::Meter;
+use crate::value_flow::{Cell, Holder, Keeper, KeptDword, KeptValue};
+
+impl<'p, 'a> StopFrame<'_, 'p, 'a> {
+    /// Finds what registers and the stack have of the variables of the frame. None where that cannot be told: for a frame as waiting lanes
+    /// see it, and for code that cannot be followed.
+    ///
+    /// # Errors
+    /// If it costs more than it may.
+    pub(super) fn kept_values(
+        &self,
+        function: &Function<'a>,
+        types: &mut TypeTable,
+    ) -> Result<Option<Arc<FramePlan<'a>>>> {
+        if self.is_of_waiting_lanes() || !self.stop.options().recovers_values() {
+            return Ok(None);
+        }
+        let found = self.kept_within(function, types)?;
+        if let Some(plan) = &found {
+            self.prepare_caller(plan, types)?;
+        }
+        Ok(found)
+    }
+
+    /// [`kept_values`](StopFrame::kept_values) without what the caller has.
+    fn kept_within(
+        &self,
+        function: &Function<'a>,
+        types: &mut TypeTable,
+    ) -> Result<Option<Arc<FramePlan<'a>>>> {
+        let program = self.stop.program();
+        let Some(plan) = program.plans().get(self.lookup_address()) else {
+            return Ok(None);
+        };
+        let wave_size = self.wave_size();
+        let find = || {
+            // What is found is kept, so that it does not depend on who asks.
+            let meter = program.object().meter().question();
+            let found = self.find_kept(&plan, function, types, &meter);
+            KeptAt {
+                wave_size,
+                pc: self.frame.code_address(),
+                kept: found.unwrap_or_default(),
+                steps: meter.steps(),
+            }
+        };
+        let known = plan.kept.get_or_init(find);
+        // A frame that calls has other contents than one that stopped at the same address.
+        if (known.wave_size, known.pc) != (wave_size, self.frame.code_address()) {
+            return Ok(None);
+        }
+        self.stop.meter().work(known.steps)?;
+        Ok(Some(plan))
+    }
+
+    /// Finds what the caller has, if values of a plan may be there.
+    fn prepare_caller(&self, plan: &FramePlan<'a>, types: &mut TypeTable) -> Result<()> {
+        let kept = plan.kept.get().map(|known| &known.kept);
+        let values = kept
+            .iter()
+            .flat_map(|kept| kept.halves.iter().flatten().flatten());
+        let mut dwords = values.flat_map(|value| &value.dwords);
+        let is_asked = dwords.any(|dword| matches!(dword, KeptDword::Argument { .. }));
+        let level = self.frame.level().checked_add(1).filter(|_| is_asked);
+        let Some(caller) = level.and_then(|level| self.stop.call_frame(level)) else {
+            return Ok(());
+        };
+        if let Some(function) = caller.function()? {
+            caller.plan()?;
+            caller.kept_within(&function, types)?;
+        }
+        Ok(())
+    }
+
+    fn find_kept(
+        &self,
+        plan: &FramePlan<'a>,
+        function: &Function<'a>,
+        types: &mut TypeTable,
+        meter: &Meter,
+    ) -> Option<crate::value_flow::Kept> {
+        let program = self.stop.program();
+        let lane_flow = program.lane_flow(self.wave_size());
+        let (flow, index) = lane_flow.function_at(self.frame.code_address(), meter)?;
+        let calls = self.inlined(function).ok()?;
+        let mut given = Given::new(program, self.wave_size(), function, meter);
+        let mut watched = given.watched(plan, &calls, types).ok()?;
+        watched.push(given.kernarg_pointer());
+        let kept = crate::value_flow::find(&flow, index, &watched, meter);
+        LaneFlow::charge(kept.instructions, meter).ok()?;
+        Some(kept)
+    }
+
+    /// Reads what is kept of a variable, in every lane. Returns None if nothing is.
+    ///
+    /// * `plan`: what [`kept_values`](StopFrame::kept_values) gave.
+    /// * `bytes`: the size of the variable.
+    pub(super) fn read_kept(
+        &self,
+        plan: &FramePlan<'a>,
+        variable: DieId,
+        bytes: u64,
+    ) -> Option<(Contents<'p>, Recovered)> {
+        let kept = &plan.kept.get()?.kept;
+        let index = plan
+            .variables
+            .iter()
+            .position(|one| one.variable.die == variable)?;
+        let of_half = |half: usize| kept.halves.get(half)?.get(index)?.as_ref();
+        let first = of_half(0)?;
+        let halves = [
+            Some(first),
+            of_half(1).filter(|one| one.as_of == first.as_of),
+        ];
+        let recovered = Recovered {
+            from: from_of(first),
+            as_of: first
+                .as_of
+                .map(|pc| self.stop.options().load_address.to_process(CodeAddress(pc))),
+        };
+        let lanes = self.wave_size().all_lanes();
+        let contents = lanes.map(|lane| {
+            let half = halves.get(usize::from(lane.0 / 32)).copied().flatten();
+            let bits = half.and_then(|kept| self.kept_bits(kept, lane, bytes));
+            Ok((
+                bits.unwrap_or_else(|| undefined(bytes)),
+                Location::UNDEFINED,
+            ))
+        });
+        Some((Contents::Each(contents.collect()), recovered))
+    }
+
+    /// Reads the address of a kernel's arguments, if registers still have it.
+    pub(super) fn read_kernarg_pointer(&self, plan: &FramePlan<'a>) -> Option<u64> {
+        let kept = &plan.kept.get()?.kept;
+        // It is followed after the variables.
+        let pointer = kept.halves.first()?.get(plan.variables.len())?.as_ref()?;
+        let bits = self.kept_bits(pointer, Lane(0), 8)?;
+        Some(u64::from_le_bytes(bits.bytes.try_into().ok()?))
+    }
+
+    /// Reads the bytes of a value in a lane.
+    fn kept_bits(&self, kept: &KeptValue, lane: Lane, bytes: u64) -> Option<Bits> {
+        let mut all = Vec::with_capacity(kept.dwords.len().saturating_mul(4));
+        for dword in &kept.dwords {
+            let word = match *dword {
+                KeptDword::Here(holder) => self.kept_dword(holder, lane)?,
+                KeptDword::Argument { register, plus } => {
+                    self.argument(register, lane)?.wrapping_add(plus)
+                }
+            };
+            all.extend(word.to_le_bytes());
+        }
+        all.truncate(usize::try_from(bytes).ok()?);
+        let is_whole = all.len() as u64 == bytes;
+        is_whole.then(|| Bits {
+            bytes: all,
+            bit_size: bytes.saturating_mul(8),
+            ..Bits::default()
+        })
+    }
+
+    /// Reads what a vector register had where the function was called, if the caller still has that.
+    fn argument(&self, register: u16, lane: Lane) -> Option<u32> {
+        let caller = self.stop.call_frame(self.frame.level().checked_add(1)?)?;
+        let plan = self.stop.program().plans().get(caller.lookup_address())?;
+        let kept = plan
+            .kept
+            .get()
+            .filter(|kept| kept.pc == caller.frame.code_address())?;
+        let half = kept.kept.arguments.get(usize::from(lane.0 / 32))?;
+        let holder = half.get(usize::from(register)).copied().flatten()?;
+        caller.kept_dword(holder, lane)
+    }
+
+    fn kept_dword(&self, holder: Holder, lane: Lane) -> Option<u32> {
+        let location = match holder.keeper {
+            Keeper::Word(word) => return Some(word),
+            Keeper::Register(cell) => self.location_of(cell, lane)?,
+            Keeper::Row(slot) => self.location_of_row(slot, lane)?,
+        };
+        let bits = read(&location, 32, &self.stop.access(Some(lane))).ok()?;
+        let bytes: [u8; 4] = bits.bytes.as_slice().try_into().ok()?;
+        let word = u32::from_le_bytes(bytes);
+        bits.is_complete().then(|| word.wrapping_add(holder.plus))
+    }
+
+    /// The place of a dword of a register, as the frame has it.
+    fn location_of(&self, cell: Cell, lane: Lane) -> Option<Location<'p>> {
+        let (register, dword) = match cell {
+            Cell::Scalar(register) => (register, 0),
+            Cell::Own(register) => (register, lane.0),
+            Cell::Lane { register, lane } => (register, lane),
+            Cell::Row(_) => return None,
+        };
+        let (register, is_upper) = register.dwarf(self.wave_size())?;
+        let whole = self.frame.register(register).ok()?;
+        let place = whole.single()?;
+        let dword = u128::from(dword).checked_add(u128::from(is_upper))?;
+        let bit_offset = place.bit_offset.checked_add(dword.checked_mul(32)?)?;
+        Some(Location::One(Place::new(place.storage, bit_offset)))
+    }
+
+    /// The place of a lane's dword of a row of scratch.
+    fn location_of_row(&self, slot: Slot, lane: Lane) -> Option<Location<'p>> {
+        let base = match slot.base {
+            Some(register) => self.scalar(register)?,
+            None => 0,
+        };
+        let start = slot.addressing.lane_address(base, self.wave_size());
+        let address = i64::from(start).checked_add(slot.offset)?;
+        let storage = Storage::Memory {
+            space: AddressSpace::PrivateLane,
+            lane: LaneSelect::One(lane),
+        };
+        let bit_offset = u128::try_from(address).ok()?.checked_mul(8)?;
+        Some(Location::One(Place::new(storage, bit_offset)))
+    }
+
+    /// Reads a scalar register of 32 bits.
+    fn scalar(&self, register: MachineRegister) -> Option<u32> {
+        let MachineRegister::Sgpr(number) = register else {
+            return None;
+        };
+        let location = self.frame.register(Register::sgpr(number.into())?).ok()?;
+        let value = read_value(&location, 32, &self.stop.access(None)).ok()?;
+        u32::try_from(value).ok()
+    }
+}
+
+/// What keeps a value.
+fn from_of(kept: &KeptValue) -> RecoveredFrom {
+    let from = |dword: &KeptDword| match dword {
+        KeptDword::Argument { .. } => RecoveredFrom::CallSite,
+        KeptDword::Here(holder) => holder_from(holder),
+    };
+    let mut all = kept.dwords.iter().map(from);
+    let first = all.next().unwrap_or(RecoveredFrom::Computed);
+    match all.all(|other| other == first) {
+        true => first,
+        false => RecoveredFrom::Computed,
+    }
+}
+
+fn holder_from(holder: &Holder) -> RecoveredFrom {
+    match holder.keeper {
+        _ if holder.plus != 0 => RecoveredFrom::Computed,
+        Keeper::Word(_) => RecoveredFrom::Computed,
+        Keeper::Register(_) => RecoveredFrom::Register,
+        Keeper::Row(_) => RecoveredFrom::Slot,
+    }
+}
+
+/// Bits of which none is known.
+fn undefined(bytes: u64) -> Bits {
+    let mut bits = Bits {
+        bytes: vec![0; usize::try_from(bytes).unwrap_or(0)],
+        bit_size: bytes.saturating_mul(8),
+        ..Bits::default()
+    };
+    bits.undefined.insert(0..bits.bit_size);
+    bits
+}

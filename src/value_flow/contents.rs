@@ -1,0 +1,102 @@
+//! A vector register or a row of scratch, as one lane has it.
+
+use std::sync::Arc;
+
+use super::number::{Cell, Number};
+use crate::flat::Flat;
+use crate::isa::MachineRegister;
+use crate::lane_flow::Slot;
+use crate::machine_flow::Lanes;
+
+/// What is known of a vector register or a row of scratch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Contents {
+    /// The lane's own dword.
+    pub(super) own: Number,
+    /// The dwords of lanes that scalar values were put into; of others nothing is known.
+    lanes: Option<Arc<Flat<u8, Number>>>,
+}
+
+impl Contents {
+    pub(super) const fn of(own: Number) -> Contents {
+        Contents { own, lanes: None }
+    }
+
+    /// The lanes of which something is known.
+    pub(super) fn lanes(&self) -> impl Iterator<Item = (u8, Number)> {
+        let lanes = self.lanes.iter().flat_map(|lanes| lanes.iter());
+        lanes.map(|(lane, number)| (lane, *number))
+    }
+
+    /// Puts a scalar value into a lane, which may be the one that is followed.
+    pub(super) fn set_lane(&mut self, lane: u8, number: Number) {
+        self.own = Number::Unknown;
+        Arc::make_mut(self.lanes.get_or_insert_default()).insert(lane, number);
+    }
+
+    /// Makes what has a number of an instruction unknown.
+    pub(super) fn forget(&mut self, at: u32) {
+        if self.own.is_of(at) {
+            self.own = Number::Unknown;
+        }
+        if self.lanes().any(|(_, number)| number.is_of(at))
+            && let Some(lanes) = &mut self.lanes
+        {
+            for (_, number) in Arc::make_mut(lanes).iter_mut() {
+                if number.is_of(at) {
+                    *number = Number::Unknown;
+                }
+            }
+        }
+    }
+
+    /// Returns true if something has a number of an instruction.
+    pub(super) fn has(&self, at: u32) -> bool {
+        self.own.is_of(at) || self.lanes().any(|(_, number)| number.is_of(at))
+    }
+
+    /// How many values it lists.
+    pub(super) fn size(&self) -> usize {
+        let lanes = self.lanes.as_ref().map_or(0, |lanes| lanes.len());
+        lanes.saturating_add(1)
+    }
+}
+
+impl Lanes for Contents {
+    type Scalar = Number;
+    type Row = Slot;
+
+    const UNKNOWN: Contents = Contents::of(Number::Unknown);
+
+    fn of_register(register: MachineRegister) -> Contents {
+        Contents::of(Number::at_entry(Cell::Own(register)))
+    }
+
+    fn of_row(slot: Slot) -> Contents {
+        Contents::of(Number::at_entry(Cell::Row(slot)))
+    }
+
+    fn lane(&self, lane: u8) -> Number {
+        let lanes = self.lanes.as_ref();
+        let known = lanes.and_then(|lanes| lanes.get(lane).copied());
+        known.unwrap_or(Number::Unknown)
+    }
+
+    fn join(&self, other: &Contents) -> Option<Contents> {
+        let same = |(lane, number): &(u8, Number)| other.lane(*lane) == *number;
+        let is_same_in_lanes = self.lanes().all(|one| same(&one));
+        if self.own == other.own && is_same_in_lanes {
+            return None;
+        }
+        let own = match self.own == other.own {
+            true => self.own,
+            false => Number::Unknown,
+        };
+        let lanes = match is_same_in_lanes {
+            true => self.lanes.clone(),
+            false => Some(Arc::new(Flat::in_order(self.lanes().filter(same)))),
+        };
+        let joined = Contents { own, lanes };
+        (joined != *self).then_some(joined)
+    }
+}

@@ -1,0 +1,174 @@
+//! What is known of the machine and of variables at one place of the code.
+
+use core::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::contents::Contents;
+use super::number::{Cell, Number};
+use crate::isa::MachineRegister;
+use crate::machine_flow::{Lanes as _, Machine};
+
+/// What a variable was where the debugging information last gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// Its dwords, the lowest first.
+    pub(super) dwords: SmallVec<[Number; 2]>,
+    /// The instruction at which that was.
+    pub(super) as_of: u32,
+}
+
+/// A state. Copies share what did not change.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    machine: Machine<Contents>,
+    /// For each variable; `None` if it is not known what it was.
+    given: Arc<Vec<Option<Given>>>,
+}
+
+impl Deref for State {
+    type Target = Machine<Contents>;
+
+    fn deref(&self) -> &Machine<Contents> {
+        &self.machine
+    }
+}
+
+impl DerefMut for State {
+    fn deref_mut(&mut self) -> &mut Machine<Contents> {
+        &mut self.machine
+    }
+}
+
+impl State {
+    /// The state on entry to a function, with so many variables.
+    pub(super) fn at_entry(variables: usize) -> State {
+        State {
+            machine: Machine::new(|register| Number::at_entry(Cell::Scalar(register))),
+            given: Arc::new(vec![None; variables]),
+        }
+    }
+
+    /// What a variable was where it was last given, if that is known.
+    pub(super) fn given(&self, variable: usize) -> Option<&Given> {
+        self.given.get(variable)?.as_ref()
+    }
+
+    /// Changes what a variable was.
+    pub(super) fn set_given(&mut self, variable: usize, given: Option<Given>) {
+        if self
+            .given
+            .get(variable)
+            .is_some_and(|known| *known != given)
+            && let Some(known) = Arc::make_mut(&mut self.given).get_mut(variable)
+        {
+            *known = given;
+        }
+    }
+
+    /// The number of a place.
+    pub(super) fn number(&self, cell: Cell) -> Number {
+        match cell {
+            Cell::Scalar(register) => self.scalars.get(register),
+            Cell::Own(register) => self.vector(register).own,
+            Cell::Lane { register, lane } => self.vector(register).lane(lane),
+            Cell::Row(slot) => self.row(slot).own,
+        }
+    }
+
+    /// Gives a place a number without changing what is there.
+    pub(super) fn set_number(&mut self, cell: Cell, number: Number) {
+        match cell {
+            Cell::Scalar(register) => self.scalars.set(register, number),
+            Cell::Own(register) => {
+                let mut vector = self.vector(register).into_owned();
+                vector.own = number;
+                self.set_vector(register, vector);
+            }
+            // Scalar values have a number when they are put there.
+            Cell::Lane { .. } => {}
+            Cell::Row(slot) => {
+                let mut row = self.row(slot).into_owned();
+                row.own = number;
+                self.set_row(slot, row);
+            }
+        }
+    }
+
+    /// Makes what has a number of an instruction unknown: it is executed again.
+    pub(super) fn forget(&mut self, at: u32) {
+        if self.scalars.iter().any(|(_, number)| number.is_of(at)) {
+            self.scalars.change(|_, number| match number.is_of(at) {
+                true => Number::Unknown,
+                false => number,
+            });
+        }
+        if self.vectors.iter().any(|(_, vector)| vector.has(at)) {
+            let vectors = Arc::make_mut(&mut self.vectors).iter_mut();
+            vectors.for_each(|(_, vector)| vector.forget(at));
+        }
+        if self.rows.iter().any(|(_, row)| row.has(at)) {
+            let rows = Arc::make_mut(&mut self.rows).iter_mut();
+            rows.for_each(|(_, row)| row.forget(at));
+        }
+        let has = |given: &Given| given.dwords.iter().any(|number| number.is_of(at));
+        if self.given.iter().flatten().any(has) {
+            for given in Arc::make_mut(&mut self.given) {
+                if given.as_ref().is_some_and(has) {
+                    *given = None;
+                }
+            }
+        }
+    }
+
+    /// The places of which something is known, with their numbers, those that are read most easily first.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (Cell, Number)> {
+        let registers =
+            || (0..256).flat_map(|n| [MachineRegister::Vgpr(n), MachineRegister::Agpr(n)]);
+        let own = registers().map(|register| (Cell::Own(register), self.vector(register).own));
+        let scalars = self.scalars.iter();
+        let scalars = scalars.map(|(register, number)| (Cell::Scalar(register), number));
+        let lanes = self.vectors.iter().flat_map(|(register, vector)| {
+            let lanes = vector.lanes();
+            lanes.map(move |(lane, number)| (Cell::Lane { register, lane }, number))
+        });
+        let rows = self.rows.iter();
+        let rows = rows.map(|(slot, row)| (Cell::Row(slot), row.own));
+        own.chain(scalars).chain(lanes).chain(rows)
+    }
+
+    /// Takes in what is known at the end of another path. Returns true if that changes anything.
+    pub(super) fn join(&mut self, other: &State) -> bool {
+        let mut is_new = self.machine.join(&other.machine);
+        if Arc::ptr_eq(&self.given, &other.given) {
+            return is_new;
+        }
+        let differs =
+            |(one, other): (&Option<Given>, &Option<Given>)| one.is_some() && one != other;
+        if self.given.iter().zip(&*other.given).any(differs) {
+            is_new = true;
+            for (one, other) in Arc::make_mut(&mut self.given).iter_mut().zip(&*other.given) {
+                if differs((one, other)) {
+                    *one = None;
+                }
+            }
+        }
+        is_new
+    }
+
+    /// How many values it lists.
+    pub(super) fn size(&self) -> usize {
+        let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
+        let rows = self.rows.iter().map(|(_, row)| row.size());
+        let others = self.scalars.len().saturating_add(self.given.len());
+        vectors.chain(rows).fold(others, usize::saturating_add)
+    }
+
+    /// How many bytes it has that no other shares, at most.
+    pub(super) fn bytes(&self) -> u64 {
+        /// Of a value, with what it is listed by.
+        const VALUE: u64 = 64;
+        (self.size() as u64).saturating_mul(VALUE)
+    }
+}
