@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::amplified;
 use super::crafted::{stop_files, stopped_wave, type_files};
 use super::growth::{KINDS, files_that_took};
-use super::guard::Guard;
+use super::guard::{Guard, LIMIT};
 
 /// What a command may hold at once, whoever allocated it: README's promise for files of so many bytes.
 fn promised(length: usize) -> u64 {
@@ -146,8 +147,8 @@ impl std::io::Write for Said {
 /// The variable with the arguments of [`one_command`], a line for each.
 const ARGUMENTS: &str = "HETDWARF_ONE_COMMAND";
 
-/// One command, in a process of its own: it prints its status, whether it says why, the most that it has allocated at once, and the
-/// most memory that the process has had.
+/// One command, in a process of its own: it prints its status, whether it says why, the most that it has allocated at once, the
+/// most memory that the process has had, and how many milliseconds it has run.
 #[test]
 #[ignore = "is run by another test"]
 fn one_command() {
@@ -167,7 +168,8 @@ fn one_command() {
     // Where JSON has the reason nothing else says it.
     let says_why = err.is_any || out.is_incomplete;
     let peak = super::guard::peak_kib() << 10;
-    println!("\nENDED {status} {says_why} {held} {peak}");
+    let took = super::guard::processor_time().as_millis();
+    println!("\nENDED {status} {says_why} {held} {peak} {took}");
 }
 
 /// What [`one_command`] prints.
@@ -178,10 +180,15 @@ struct Ended {
     held: u64,
     /// The most bytes that were resident.
     peak: u64,
+    /// How long it has had a processor. Several run at the same time.
+    took: Duration,
 }
 
 /// Runs a command in a process of its own.
-fn run_alone(arguments: &[PathBuf]) -> Ended {
+///
+/// # Errors
+/// What it has printed, if it did not end.
+fn run_alone(arguments: &[PathBuf]) -> Result<Ended, String> {
     let words: Vec<_> = arguments
         .iter()
         .map(|word| word.to_str().unwrap())
@@ -194,15 +201,38 @@ fn run_alone(arguments: &[PathBuf]) -> Ended {
     let out = String::from_utf8(ran.stdout).unwrap();
     let ended = out.lines().find_map(|line| line.strip_prefix("ENDED "));
     let ended = ended.map(|ended| ended.split(' ').collect::<Vec<_>>());
-    let Some([status, says_why, held, peak]) = ended.as_deref() else {
+    let Some([status, says_why, held, peak, took]) = ended.as_deref() else {
         let err = String::from_utf8_lossy(&ran.stderr);
-        panic!("{words:?}: {:?}: {out} {err}", ran.status);
+        return Err(format!("{:?}: {out} {err}", ran.status));
     };
-    Ended {
+    Ok(Ended {
         status: status.parse().unwrap(),
         says_why: says_why.parse().unwrap(),
         held: held.parse().unwrap(),
         peak: peak.parse().unwrap(),
+        took: Duration::from_millis(took.parse().unwrap()),
+    })
+}
+
+/// What is wrong with how a command ended, if anything is.
+///
+/// * `size`: of the file, in bytes.
+fn fault(ended: &Ended, size: usize) -> Option<String> {
+    let most = promised(size);
+    let (held, peak) = (ended.held >> 20, ended.peak >> 20);
+    match ended {
+        Ended { status: 3.., .. } => Some(format!("status {}", ended.status)),
+        Ended {
+            status: 2,
+            says_why: false,
+            ..
+        } => Some("says nothing".to_owned()),
+        _ if ended.held.max(ended.peak) > most => Some(format!(
+            "{held} MiB allocated and {peak} MiB resident, of {} MiB",
+            most >> 20
+        )),
+        _ if ended.took > LIMIT => Some(format!("took {:?}", ended.took)),
+        _ => None,
     }
 }
 
@@ -232,21 +262,22 @@ fn every_command_on_every_file(step: usize) {
     let all: Vec<_> = objects.chain(cores).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut guard = Guard::new();
+        let mut wrong = Vec::new();
         while let Some((name, file, commands)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            every_command(name, file, commands, &mut guard);
+            every_command(name, file, commands, &mut wrong);
         }
-        guard.finish("every command on every file");
+        wrong
     };
-    std::thread::scope(|scope| {
+    let wrong: Vec<String> = std::thread::scope(|scope| {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let wrong = threads.into_iter().map(|thread| thread.join().unwrap());
+        wrong.flatten().collect()
     });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn every_command(name: &str, file: &[u8], commands: &[&str], guard: &mut Guard) {
+fn every_command(name: &str, file: &[u8], commands: &[&str], wrong: &mut Vec<String>) {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder = format!("hetdwarf-every-{}-{number}", std::process::id());
@@ -255,17 +286,13 @@ fn every_command(name: &str, file: &[u8], commands: &[&str], guard: &mut Guard) 
     std::fs::write(folder.join("wave.json"), stopped_wave()).unwrap();
     std::fs::write(folder.join("file"), file).unwrap();
     for command in commands {
-        let what = format!("{name} ({} bytes): {command}", file.len());
-        guard.run(&what, || {
-            let ended = run_alone(&arguments(command, &folder));
-            assert!(ended.status <= 2, "{what}: {}", ended.status);
-            assert!(ended.status != 2 || ended.says_why, "{what}");
-            let most = promised(file.len());
-            for (bytes, how) in [(ended.held, "allocated"), (ended.peak, "resident")] {
-                let (mib, most_mib) = (bytes >> 20, most >> 20);
-                assert!(bytes <= most, "{what}: {mib} of {most_mib} MiB {how}");
-            }
-        });
+        let fault = match run_alone(&arguments(command, &folder)) {
+            Ok(ended) => fault(&ended, file.len()),
+            Err(printed) => Some(printed),
+        };
+        if let Some(fault) = fault {
+            wrong.push(format!("{name} ({} bytes): {command}: {fault}", file.len()));
+        }
         let _ = std::fs::remove_file(folder.join("out"));
         let _ = std::fs::remove_dir_all(folder.join("folder"));
     }
