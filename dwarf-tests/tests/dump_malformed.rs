@@ -121,6 +121,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "--debug-loc=0",
     ),
     (
+        "an address is not in its table",
+        ".section .debug_abbrev\n .byte 1, 0x11, 0, 0x73, 0x17, 0x11, 0x1b, 0, 0, 0\n.section .debug_info\n .long e-b\nb: .short 5\n .byte 1, 8\n .long 0\n .byte 1\n .long 8\n .byte 7\ne:\n.section .debug_addr\n .long 12\n .short 5\n .byte 8, 0\n .quad 0x40\n",
+        "--debug-info -v",
+    ),
+    (
         "a location list names an address that is not there",
         ".section .debug_abbrev\n .byte 1, 0x11, 1, 0x73, 0x17, 0, 0, 2, 0x34, 0, 2, 0x17, 0, 0, 0\n.section .debug_info\n .long e-b\nb: .short 5\n .byte 1, 8\n .long 0\n .byte 1\n .long 8\n .byte 2\n .long 12\n .byte 0\ne:\n.section .debug_addr\n .long 12\n .short 5\n .byte 8, 0\n .quad 0x40\n.section .debug_loclists\n .long n-m\nm: .short 5\n .byte 8, 0\n .long 0\n .byte 3, 0, 4, 1, 0x50, 3\n .uleb128 0xdead\n .byte 1, 1, 0x51, 0\nn:\n",
         "--debug-info",

@@ -188,6 +188,10 @@ impl<'a> Attributes<'_, 'a> {
                     shown.text = format!("indexed ({:08x}) address = <unresolved>", index.0);
                     Ok(())
                 }
+                (_, AttributeValue::DebugAddrIndex(index)) if self.is_quiet() => {
+                    shown.text = format!("indexed ({:08x}) address = <unresolved>", index.0);
+                    Err(error)
+                }
                 // llvm-dwarfdump prints what is there in any case.
                 (_, AttributeValue::UnitRef(offset)) if self.style.naming == Naming::Llvm => {
                     let at = unit.offset.saturating_sub(unit.shift);

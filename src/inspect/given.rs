@@ -340,11 +340,11 @@ fn fill(arguments: &[&Argument], first: u16, address: u64, watched: &mut [Watche
 /// How many registers an argument of a type takes, if it is a number or a pointer.
 fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
     let resolved = shape::resolve(types, ty).ty;
-    let is_scalar = match &resolved.kind {
-        TypeKind::Base(base) => base.elements == 1 && base.encoding != BaseTypeEncoding::Boolean,
-        TypeKind::Pointer { .. } => true,
-        _ => false,
-    };
+    let is_number = matches!(
+        &resolved.kind,
+        TypeKind::Base(base) if base.elements == 1 && base.encoding != BaseTypeEncoding::Boolean
+    );
+    let is_scalar = is_number || matches!(&resolved.kind, TypeKind::Pointer { .. });
     let bytes = resolved
         .byte_size
         .filter(|bytes| is_scalar && *bytes <= 8)?;
@@ -416,16 +416,15 @@ fn dword(location: &Location<'_>, bit: u128) -> Dword {
 fn in_register(place: &Place<'_>, register: Register, bit: u128) -> Option<Cell> {
     let at = place.bit_offset.checked_add(bit)?;
     let index = register.index()?;
-    match register.class()? {
-        RegisterClass::Vgpr if place.lane_step == 32 && at == 0 => {
-            Some(Cell::Own(MachineRegister::Vgpr(index)))
-        }
-        RegisterClass::Agpr if place.lane_step == 32 && at == 0 => {
-            Some(Cell::Own(MachineRegister::Agpr(index)))
-        }
-        RegisterClass::Sgpr if place.lane_step == 0 && at == 0 => {
-            Some(Cell::Scalar(MachineRegister::Sgpr(index.try_into().ok()?)))
-        }
-        _ => None,
+    let class = register.class()?;
+    let own = (place.lane_step == 32 && at == 0).then_some(index);
+    let uniform = (place.lane_step == 0 && at == 0).then_some(index);
+    if class == RegisterClass::Vgpr {
+        return own.map(|index| Cell::Own(MachineRegister::Vgpr(index)));
     }
+    if class == RegisterClass::Agpr {
+        return own.map(|index| Cell::Own(MachineRegister::Agpr(index)));
+    }
+    let scalar = uniform.filter(|_| class == RegisterClass::Sgpr)?;
+    Some(Cell::Scalar(MachineRegister::Sgpr(scalar.try_into().ok()?)))
 }

@@ -16,7 +16,9 @@ use crate::error::Result;
 use crate::eval::Frame as _;
 use crate::isa::MachineRegister;
 use crate::lane_flow::{LaneFlow, Slot};
-use crate::location::{Bits, LaneSelect, Location, Place, Storage, read, read_value};
+use crate::location::{
+    Bits, LaneBits, LaneSelect, Location, Place, Storage, read_lanes, read_value,
+};
 use crate::meter::Meter;
 use crate::value_flow::{Cell, Holder, Keeper, KeptDword, KeptValue};
 
@@ -137,10 +139,13 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
                 .as_of
                 .map(|pc| self.stop.options().load_address.to_process(CodeAddress(pc))),
         };
+        let words = halves.map(|half| half.and_then(|kept| self.kept_words(kept)));
         let lanes = self.wave_size().all_lanes();
         let contents = lanes.map(|lane| {
-            let half = halves.get(usize::from(lane.0 / 32)).copied().flatten();
-            let bits = half.and_then(|kept| self.kept_bits(kept, lane, bytes));
+            let half = words
+                .get(usize::from(lane.0 / 32))
+                .and_then(Option::as_deref);
+            let bits = half.and_then(|words| bits_of(words, lane, bytes));
             Ok((
                 bits.unwrap_or_else(|| undefined(bytes)),
                 Location::UNDEFINED,
@@ -154,74 +159,78 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let kept = &plan.kept.get()?.kept;
         // It is followed after the variables.
         let pointer = kept.halves.first()?.get(plan.variables.len())?.as_ref()?;
-        let bits = self.kept_bits(pointer, Lane(0), 8)?;
+        let bits = bits_of(&self.kept_words(pointer)?, Lane(0), 8)?;
         Some(u64::from_le_bytes(bits.bytes.try_into().ok()?))
     }
 
-    /// Reads the bytes of a value in a lane.
-    fn kept_bits(&self, kept: &KeptValue, lane: Lane, bytes: u64) -> Option<Bits> {
-        let mut all = Vec::with_capacity(kept.dwords.len().saturating_mul(4));
-        for dword in &kept.dwords {
-            let word = match *dword {
-                KeptDword::Here(holder) => self.kept_dword(holder, lane)?,
-                KeptDword::Argument { register, plus } => {
-                    self.argument(register, lane)?.wrapping_add(plus)
-                }
-            };
-            all.extend(word.to_le_bytes());
-        }
-        all.truncate(usize::try_from(bytes).ok()?);
-        let is_whole = all.len() as u64 == bytes;
-        is_whole.then(|| Bits {
-            bytes: all,
-            bit_size: bytes.saturating_mul(8),
-            ..Bits::default()
+    /// Reads the dwords of a value, each in all lanes at once.
+    fn kept_words(&self, kept: &KeptValue) -> Option<Vec<Word>> {
+        let word = |dword: &KeptDword| match *dword {
+            KeptDword::Here(holder) => self.kept_word(holder),
+            KeptDword::Argument { register, plus } => {
+                let argument = self.argument(register)?;
+                Some(Word {
+                    plus: argument.plus.wrapping_add(plus),
+                    ..argument
+                })
+            }
+        };
+        kept.dwords.iter().map(word).collect()
+    }
+
+    /// Reads what a vector register had where the function was called, if the caller still has that in all lanes alike.
+    fn argument(&self, register: u16) -> Option<Word> {
+        let caller = self.stop.call_frame(self.frame.level().checked_add(1)?)?;
+        let plan = self.stop.program().plans().get(caller.lookup_address())?;
+        let kept = plan.kept.get();
+        let kept = kept.filter(|kept| kept.pc == caller.frame.code_address())?;
+        let mut halves = kept.kept.arguments.iter();
+        let of_half =
+            |half: &Vec<Option<Holder>>| half.get(usize::from(register)).copied().flatten();
+        let holder = of_half(halves.next()?)?;
+        let is_same = halves.all(|half| of_half(half) == Some(holder));
+        is_same.then(|| caller.kept_word(holder)).flatten()
+    }
+
+    fn kept_word(&self, holder: Holder) -> Option<Word> {
+        let location = match holder.keeper {
+            Keeper::Word(word) => {
+                return Some(Word {
+                    bits: None,
+                    plus: word.wrapping_add(holder.plus),
+                });
+            }
+            Keeper::Register(cell) => self.location_of(cell)?,
+            Keeper::Row(slot) => self.location_of_row(slot)?,
+        };
+        let bits = read_lanes(&location, 32, &self.stop.access(None)).ok()?;
+        Some(Word {
+            bits: Some(bits),
+            plus: holder.plus,
         })
     }
 
-    /// Reads what a vector register had where the function was called, if the caller still has that.
-    fn argument(&self, register: u16, lane: Lane) -> Option<u32> {
-        let caller = self.stop.call_frame(self.frame.level().checked_add(1)?)?;
-        let plan = self.stop.program().plans().get(caller.lookup_address())?;
-        let kept = plan
-            .kept
-            .get()
-            .filter(|kept| kept.pc == caller.frame.code_address())?;
-        let half = kept.kept.arguments.get(usize::from(lane.0 / 32))?;
-        let holder = half.get(usize::from(register)).copied().flatten()?;
-        caller.kept_dword(holder, lane)
-    }
-
-    fn kept_dword(&self, holder: Holder, lane: Lane) -> Option<u32> {
-        let location = match holder.keeper {
-            Keeper::Word(word) => return Some(word),
-            Keeper::Register(cell) => self.location_of(cell, lane)?,
-            Keeper::Row(slot) => self.location_of_row(slot, lane)?,
-        };
-        let bits = read(&location, 32, &self.stop.access(Some(lane))).ok()?;
-        let bytes: [u8; 4] = bits.bytes.as_slice().try_into().ok()?;
-        let word = u32::from_le_bytes(bytes);
-        bits.is_complete().then(|| word.wrapping_add(holder.plus))
-    }
-
-    /// The place of a dword of a register, as the frame has it.
-    fn location_of(&self, cell: Cell, lane: Lane) -> Option<Location<'p>> {
-        let (register, dword) = match cell {
-            Cell::Scalar(register) => (register, 0),
-            Cell::Own(register) => (register, lane.0),
-            Cell::Lane { register, lane } => (register, lane),
+    /// The place of a dword of a register, as the frame has it, in all lanes.
+    fn location_of(&self, cell: Cell) -> Option<Location<'p>> {
+        let (register, lane, lane_step) = match cell {
+            Cell::Scalar(register) => (register, 0, 0),
+            Cell::Own(register) => (register, 0, 32),
+            Cell::Lane { register, lane } => (register, lane, 0),
             Cell::Row(_) => return None,
         };
         let (register, is_upper) = register.dwarf(self.wave_size())?;
         let whole = self.frame.register(register).ok()?;
         let place = whole.single()?;
-        let dword = u128::from(dword).checked_add(u128::from(is_upper))?;
+        let dword = u128::from(lane).checked_add(u128::from(is_upper))?;
         let bit_offset = place.bit_offset.checked_add(dword.checked_mul(32)?)?;
-        Some(Location::One(Place::new(place.storage, bit_offset)))
+        Some(Location::One(Place {
+            lane_step,
+            ..Place::new(place.storage, bit_offset)
+        }))
     }
 
-    /// The place of a lane's dword of a row of scratch.
-    fn location_of_row(&self, slot: Slot, lane: Lane) -> Option<Location<'p>> {
+    /// The place of each lane's dword of a row of scratch.
+    fn location_of_row(&self, slot: Slot) -> Option<Location<'p>> {
         let base = match slot.base {
             Some(register) => self.scalar(register)?,
             None => 0,
@@ -230,7 +239,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let address = i64::from(start).checked_add(slot.offset)?;
         let storage = Storage::Memory {
             space: AddressSpace::PrivateLane,
-            lane: LaneSelect::One(lane),
+            lane: LaneSelect::Each,
         };
         let bit_offset = u128::try_from(address).ok()?.checked_mul(8)?;
         Some(Location::One(Place::new(storage, bit_offset)))
@@ -245,6 +254,42 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let value = read_value(&location, 32, &self.stop.access(None)).ok()?;
         u32::try_from(value).ok()
     }
+}
+
+/// A dword of a value, in all lanes.
+#[derive(Debug)]
+struct Word {
+    /// What was read; `None` for a constant.
+    bits: Option<LaneBits>,
+    /// What is to be added.
+    plus: u32,
+}
+
+impl Word {
+    /// The dword in a lane, if all of it is known.
+    fn in_lane(&self, lane: Lane) -> Option<u32> {
+        let Some(bits) = &self.bits else {
+            return Some(self.plus);
+        };
+        let is_known = bits.undefined(lane).is_empty() && bits.unavailable(lane).is_empty();
+        let bytes: [u8; 4] = bits.bytes(lane).try_into().ok().filter(|_| is_known)?;
+        Some(u32::from_le_bytes(bytes).wrapping_add(self.plus))
+    }
+}
+
+/// The bits of a value in a lane, if all of them are known.
+fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
+    let mut all = Vec::with_capacity(words.len().saturating_mul(4));
+    for word in words {
+        all.extend(word.in_lane(lane)?.to_le_bytes());
+    }
+    all.truncate(usize::try_from(bytes).ok()?);
+    let is_whole = all.len() as u64 == bytes;
+    is_whole.then(|| Bits {
+        bytes: all,
+        bit_size: bytes.saturating_mul(8),
+        ..Bits::default()
+    })
 }
 
 /// What keeps a value.

@@ -185,9 +185,10 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 Err(error) => Contents::Failed(error),
             },
         };
-        let (contents, recovered) = match contents {
-            Contents::None if found.doubts.is_empty() => self.recover(planned, ty, types),
-            contents => (contents, None),
+        let is_lost = matches!(contents, Contents::None) && found.doubts.is_empty();
+        let (contents, recovered) = match is_lost {
+            true => self.recover(planned, ty, types),
+            false => (contents, None),
         };
         let type_name = types.name_of(found.lane_types.common().unwrap_or(ty));
         let full = types.get(ty).byte_size.unwrap_or(0).saturating_mul(8);

@@ -8,14 +8,14 @@ use super::Reason;
 use super::answers::Answers;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
-use super::fuel::{Fuel, Left, left, pay};
+use super::fuel::{Fuel, Left, pay};
 use super::gap::{self, UntilActing};
 use super::liveness::Dword;
 use super::no_mask;
 use super::place::{DwordPlace, Slot};
 use super::state::{Exec, HalfAt, State};
 use super::step::{Context, Follow};
-use super::switches::{Companion, Contexts, FollowedLane, MOST_KNOWN, Switch, Switches};
+use super::switches::{Contexts, FollowedLane, MOST_KNOWN, Switch, Switches};
 use super::tree::{Source, Tree};
 use super::value::{Decisions, Undecided};
 use super::walk::{Goal, Start, WalkResult, walk};
@@ -77,15 +77,6 @@ pub(crate) struct FunctionFlow<'a> {
 
 /// What was found for places of a function, if it did not take too much, and over how many instructions.
 type PlaceCache<K, T> = Mutex<BTreeMap<K, (Option<T>, usize)>>;
-
-/// What a companion knows of lanes.
-#[derive(Debug)]
-pub(crate) struct Followed<C> {
-    /// For each half of the wave, and each place that was asked for. Empty if it would take too much.
-    pub(crate) halves: Vec<Vec<Option<C>>>,
-    /// Over how many instructions it was found.
-    pub(crate) instructions: usize,
-}
 
 /// The machine code of a function.
 #[derive(Clone, Copy, Debug)]
@@ -186,7 +177,7 @@ impl<'a> FunctionFlow<'a> {
         found.try_for_each(|(_, used)| pay(meter, *used))
     }
 
-    fn steps(&self) -> usize {
+    pub(super) fn steps(&self) -> usize {
         let steps = self.code.instructions.len().saturating_mul(STEPS_EACH);
         steps.clamp(LEAST_STEPS, MOST_STEPS)
     }
@@ -222,46 +213,6 @@ impl<'a> FunctionFlow<'a> {
     /// What the stack pointer counts; `None` if the code does not tell.
     pub(crate) fn addressing(&self) -> Option<ScratchAddressing> {
         self.addressing
-    }
-
-    /// Follows lanes that entered the function, with a companion. Returns what the companion knows of those that are on before some
-    /// instructions, in each half of the wave.
-    ///
-    /// * `entry`: what it knows on entry, `with`: what its steps have in common.
-    /// * `meter`: what it may cost.
-    pub(crate) fn follow_with<X, C: Companion<X>>(
-        &self,
-        places: &[usize],
-        entry: &C,
-        with: &X,
-        meter: &Meter,
-    ) -> Followed<C> {
-        let most = Fuel::of(self.steps().min(left(meter)));
-        let mut fuel = most;
-        let mut find = || -> Option<Vec<Vec<Option<C>>>> {
-            let rows = self.rows_at_entry()?;
-            let follow = |half| {
-                let contexts = self.contexts(half, &rows);
-                let lane = FollowedLane {
-                    switch: Switch::On,
-                    state: State::at_entry(),
-                    companion: entry.clone(),
-                };
-                let all = Switches::find(&contexts, lane, with, &mut fuel)?;
-                let before = |index: &usize| {
-                    let lanes = all.before(&contexts, *index, with, &mut fuel)?;
-                    let on = lanes.into_iter().find(|lane| lane.switch == Switch::On);
-                    Some(on.map(|lane| lane.companion))
-                };
-                places.iter().map(before).collect()
-            };
-            (0..self.halves()).map(follow).collect()
-        };
-        let halves = find().unwrap_or_default();
-        Followed {
-            halves,
-            instructions: fuel.since(most).instructions,
-        }
     }
 
     /// Drops what is kept of a place.

@@ -79,6 +79,7 @@
 mod answer;
 mod answers;
 mod changed;
+mod companion;
 mod contents;
 mod dataflow;
 mod exec;
@@ -116,13 +117,13 @@ use core::fmt;
 
 pub use answer::{FrameLanes, LaneState, StopLanes, Waiting};
 pub use changed::Changed;
+pub(crate) use companion::{Companion, LaneStep};
 pub(crate) use function::FunctionFlow;
 pub use functions::Function;
 pub use lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub use place::{DwordPlace, Slot};
 pub(crate) use possible::{OffLane, Right};
 pub use stop::LaneFlow;
-pub(crate) use switches::{Companion, LaneStep};
 pub(crate) use uniform::Uniformity;
 
 /// Why it cannot be told where a lane is.

@@ -11,6 +11,7 @@
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::companion::{Companion, LaneStep};
 use super::fuel::Fuel;
 use super::state::{Exec, SectionLanes, State};
 use super::step::{Context, Outcome};
@@ -46,53 +47,6 @@ impl Switch {
             Switch::At(index) => Some(index),
             Switch::On | Switch::Several | Switch::NotEntered => None,
         }
-    }
-}
-
-/// What another analysis knows of the lane that is followed, on and off. Its steps have an `X` in common.
-pub(crate) trait Companion<X>: Clone {
-    /// True if there is nothing to follow.
-    const IS_NOTHING: bool = false;
-
-    /// Takes an instruction into account.
-    fn step(&mut self, context: &X, step: LaneStep);
-
-    /// Takes in what is known at the end of another path. Returns true if that changes anything.
-    fn join(&mut self, other: &Self) -> bool;
-
-    /// Returns how many values it lists.
-    fn size(&self) -> usize;
-
-    /// Returns how many bytes it has that no other shares.
-    fn bytes(&self) -> u64;
-}
-
-/// An instruction on the way of a lane.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LaneStep {
-    /// The number of the instruction.
-    pub(crate) index: usize,
-    /// True if the program has the lane on.
-    pub(crate) is_on: bool,
-    /// Whether the lane executes it; `None` if that is not known. In sections of other lanes a lane that is off may.
-    pub(crate) executes: Option<bool>,
-}
-
-impl Companion<()> for () {
-    const IS_NOTHING: bool = true;
-
-    fn step(&mut self, (): &(), _: LaneStep) {}
-
-    fn join(&mut self, (): &()) -> bool {
-        false
-    }
-
-    fn size(&self) -> usize {
-        0
-    }
-
-    fn bytes(&self) -> u64 {
-        0
     }
 }
 
@@ -240,10 +194,12 @@ impl<C> Switches<C> {
         C: Companion<X>,
     {
         let code = contexts.on.code;
-        let mut states: BTreeMap<(usize, Switch), (State, C)> =
-            BTreeMap::from([((0, entry.switch), (entry.state, entry.companion))]);
-        let mut work = BTreeSet::from([(0, 0, entry.switch)]);
-        while let Some((order, first, switch)) = work.pop_first() {
+        let mut search = Search {
+            work: BTreeSet::from([(0, 0, entry.switch)]),
+            states: BTreeMap::from([((0, entry.switch), (entry.state, entry.companion))]),
+        };
+        while let Some((order, first, switch)) = search.work.pop_first() {
+            let Search { states, work } = &mut search;
             let (state, mut companion) = states.get(&(first, switch))?.clone();
             // Lanes of which the same is known fare the same, whatever switched them off.
             let rest = (order, first, switch)..=(order, first, Switch::NotEntered);
@@ -288,36 +244,12 @@ impl<C> Switches<C> {
                     match edge {
                         Edge::To(to) if code.is_leader(to) || Some(to) != index.checked_add(1) => {
                             for lane in &lanes {
-                                let shared =
-                                    lane.state.bytes().saturating_add(lane.companion.bytes());
-                                let mut state = lane.state.clone();
-                                contexts.off.keep_live(&mut state, to, fuel)?;
                                 let own = [lane.switch];
-                                let all = if lane.switch == Switch::Several {
-                                    &same[..]
-                                } else {
-                                    &own
+                                let all = match lane.switch {
+                                    Switch::Several => &same[..],
+                                    Switch::On | Switch::At(_) | Switch::NotEntered => &own,
                                 };
-                                for switch in all {
-                                    let key = (to, *switch);
-                                    fuel.compare(lane.companion.size())?;
-                                    let is_new = match states.get_mut(&key) {
-                                        Some((known, companion)) => {
-                                            let is_new =
-                                                fuel.arrive(Some(known), &state, shared)?;
-                                            companion.join(&lane.companion) || is_new
-                                        }
-                                        None => {
-                                            fuel.arrive(None, &state, shared)?;
-                                            let new = (state.clone(), lane.companion.clone());
-                                            states.insert(key, new);
-                                            true
-                                        }
-                                    };
-                                    if is_new {
-                                        work.insert((code.order(to), to, *switch));
-                                    }
-                                }
+                                search.arrive::<X>(contexts, to, lane, all, fuel)?;
                             }
                         }
                         Edge::To(_) => goes_on = true,
@@ -325,7 +257,7 @@ impl<C> Switches<C> {
                         Edge::Lost => return None,
                     }
                 }
-                if states.len() > MOST {
+                if search.states.len() > MOST {
                     return None;
                 }
                 match index.checked_add(1) {
@@ -334,7 +266,9 @@ impl<C> Switches<C> {
                 }
             }
         }
-        Some(Switches { states })
+        Some(Switches {
+            states: search.states,
+        })
     }
 
     /// What is known of lanes before an instruction: of those that are on, and of those that each instruction switched off.
@@ -373,6 +307,52 @@ impl<C> Switches<C> {
             contexts.step_all(passed, &mut lanes, with, fuel)?;
         }
         Some(lanes)
+    }
+}
+
+/// What is known before each place that was reached, and where to go on.
+struct Search<C> {
+    states: BTreeMap<(usize, Switch), (State, C)>,
+    /// By the order in which places are gone through.
+    work: BTreeSet<(usize, usize, Switch)>,
+}
+
+impl<C> Search<C> {
+    /// Takes a lane to a place that branches go to, for each of some switches.
+    fn arrive<X>(
+        &mut self,
+        contexts: &Contexts<'_>,
+        to: usize,
+        lane: &FollowedLane<C>,
+        switches: &[Switch],
+        fuel: &mut Fuel,
+    ) -> Option<()>
+    where
+        C: Companion<X>,
+    {
+        let shared = lane.state.bytes().saturating_add(lane.companion.bytes());
+        let mut state = lane.state.clone();
+        contexts.off.keep_live(&mut state, to, fuel)?;
+        for switch in switches {
+            fuel.compare(lane.companion.size())?;
+            let is_new = match self.states.get_mut(&(to, *switch)) {
+                Some((known, companion)) => {
+                    let is_new = fuel.arrive(Some(known), &state, shared)?;
+                    companion.join(&lane.companion) || is_new
+                }
+                None => {
+                    fuel.arrive(None, &state, shared)?;
+                    let new = (state.clone(), lane.companion.clone());
+                    self.states.insert((to, *switch), new);
+                    true
+                }
+            };
+            if is_new {
+                let order = contexts.on.code.order(to);
+                self.work.insert((order, to, *switch));
+            }
+        }
+        Some(())
     }
 }
 

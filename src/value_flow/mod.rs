@@ -40,6 +40,8 @@ mod number;
 mod plan;
 mod state;
 mod step;
+#[cfg(test)]
+mod tests;
 mod watched;
 
 pub(crate) use number::Cell;

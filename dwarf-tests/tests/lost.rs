@@ -1,0 +1,187 @@
+//! Values that the debugging information does not give, held against every value that the variables had: emulated stops of optimised
+//! code (`fixtures/lost`).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failure here is a failure of the test"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use dwarf_tests::{fixture, json};
+use hetdwarf::arch::Lane;
+use hetdwarf::debug_info::VariableKind;
+use hetdwarf::debug_info::types::TypeTable;
+use hetdwarf::inspect::{Program, Stop, StopOptions, ValueStateKind, VariableValue};
+use hetdwarf::location::Arena;
+use hetdwarf::object::CodeObject;
+use hetdwarf::report::hex_bytes;
+use hetdwarf::wave::Snapshot;
+use serde_json::Value as Json;
+
+/// What was found of the lane values that locations do not give.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    lost: usize,
+    /// Shown, and the value at the stop; by what keeps it.
+    right: BTreeMap<String, usize>,
+    /// Shown, and a value that the variable had before.
+    older: usize,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn right(&self) -> usize {
+        self.right.values().sum()
+    }
+}
+
+/// The values that a variable had in a lane in each of the functions that have one of its name, oldest first.
+fn histories<'j>(everhad: &'j [Json], name: &str, lane: &str) -> Vec<Vec<&'j str>> {
+    let of_name = everhad.iter().filter(|one| one["name"] == name);
+    let history = |one: &'j Json| {
+        let lanes = &one["lanes"];
+        let values = lanes.get(lane).or_else(|| lanes.get("all"))?.as_array()?;
+        Some(values.iter().skip(1).filter_map(Json::as_str).collect())
+    };
+    of_name.filter_map(history).collect()
+}
+
+/// The innermost of the variables of a name that has a value in a lane.
+fn shown<'v>(
+    values: &'v [VariableValue<'v>],
+    name: &str,
+    lane: Lane,
+) -> Option<&'v VariableValue<'v>> {
+    let is_it = |value: &&VariableValue<'_>| {
+        value.variable.name.as_deref() == Some(name) && value.variable.kind != VariableKind::Global
+    };
+    let mut named = values.iter().filter(is_it);
+    named.find(|value| value.state(lane).kind().is_readable())
+}
+
+fn check_stop(
+    program: &Program<'_>,
+    folder: &Path,
+    snapshot: &Json,
+    everhad: &[Json],
+    tally: &mut Tally,
+) {
+    let file = snapshot["wave"].as_str().unwrap();
+    let wave = Snapshot::from_json(&std::fs::read(folder.join(file)).unwrap()).unwrap();
+    let arena = Arena::new();
+    let options = StopOptions::loaded_at(wave.load_address);
+    let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
+    let frame = stop.call_frame(0).unwrap();
+    let values = frame.variables(&mut TypeTable::default()).unwrap();
+    for variable in snapshot["variables"].as_array().unwrap() {
+        let name = variable["name"].as_str().unwrap();
+        let is_lost = ["no-die", "no-location", "not-available"]
+            .iter()
+            .any(|one| variable["dwarf"] == *one);
+        for truth in variable["lanes"].as_array().unwrap() {
+            let lane = Lane(u8::try_from(truth["lane"].as_u64().unwrap()).unwrap());
+            let found = shown(&values, name, lane);
+            let state = found.map(|value| value.state(lane).kind());
+            if !is_lost {
+                // What the location gives stays what it was.
+                let is_recovered = state.is_some_and(ValueStateKind::is_recovered);
+                assert!(!is_recovered, "{file}: {name} in lane {}", lane.0);
+                continue;
+            }
+            tally.lost += 1;
+            let Some(value) = found.filter(|_| state.is_some_and(ValueStateKind::is_recovered))
+            else {
+                continue;
+            };
+            let bytes = hex_bytes(&value.bits(lane).unwrap().unwrap().bytes);
+            let histories = histories(everhad, name, &lane.0.to_string());
+            let had = |history: &Vec<&str>| match state {
+                Some(ValueStateKind::Entry) => history.first() == Some(&bytes.as_str()),
+                _ => history.contains(&bytes.as_str()),
+            };
+            if !histories.iter().any(had) {
+                let state = state.map(ValueStateKind::name);
+                tally.wrong.push(format!(
+                    "{file}: {name} in lane {}: {state:?} {bytes}, had {histories:?}",
+                    lane.0
+                ));
+            } else if truth["bytes"] == bytes {
+                let from = value.recovered().unwrap().from.name();
+                *tally.right.entry(from.to_owned()).or_default() += 1;
+            } else {
+                tally.older += 1;
+            }
+        }
+    }
+}
+
+fn check_case(case: &str) -> Tally {
+    let folder = fixture("lost").join(case);
+    let truth = json(&folder.join("truth.json"));
+    let everhad = json(&folder.join("everhad.json"));
+    let mut tally = Tally::default();
+    for style in ["hsaco", "rocm.hsaco"] {
+        let file = std::fs::read(folder.join(format!("{case}.{style}"))).unwrap();
+        let object = CodeObject::parse(&file).unwrap();
+        let program = Program::load(&object).unwrap();
+        for snapshot in truth["snapshots"].as_array().unwrap() {
+            let everhad = everhad["snapshots"][snapshot["wave"].as_str().unwrap()]
+                .as_array()
+                .unwrap();
+            check_stop(&program, &folder, snapshot, everhad, &mut tally);
+        }
+    }
+    tally
+}
+
+/// None is wrong, and as many are shown as there are; a number that grows is to be raised here.
+#[test]
+fn no_value_is_shown_that_a_variable_never_had() {
+    for (case, lost, right, older) in [
+        ("across-gfx1100-O2", 1856, 1056, 96),
+        ("helpers-gfx1200-O2-clang22", 3668, 448, 0),
+        ("prev-gfx90a-O2", 3208, 1528, 1040),
+    ] {
+        let tally = check_case(case);
+        assert!(tally.wrong.is_empty(), "{case}: {:#?}", tally.wrong);
+        assert_eq!(
+            (tally.lost, tally.right(), tally.older),
+            (lost, right, older),
+            "{case}: {tally:?}"
+        );
+    }
+}
+
+/// By the letter, and where only the debugging information is asked, none is shown.
+#[test]
+fn only_dwarf_shows_none() {
+    let folder = fixture("lost/prev-gfx90a-O2");
+    let file = std::fs::read(folder.join("prev-gfx90a-O2.hsaco")).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let wave = Snapshot::from_json(&std::fs::read(folder.join("w05.json")).unwrap()).unwrap();
+    let tolerant = StopOptions::loaded_at(wave.load_address);
+    let recovered = |options: StopOptions| {
+        let arena = Arena::new();
+        let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+        let values = stop
+            .call_frame(0)
+            .unwrap()
+            .variables(&mut TypeTable::default())
+            .unwrap();
+        values
+            .iter()
+            .filter(|value| value.recovered().is_some())
+            .count()
+    };
+    assert!(recovered(tolerant) > 0);
+    assert_eq!(recovered(tolerant.only_dwarf(true)), 0);
+    assert_eq!(
+        recovered(tolerant.reading(hetdwarf::eval::Reading::Strict)),
+        0
+    );
+}

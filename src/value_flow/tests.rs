@@ -1,0 +1,236 @@
+//! Where values are kept, in code of a few instructions. What is expected follows from the instructions alone.
+
+use super::{Cell, Covered, Dword, Holder, Keeper, KeptDword, KeptValue, OnEntry, Watched, find};
+use crate::arch::{Processor, ScratchAddressing, WaveSize};
+use crate::isa::MachineRegister;
+use crate::lane_flow::{Function, LaneFlow, Slot};
+use crate::limits::Limits;
+use crate::meter::Meter;
+use std::sync::Arc;
+
+/// Instructions of gfx1100, as llvm-mc encodes them.
+mod code {
+    /// `v_mov_b32 v5, v1`
+    pub(super) const V5_IS_V1: u32 = 0x7e0a_0301;
+    /// `v_mov_b32 v40, v1`
+    pub(super) const V40_IS_V1: u32 = 0x7e50_0301;
+    /// `v_mov_b32 v1, 0`
+    pub(super) const V1_IS_0: u32 = 0x7e02_0280;
+    /// `v_mov_b32 v5, 0`
+    pub(super) const V5_IS_0: u32 = 0x7e0a_0280;
+    /// `v_add_nc_u32 v1, 1, v1`
+    pub(super) const V1_PLUS_1: u32 = 0x4a02_0281;
+    /// `s_nop 0`
+    pub(super) const NOP: u32 = 0xbf80_0000;
+    /// `s_and_saveexec_b32 s0, vcc_lo`
+    pub(super) const THEN: u32 = 0xbe80_206a;
+    /// `s_xor_b32 s0, exec_lo, s0`
+    pub(super) const OTHERS: u32 = 0x8d00_007e;
+    /// `s_and_not1_saveexec_b32 s0, s0`
+    pub(super) const ELSE: u32 = 0xbe80_3000;
+    /// `s_or_b32 exec_lo, exec_lo, s0`
+    pub(super) const END: u32 = 0x8c7e_007e;
+    /// `s_swappc_b64 s[30:31], s[2:3]`
+    pub(super) const CALL: u32 = 0xbe9e_4902;
+    /// `s_cbranch_scc0` over one instruction
+    pub(super) const SKIP_ONE: u32 = 0xbfa1_0001;
+    /// `s_cbranch_scc1` three instructions back, from the one after it
+    pub(super) const BACK_THREE: u32 = 0xbfa2_fffd;
+    /// `s_setpc_b64 s[30:31]`
+    pub(super) const RETURN: u32 = 0xbe80_481e;
+    /// `scratch_store_b32 off, v1, s32 offset:4`
+    pub(super) const STORE_V1: [u32; 2] = [0xdc69_0004, 0x0020_0100];
+    /// `flat_store_b32 v[2:3], v4`
+    pub(super) const STORE_ANYWHERE: [u32; 2] = [0xdc68_0000, 0x007c_0402];
+    /// `v_dual_mov_b32 v4, v3 :: v_dual_mov_b32 v7, v0`
+    pub(super) const DUAL: [u32; 2] = [0xca10_0103, 0x0406_0100];
+}
+use code::*;
+
+const START: u64 = 0x1000;
+
+fn v(number: u16) -> Cell {
+    Cell::Own(MachineRegister::Vgpr(number))
+}
+
+/// A variable of one dword that is in v1 at these instructions, each of one dword.
+fn in_v1(instructions: core::ops::Range<u64>) -> Watched {
+    let addresses = START + instructions.start * 4..START + instructions.end * 4;
+    let dwords = vec![Dword::In(v(1))];
+    Watched {
+        covered: vec![Covered { addresses, dwords }],
+        ..Watched::default()
+    }
+}
+
+/// What is kept of a variable before the instruction at an offset, in dwords.
+fn kept(dwords: &[u32], offset: u64, watched: Watched) -> Option<KeptValue> {
+    let bytes: Vec<u8> = dwords.iter().flat_map(|one| one.to_le_bytes()).collect();
+    let meter = Arc::new(Meter::new(&Limits::DEFAULT, 1 << 20));
+    let processor = Processor::by_name("gfx1100").unwrap();
+    let function = Function {
+        address: START,
+        code: &bytes,
+        is_kernel: false,
+    };
+    let flow = LaneFlow::new(processor, WaveSize::Wave32, [function], &meter);
+    let (flow, index) = flow.function_at(START + offset * 4, &meter).unwrap();
+    let kept = find(&flow, index, &[watched], &meter);
+    let kept = kept.halves.first().unwrap().first().cloned().flatten();
+    // v1 is an argument, which a caller may have; here there is none.
+    let is_here = |dword: &KeptDword| matches!(dword, KeptDword::Here(_));
+    kept.filter(|kept| kept.dwords.iter().all(is_here))
+}
+
+/// The place that has it, and what is to be added.
+fn holder(found: Option<KeptValue>) -> Option<(Keeper, i32)> {
+    match found?.dwords.as_slice() {
+        [KeptDword::Here(Holder { keeper, plus })] => Some((*keeper, plus.cast_signed())),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn in_register(number: u16) -> Option<(Keeper, i32)> {
+    Some((Keeper::Register(v(number)), 0))
+}
+
+#[test]
+fn a_copy_keeps_what_is_overwritten() {
+    let code = [V5_IS_V1, V1_IS_0, NOP, RETURN];
+    let found = kept(&code, 2, in_v1(0..1));
+    assert_eq!(found.as_ref().unwrap().as_of, Some(START));
+    assert_eq!(holder(found), in_register(5));
+    // The place itself is unchanged before that.
+    assert_eq!(holder(kept(&code, 1, in_v1(0..1))), in_register(1));
+}
+
+/// Reading the old place without a proof that it is unchanged is the commonest mistake.
+#[test]
+fn without_a_copy_it_is_gone() {
+    assert_eq!(kept(&[NOP, V1_IS_0, NOP, RETURN], 2, in_v1(0..1)), None);
+}
+
+#[test]
+fn a_sum_with_a_constant_is_undone() {
+    let code = [NOP, V1_PLUS_1, V1_PLUS_1, NOP, RETURN];
+    let found = holder(kept(&code, 3, in_v1(0..1)));
+    assert_eq!(found, Some((Keeper::Register(v(1)), -2)));
+}
+
+/// In the lanes that skip a block nothing of it happens; in those that may have executed it, it may have.
+#[test]
+fn what_some_lanes_overwrite_is_kept_for_the_others_only() {
+    let code = [
+        V5_IS_V1, V1_IS_0, THEN, V5_IS_0, OTHERS, ELSE, NOP, END, NOP, RETURN,
+    ];
+    let at = |offset| holder(kept(&code, offset, in_v1(0..1)));
+    assert_eq!(at(3), in_register(5));
+    assert_eq!(at(4), None);
+    assert_eq!(at(8), None);
+}
+
+#[test]
+fn a_block_of_other_lanes_leaves_a_lane_alone() {
+    // `s0 = exec & !vcc` after OTHERS has the lanes of the other block, which ELSE switches on.
+    let code = [
+        V5_IS_V1, V1_IS_0, THEN, OTHERS, V5_IS_0, ELSE, NOP, END, NOP, RETURN,
+    ];
+    let at = |offset| holder(kept(&code, offset, in_v1(0..1)));
+    assert_eq!(at(6), in_register(5));
+    assert_eq!(at(8), None);
+}
+
+#[test]
+fn a_call_leaves_what_the_convention_preserves() {
+    let both = [V5_IS_V1, V40_IS_V1, V1_IS_0, CALL, NOP, RETURN];
+    assert_eq!(holder(kept(&both, 4, in_v1(0..1))), in_register(40));
+    let one = [V5_IS_V1, V1_IS_0, CALL, NOP, RETURN];
+    assert_eq!(kept(&one, 3, in_v1(0..1)), None);
+}
+
+/// Where paths meet, what only one of them leaves is not known.
+#[test]
+fn what_one_path_overwrites_is_gone() {
+    let code = [V5_IS_V1, V1_IS_0, SKIP_ONE, V5_IS_0, NOP, RETURN];
+    assert_eq!(kept(&code, 4, in_v1(0..1)), None);
+    let code = [V5_IS_V1, V1_IS_0, SKIP_ONE, NOP, NOP, RETURN];
+    assert_eq!(holder(kept(&code, 4, in_v1(0..1))), in_register(5));
+}
+
+/// A dual instruction that defines a variable is covered by its range: what is in the place before is another value.
+#[test]
+fn what_the_first_covered_instruction_writes_is_not_taken() {
+    let code = [V5_IS_V1, V1_IS_0, NOP, RETURN];
+    assert_eq!(kept(&code, 2, in_v1(1..2)), None);
+    // As soon as another instruction is covered, it is.
+    let found = holder(kept(
+        &[V1_IS_0, V5_IS_V1, V1_PLUS_1, NOP, RETURN],
+        3,
+        in_v1(0..2),
+    ));
+    assert_eq!(found, Some((Keeper::Word(0), 0)));
+}
+
+/// In the next round of a loop a copy of the round before is no copy of what the variable is now.
+#[test]
+fn a_copy_of_an_earlier_round_is_another_value() {
+    // v5 = v1; v1 += 1; while scc; v1 = 0
+    let code = [NOP, V1_PLUS_1, V5_IS_V1, BACK_THREE, V1_IS_0, NOP, RETURN];
+    assert_eq!(holder(kept(&code, 5, in_v1(2..4))), in_register(5));
+    // Given before the sum: v5 has one more.
+    let found = holder(kept(&code, 5, in_v1(0..2)));
+    assert_eq!(found, Some((Keeper::Register(v(5)), -1)));
+}
+
+#[test]
+fn rows_of_scratch_keep_values_until_an_unknown_store() {
+    let slot = Slot {
+        base: Some(MachineRegister::Sgpr(32)),
+        addressing: ScratchAddressing::Flat,
+        offset: 4,
+    };
+    let [a, b] = STORE_V1;
+    let found = holder(kept(&[a, b, V1_IS_0, NOP, RETURN], 3, in_v1(0..2)));
+    assert_eq!(found, Some((Keeper::Row(slot), 0)));
+    let [c, d] = STORE_ANYWHERE;
+    assert_eq!(
+        kept(&[a, b, V1_IS_0, c, d, NOP, RETURN], 5, in_v1(0..2)),
+        None
+    );
+}
+
+#[test]
+fn both_parts_of_a_dual_instruction_copy() {
+    let [a, b] = DUAL;
+    let on_entry = |register: u16, is_assumed| Watched {
+        on_entry: Some(OnEntry {
+            address: START,
+            dwords: vec![Dword::In(v(register))],
+            is_assumed,
+        }),
+        ..Watched::default()
+    };
+    let code = [a, b, NOP, RETURN];
+    // Copies show that the caller passed it; the register itself does not.
+    assert_eq!(holder(kept(&code, 2, on_entry(3, true))), in_register(4));
+    assert_eq!(holder(kept(&code, 2, on_entry(0, true))), in_register(7));
+    assert_eq!(kept(&code, 2, on_entry(1, true)), None);
+    assert_eq!(holder(kept(&code, 2, on_entry(1, false))), in_register(1));
+    assert_eq!(kept(&code, 2, on_entry(1, false)).unwrap().as_of, None);
+}
+
+/// Entering an inlined call again begins another activation: what the one before had is nothing to it.
+#[test]
+fn another_activation_knows_nothing_of_the_one_before() {
+    // The call is all of the loop.
+    let code = [NOP, V5_IS_V1, V1_PLUS_1, BACK_THREE, NOP, RETURN];
+    let watched = |activation| Watched {
+        activation,
+        ..in_v1(1..2)
+    };
+    let whole = START..START + 24;
+    assert!(kept(&code, 4, in_v1(1..2)).is_some());
+    assert!(kept(&code, 1, watched(vec![whole])).is_none());
+    let body = START + 4..START + 16;
+    assert!(kept(&code, 1, watched(vec![body])).is_none());
+}
