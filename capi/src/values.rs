@@ -151,8 +151,7 @@ impl Values {
                 let (origin, as_of) = value.recovered.map(|one| (one.from, one.as_of)).unzip();
                 let origin = self.texts.keep_if(origin.map(RecoveredFrom::name));
                 put(out.origins, at, origin);
-                let as_of = as_of.flatten().map(|pc| pc.0);
-                put(out.as_of, at, as_of.unwrap_or(0));
+                put(out.as_of, at, as_of.flatten().map_or(0, |pc| pc.0));
                 put(
                     out.messages,
                     at,

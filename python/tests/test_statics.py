@@ -212,6 +212,8 @@ def test_the_lines_of_kernels_with_lines_only(structs: Path) -> None:
         rows = triton.lines(path)
         table = {row.address for row in obj.line_rows() if not row.end_sequence}
         assert {address for address, *_ in rows} <= table and bool(rows) == bool(table), path
+        # Of every function there are all its lines.
+        assert {line for _, _, line, _ in rows} == {row.line for row in obj.line_rows() if not row.end_sequence}, path
 
 
 def test_variables_are_written_through_their_places(structs: Path) -> None:
