@@ -38,7 +38,7 @@ impl<'d> Shown<'d> {
             Some(value) => Shown::Value {
                 value,
                 marks: &lane.marks,
-                recovered: lane.recovered.as_ref(),
+                recovered: lane.recovered.as_deref(),
             },
             None => Shown::Missing {
                 state: state_text(lane.state),
@@ -210,7 +210,7 @@ pub(crate) fn print_table(
                 writeln!(out, "{label}: ? is {text} in {}", numbered(&lanes))?;
             }
         }
-        for (recovered, lanes) in row.groups_by(|lane| lane.recovered.as_ref()) {
+        for (recovered, lanes) in row.groups_by(|lane| lane.recovered.as_deref()) {
             if let Some(recovered) = recovered {
                 let label = &row.styled;
                 writeln!(out, "{label}: {recovered} in {}", numbered(&lanes))?;

@@ -100,7 +100,7 @@ pub struct Variable<'a> {
     pub is_omitted: bool,
     /// Of a parameter, its position among the parameters of its function, from 0. An inlined instance counts as the abstract
     /// instance lists them, whichever of them it leaves out.
-    pub position: Option<usize>,
+    pub position: Option<u32>,
     /// `DW_AT_start_scope`.
     pub start_scope: Option<StartScope>,
     /// Whether its bytes are in big-endian order although those of its type need not be (`DW_AT_endianity`).
@@ -127,12 +127,12 @@ pub(crate) struct InScope<'a> {
 }
 
 /// Numbers the parameters among what a function declares.
-fn positions(declared: &[Die<'_>]) -> BTreeMap<DieId, usize> {
+fn positions(declared: &[Die<'_>]) -> BTreeMap<DieId, u32> {
     let parameters = declared
         .iter()
         .filter(|die| die.tag() == DW_TAG_formal_parameter);
-    (parameters.enumerate())
-        .map(|(position, die)| (die.id(), position))
+    (parameters.zip(0..))
+        .map(|(die, position)| (die.id(), position))
         .collect()
 }
 

@@ -180,10 +180,7 @@ impl<'c, 'a> Given<'c, 'a> {
             });
         }
         parameters.sort_by_key(|one| one.position);
-        let is_complete = parameters
-            .iter()
-            .enumerate()
-            .all(|(n, one)| one.position == n);
+        let is_complete = (0..).zip(&parameters).all(|(n, one)| one.position == n);
         if !is_complete {
             return Ok(());
         }
@@ -307,7 +304,7 @@ fn dwords_of(value: &VariableValue<'_>, types: &TypeTable) -> Option<Vec<Dword>>
 /// A parameter, as a caller passes it.
 #[derive(Debug)]
 struct Argument {
-    position: usize,
+    position: u32,
     /// Its place among the variables.
     index: usize,
     /// How many vector registers it takes, if it is passed in such.

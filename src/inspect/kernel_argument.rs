@@ -43,7 +43,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let argument = arguments
             .iter()
             .filter(|one| !is_hidden(one))
-            .nth(position)?;
+            .nth(usize::try_from(position).ok()?)?;
         let is_same =
             argument.size == Some(bytes) && is_plain(argument) && has_name(argument, variable);
         let offset = argument.offset.filter(|_| is_same)?;

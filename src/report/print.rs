@@ -238,7 +238,8 @@ impl Writer<'_> {
             answer.message().map(Untrusted::from)
         };
         let stop = query.frame().stop();
-        document.recovered = (answer.recovered()).map(|one| RecoveredDocument::new(one, stop));
+        document.recovered =
+            (answer.recovered()).map(|one| Box::new(RecoveredDocument::new(one, stop)));
         let bits = answer.value.as_ref();
         let Some(bits) = bits.ok().filter(|_| document.is_readable()) else {
             return Ok(document);

@@ -303,7 +303,7 @@ pub struct LaneDocument {
     pub marks: Box<[Mark]>,
     /// What the value is, if the debugging information does not give it here.
     #[serde(flatten)]
-    pub recovered: Option<RecoveredDocument>,
+    pub recovered: Option<Box<RecoveredDocument>>,
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,

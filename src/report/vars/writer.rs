@@ -216,7 +216,8 @@ impl<'w> Writer<'w> {
         }
         if state.kind().is_recovered() {
             let recovered = value.recovered();
-            document.recovered = recovered.map(|one| RecoveredDocument::new(one, frame.stop()));
+            document.recovered =
+                recovered.map(|one| Box::new(RecoveredDocument::new(one, frame.stop())));
         }
         if state.kind().is_readable()
             && let Err(error) = self.value(value, lane, texts, &mut document)
