@@ -214,7 +214,7 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
                         "{place} {name} prints as nothing"
                     );
                 }
-                ValueState::OptimizedOut => {}
+                ValueState::OptimizedOut | ValueState::Entry | ValueState::LastKnown => {}
                 ValueState::Ambiguous(reason) => {
                     *tally.doubts.entry(reason.to_string()).or_default() += 1;
                 }

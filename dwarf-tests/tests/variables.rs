@@ -109,7 +109,11 @@ fn compare(
     };
     match found.state(number_of_lane) {
         ValueState::Ok | ValueState::Partial => {}
-        ValueState::OptimizedOut | ValueState::Unavailable => return Ok(Shown::Not),
+        // What no location gives is held against the truth in `lost.rs`.
+        ValueState::OptimizedOut
+        | ValueState::Unavailable
+        | ValueState::Entry
+        | ValueState::LastKnown => return Ok(Shown::Not),
         ValueState::Ambiguous(_) => return Ok(Shown::Ambiguous),
         state => return Err(format!("{state:?}")),
     }

@@ -2,7 +2,7 @@
 //!
 //! Where they are is found by `value_flow`, once for all waves that stop at an address; here they are read.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::given::Given;
 use super::plan::{FramePlan, KeptAt};
@@ -53,30 +53,28 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let Some(plan) = program.plans().get(self.lookup_address()) else {
             return Ok(None);
         };
-        let wave_size = self.wave_size();
         let find = || {
             // What is found is kept, so that it does not depend on who asks.
             let meter = program.object().meter().question();
             let found = self.find_kept(&plan, function, types, &meter);
             KeptAt {
-                wave_size,
-                pc: self.frame.code_address(),
                 kept: found.unwrap_or_default(),
                 steps: meter.steps(),
             }
         };
-        let known = plan.kept.get_or_init(find);
-        // A frame that calls has other contents than one that stopped at the same address.
-        if (known.wave_size, known.pc) != (wave_size, self.frame.code_address()) {
-            return Ok(None);
-        }
+        let known = self.kept_at(&plan).get_or_init(find);
         self.stop.meter().work(known.steps)?;
         Ok(Some(plan))
     }
 
+    /// What a plan has for this frame.
+    fn kept_at<'f>(&self, plan: &'f FramePlan<'a>) -> &'f OnceLock<KeptAt> {
+        plan.kept(self.wave_size(), self.frame.level() != 0)
+    }
+
     /// Finds what the caller has, if values of a plan may be there.
     fn prepare_caller(&self, plan: &FramePlan<'a>, types: &mut TypeTable) -> Result<()> {
-        let kept = plan.kept.get().map(|known| &known.kept);
+        let kept = self.kept_at(plan).get().map(|known| &known.kept);
         let values = kept
             .iter()
             .flat_map(|kept| kept.halves.iter().flatten().flatten());
@@ -122,7 +120,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         variable: DieId,
         bytes: u64,
     ) -> Option<(Contents<'p>, Recovered)> {
-        let kept = &plan.kept.get()?.kept;
+        let kept = &self.kept_at(plan).get()?.kept;
         let index = plan
             .variables
             .iter()
@@ -156,7 +154,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Reads the address of a kernel's arguments, if registers still have it.
     pub(super) fn read_kernarg_pointer(&self, plan: &FramePlan<'a>) -> Option<u64> {
-        let kept = &plan.kept.get()?.kept;
+        let kept = &self.kept_at(plan).get()?.kept;
         // It is followed after the variables.
         let pointer = kept.halves.first()?.get(plan.variables.len())?.as_ref()?;
         let bits = bits_of(&self.kept_words(pointer)?, Lane(0), 8)?;
@@ -182,8 +180,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     fn argument(&self, register: u16) -> Option<Word> {
         let caller = self.stop.call_frame(self.frame.level().checked_add(1)?)?;
         let plan = self.stop.program().plans().get(caller.lookup_address())?;
-        let kept = plan.kept.get();
-        let kept = kept.filter(|kept| kept.pc == caller.frame.code_address())?;
+        let kept = caller.kept_at(&plan).get()?;
         let mut halves = kept.kept.arguments.iter();
         let of_half =
             |half: &Vec<Option<Holder>>| half.get(usize::from(register)).copied().flatten();

@@ -21,16 +21,13 @@ pub(super) struct FramePlan<'a> {
     pub(super) variables: Box<[PlannedVariable<'a>]>,
     /// For each inlined call, the innermost first, where in `variables` its own end.
     ends: Box<[usize]>,
-    /// What registers and the stack have of variables that the debugging information does not give here.
-    pub(super) kept: OnceLock<KeptAt>,
+    /// What registers and the stack have of variables that the debugging information does not give here; see [`kept`](FramePlan::kept).
+    kept: [OnceLock<KeptAt>; 4],
 }
 
-/// What registers and the stack have of variables, in waves of a size.
+/// What registers and the stack have of variables.
 #[derive(Debug)]
 pub(super) struct KeptAt {
-    pub(super) wave_size: WaveSize,
-    /// The program location: of a frame that calls, where it is returned to.
-    pub(super) pc: u64,
     pub(super) kept: Kept,
     /// How many steps finding it took, which each question is charged for.
     pub(super) steps: u64,
@@ -63,7 +60,19 @@ impl<'a> FramePlan<'a> {
             function: Arc::new(function),
             variables: variables.map(PlannedVariable::new).collect(),
             ends: in_scope.ends.into(),
-            kept: OnceLock::new(),
+            kept: Default::default(),
+        }
+    }
+
+    /// What registers and the stack have of variables, in waves of a size. A frame that calls has other contents than one that stopped at
+    /// the same address.
+    pub(super) fn kept(&self, wave_size: WaveSize, calls: bool) -> &OnceLock<KeptAt> {
+        let [stopped32, stopped64, calling32, calling64] = &self.kept;
+        match (wave_size, calls) {
+            (WaveSize::Wave32, false) => stopped32,
+            (WaveSize::Wave64, false) => stopped64,
+            (WaveSize::Wave32, true) => calling32,
+            (WaveSize::Wave64, true) => calling64,
         }
     }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::arch::{AddressSpace, Lane};
 use crate::debug_info::types::TypeId;
+use crate::inspect::ValueStateKind;
 use crate::location::{Bits, Location};
 
 /// A typed value of one lane.
@@ -17,6 +18,8 @@ pub(crate) struct Node<'p> {
     pub(super) root: Root<'p>,
     /// How many bits after the start of the root it starts.
     pub(super) bit_offset: i128,
+    /// Set if it was found by a value that the debugging information does not give.
+    pub(super) recovered: Option<ValueStateKind>,
 }
 
 /// What a value is a part of.
@@ -71,6 +74,7 @@ impl<'p> Node<'p> {
             field: None,
             root,
             bit_offset: 0,
+            recovered: None,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::debug_info::type_name;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::display::{self, Options, Pointee, TypedBytes, shape};
 use crate::error::Result;
-use crate::inspect::{NOT_SAID, ValueStateKind, VariableValue, bits_within, cut_text};
+use crate::inspect::{NOT_SAID, Recovered, ValueStateKind, VariableValue, bits_within, cut_text};
 use crate::location::{Bits, Location};
 
 /// As how many bytes of output a part counts, besides its text: about what it takes in memory.
@@ -56,6 +56,16 @@ pub struct Parts<'p> {
 type ReadPart<'p> = (Node<'p>, Bits, Vec<Pointee>);
 
 impl<'p> Part<'p> {
+    /// Says that it was found by a value that the debugging information does not give.
+    fn weaken(&mut self, recovered: Option<ValueStateKind>) {
+        if let (ValueStateKind::Ok, Some(state)) = (self.state, recovered) {
+            self.state = state;
+        }
+        if let Some(node) = &mut self.node {
+            node.recovered = recovered;
+        }
+    }
+
     /// What its own parts are read of, if it has a value or some of it.
     pub(crate) fn value(&self) -> Option<(&Node<'p>, &Bits)> {
         self.node.as_ref().zip(self.bits.as_ref())
@@ -141,7 +151,10 @@ impl<'p> Tree<'_, 'p, '_> {
         let bits = value.bits(lane)?.map(Rc::new);
         Ok(bits.map(|bits| {
             let ty = value.type_in(lane);
-            let node = Node::of_bits(lane, ty, Rc::clone(&bits), value.location(lane));
+            let node = Node {
+                recovered: value.recovered().map(Recovered::state),
+                ..Node::of_bits(lane, ty, Rc::clone(&bits), value.location(lane))
+            };
             (node, bits)
         }))
     }
@@ -178,7 +191,9 @@ impl<'p> Tree<'_, 'p, '_> {
         visit: &mut dyn FnMut(Part<'p>, &mut TypeTable) -> Result<()>,
     ) -> Result<u64> {
         self.children(node, bits, types, elements, &mut |child, types| {
-            visit(self.part(child, types, options)?, types)
+            let mut part = self.part(child, types, options)?;
+            part.weaken(node.recovered);
+            visit(part, types)
         })
     }
 
