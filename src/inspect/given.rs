@@ -85,6 +85,13 @@ impl<'c, 'a> Given<'c, 'a> {
         }
     }
 
+    /// Returns what finding it counts as, in steps: it is kept, and must not depend on what was known before.
+    pub(super) fn steps(&self) -> u64 {
+        /// Of a range that is evaluated as for a stop.
+        const PER_RANGE: u64 = 64;
+        (MOST_RANGES.saturating_sub(self.left) as u64).saturating_mul(PER_RANGE)
+    }
+
     /// Returns what is followed of each variable of a plan, in its order.
     ///
     /// * `calls`: the inlined calls at the address of the plan, the innermost first.

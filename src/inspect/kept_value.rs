@@ -19,7 +19,6 @@ use crate::lane_flow::{LaneFlow, Slot};
 use crate::location::{
     Bits, LaneBits, LaneSelect, Location, Place, Storage, read_lanes, read_value,
 };
-use crate::meter::Meter;
 use crate::value_flow::{Cell, Holder, Keeper, KeptDword, KeptValue};
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
@@ -31,36 +30,26 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     pub(super) fn kept_values(
         &self,
         function: &Function<'a>,
-        types: &mut TypeTable,
     ) -> Result<Option<Arc<FramePlan<'a>>>> {
         if self.is_of_waiting_lanes() || !self.stop.options().recovers_values() {
             return Ok(None);
         }
-        let found = self.kept_within(function, types)?;
+        let found = self.kept_within(function)?;
         if let Some(plan) = &found {
-            self.prepare_caller(plan, types)?;
+            self.prepare_caller(plan)?;
         }
         Ok(found)
     }
 
     /// [`kept_values`](StopFrame::kept_values) without what the caller has.
-    fn kept_within(
-        &self,
-        function: &Function<'a>,
-        types: &mut TypeTable,
-    ) -> Result<Option<Arc<FramePlan<'a>>>> {
+    fn kept_within(&self, function: &Function<'a>) -> Result<Option<Arc<FramePlan<'a>>>> {
         let program = self.stop.program();
         let Some(plan) = program.plans().get(self.lookup_address()) else {
             return Ok(None);
         };
         let find = || {
-            // What is found is kept, so that it does not depend on who asks.
-            let meter = program.object().meter().question();
-            let found = self.find_kept(&plan, function, types, &meter);
-            KeptAt {
-                kept: found.unwrap_or_default(),
-                steps: meter.steps(),
-            }
+            let found = self.find_kept(&plan, function);
+            found.unwrap_or_default()
         };
         let known = self.kept_at(&plan).get_or_init(find);
         self.stop.meter().work(known.steps)?;
@@ -73,7 +62,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Finds what the caller has, if values of a plan may be there.
-    fn prepare_caller(&self, plan: &FramePlan<'a>, types: &mut TypeTable) -> Result<()> {
+    fn prepare_caller(&self, plan: &FramePlan<'a>) -> Result<()> {
         let kept = self.kept_at(plan).get().map(|known| &known.kept);
         let values = kept
             .iter()
@@ -86,28 +75,31 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         };
         if let Some(function) = caller.function()? {
             caller.plan()?;
-            caller.kept_within(&function, types)?;
+            caller.kept_within(&function)?;
         }
         Ok(())
     }
 
-    fn find_kept(
-        &self,
-        plan: &FramePlan<'a>,
-        function: &Function<'a>,
-        types: &mut TypeTable,
-        meter: &Meter,
-    ) -> Option<crate::value_flow::Kept> {
+    /// Finds what is kept. It has a budget of its own, so that it does not depend on who asks; what it counts as does not depend on what was
+    /// known before.
+    fn find_kept(&self, plan: &FramePlan<'a>, function: &Function<'a>) -> Option<KeptAt> {
         let program = self.stop.program();
+        let question = || program.object().meter().question();
+        let (reading, following) = (&question(), &question());
         let lane_flow = program.lane_flow(self.wave_size());
-        let (flow, index) = lane_flow.function_at(self.frame.code_address(), meter)?;
+        let (flow, index) = lane_flow.function_at(self.frame.code_address(), reading)?;
         let calls = self.inlined(function).ok()?;
-        let mut given = Given::new(program, self.wave_size(), function, meter);
-        let mut watched = given.watched(plan, &calls, types).ok()?;
+        let mut given = Given::new(program, self.wave_size(), function, reading);
+        // Its own types, as those that are known already cost nothing.
+        let mut types = TypeTable::default();
+        let mut watched = given.watched(plan, &calls, &mut types).ok()?;
         watched.push(given.kernarg_pointer());
-        let kept = crate::value_flow::find(&flow, index, &watched, meter);
-        LaneFlow::charge(kept.instructions, meter).ok()?;
-        Some(kept)
+        let kept = crate::value_flow::find(&flow, index, &watched, following);
+        LaneFlow::charge(kept.instructions, following).ok()?;
+        Some(KeptAt {
+            steps: given.steps().saturating_add(following.steps()),
+            kept,
+        })
     }
 
     /// Reads what is kept of a variable, in every lane. Returns None if nothing is.

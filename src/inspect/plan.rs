@@ -26,7 +26,7 @@ pub(super) struct FramePlan<'a> {
 }
 
 /// What registers and the stack have of variables.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct KeptAt {
     pub(super) kept: Kept,
     /// How many steps finding it took, which each question is charged for.

@@ -306,13 +306,13 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let is_wanted = self.frame.stop.options().recovers_values();
         let size = size_read(types, ty).filter(|size| is_wanted && *size != 0);
         let variable = &planned.variable;
-        let mut plan = || {
-            let find = || self.frame.kept_values(self.function, types).ok().flatten();
+        let plan = || {
+            let find = || self.frame.kept_values(self.function).ok().flatten();
             self.kept.get_or_init(find).clone()
         };
         let argument = size.and_then(|bits| {
             let (frame, bytes) = (&self.frame, bits / 8);
-            let argument = frame.kernel_argument(variable, self.function, bytes, &mut plan);
+            let argument = frame.kernel_argument(variable, self.function, bytes, plan);
             let (location, recovered) = argument?;
             let contents = self.fetch(PerLane::All(location), bits).ok()?;
             Some((contents, recovered))

@@ -84,6 +84,7 @@ mod contents;
 mod dataflow;
 mod exec;
 mod facts;
+mod followed;
 mod following;
 mod fuel;
 mod function;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::super::limits::LimitArguments;
 use super::super::outputs::ForceArguments;
 use super::format::Format;
-use super::object::RecoveryArguments;
+use super::recovery::RecoveryArguments;
 use super::sources::SourceArguments;
 
 pub(super) const CORE_EXAMPLES: &str = "Examples:

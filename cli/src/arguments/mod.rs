@@ -6,6 +6,7 @@ mod dump;
 mod eval;
 mod format;
 mod object;
+mod recovery;
 mod sources;
 mod stop;
 mod verify;
@@ -21,9 +22,9 @@ pub(crate) use self::dump::{DumpArguments, DumpStyle};
 pub(crate) use self::eval::{EvalArguments, ResultName};
 pub(crate) use self::format::Format;
 pub(crate) use self::object::{
-    AnnotateArguments, DialectName, InfoArguments, ObjectArguments, RecoveryArguments,
-    StrictArguments,
+    AnnotateArguments, DialectName, InfoArguments, ObjectArguments, StrictArguments,
 };
+pub(crate) use self::recovery::RecoveryArguments;
 pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
     VarsArguments, WaveArguments,

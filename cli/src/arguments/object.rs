@@ -8,6 +8,7 @@ use super::super::limits::LimitArguments;
 use super::super::outputs::ForceArguments;
 use super::core::CoreObjectChoice;
 use super::format::Format;
+use super::recovery::RecoveryArguments;
 
 /// Which codes the heterogeneous operations have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -60,14 +61,6 @@ pub(crate) struct StrictArguments {
     pub(crate) tolerant: bool,
     #[command(flatten)]
     pub(crate) recovery: RecoveryArguments,
-}
-
-/// Whether values are shown that the debugging information does not give.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct RecoveryArguments {
-    /// Show only values that the debugging information gives: none as of an earlier line, or as on entry. Implied by --strict
-    #[arg(long)]
-    pub(crate) only_dwarf: bool,
 }
 
 #[derive(Debug, Args)]
