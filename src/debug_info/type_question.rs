@@ -1,6 +1,6 @@
 //! What is asked of a type by itself: its kind, what it is made of, its members and elements.
 //!
-//! Names are left to [`type_name`](super::type_name), sizes to [`size_in_bytes`](crate::display::size_in_bytes). Source: DWARF 5 §5.
+//! Names are left to [`type_name`](super::type_name()), sizes to [`size_in_bytes`](crate::display::size_in_bytes). Source: DWARF 5 §5.
 
 use super::types::{Dimension, Enumerator, Member};
 use super::types::{HOPS, PointerKind, RecordKind, Type, TypeId, TypeKind, TypeTable, Variant};

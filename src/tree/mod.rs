@@ -1,6 +1,6 @@
 //! Values as trees: a value of a lane, its members and elements, and what its pointers point to.
 //!
-//! A [`Node`] is a typed value in one lane: a variable, a part of one, or an object that a pointer points to. Its parts are made when they
+//! A node is a typed value in one lane: a variable, a part of one, or an object that a pointer points to. Its parts are made when they
 //! are asked for, by the type that the object has in the lane: members that are where an expression says, arrays that are as long as a
 //! variable says, the variant that is present. Expressions of C and the parts in the documents are read here, so that they say the same.
 //! How a value looks as text is left to `display`. Sources: DWARF 5 §2.6.1.1.4, §5.5, §5.7; HET A.2.5.1.

@@ -10,7 +10,7 @@
 //! dwords are: those of scalar registers, its own dword of vector registers and of rows of scratch, and the dwords in lanes of
 //! vector registers that `v_writelane` wrote.
 //!
-//! **Lattice** ([`Number`]). A dword is unknown, a constant, or a number plus a constant. A number names what a place had on entry
+//! **Lattice** (`number`). A dword is unknown, a constant, or a number plus a constant. A number names what a place had on entry
 //! to the function, or what a place had where an instruction looked at it. Dwords with the same number are equal. It is flat: what
 //! differs at the ends of two paths is unknown.
 //!
