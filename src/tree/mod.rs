@@ -19,8 +19,8 @@
 //! let arena = Arena::new();
 //! let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
 //!
-//! // The innermost frame has a pointer `g` to `int`s: its one part is what it points to.
-//! let frame = stop.frame(0).ok_or("no frame")?;
+//! // The frame that called has a pointer `g` to `int`s: its one part is what it points to.
+//! let frame = stop.frame(1).ok_or("no frame")?;
 //! let (tree, mut types) = (Tree::of_frame(frame)?, TypeTable::default());
 //! let variables = frame.variables(&mut types)?;
 //! let named = |name: &str| variables.iter().find(|value| value.variable.name.as_deref() == Some(name));
