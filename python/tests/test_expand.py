@@ -40,7 +40,9 @@ def when(value: dict[str, Any]) -> str:
 
 
 def expected(name: str, value: dict[str, Any], type_name: str, indent: int = 0) -> Iterator[str]:
-    shown = f" = {value['value']}{when(value)} [{value['bytes']}]" if "value" in value else ""
+    # Parts have the state of the value that they are found by, which says since when.
+    since = when(value) if indent == 0 else ""
+    shown = f" = {value['value']}{since} [{value['bytes']}]" if "value" in value else ""
     message = f" ({value['message']})" if value.get("message") else ""
     yield " " * indent + f"{type_name} {name} {value['state']}{shown}{message}"
     for child in value.get("children", []):

@@ -130,12 +130,24 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
                 .map(|pc| self.stop.options().load_address.to_process(CodeAddress(pc))),
         };
         let words = halves.map(|half| half.and_then(|kept| self.kept_words(kept)));
-        let lanes = self.wave_size().all_lanes();
-        let contents = lanes.map(|lane| {
-            let half = words
-                .get(usize::from(lane.0 / 32))
-                .and_then(Option::as_deref);
-            let bits = half.and_then(|words| bits_of(words, lane, bytes));
+        let of_lane = |lane: Lane| {
+            let half = words.get(usize::from(lane.0 / 32));
+            half.and_then(Option::as_deref)
+        };
+        let lanes = || self.wave_size().all_lanes();
+        let mut all = Vec::new();
+        let is_known = lanes().all(|lane| {
+            let words = of_lane(lane);
+            words.is_some_and(|words| put_bytes(words, lane, bytes, &mut all).is_some())
+        });
+        if is_known {
+            let size = usize::try_from(bytes).ok()?;
+            let bits = LaneBits::complete(all, size, lanes().count());
+            let location = Location::UNDEFINED;
+            return Some((Contents::Lanes { bits, location }, recovered));
+        }
+        let contents = lanes().map(|lane| {
+            let bits = of_lane(lane).and_then(|words| bits_of(words, lane, bytes));
             Ok((
                 bits.unwrap_or_else(|| undefined(bytes)),
                 Location::UNDEFINED,
@@ -266,15 +278,21 @@ impl Word {
     }
 }
 
-/// The bits of a value in a lane, if all of them are known.
-fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
-    let mut all = Vec::with_capacity(words.len().saturating_mul(4));
+/// Puts the bytes of a value in a lane behind others, if all of them are known.
+fn put_bytes(words: &[Word], lane: Lane, bytes: u64, all: &mut Vec<u8>) -> Option<()> {
+    let end = all.len().checked_add(usize::try_from(bytes).ok()?)?;
     for word in words {
         all.extend(word.in_lane(lane)?.to_le_bytes());
     }
-    all.truncate(usize::try_from(bytes).ok()?);
-    let is_whole = all.len() as u64 == bytes;
-    is_whole.then(|| Bits {
+    all.truncate(end);
+    (all.len() == end).then_some(())
+}
+
+/// The bits of a value in a lane, if all of them are known.
+fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
+    let mut all = Vec::new();
+    put_bytes(words, lane, bytes, &mut all)?;
+    Some(Bits {
         bytes: all,
         bit_size: bytes.saturating_mul(8),
         ..Bits::default()

@@ -319,7 +319,9 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         });
         let kept = || {
             let bits = size?;
-            self.frame.read_kept(&*plan()?, variable.die, bits / 8)
+            let kept = self.frame.read_kept(&*plan()?, variable.die, bits / 8)?;
+            self.keep(bits, self.frame.wave_size().lanes()).ok()?;
+            Some(kept)
         };
         match argument.or_else(kept) {
             Some((contents, recovered)) => (contents, Some(recovered)),

@@ -26,6 +26,19 @@ pub struct LaneBits {
 }
 
 impl LaneBits {
+    /// Bits of which each is there: so many bytes for each of so many lanes.
+    pub(crate) fn complete(bytes: Vec<u8>, bytes_per_lane: usize, lanes: usize) -> LaneBits {
+        debug_assert_eq!(Some(bytes.len()), bytes_per_lane.checked_mul(lanes));
+        LaneBits {
+            bytes,
+            bytes_per_lane,
+            bit_size: (bytes_per_lane as u64).saturating_mul(8),
+            lanes,
+            same: false,
+            masks: Vec::new(),
+        }
+    }
+
     /// The number of bits a lane has.
     #[must_use]
     pub fn bit_size(&self) -> u64 {
