@@ -7,7 +7,7 @@ use super::completeness::Completeness;
 use super::frame::FrameDocument;
 use super::number::{Hex, hex_bytes};
 use super::vars::{
-    LaneChoice, LaneDocument, PER_LINE, Places, RecoveredDocument, ValueNote, warnings,
+    LaneChoice, LaneDocument, PER_LINE, Places, RecoveredDocuments, ValueNote, warnings,
 };
 use crate::arch::Lane;
 use crate::display::Options;
@@ -130,6 +130,7 @@ impl PrintDocument {
                 options,
                 meter,
                 absent: AbsentLanes::find(&frame, &lanes)?,
+                recovered: RecoveredDocuments::default(),
                 completeness: Completeness::default(),
             };
             let expressions = texts.iter().map(|text| writer.expression(&mut query, text));
@@ -185,6 +186,7 @@ struct Writer<'w> {
     options: &'w Options,
     meter: &'w Meter,
     absent: AbsentLanes,
+    recovered: RecoveredDocuments,
     completeness: Completeness,
 }
 
@@ -238,8 +240,7 @@ impl Writer<'_> {
             answer.message().map(Untrusted::from)
         };
         let stop = query.frame().stop();
-        document.recovered =
-            (answer.recovered()).map(|one| Box::new(RecoveredDocument::new(one, stop)));
+        document.recovered = (answer.recovered()).map(|one| self.recovered.get(one, stop));
         let bits = answer.value.as_ref();
         let Some(bits) = bits.ok().filter(|_| document.is_readable()) else {
             return Ok(document);

@@ -26,6 +26,7 @@ pub use children::ChildDocument;
 use children::is_none;
 pub use empty::EmptyReason;
 pub(super) use places::Places;
+pub(super) use recovered::RecoveredDocuments;
 pub use recovered::{AsOfDocument, RecoveredDocument};
 use writer::Writer;
 

@@ -4,6 +4,7 @@ use core::fmt;
 
 use serde::Serialize;
 
+use crate::debug_info::SourceFrame;
 use crate::inspect::{Recovered, RecoveredFrom, Stop};
 use crate::report::frame::path;
 use crate::report::number::Hex;
@@ -29,7 +30,7 @@ pub struct AsOfDocument {
     /// The path of the source file, if the line table has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Untrusted<'static>>,
-    /// The line, if the line table has one.
+    /// The line; of an address of line 0 that of the nearest row before it with a line. None without a line table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
@@ -40,12 +41,17 @@ impl RecoveredDocument {
     pub fn new(recovered: &Recovered, stop: &Stop<'_, '_>) -> RecoveredDocument {
         let as_of = recovered.as_of.map(|pc| {
             let address = stop.options().load_address.to_code(pc);
+            let info = stop.program().info();
             // Without a line the address says enough.
-            let line = stop.program().info().line_at(address.0).ok().flatten();
+            let frames = info.source_frames_near(address.0, || None, stop.meter());
+            let frame = frames.ok().and_then(|mut frames| frames.next());
             AsOfDocument {
                 pc: Hex::from(pc.0),
-                file: line.as_ref().and_then(|line| line.file.as_ref()).map(path),
-                line: line.map(|line| line.line).filter(|line| *line != 0),
+                file: (frame.as_ref())
+                    .and_then(SourceFrame::file)
+                    .as_ref()
+                    .map(path),
+                line: frame.as_ref().and_then(SourceFrame::line),
             }
         });
         RecoveredDocument {
@@ -65,5 +71,26 @@ impl fmt::Display for RecoveredDocument {
             }) => write!(f, "as of line {line}"),
             Some(AsOfDocument { pc, .. }) => write!(f, "as of {:#x}", pc.0),
         }
+    }
+}
+
+/// Documents of values of a stop: lanes of a variable share one.
+#[derive(Debug, Default)]
+pub(in crate::report) struct RecoveredDocuments(Option<(Recovered, RecoveredDocument)>);
+
+impl RecoveredDocuments {
+    /// Returns the document of a value, made anew if it differs from the one before.
+    pub(in crate::report) fn get(
+        &mut self,
+        recovered: &Recovered,
+        stop: &Stop<'_, '_>,
+    ) -> Box<RecoveredDocument> {
+        let (_, document) = match self.0.take() {
+            Some(known) if known.0 == *recovered => self.0.insert(known),
+            Some(_) | None => self
+                .0
+                .insert((*recovered, RecoveredDocument::new(recovered, stop))),
+        };
+        Box::new(document.clone())
     }
 }

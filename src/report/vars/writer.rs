@@ -11,7 +11,7 @@ use super::empty::EmptyReason;
 use super::places::Places;
 use super::{
     DeclarationDocument, EXEC_UNKNOWN, FrameVariables, LaneDocument, NOT_WAITING, PER_LANE,
-    RecoveredDocument, ValueNote, VariableDocument, VarsRequest, lane_message,
+    RecoveredDocuments, ValueNote, VariableDocument, VarsRequest, lane_message,
 };
 use crate::arch::Lane;
 use crate::debug_info::brackets_after_name;
@@ -28,6 +28,7 @@ pub(super) struct Writer<'w> {
     meter: &'w Meter,
     /// Where the lanes are that did not enter the function.
     absent: AbsentLanes,
+    recovered: RecoveredDocuments,
     /// That of what was described since it was taken last.
     pub(super) completeness: Completeness,
 }
@@ -38,6 +39,7 @@ impl<'w> Writer<'w> {
             request,
             meter,
             absent: AbsentLanes::default(),
+            recovered: RecoveredDocuments::default(),
             completeness: Completeness::default(),
         }
     }
@@ -216,8 +218,7 @@ impl<'w> Writer<'w> {
         }
         if state.kind().is_recovered() {
             let recovered = value.recovered();
-            document.recovered =
-                recovered.map(|one| Box::new(RecoveredDocument::new(one, frame.stop())));
+            document.recovered = recovered.map(|one| self.recovered.get(one, frame.stop()));
         }
         if state.kind().is_readable()
             && let Err(error) = self.value(value, lane, texts, &mut document)
