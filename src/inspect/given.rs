@@ -419,7 +419,8 @@ fn dword(location: &Location<'_>, bit: u128) -> Dword {
 /// The machine register that has 32 bits of a place: of a vector register the lane's own dword.
 fn in_register(place: &Place<'_>, register: Register, bit: u128) -> Option<Cell> {
     let at = place.bit_offset.checked_add(bit)?;
-    let index = register.index()?;
+    // Those with higher numbers are not followed.
+    let index = register.index().filter(|index| *index < 256)?;
     let class = register.class()?;
     let own = (place.lane_step == 32 && at == 0).then_some(index);
     let uniform = (place.lane_step == 0 && at == 0).then_some(index);

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::given::Given;
 use super::plan::{FramePlan, KeptAt};
+use super::prologue::entry_range;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
 use super::value::Contents;
@@ -129,7 +130,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
                 .as_of
                 .map(|pc| self.stop.options().load_address.to_process(CodeAddress(pc))),
         };
-        let words = halves.map(|half| half.and_then(|kept| self.kept_words(kept)));
+        let words = halves.map(|half| half.and_then(|kept| self.kept_words(plan, kept)));
         let of_lane = |lane: Lane| {
             let half = words.get(usize::from(lane.0 / 32));
             half.and_then(Option::as_deref)
@@ -161,16 +162,16 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let kept = &self.kept_at(plan).get()?.kept;
         // It is followed after the variables.
         let pointer = kept.halves.first()?.get(plan.variables.len())?.as_ref()?;
-        let bits = bits_of(&self.kept_words(pointer)?, Lane(0), 8)?;
+        let bits = bits_of(&self.kept_words(plan, pointer)?, Lane(0), 8)?;
         Some(u64::from_le_bytes(bits.bytes.try_into().ok()?))
     }
 
     /// Reads the dwords of a value, each in all lanes at once.
-    fn kept_words(&self, kept: &KeptValue) -> Option<Vec<Word>> {
+    fn kept_words(&self, plan: &FramePlan<'a>, kept: &KeptValue) -> Option<Vec<Word>> {
         let word = |dword: &KeptDword| match *dword {
             KeptDword::Here(holder) => self.kept_word(holder),
             KeptDword::Argument { register, plus } => {
-                let argument = self.argument(register)?;
+                let argument = self.argument(plan, register)?;
                 Some(Word {
                     plus: argument.plus.wrapping_add(plus),
                     ..argument
@@ -181,10 +182,14 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Reads what a vector register had where the function was called, if the caller still has that in all lanes alike.
-    fn argument(&self, register: u16) -> Option<Word> {
+    fn argument(&self, called: &FramePlan<'a>, register: u16) -> Option<Word> {
         let caller = self.stop.call_frame(self.frame.level().checked_add(1)?)?;
         let plan = self.stop.program().plans().get(caller.lookup_address())?;
         let kept = caller.kept_at(&plan).get()?;
+        let entry = entry_range(&called.function)?.start;
+        if kept.kept.callee != Some(entry) {
+            return None;
+        }
         let mut halves = kept.kept.arguments.iter();
         let of_half =
             |half: &Vec<Option<Holder>>| half.get(usize::from(register)).copied().flatten();

@@ -35,6 +35,11 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             .position
             .filter(|_| variable.kind == VariableKind::Parameter)?;
         let kernel = self.stop.program().kernel_of(function)?;
+        // The function with the code of a kernel has its name, and can be called by another one with other arguments.
+        let entry = kernel.descriptor.as_ref()?.entry();
+        if !function.ranges.iter().any(|range| range.contains(&entry)) {
+            return None;
+        }
         let is_own = variable.scope_die == Some(function.die);
         if !is_own && !self.is_in_body_of(kernel, variable) {
             return None;

@@ -28,8 +28,6 @@ pub(crate) enum Origin {
         index: u32,
         /// Which of the places that it looked at.
         place: u16,
-        /// True if all lanes have the same.
-        is_uniform: bool,
     },
 }
 
@@ -61,19 +59,6 @@ impl Number {
             Number::Known { origin, plus } => Number::Known {
                 origin,
                 plus: plus.wrapping_add(more),
-            },
-        }
-    }
-
-    /// Returns true if all lanes have the same.
-    pub(super) fn is_uniform(self) -> bool {
-        match self {
-            Number::Unknown => false,
-            Number::Word(_) => true,
-            Number::Known { origin, .. } => match origin {
-                Origin::Entry(Cell::Scalar(_) | Cell::Lane { .. }) => true,
-                Origin::Entry(Cell::Own(_) | Cell::Row(_)) => false,
-                Origin::At { is_uniform, .. } => is_uniform,
             },
         }
     }

@@ -60,6 +60,8 @@ pub(crate) struct Kept {
     /// For each half, if the instruction is where a call returns to: what is kept after the call of the vector registers that arguments
     /// are in, from v0 on, as they were at the call.
     pub(crate) arguments: Vec<Vec<Option<Holder>>>,
+    /// The function that was called, if that is known: the frame further in can be another's, which that one jumped to.
+    pub(crate) callee: Option<u64>,
     /// Over how many instructions it was found.
     pub(crate) instructions: usize,
 }
@@ -150,6 +152,7 @@ pub(crate) fn find(
     Kept {
         halves,
         arguments,
+        callee: call.and_then(|call| code.callee(call)),
         instructions: followed.instructions,
     }
 }

@@ -124,7 +124,6 @@ impl Step<'_, '_> {
         let origin = Origin::At {
             index: self.at,
             place,
-            is_uniform: matches!(cell, Cell::Scalar(_)),
         };
         let number = Number::Known { origin, plus: 0 };
         state.set_number(cell, number);
@@ -150,14 +149,6 @@ impl Step<'_, '_> {
             Effect::WriteLane { src, .. } => {
                 self.look_at_operand(state, src, 0);
                 self.step_rest(state, (), instruction);
-            }
-            Effect::ReadFirstLane { dst, src } => {
-                let number = self.look_at_operand(state, src, 0);
-                let number = match number.is_uniform() {
-                    true => number,
-                    false => Number::Unknown,
-                };
-                self.assign(state, dst, &[number]);
             }
             Effect::VectorMove { dst, src } => {
                 let numbers: SmallVec<[Number; 2]> = (0..dst.count)
