@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::plan::FramePlan;
+use super::program::Program;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
 use crate::arch::AddressSpace;
@@ -31,10 +32,48 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         bytes: u64,
         plan: impl FnOnce() -> Option<Arc<FramePlan<'a>>>,
     ) -> Option<(Location<'p>, Recovered)> {
+        let program = self.stop.program();
+        let offset = program.argument_offset(variable, function, bytes)?;
+        let address = self.kernarg_address(plan)?.checked_add(offset)?;
+        let storage = Storage::Memory {
+            space: AddressSpace::None,
+            lane: LaneSelect::None,
+        };
+        let place = Place::new(storage, u128::from(address).checked_mul(8)?);
+        let recovered = Recovered {
+            from: RecoveredFrom::Kernarg,
+            as_of: None,
+        };
+        Some((Location::One(place), recovered))
+    }
+
+    /// Returns the address of the kernel's arguments in global memory: as the debugger knows it, or from registers that still have it.
+    ///
+    /// * `plan`: finds what registers have.
+    fn kernarg_address(&self, plan: impl FnOnce() -> Option<Arc<FramePlan<'a>>>) -> Option<u64> {
+        let dispatch = self.stop.wave().dispatch();
+        if let Some(address) = dispatch.and_then(|dispatch| dispatch.kernarg_address) {
+            return Some(address);
+        }
+        self.read_kernarg_pointer(&*plan()?)
+    }
+}
+
+impl<'a> Program<'a> {
+    /// Returns where the argument that a parameter of a kernel had is among the kernel's arguments, in bytes from their start.
+    ///
+    /// * `function`: the kernel.
+    /// * `bytes`: the size of the parameter's type. An argument of another size is none.
+    pub(super) fn argument_offset(
+        &self,
+        variable: &Variable<'a>,
+        function: &Function<'a>,
+        bytes: u64,
+    ) -> Option<u64> {
         let position = variable
             .position
             .filter(|_| variable.kind == VariableKind::Parameter)?;
-        let kernel = self.stop.program().kernel_of(function)?;
+        let kernel = self.kernel_of(function)?;
         // The function with the code of a kernel has its name, and can be called by another one with other arguments.
         let entry = kernel.descriptor.as_ref()?.entry();
         if !function.ranges.iter().any(|range| range.contains(&entry)) {
@@ -51,36 +90,14 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             .nth(usize::try_from(position).ok()?)?;
         let is_same =
             argument.size == Some(bytes) && is_plain(argument) && has_name(argument, variable);
-        let offset = argument.offset.filter(|_| is_same)?;
-        let address = self.kernarg_address(plan)?.checked_add(offset)?;
-        let storage = Storage::Memory {
-            space: AddressSpace::None,
-            lane: LaneSelect::None,
-        };
-        let place = Place::new(storage, u128::from(address).checked_mul(8)?);
-        let recovered = Recovered {
-            from: RecoveredFrom::Kernarg,
-            as_of: None,
-        };
-        Some((Location::One(place), recovered))
+        argument.offset.filter(|_| is_same)
     }
 
     /// Returns true if a variable is of the function with the code of a kernel of OpenCL, inlined in the kernel.
     fn is_in_body_of(&self, kernel: &Kernel, variable: &Variable<'a>) -> bool {
-        let info = self.stop.program().info();
+        let info = self.info();
         let name = variable.scope_die.and_then(|die| info.linkage_name_of(die));
         name.is_some_and(|name| is_body_of(kernel, &name))
-    }
-
-    /// Returns the address of the kernel's arguments in global memory: as the debugger knows it, or from registers that still have it.
-    ///
-    /// * `plan`: finds what registers have.
-    fn kernarg_address(&self, plan: impl FnOnce() -> Option<Arc<FramePlan<'a>>>) -> Option<u64> {
-        let dispatch = self.stop.wave().dispatch();
-        if let Some(address) = dispatch.and_then(|dispatch| dispatch.kernarg_address) {
-            return Some(address);
-        }
-        self.read_kernarg_pointer(&*plan()?)
     }
 }
 

@@ -18,6 +18,7 @@ mod annotate;
 mod completeness;
 mod core;
 mod core_page;
+mod coverage;
 mod eval;
 mod frame;
 mod info;
@@ -47,6 +48,10 @@ pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
 pub use annotate::{AnnotateDocument, AnnotateFunction};
 pub use completeness::Completeness;
 pub use core_page::CorePage;
+pub use coverage::{
+    CallPathDocument, CoverageDocument, CoverageFile, CoverageFunction, CoverageVariable,
+    CoveredDocument, LossDocument,
+};
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
     SourceError, TypeDocument, evaluate_all,

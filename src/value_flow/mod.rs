@@ -2,7 +2,7 @@
 //! code, for one lane.
 //!
 //! It leaves to others which variables there are, what their location lists mean, and to read what is found. The clients are
-//! `inspect`, for a stop, and `verify`, for locations that could be longer. Source: `spec-notes/lost-values.md`.
+//! `inspect`, for a stop, and `coverage`, for all addresses of a function. Source: `spec-notes/lost-values.md`.
 //!
 //! # The analysis
 //!
@@ -40,10 +40,12 @@ mod number;
 mod plan;
 mod state;
 mod step;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod watched;
 
 pub(crate) use number::Cell;
+pub(crate) use survey::{Asked, KeptRange, survey};
 pub(crate) use plan::{Holder, Keeper, Kept, KeptDword, KeptValue, find};
 pub(crate) use watched::{Covered, Dword, OnEntry, Watched};

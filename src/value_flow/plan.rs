@@ -8,6 +8,7 @@ use super::step::Context;
 use super::watched::{Dword, OnEntry, Schedule, Watched};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{FunctionFlow, Slot};
+use crate::machine_flow::Code;
 use crate::meter::Meter;
 
 /// How many vector registers arguments are in.
@@ -91,10 +92,7 @@ pub(crate) fn find(
     };
     let entry = State::at_entry(watched.len());
     // The last places are those at which parameters have what they had on entry.
-    let on_entry = watched.iter().map(|one| one.on_entry.as_ref());
-    let on_entry: Vec<Option<(usize, &OnEntry)>> = on_entry
-        .map(|entry| Some((code.index_of(entry?.address)?, entry?)))
-        .collect();
+    let on_entry = places_on_entry(code, watched);
     let places = on_entry.iter().flatten().map(|(index, _)| *index);
     let call = index.checked_sub(1).filter(|_| code.is_after_call(index));
     let places = [index, call.unwrap_or(index)].into_iter().chain(places);
@@ -110,42 +108,13 @@ pub(crate) fn find(
             let numbers = registers.map(|register| at_call.number(Cell::Own(register)));
             arguments.push(numbers.map(|number| holder(here, number)).collect());
         }
-        let entries = on_entry.iter().map(|entry| {
-            let (_, entry) = entry.as_ref()?;
-            let numbers = numbers_on_entry(states.next().flatten().as_ref()?, &entry.dwords)?;
-            Some((numbers, entry.is_assumed))
-        });
-        let entries: Vec<Option<(SmallVec<[Number; 2]>, bool)>> = entries.collect();
+        let entries = numbers_of_parameters(&on_entry, states);
         let Some(here) = here else {
             return Vec::new();
         };
         let variables = entries.iter().enumerate();
-        let kept = variables.map(|(variable, entry)| {
-            let address = |index: u32| code.instructions.get(index as usize).map(|one| one.address);
-            let given = here.given(variable).and_then(|given| {
-                let as_of = address(given.as_of)?;
-                let kept = kept_dwords(&here, &given.dwords)?;
-                Some((kept, Some(as_of)))
-            });
-            let on_entry = || {
-                let (numbers, is_assumed) = entry.as_ref()?;
-                let kept = match is_assumed {
-                    true => copied_dwords(&here, numbers)?,
-                    false => kept_dwords(&here, numbers)?,
-                };
-                Some((kept, None))
-            };
-            let is_here = |(dwords, _): &(SmallVec<[KeptDword; 2]>, _)| {
-                let mut dwords = dwords.iter();
-                dwords.all(|dword| matches!(dword, KeptDword::Here(_)))
-            };
-            // What the caller has is asked for last.
-            let (dwords, as_of) = match (given, on_entry()) {
-                (Some(given), Some(entry)) if !is_here(&given) && is_here(&entry) => entry,
-                (given, entry) => given.or(entry)?,
-            };
-            Some(KeptValue { dwords, as_of })
-        });
+        let kept = variables
+            .map(|(variable, entry)| kept_value(code, &here, variable, entry.as_ref()));
         kept.collect()
     });
     let halves = halves.collect();
@@ -155,6 +124,67 @@ pub(crate) fn find(
         callee: call.and_then(|call| code.callee(call)),
         instructions: followed.instructions,
     }
+}
+
+/// The places at which parameters have what they had on entry, for each variable.
+pub(super) fn places_on_entry<'w>(
+    code: &Code,
+    watched: &'w [Watched],
+) -> Vec<Option<(usize, &'w OnEntry)>> {
+    let on_entry = watched.iter().map(|one| one.on_entry.as_ref());
+    let places = on_entry.map(|entry| Some((code.index_of(entry?.address)?, entry?)));
+    places.collect()
+}
+
+/// What parameters were on entry: the numbers of their dwords, and whether only the calling convention says it.
+pub(super) type EntryNumbers = (SmallVec<[Number; 2]>, bool);
+
+/// Returns what parameters were on entry, for each variable.
+///
+/// * `states`: what is known at each of the places.
+pub(super) fn numbers_of_parameters(
+    on_entry: &[Option<(usize, &OnEntry)>],
+    mut states: impl Iterator<Item = Option<State>>,
+) -> Vec<Option<EntryNumbers>> {
+    let entries = on_entry.iter().map(|entry| {
+        let (_, entry) = entry.as_ref()?;
+        let numbers = numbers_on_entry(states.next().flatten().as_ref()?, &entry.dwords)?;
+        Some((numbers, entry.is_assumed))
+    });
+    entries.collect()
+}
+
+/// Returns what is kept of a variable before an instruction.
+pub(super) fn kept_value(
+    code: &Code,
+    here: &State,
+    variable: usize,
+    entry: Option<&EntryNumbers>,
+) -> Option<KeptValue> {
+    let address = |index: u32| code.instructions.get(index as usize).map(|one| one.address);
+    let given = here.given(variable).and_then(|given| {
+        let as_of = address(given.as_of)?;
+        let kept = kept_dwords(here, &given.dwords)?;
+        Some((kept, Some(as_of)))
+    });
+    let on_entry = || {
+        let (numbers, is_assumed) = entry?;
+        let kept = match is_assumed {
+            true => copied_dwords(here, numbers)?,
+            false => kept_dwords(here, numbers)?,
+        };
+        Some((kept, None))
+    };
+    let is_here = |(dwords, _): &(SmallVec<[KeptDword; 2]>, _)| {
+        let mut dwords = dwords.iter();
+        dwords.all(|dword| matches!(dword, KeptDword::Here(_)))
+    };
+    // What the caller has is asked for last.
+    let (dwords, as_of) = match (given, on_entry()) {
+        (Some(given), Some(entry)) if !is_here(&given) && is_here(&entry) => entry,
+        (given, entry) => given.or(entry)?,
+    };
+    Some(KeptValue { dwords, as_of })
 }
 
 /// The numbers of a parameter at a place where it has what it had on entry, if they are those of places on entry.
