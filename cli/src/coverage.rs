@@ -80,7 +80,8 @@ fn print_file(file: &CoverageFile, out: &mut dyn Write) -> Result<(), Failure> {
     if !file.loses_most.is_empty() {
         let header = cells(["functions that lose most", "neither", "of", ""]);
         let rows = file.loses_most.iter().map(|loss| {
-            let of_function = |one: &&hetdwarf::report::CoverageFunction| one.address == loss.address;
+            let of_function =
+                |one: &&hetdwarf::report::CoverageFunction| one.address == loss.address;
             let function = file.functions.iter().find(of_function);
             let scope = function.map_or(0, |one| one.total.bytes_in_scope);
             let mut row = vec![bold(or_unknown(loss.function.as_ref()))];

@@ -16,7 +16,7 @@ use crate::meter::Meter;
 
 /// A variable with its addresses.
 #[derive(Debug)]
-pub(crate) struct LostVariable<'a> {
+pub(super) struct LostVariable<'a> {
     /// What is known of it; `None` if the scopes of the function contradict each other.
     pub(crate) known: Option<KeptVariable<'a>>,
     /// Where it is in scope.
@@ -58,7 +58,7 @@ type Key = (DieId, Option<DieId>);
 ///
 /// # Errors
 /// If it costs more than it may.
-pub(crate) fn lost_in_function<'a>(
+pub(super) fn lost_in_function<'a>(
     program: &Program<'a>,
     function: &Function<'a>,
     counted: &[CountedVariable],

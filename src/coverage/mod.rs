@@ -1,7 +1,7 @@
 //! How much of a program's variables a debugger can show: of the code that each is in scope in, how many bytes have a location, and in
 //! how many the machine code proves that an earlier value is still kept.
 //!
-//! What the debugging information gives is counted as `llvm-dwarfdump --statistics` does ([`statistics`]); where values are kept besides,
+//! What the debugging information gives is counted as `llvm-dwarfdump --statistics` does (`statistics`); where values are kept besides,
 //! `value_flow` finds. Source: `spec-notes/lost-values.md`.
 //!
 //! ```
@@ -16,6 +16,7 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+mod compare;
 mod function;
 mod spans;
 #[cfg_attr(
@@ -30,12 +31,15 @@ use std::sync::Arc;
 use crate::arch::WaveSize;
 use crate::debug_info::types::TypeTable;
 use crate::debug_info::{DieId, Function};
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::inspect::Program;
+use crate::limits::reached;
 use crate::meter::Meter;
 use crate::object::Kernel;
-pub(crate) use function::{LostVariable, lost_in_function};
-pub(crate) use spans::Spans;
+pub use compare::{
+    Change, Comparison, Difference, FunctionComparison, VariableChange, compare, compare_within,
+};
+use spans::Spans;
 use statistics::CountedVariable;
 
 /// Which group a variable is counted in.
@@ -95,6 +99,16 @@ impl Covered {
     pub fn neither(&self) -> u64 {
         let shown = self.dwarf.saturating_add(self.recovered);
         self.scope.saturating_sub(shown)
+    }
+
+    /// Returns how many percent of the bytes in scope have a location, if there are any.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a percentage needs no more digits"
+    )]
+    pub fn percent(&self) -> Option<f64> {
+        (self.scope > 0).then(|| self.dwarf as f64 * 100.0 / self.scope as f64)
     }
 
     fn add(&mut self, other: &Covered) {
@@ -230,13 +244,18 @@ impl Coverage {
 /// Counts how much of a program's variables a debugger can show. What was found before a limit was reached is given.
 #[must_use]
 pub fn coverage(program: &Program<'_>) -> Coverage {
-    let meter = program.meter().question();
+    coverage_within(program, &program.meter().question())
+}
+
+/// As [`coverage`], as a part of a question.
+#[must_use]
+pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
     let mut found = Coverage::default();
     match program.object().wave_size() {
         Ok(wave_size) => found.wave_size = wave_size,
         Err(error) => found.problems.push(error),
     }
-    let mut survey = Survey::new(program, &meter, &mut found);
+    let mut survey = Survey::new(program, meter, &mut found);
     if let Err(error) = survey.run(&mut found) {
         found.limit = found.limit.or(Some(error));
     }
@@ -297,10 +316,22 @@ impl<'c, 'a> Survey<'c, 'a> {
             let part = self.meter.part(share);
             let own = self.program.kernel_of(function).and_then(Kernel::wave_size);
             let wave_size = own.or(found.wave_size);
-            let of_function =
-                function::coverage_of(self.program, function, &counted, wave_size, &mut self.types, &part);
+            let of_function = function::coverage_of(
+                self.program,
+                function,
+                &counted,
+                wave_size,
+                &mut self.types,
+                &part,
+            );
             self.meter.work(part.steps())?;
             self.meter.hold_all::<FunctionCoverage>(1)?;
+            if !of_function.is_complete && part.steps_left() <= 1 {
+                let most = self.meter.most_steps();
+                found
+                    .limit
+                    .get_or_insert_with(|| reached(Limit::Work, most));
+            }
             found.functions.push(of_function);
         }
         Ok(())

@@ -93,14 +93,13 @@ mod tests {
             for other in &sets {
                 let spans = [one, other].map(|ranges| Spans::new(ranges.iter().cloned()));
                 let [a, b] = &spans;
-                for (found, expected) in [
-                    (a.and(b), [true, false]),
-                    (a.without(b), [false, true]),
-                ] {
+                for (found, expected) in [(a.and(b), [true, false]), (a.without(b), [false, true])]
+                {
                     let mut count = 0;
                     for at in 0..20 {
                         let [both, only] = expected;
-                        let is_in = has(one, at) && ((both && has(other, at)) || (only && !has(other, at)));
+                        let is_in =
+                            has(one, at) && ((both && has(other, at)) || (only && !has(other, at)));
                         assert_eq!(has(found.ranges(), at), is_in, "{one:?} {other:?} {at}");
                         count += u64::from(is_in);
                     }

@@ -3,9 +3,9 @@
 use gimli::DwAt;
 use gimli::constants as dw;
 
+use super::DebugInfo;
 use super::die::Die;
 use super::value::DieValue;
-use super::DebugInfo;
 use crate::untrusted::Untrusted;
 
 /// How far a name may be from the entry that it is wanted for: an instance, its origin, a declaration.

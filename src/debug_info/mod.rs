@@ -106,6 +106,7 @@ pub(crate) use line_header::{Header as LineHeader, Refusal, next_instruction, pa
 pub use location_list::LocationEntries;
 pub(crate) use nameless_line_table::complete;
 pub use scope::InlinedCall;
+pub(crate) use scope_tree::InFunction;
 pub use source_file::SourceFile;
 #[cfg(feature = "serde")]
 pub(crate) use source_file::path_in;
@@ -119,7 +120,6 @@ pub(crate) use unit::type_signature;
 pub use unit::{UnitInfo, UnitKind, Units};
 pub(crate) use unit_length::UnitLength;
 pub use value::DieValue;
-pub(crate) use scope_tree::InFunction;
 pub(crate) use variable::InScope;
 pub use variable::{StartScope, Variable, VariableKind};
 pub use walk::Dies;

@@ -12,7 +12,9 @@ use crate::debug_info::attribute::{Extension, extension};
 use crate::debug_info::{Bytes, Language};
 use crate::untrusted::Bracket;
 
-pub(super) use crate::debug_info::{LONGEST_NAME as LONGEST, cut_name as cut, linkage_name, short_name};
+pub(super) use crate::debug_info::{
+    LONGEST_NAME as LONGEST, cut_name as cut, linkage_name, short_name,
+};
 
 /// Calling conventions that gimli has no name for.
 const CONVENTIONS: &[(u64, &str)] = &[

@@ -166,9 +166,8 @@ impl CoverageDocument {
         });
         CoverageDocument {
             format: "hetdwarf-coverage/1",
-            completeness: incomplete.map_or_else(Completeness::default, |file| {
-                file.completeness.clone()
-            }),
+            completeness: incomplete
+                .map_or_else(Completeness::default, |file| file.completeness.clone()),
             total: sum(&|file| Some(file.total)),
             by_kind: by_kind.into(),
             files,
@@ -208,9 +207,7 @@ impl CoverageFile {
     }
 }
 
-fn by_kind(
-    of: impl Fn(VariableGroup) -> Covered,
-) -> BTreeMap<&'static str, CoveredDocument> {
+fn by_kind(of: impl Fn(VariableGroup) -> Covered) -> BTreeMap<&'static str, CoveredDocument> {
     let all = VariableGroup::ALL.into_iter();
     all.map(|group| (group.name(), CoveredDocument::from(&of(group))))
         .collect()

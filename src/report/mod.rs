@@ -15,6 +15,7 @@
 mod absent;
 mod all_waves;
 mod annotate;
+mod compare;
 mod completeness;
 mod core;
 mod core_page;
@@ -46,6 +47,10 @@ pub use self::core::{
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
 pub use annotate::{AnnotateDocument, AnnotateFunction};
+pub use compare::{
+    ChangeDocument, CompareDocument, CompareFunction, CompareVariable, DifferenceDocument,
+    ShareDocument,
+};
 pub use completeness::Completeness;
 pub use core_page::CorePage;
 pub use coverage::{

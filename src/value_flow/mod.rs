@@ -46,6 +46,6 @@ mod tests;
 mod watched;
 
 pub(crate) use number::Cell;
-pub(crate) use survey::{Asked, KeptRange, survey};
 pub(crate) use plan::{Holder, Keeper, Kept, KeptDword, KeptValue, find};
+pub(crate) use survey::{Asked, KeptRange, survey};
 pub(crate) use watched::{Covered, Dword, OnEntry, Watched};

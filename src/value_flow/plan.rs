@@ -113,8 +113,8 @@ pub(crate) fn find(
             return Vec::new();
         };
         let variables = entries.iter().enumerate();
-        let kept = variables
-            .map(|(variable, entry)| kept_value(code, &here, variable, entry.as_ref()));
+        let kept =
+            variables.map(|(variable, entry)| kept_value(code, &here, variable, entry.as_ref()));
         kept.collect()
     });
     let halves = halves.collect();

@@ -119,9 +119,9 @@ impl Half {
                 continue;
             }
             let entry = self.entries.get(variable).and_then(Option::as_ref);
-            let last = runs
-                .last_mut()
-                .filter(|run| run.instructions.end == index && still_has(code, here, variable, run));
+            let last = runs.last_mut().filter(|run| {
+                run.instructions.end == index && still_has(code, here, variable, run)
+            });
             if let Some(run) = last {
                 run.instructions.end = index.saturating_add(1);
                 continue;

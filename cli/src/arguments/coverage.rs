@@ -1,4 +1,4 @@
-//! The arguments of `coverage`.
+//! The arguments of `coverage` and `compare`.
 
 use std::path::PathBuf;
 
@@ -32,4 +32,37 @@ pub(crate) struct CoverageArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+pub(super) const COMPARE_EXAMPLES: &str = "Examples:
+  hetdwarf compare old/kernel.hsaco new/kernel.hsaco
+  hetdwarf compare old/kernel.hsaco new/kernel.hsaco --tolerance 0.5 --format json
+
+Both are compiled from the same source. Functions are matched by their names for the linker. Listed are variables of which
+more or less code has a location and, where the code of a function is equal, rows of call frame information and
+lines that differ.
+
+Exit status: 0 done, 1 coverage fell by more than the tolerance, of all functions together or of one of them,
+2 an object could not be read, or a limit was reached.";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// The code object as it was
+    pub(crate) old: PathBuf,
+    /// The code object as it is now
+    pub(crate) new: PathBuf,
+    /// By how many percent points the share of bytes with a location may fall
+    #[arg(long, value_name = "N", default_value_t = 0.0, value_parser = tolerance)]
+    pub(crate) tolerance: f64,
+    #[command(flatten)]
+    pub(crate) which: ObjectArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let points = text.parse().ok();
+    let points = points.filter(|points| (0.0..=100.0).contains(points));
+    points.ok_or_else(|| "it is a number from 0 to 100".to_owned())
 }

@@ -21,7 +21,9 @@ use crate::error::{Error, Result};
 use crate::meter::Meter;
 pub(crate) use lines::LineCounts;
 pub(crate) use variables::CountedVariable;
-pub(crate) use variables::{Coverage, GROUPS, Groups, Variables};
+pub(crate) use variables::{Coverage, Variables};
+#[cfg(feature = "serde")]
+pub(crate) use variables::{GROUPS, Groups};
 
 /// How far an attribute may be from the entry that it is wanted for.
 const HOPS: usize = 8;
@@ -339,7 +341,8 @@ impl<'c, 'a> Collector<'c, 'a> {
         }
         let has = |name| die.attribute(name).is_some();
         if has(dw::DW_AT_call_file) && has(dw::DW_AT_call_line) {
-            self.found.counts.call_site_entries = self.found.counts.call_site_entries.saturating_add(1);
+            self.found.counts.call_site_entries =
+                self.found.counts.call_site_entries.saturating_add(1);
         }
         let Ok(ranges) = self.info.ranges(die, self.meter) else {
             return Ok(false);
@@ -359,9 +362,11 @@ impl<'c, 'a> Collector<'c, 'a> {
         if bytes > 0 {
             scope.bytes = bytes;
             if is_function {
-                self.found.counts.function_bytes = self.found.counts.function_bytes.saturating_add(bytes);
+                self.found.counts.function_bytes =
+                    self.found.counts.function_bytes.saturating_add(bytes);
             } else if is_inlined && scope.inline_depth == 0 {
-                self.found.counts.inlined_bytes = self.found.counts.inlined_bytes.saturating_add(bytes);
+                self.found.counts.inlined_bytes =
+                    self.found.counts.inlined_bytes.saturating_add(bytes);
             }
         }
         if is_function {
@@ -501,7 +506,10 @@ impl<'c, 'a> Collector<'c, 'a> {
         };
         let ids: Vec<DieId> = missing.unlocated.iter().map(id).collect();
         self.found.variables.add_missing(self.info, &ids);
-        let Some(function) = copy.function.filter(|_| self.keeps_variables && copy.bytes > 0) else {
+        let Some(function) = copy
+            .function
+            .filter(|_| self.keeps_variables && copy.bytes > 0)
+        else {
             return Ok(());
         };
         let seen: BTreeSet<&u64> = missing.seen.iter().collect();

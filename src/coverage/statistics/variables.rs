@@ -190,7 +190,7 @@ impl<'a> Collector<'_, 'a> {
             }
         }
         let parent = scopes.last().map_or(&[][..], |scope| &scope.ranges);
-        let located = self.located(die, scope.bytes, parent)?;
+        let mut located = self.located(die, scope.bytes, parent)?;
         if scope.bytes > 0 && !is_counted_later {
             self.found.variables.add(tag, located.coverage);
         }
@@ -211,27 +211,14 @@ impl<'a> Collector<'_, 'a> {
                 counts.locals.add(located.coverage);
             }
         }
-        if let Some(subprogram) = scope.subprogram
-            && self.keeps_variables
-            && scope.bytes > 0
-            && !is_constant
-        {
-            self.meter.hold_all::<CountedVariable>(2)?;
-            self.found.counted.push(CountedVariable {
-                die: die.id(),
-                function: subprogram,
-                call: scope.call,
-                is_parameter,
-                is_omitted: false,
-                scope: scope.bytes,
-                addresses: scopes
-                    .last()
-                    .map_or_else(|| Arc::from([]), |scope| Arc::clone(&scope.ranges)),
-                covered: located.covered,
-                is_everywhere: located.is_everywhere,
-            });
+        if scope.bytes > 0 && !is_constant {
+            self.keep_variable(die, scope, scopes, &mut located)?;
         }
-        let function = self.found.functions.entry(scope.function.clone()).or_default();
+        let function = self
+            .found
+            .functions
+            .entry(scope.function.clone())
+            .or_default();
         function.names.insert(name);
         if is_constant {
             one_more(&mut function.constant_members);
@@ -258,6 +245,33 @@ impl<'a> Collector<'_, 'a> {
                 one_more(count);
             }
         }
+        Ok(())
+    }
+
+    /// Keeps a variable of a function, if variables are kept.
+    fn keep_variable(
+        &mut self,
+        die: &Die<'a>,
+        scope: &Scope,
+        scopes: &[Scope],
+        located: &mut Located,
+    ) -> Result<()> {
+        let Some(function) = scope.subprogram.filter(|_| self.keeps_variables) else {
+            return Ok(());
+        };
+        self.meter.hold_all::<CountedVariable>(2)?;
+        let addresses = scopes.last().map(|scope| Arc::clone(&scope.ranges));
+        self.found.counted.push(CountedVariable {
+            die: die.id(),
+            function,
+            call: scope.call,
+            is_parameter: die.tag() == dw::DW_TAG_formal_parameter,
+            is_omitted: false,
+            scope: scope.bytes,
+            addresses: addresses.unwrap_or_else(|| Arc::from([])),
+            covered: core::mem::take(&mut located.covered),
+            is_everywhere: located.is_everywhere,
+        });
         Ok(())
     }
 

@@ -2,9 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::coverage::statistics::{
-    Coverage, Described, GROUPS, Groups, Statistics, Variables,
-};
+use crate::coverage::statistics::{Coverage, Described, GROUPS, Groups, Statistics, Variables};
 use crate::dump::sources::Sources;
 use crate::report::to_json;
 
