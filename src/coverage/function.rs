@@ -6,28 +6,26 @@ use std::sync::Arc;
 
 use super::spans::Spans;
 use super::statistics::CountedVariable;
-use super::{CallPath, Covered, FunctionCoverage, VariableCoverage, VariableGroup};
-use crate::arch::WaveSize;
-use crate::debug_info::types::TypeTable;
-use crate::debug_info::{DieId, Function, Variable, short_name};
+use super::{CallPath, Covered, FunctionCoverage, VariableCoverage, VariableGroup, Visit};
+use crate::debug_info::{DieId, Variable, short_name};
 use crate::error::Result;
 use crate::inspect::{KeptInFunction, KeptVariable, Program};
 use crate::meter::Meter;
 
 /// A variable with its addresses.
 #[derive(Debug)]
-pub(super) struct LostVariable<'a> {
+pub(super) struct VariableSpans<'a> {
     /// What is known of it; `None` if the scopes of the function contradict each other.
-    pub(crate) known: Option<KeptVariable<'a>>,
+    pub(super) known: Option<KeptVariable<'a>>,
     /// Where it is in scope.
-    pub(crate) scope: Spans,
+    pub(super) scope: Spans,
     /// Where it has a location.
-    pub(crate) dwarf: Spans,
+    pub(super) dwarf: Spans,
 }
 
-impl LostVariable<'_> {
+impl VariableSpans<'_> {
     /// Where it has no location, and an earlier value of it is kept.
-    pub(crate) fn recovered(&self) -> Spans {
+    pub(super) fn recovered(&self) -> Spans {
         let lost = || self.scope.without(&self.dwarf);
         let Some(known) = &self.known else {
             return Spans::default();
@@ -60,12 +58,15 @@ type Key = (DieId, Option<DieId>);
 /// If it costs more than it may.
 pub(super) fn lost_in_function<'a>(
     program: &Program<'a>,
-    function: &Function<'a>,
-    counted: &[CountedVariable],
-    wave_size: Option<WaveSize>,
-    types: &mut TypeTable,
-    meter: &Meter,
-) -> Result<(Vec<LostVariable<'a>>, bool)> {
+    visit: Visit<'_, 'a>,
+) -> Result<(Vec<VariableSpans<'a>>, bool)> {
+    let Visit {
+        function,
+        counted,
+        wave_size,
+        types,
+        meter,
+    } = visit;
     let mut spans: BTreeMap<Key, (Spans, Spans)> = BTreeMap::new();
     for one in counted {
         let ranges = one.addresses.len().saturating_add(one.covered.len());
@@ -94,7 +95,7 @@ pub(super) fn lost_in_function<'a>(
         let copy = one.call.unwrap_or(one.function);
         let key = (one.die, one.is_omitted.then_some(copy));
         let (scope, dwarf) = spans.get(&key).cloned().unwrap_or_default();
-        LostVariable {
+        VariableSpans {
             known: known.remove(&key),
             scope,
             dwarf,
@@ -109,16 +110,13 @@ fn key_of(variable: &Variable<'_>) -> Key {
 }
 
 /// Counts how much of the variables of a function a debugger can show.
-///
-/// * `wave_size`: that of the program's waves, if all are the same.
-pub(super) fn coverage_of<'a>(
-    program: &Program<'a>,
-    function: &Function<'a>,
-    counted: &[CountedVariable],
-    wave_size: Option<WaveSize>,
-    types: &mut TypeTable,
-    meter: &Meter,
-) -> FunctionCoverage {
+pub(super) fn coverage_of<'a>(program: &Program<'a>, visit: Visit<'_, 'a>) -> FunctionCoverage {
+    let Visit {
+        function,
+        counted,
+        meter,
+        ..
+    } = visit;
     let mut found = FunctionCoverage {
         die: function.die,
         name: function.name.as_deref().map(str::to_owned),
@@ -128,7 +126,8 @@ pub(super) fn coverage_of<'a>(
         variables: Vec::new(),
         is_complete: true,
     };
-    let lost = lost_in_function(program, function, counted, wave_size, types, meter);
+    let paid = meter.hold_all::<FunctionCoverage>(1);
+    let lost = paid.and_then(|()| lost_in_function(program, visit));
     let (lost, is_complete) = lost.unwrap_or_default();
     found.is_complete = is_complete;
     let mut paths: BTreeMap<DieId, Arc<[CallPath]>> = BTreeMap::new();

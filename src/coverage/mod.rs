@@ -18,6 +18,7 @@
 
 mod compare;
 mod function;
+mod lost;
 mod spans;
 #[cfg_attr(
     not(feature = "serde"),
@@ -39,6 +40,7 @@ use crate::object::Kernel;
 pub use compare::{
     Change, Comparison, Difference, FunctionComparison, VariableChange, compare, compare_within,
 };
+pub(crate) use lost::{LostRange, LostVariable, lost_values};
 use spans::Spans;
 use statistics::CountedVariable;
 
@@ -255,87 +257,94 @@ pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
         Ok(wave_size) => found.wave_size = wave_size,
         Err(error) => found.problems.push(error),
     }
-    let mut survey = Survey::new(program, meter, &mut found);
-    if let Err(error) = survey.run(&mut found) {
-        found.limit = found.limit.or(Some(error));
-    }
+    let mut problems = Vec::new();
+    let gone = for_each_function(
+        program,
+        found.wave_size,
+        meter,
+        &mut problems,
+        &mut |visit| {
+            let of_function = function::coverage_of(program, visit);
+            let is_complete = of_function.is_complete;
+            // What is kept of it is paid for as it is made.
+            found.functions.push(of_function);
+            is_complete
+        },
+    );
+    found.problems.extend(problems);
+    found.limit = gone.err();
     found.limit = found.limit.or_else(|| meter.refused());
     found
 }
 
-/// The way through the functions of a program.
-struct Survey<'c, 'a> {
-    program: &'c Program<'a>,
-    meter: &'c Meter,
-    types: TypeTable,
-    counted: BTreeMap<DieId, Vec<CountedVariable>>,
-    /// How many bytes of code are still to be looked at.
-    code: u64,
+/// A function, with what its variables are looked for with.
+struct Visit<'v, 'a> {
+    function: &'v Function<'a>,
+    counted: &'v [CountedVariable],
+    /// The size of the waves that run it, if that is known.
+    wave_size: Option<WaveSize>,
+    types: &'v mut TypeTable,
+    /// What it may cost.
+    meter: &'v Meter,
 }
 
-impl<'c, 'a> Survey<'c, 'a> {
-    fn new(program: &'c Program<'a>, meter: &'c Meter, found: &mut Coverage) -> Survey<'c, 'a> {
-        let (statistics, error) = statistics::collect_variables(program.info(), meter);
-        let mut counted: BTreeMap<DieId, Vec<CountedVariable>> = BTreeMap::new();
-        for variable in statistics.counted {
-            counted.entry(variable.function).or_default().push(variable);
-        }
-        match error {
-            Some(error) if error.is_limit() => found.limit = Some(error),
-            error => found.problems.extend(error),
-        }
-        Survey {
-            program,
-            meter,
-            types: TypeTable::default(),
-            counted,
-            code: 0,
+/// Goes through the functions of a program in the order of their entries. Each may take its share of what is left.
+///
+/// * `problems`: gets what cannot be read.
+/// * `visit`: returns false if it did not find out everything.
+///
+/// # Errors
+/// The limit that was reached before all was found, if one was.
+fn for_each_function<'a>(
+    program: &Program<'a>,
+    wave_size: Option<WaveSize>,
+    meter: &Meter,
+    problems: &mut Vec<Error>,
+    visit: &mut dyn FnMut(Visit<'_, 'a>) -> bool,
+) -> Result<()> {
+    let info = program.info();
+    let (statistics, error) = statistics::collect_variables(info, meter);
+    let mut counted: BTreeMap<DieId, Vec<CountedVariable>> = BTreeMap::new();
+    for variable in statistics.counted {
+        counted.entry(variable.function).or_default().push(variable);
+    }
+    let mut limit = None;
+    match error {
+        Some(error) if error.is_limit() => limit = Some(error),
+        error => problems.extend(error),
+    }
+    let mut functions: Vec<Function<'a>> = Vec::new();
+    for unit in info.unit_ids() {
+        match info.functions(unit) {
+            Ok(of_unit) => {
+                meter.hold_all::<Function<'a>>(of_unit.len())?;
+                functions.extend(of_unit.into_iter().filter(|one| one.die.unit == unit));
+            }
+            Err(error) if error.is_limit() => return Err(error),
+            Err(error) => problems.push(error),
         }
     }
-
-    fn run(&mut self, found: &mut Coverage) -> Result<()> {
-        let info = self.program.info();
-        let mut functions: Vec<Function<'a>> = Vec::new();
-        for unit in info.unit_ids() {
-            match info.functions(unit) {
-                Ok(of_unit) => {
-                    self.meter.hold_all::<Function<'a>>(of_unit.len())?;
-                    functions.extend(of_unit.into_iter().filter(|one| one.die.unit == unit));
-                }
-                Err(error) if error.is_limit() => return Err(error),
-                Err(error) => found.problems.push(error),
-            }
+    let mut types = TypeTable::default();
+    let mut code: u64 = functions.iter().map(size_of_code).sum();
+    for function in &functions {
+        meter.work(1)?;
+        let share = Meter::share(meter.steps_left(), size_of_code(function), &mut code);
+        let part = meter.part(share);
+        let own = program.kernel_of(function).and_then(Kernel::wave_size);
+        let counted = counted.remove(&function.die).unwrap_or_default();
+        let is_complete = visit(Visit {
+            function,
+            counted: &counted,
+            wave_size: own.or(wave_size),
+            types: &mut types,
+            meter: &part,
+        });
+        meter.work(part.steps())?;
+        if !is_complete && part.steps_left() <= 1 {
+            limit.get_or_insert_with(|| reached(Limit::Work, meter.most_steps()));
         }
-        self.code = functions.iter().map(size_of_code).sum();
-        for function in &functions {
-            self.meter.work(1)?;
-            let size = size_of_code(function);
-            let counted = self.counted.remove(&function.die).unwrap_or_default();
-            // Each function may take its share of what is left.
-            let share = Meter::share(self.meter.steps_left(), size, &mut self.code);
-            let part = self.meter.part(share);
-            let own = self.program.kernel_of(function).and_then(Kernel::wave_size);
-            let wave_size = own.or(found.wave_size);
-            let of_function = function::coverage_of(
-                self.program,
-                function,
-                &counted,
-                wave_size,
-                &mut self.types,
-                &part,
-            );
-            self.meter.work(part.steps())?;
-            self.meter.hold_all::<FunctionCoverage>(1)?;
-            if !of_function.is_complete && part.steps_left() <= 1 {
-                let most = self.meter.most_steps();
-                found
-                    .limit
-                    .get_or_insert_with(|| reached(Limit::Work, most));
-            }
-            found.functions.push(of_function);
-        }
-        Ok(())
     }
+    limit.map_or(Ok(()), Err)
 }
 
 /// The size of a function's code, in bytes.
