@@ -25,9 +25,23 @@ use crate::meter::{BYTES_PER_STEP, Held, Meter};
 
 /// What an entry gets: the offsets of its lists.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Addition {
-    pub(super) lane_pc: usize,
-    pub(super) active_lane: Option<usize>,
+pub(super) enum Addition {
+    /// New attributes of a function.
+    Lanes {
+        lane_pc: usize,
+        active_lane: Option<usize>,
+    },
+    /// Another location list in place of the one that it has.
+    Location(usize),
+}
+
+/// What of an abbreviation changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum AbbreviationChange {
+    /// It has attributes about lanes, and maybe a list of active ones.
+    Lanes { has_active_lane: bool },
+    /// Its location is an offset in the section of lists, and no index.
+    LocationOffset,
 }
 
 /// Bytes that take the place of as many others.
@@ -227,8 +241,8 @@ struct Walk<'w, 's, 'a> {
     change: UnitChange,
     unit_references: Vec<UnitReference>,
     expressions: Vec<Found<'a>>,
-    /// New codes by the old one, and by whether there is a list of active lanes.
-    codes: BTreeMap<(u64, bool), u64>,
+    /// New codes by the old one and what changes.
+    codes: BTreeMap<(u64, AbbreviationChange), u64>,
     /// The bytes of the unit's abbreviations without the 0 at their end.
     abbreviations: &'a [u8],
     next_code: u64,
@@ -256,9 +270,11 @@ impl<'a> Walk<'_, '_, 'a> {
             if self.within.is_some_and(|(_, of)| depth <= of) {
                 self.within = None;
             }
-            if self.additions.contains_key(&at) {
+            let addition = self.additions.get(&at);
+            if let Some(Addition::Lanes { .. }) = addition {
                 self.within = Some((at, depth));
             }
+            let mut location = None;
             let Some(abbreviation) = entries.read_abbreviation().map_err(refused)? else {
                 continue;
             };
@@ -271,10 +287,19 @@ impl<'a> Walk<'_, '_, 'a> {
                     return Err("an attribute has DW_FORM_indirect".to_owned());
                 }
                 self.attribute(before, size, abbreviation.tag(), &attribute)?;
+                if attribute.name() == dw::DW_AT_location {
+                    location = Some((before, size, specification.form()));
+                }
             }
-            if let Some(addition) = self.additions.get(&at) {
-                let end = entries.next_offset().0;
-                self.add(abbreviation, *addition, [at, after_code, end])?;
+            match (addition, location) {
+                (Some(Addition::Lanes { .. }), _) => {
+                    let end = entries.next_offset().0;
+                    self.add(abbreviation, [at, after_code, end]);
+                }
+                (Some(Addition::Location(list)), Some(location)) => {
+                    self.replace_location(abbreviation, *list, [at, after_code], location)?;
+                }
+                (Some(Addition::Location(_)) | None, _) => {}
             }
         }
         Ok(())
@@ -412,21 +437,87 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Adds attributes to an entry: it starts, its abbreviation's code ends, and it ends at these offsets.
-    fn add(
+    fn add(&mut self, abbreviation: &gimli::Abbreviation, [at, after_code, end]: [usize; 3]) {
+        let Some(Addition::Lanes {
+            lane_pc,
+            active_lane,
+        }) = self.additions.get(&at)
+        else {
+            return;
+        };
+        let change = AbbreviationChange::Lanes {
+            has_active_lane: active_lane.is_some(),
+        };
+        self.change_code(abbreviation, change, at, after_code);
+        let mut bytes = Vec::new();
+        bytes.extend(u8::try_from(self.source.wave_size.lanes()));
+        for list in [Some(*lane_pc), *active_lane].into_iter().flatten() {
+            let size = bytes.len().saturating_add(self.offset_size);
+            bytes.extend((list as u64).to_le_bytes());
+            bytes.truncate(size);
+        }
+        self.change.edits.push(Edit {
+            at: self.start.saturating_add(end),
+            removed: 0,
+            bytes,
+        });
+    }
+
+    /// Lets an entry have another location list. It starts, and its abbreviation's code ends, at these offsets.
+    ///
+    /// * `location`: where its attribute is, how many bytes it has, and its form.
+    fn replace_location(
         &mut self,
         abbreviation: &gimli::Abbreviation,
-        addition: Addition,
-        [at, after_code, end]: [usize; 3],
+        list: usize,
+        [at, after_code]: [usize; 2],
+        (place, size, form): (usize, usize, gimli::DwForm),
     ) -> Result<(), Refused> {
-        let key = (abbreviation.code(), addition.active_lane.is_some());
-        let lists = [Some(addition.lane_pc), addition.active_lane];
+        let place = self.start.saturating_add(place);
+        let bytes = fixed(list, self.offset_size).ok_or("a location list is too far away")?;
+        match form {
+            dw::DW_FORM_sec_offset => {
+                pay_for_patches(self.source.meter, 1)?;
+                self.change.patches.push(Patch {
+                    section: PatchedSection::Info,
+                    at: place,
+                    bytes,
+                });
+            }
+            dw::DW_FORM_loclistx => {
+                self.change_code(
+                    abbreviation,
+                    AbbreviationChange::LocationOffset,
+                    at,
+                    after_code,
+                );
+                self.change.edits.push(Edit {
+                    at: place,
+                    removed: size,
+                    bytes,
+                });
+            }
+            form => return Err(format!("a location list has the form {form}")),
+        }
+        Ok(())
+    }
+
+    /// Gives an entry an abbreviation with a change.
+    fn change_code(
+        &mut self,
+        abbreviation: &gimli::Abbreviation,
+        change: AbbreviationChange,
+        at: usize,
+        after_code: usize,
+    ) {
+        let key = (abbreviation.code(), change);
         let code = match self.codes.get(&key) {
             Some(code) => *code,
             None => {
                 let code = self.next_code;
                 self.next_code = code.saturating_add(1);
                 self.codes.insert(key, code);
-                self.declare(code, abbreviation, key.1);
+                self.declare(code, abbreviation, change);
                 code
             }
         };
@@ -437,30 +528,25 @@ impl<'a> Walk<'_, '_, 'a> {
             removed: after_code.saturating_sub(at),
             bytes,
         });
-        let mut bytes = Vec::new();
-        bytes.extend(u8::try_from(self.source.wave_size.lanes()));
-        for list in lists.into_iter().flatten() {
-            let size = bytes.len().saturating_add(self.offset_size);
-            bytes.extend((list as u64).to_le_bytes());
-            bytes.truncate(size);
-        }
-        self.change.edits.push(Edit {
-            at: self.start.saturating_add(end),
-            removed: 0,
-            bytes,
-        });
-        Ok(())
     }
 
-    /// Declares an abbreviation with more attributes.
-    fn declare(&mut self, code: u64, old: &gimli::Abbreviation, has_active_lane: bool) {
+    /// Declares an abbreviation with a change.
+    fn declare(&mut self, code: u64, old: &gimli::Abbreviation, change: AbbreviationChange) {
         let out = &mut self.new_abbreviations;
         write_uleb(code, out);
         write_uleb(old.tag().0.into(), out);
         out.push(u8::from(old.has_children()));
         for specification in old.attributes() {
-            write_uleb(specification.name().0.into(), out);
-            write_uleb(specification.form().0.into(), out);
+            let name = specification.name();
+            let is_location = name == dw::DW_AT_location;
+            let form = match change {
+                AbbreviationChange::LocationOffset if is_location => dw::DW_FORM_sec_offset,
+                AbbreviationChange::LocationOffset | AbbreviationChange::Lanes { .. } => {
+                    specification.form()
+                }
+            };
+            write_uleb(name.0.into(), out);
+            write_uleb(form.0.into(), out);
             if let Some(value) = specification.implicit_const_value() {
                 crate::expr::write_sleb(value, out);
             }
@@ -469,10 +555,12 @@ impl<'a> Walk<'_, '_, 'a> {
             write_uleb(attribute_code(extension).0.into(), out);
             write_uleb(form.0.into(), out);
         };
-        add(Extension::Lanes, dw::DW_FORM_data1);
-        add(Extension::LanePc, dw::DW_FORM_sec_offset);
-        if has_active_lane {
-            add(Extension::ActiveLane, dw::DW_FORM_sec_offset);
+        if let AbbreviationChange::Lanes { has_active_lane } = change {
+            add(Extension::Lanes, dw::DW_FORM_data1);
+            add(Extension::LanePc, dw::DW_FORM_sec_offset);
+            if has_active_lane {
+                add(Extension::ActiveLane, dw::DW_FORM_sec_offset);
+            }
         }
         out.extend([0, 0]);
     }

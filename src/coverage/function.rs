@@ -65,6 +65,7 @@ pub(super) fn lost_in_function<'a>(
         counted,
         wave_size,
         types,
+        sought,
         meter,
     } = visit;
     let mut spans: BTreeMap<Key, (Spans, Spans)> = BTreeMap::new();
@@ -86,7 +87,7 @@ pub(super) fn lost_in_function<'a>(
     let KeptInFunction {
         variables,
         is_complete,
-    } = program.kept_in_function(function, wave_size, types, &asked, meter)?;
+    } = program.kept_in_function(function, wave_size, types, &asked, sought, meter)?;
     let mut known: BTreeMap<Key, KeptVariable<'a>> = variables
         .into_iter()
         .map(|one| (key_of(&one.variable), one))

@@ -47,5 +47,5 @@ mod watched;
 
 pub(crate) use number::Cell;
 pub(crate) use plan::{Holder, Keeper, Kept, KeptDword, KeptValue, find};
-pub(crate) use survey::{Asked, KeptRange, survey};
+pub(crate) use survey::{Asked, KeptRange, Sought, survey};
 pub(crate) use watched::{Covered, Dword, OnEntry, Watched};

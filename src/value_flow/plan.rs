@@ -164,17 +164,11 @@ pub(super) fn kept_value(
     let address = |index: u32| code.instructions.get(index as usize).map(|one| one.address);
     let given = here.given(variable).and_then(|given| {
         let as_of = address(given.as_of)?;
-        let kept = kept_dwords(here, &given.dwords)?;
+        let dwords = given.dwords.as_slice();
+        let kept = kept_dwords(here, dwords).filter(|_| !is_of_caller(dwords))?;
         Some((kept, Some(as_of)))
     });
-    let on_entry = || {
-        let (numbers, is_assumed) = entry?;
-        let kept = match is_assumed {
-            true => copied_dwords(here, numbers)?,
-            false => kept_dwords(here, numbers)?,
-        };
-        Some((kept, None))
-    };
+    let on_entry = || Some((kept_on_entry(here, entry)?, None));
     let is_here = |(dwords, _): &(SmallVec<[KeptDword; 2]>, _)| {
         let mut dwords = dwords.iter();
         dwords.all(|dword| matches!(dword, KeptDword::Here(_)))
@@ -185,6 +179,30 @@ pub(super) fn kept_value(
         (given, entry) => given.or(entry)?,
     };
     Some(KeptValue { dwords, as_of })
+}
+
+/// Returns what is kept of what a parameter was on entry.
+pub(super) fn kept_on_entry(
+    here: &State,
+    entry: Option<&EntryNumbers>,
+) -> Option<SmallVec<[KeptDword; 2]>> {
+    let (numbers, is_assumed) = entry?;
+    match is_assumed {
+        true => copied_dwords(here, numbers),
+        false => kept_dwords(here, numbers),
+    }
+}
+
+/// Returns true if a dword is what a register had on entry in which no argument is passed: the caller's, which an epilogue has restored while
+/// a location list still names the register.
+pub(super) fn is_of_caller(numbers: &[Number]) -> bool {
+    numbers.iter().any(|number| match number {
+        Number::Known {
+            origin: Origin::Entry(Cell::Own(MachineRegister::Vgpr(register))),
+            ..
+        } => *register >= ARGUMENTS,
+        Number::Known { .. } | Number::Word(_) | Number::Unknown => false,
+    })
 }
 
 /// The numbers of a parameter at a place where it has what it had on entry, if they are those of places on entry.

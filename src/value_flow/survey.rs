@@ -4,16 +4,18 @@ use core::ops::Range;
 
 use super::number::{Cell, Number, Origin};
 use super::plan::{
-    EntryNumbers, Holder, Keeper, KeptDword, KeptValue, kept_value, numbers_of_parameters,
-    places_on_entry,
+    EntryNumbers, Holder, Keeper, KeptDword, KeptValue, is_of_caller, kept_on_entry, kept_value,
+    numbers_of_parameters, places_on_entry,
 };
 use super::state::State;
 use super::step::Context;
-use super::watched::{Schedule, Watched};
+use super::watched::{Dword, Schedule, Watched};
 use crate::lane_flow::{FunctionFlow, LaneFlow};
 use crate::machine_flow::Code;
 use crate::meter::Meter;
 
+/// How many values a search for a place looks at.
+const PER_SEARCH: usize = 512;
 /// How many instructions may be covered by ranges of location lists.
 const MOST_COVERED: usize = 1 << 22;
 
@@ -23,6 +25,15 @@ pub(crate) struct Asked {
     pub(crate) watched: Watched,
     /// At which addresses, in order.
     pub(crate) addresses: Vec<Range<u64>>,
+}
+
+/// Which values are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sought {
+    /// Last known values, and what parameters were on entry: those that a stop shows.
+    Earlier,
+    /// What parameters were on entry to the function.
+    OnEntry,
 }
 
 /// Where a value is kept along some code.
@@ -42,6 +53,7 @@ pub(crate) struct KeptRange {
 pub(crate) fn survey(
     flow: &FunctionFlow<'_>,
     asked: Vec<Asked>,
+    sought: Sought,
     meter: &Meter,
 ) -> Option<Vec<Vec<KeptRange>>> {
     flow.pay_for_code(meter).ok()?;
@@ -66,9 +78,11 @@ pub(crate) fn survey(
     let places: Vec<usize> = places.collect();
     let begin = |states: Vec<Option<State>>| Half {
         entries: numbers_of_parameters(&on_entry, states.into_iter()),
+        sought,
         runs: vec![Vec::new(); watched.len()],
     };
-    let give = |half: &mut Half, index: usize, here: &State| half.visit(code, &wanted, index, here);
+    let give =
+        |half: &mut Half, index: usize, here: &State| half.visit(&context, &wanted, index, here);
     let entry = State::at_entry(watched.len());
     let visited = flow.follow_each(&places, &entry, &context, meter, begin, give);
     LaneFlow::charge(visited.instructions, meter).ok()?;
@@ -97,6 +111,7 @@ struct Run {
 /// What is found for a half of the wave.
 #[derive(Debug)]
 struct Half {
+    sought: Sought,
     entries: Vec<Option<EntryNumbers>>,
     /// For each variable, in the order in which instructions are visited.
     runs: Vec<Vec<Run>>,
@@ -106,11 +121,12 @@ impl Half {
     /// Notes what is kept before an instruction. Returns how many values were looked at.
     fn visit(
         &mut self,
-        code: &Code,
+        context: &Context<'_>,
         wanted: &[Vec<Range<usize>>],
         index: usize,
         here: &State,
     ) -> usize {
+        let code = context.code;
         let mut present: Option<Vec<Origin>> = None;
         let mut looked_at = wanted.len();
         for (variable, (wanted, runs)) in wanted.iter().zip(&mut self.runs).enumerate() {
@@ -119,11 +135,38 @@ impl Half {
                 continue;
             }
             let entry = self.entries.get(variable).and_then(Option::as_ref);
+            let is_here = |value: &KeptValue| {
+                let mut dwords = value.dwords.iter();
+                dwords.all(|dword| matches!(dword, KeptDword::Here(_)))
+            };
+            if self.sought == Sought::OnEntry {
+                let entry = entry.filter(|(_, is_assumed)| !is_assumed);
+                let value = kept_on_entry(here, entry).map(|dwords| KeptValue {
+                    dwords,
+                    as_of: None,
+                });
+                // Registers are gone through.
+                looked_at = looked_at.saturating_add(PER_SEARCH);
+                runs.extend(value.filter(is_here).map(|value| Run {
+                    instructions: index..index.saturating_add(1),
+                    value,
+                }));
+                continue;
+            }
             let last = runs.last_mut().filter(|run| {
                 run.instructions.end == index && still_has(code, here, variable, run)
             });
             if let Some(run) = last {
                 run.instructions.end = index.saturating_add(1);
+                continue;
+            }
+            let instructions = index..index.saturating_add(1);
+            let watched = context.watched.get(variable);
+            if let Some(value) = watched.and_then(|one| in_place(code, here, variable, one)) {
+                runs.push(Run {
+                    instructions,
+                    value,
+                });
                 continue;
             }
             let present = present.get_or_insert_with(|| {
@@ -144,13 +187,9 @@ impl Half {
                 continue;
             }
             looked_at = looked_at.saturating_add(present.len());
-            let is_here = |value: &KeptValue| {
-                let mut dwords = value.dwords.iter();
-                dwords.all(|dword| matches!(dword, KeptDword::Here(_)))
-            };
             if let Some(value) = kept_value(code, here, variable, entry).filter(is_here) {
                 runs.push(Run {
-                    instructions: index..index.saturating_add(1),
+                    instructions,
                     value,
                 });
             }
@@ -169,6 +208,34 @@ fn origins(here: &State) -> Vec<Origin> {
     origins.sort_unstable();
     origins.dedup();
     origins
+}
+
+/// What was last given of a variable, if that is still where the debugging information gave it, in registers.
+fn in_place(code: &Code, here: &State, variable: usize, watched: &Watched) -> Option<KeptValue> {
+    let given = here.given(variable)?;
+    if is_of_caller(&given.dwords) {
+        return None;
+    }
+    let as_of = code.instructions.get(given.as_of as usize)?.address;
+    let mut covering = watched
+        .covered
+        .iter()
+        .filter(|covered| covered.addresses.contains(&as_of));
+    let (Some(covered), None) = (covering.next(), covering.next()) else {
+        return None;
+    };
+    let dwords = covered.dwords.iter().zip(&given.dwords);
+    let dwords = dwords.map(|(dword, number)| match *dword {
+        Dword::In(cell) if here.number(cell) == *number => Some(KeptDword::Here(Holder {
+            keeper: Keeper::Register(cell),
+            plus: 0,
+        })),
+        Dword::In(_) | Dword::Word(_) | Dword::Other => None,
+    });
+    Some(KeptValue {
+        dwords: dwords.collect::<Option<_>>()?,
+        as_of: Some(as_of),
+    })
 }
 
 /// Returns true if what was last given of a variable is still kept where it was before the instruction that was visited last. What a
