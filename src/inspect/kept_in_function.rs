@@ -37,21 +37,25 @@ pub(crate) struct KeptInFunction<'a> {
     pub(crate) is_complete: bool,
 }
 
+/// What is asked about a function.
+pub(crate) struct KeptQuestion<'q, 'a> {
+    /// The size of the waves that run it. Without it nothing is found.
+    pub(crate) wave_size: Option<WaveSize>,
+    /// Says at which addresses a variable is asked for, in order.
+    pub(crate) asked: &'q dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
+    pub(crate) sought: Sought,
+}
+
 impl<'a> Program<'a> {
     /// Finds where values of the variables of a function are kept. What only a caller may have is left out.
-    ///
-    /// * `wave_size`: that of the waves that run it. Without it nothing is found.
-    /// * `asked`: says at which addresses each variable is asked for, in order, and `sought` what.
     ///
     /// # Errors
     /// If reading its variables costs more than it may.
     pub(crate) fn kept_in_function(
         &self,
         function: &Function<'a>,
-        wave_size: Option<WaveSize>,
+        question: &KeptQuestion<'_, 'a>,
         types: &mut TypeTable,
-        asked: &dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
-        sought: Sought,
         meter: &Meter,
     ) -> Result<KeptInFunction<'a>> {
         let info = self.info();
@@ -74,10 +78,7 @@ impl<'a> Program<'a> {
             variables: kept,
             is_complete: true,
         };
-        let Some(wave_size) = wave_size else {
-            return Ok(found);
-        };
-        match self.survey(function, wave_size, types, asked, sought, meter, &mut found) {
+        match self.survey(function, question, types, meter, &mut found) {
             Err(error) if error.is_limit() => found.is_complete = false,
             result => result?,
         }
@@ -87,17 +88,18 @@ impl<'a> Program<'a> {
     fn survey(
         &self,
         function: &Function<'a>,
-        wave_size: WaveSize,
+        question: &KeptQuestion<'_, 'a>,
         types: &mut TypeTable,
-        asked: &dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
-        sought: Sought,
         meter: &Meter,
         found: &mut KeptInFunction<'a>,
     ) -> Result<()> {
+        let Some(wave_size) = question.wave_size else {
+            return Ok(());
+        };
         let addresses: Vec<Vec<Range<u64>>> = found
             .variables
             .iter()
-            .map(|one| asked(&one.variable))
+            .map(|one| (question.asked)(&one.variable))
             .collect();
         let Some(start) = function.ranges.first().map(|range| range.start) else {
             return Ok(());
@@ -129,7 +131,7 @@ impl<'a> Program<'a> {
         }
         let asked = watched.into_iter().zip(addresses);
         let asked = asked.map(|(watched, addresses)| Asked { watched, addresses });
-        let kept = survey(&flow, asked.collect(), sought, meter);
+        let kept = survey(&flow, asked.collect(), question.sought, meter);
         drop(flow);
         // What is kept of a function is many times its code.
         lane_flow.forget(start);

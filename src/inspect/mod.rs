@@ -68,7 +68,7 @@ mod waiting;
 
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
-pub(crate) use kept_in_function::{KeptInFunction, KeptVariable};
+pub(crate) use kept_in_function::{KeptInFunction, KeptQuestion, KeptVariable};
 pub(crate) use lane_pc::SaidLanes;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use lane_texts::LaneTexts;
