@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
+use super::kernel_entry::descriptor_of;
 use super::plan::FramePlan;
+use super::program::Program;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
 use crate::arch::AddressSpace;
 use crate::debug_info::{Function, Variable, VariableKind};
-use crate::isa::MachineRegister;
 use crate::location::{LaneSelect, Location, Place, Storage};
 use crate::object::Kernel;
-use crate::object::descriptor::{InitialRegisters, InitialValue, RegisterFile};
 use crate::object::metadata::ArgumentMetadata;
 
 /// How clang names the function with the code of a kernel of OpenCL, which the kernel calls.
@@ -31,27 +31,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         bytes: u64,
         plan: impl FnOnce() -> Option<Arc<FramePlan<'a>>>,
     ) -> Option<(Location<'p>, Recovered)> {
-        let position = variable
-            .position
-            .filter(|_| variable.kind == VariableKind::Parameter)?;
-        let kernel = self.stop.program().kernel_of(function)?;
-        // The function with the code of a kernel has its name, and can be called by another one with other arguments.
-        let entry = kernel.descriptor.as_ref()?.entry();
-        if !function.ranges.iter().any(|range| range.contains(&entry)) {
-            return None;
-        }
-        let is_own = variable.scope_die == Some(function.die);
-        if !is_own && !self.is_in_body_of(kernel, variable) {
-            return None;
-        }
-        let arguments = kernel.metadata.as_ref()?.args.as_ref()?;
-        let argument = arguments
-            .iter()
-            .filter(|one| !is_hidden(one))
-            .nth(usize::try_from(position).ok()?)?;
-        let is_same =
-            argument.size == Some(bytes) && is_plain(argument) && has_name(argument, variable);
-        let offset = argument.offset.filter(|_| is_same)?;
+        let program = self.stop.program();
+        let offset = argument_offset(program, function, variable, bytes)?;
         let address = self.kernarg_address(plan)?.checked_add(offset)?;
         let storage = Storage::Memory {
             space: AddressSpace::None,
@@ -63,13 +44,6 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             as_of: None,
         };
         Some((Location::One(place), recovered))
-    }
-
-    /// Returns true if a variable is of the function with the code of a kernel of OpenCL, inlined in the kernel.
-    fn is_in_body_of(&self, kernel: &Kernel, variable: &Variable<'a>) -> bool {
-        let info = self.stop.program().info();
-        let name = variable.scope_die.and_then(|die| info.linkage_name_of(die));
-        name.is_some_and(|name| is_body_of(kernel, &name))
     }
 
     /// Returns the address of the kernel's arguments in global memory: as the debugger knows it, or from registers that still have it.
@@ -84,13 +58,36 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 }
 
-/// Returns the registers that have the address of a kernel's arguments when it starts.
-pub(super) fn kernarg_pointer(registers: &[InitialRegisters]) -> Option<[MachineRegister; 2]> {
-    let mut registers = registers.iter();
-    let pointer = registers.find(|one| one.holds == InitialValue::KernargSegmentPointer)?;
-    let is_pair = pointer.file == RegisterFile::Scalar && pointer.count == 2;
-    let first = u8::try_from(pointer.first).ok().filter(|_| is_pair)?;
-    Some([first, first.checked_add(1)?].map(MachineRegister::Sgpr))
+/// Returns where the argument is, from the first on in bytes, that a parameter of a kernel has when the kernel starts.
+///
+/// * `bytes`: the size of the parameter's type. An argument of another size is none.
+pub(super) fn argument_offset(
+    program: &Program<'_>,
+    function: &Function<'_>,
+    variable: &Variable<'_>,
+    bytes: u64,
+) -> Option<u64> {
+    let position = variable
+        .position
+        .filter(|_| variable.kind == VariableKind::Parameter)?;
+    let kernel = program.kernel_of(function)?;
+    descriptor_of(program, function)?;
+    let is_own = variable.scope_die == Some(function.die);
+    let is_of_body = || {
+        let name = variable
+            .scope_die
+            .and_then(|die| program.info().linkage_name_of(die));
+        name.is_some_and(|name| is_body_of(kernel, &name))
+    };
+    if !is_own && !is_of_body() {
+        return None;
+    }
+    let arguments = kernel.metadata.as_ref()?.args.as_ref()?;
+    let mut arguments = arguments.iter().filter(|one| !is_hidden(one));
+    let argument = arguments.nth(usize::try_from(position).ok()?)?;
+    let is_same =
+        argument.size == Some(bytes) && is_plain(argument) && has_name(argument, variable);
+    argument.offset.filter(|_| is_same)
 }
 
 /// Returns true if a function of this name for the linker has the code of a kernel of OpenCL.

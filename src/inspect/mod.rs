@@ -45,6 +45,7 @@ mod given;
 mod initial_registers;
 mod kept_value;
 mod kernel_argument;
+mod kernel_entry;
 mod lane_pc;
 mod lane_recovery;
 mod lane_texts;

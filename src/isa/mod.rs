@@ -37,7 +37,9 @@ mod writes;
 
 pub(crate) use known::KnownInstructions;
 
-pub use effect::{Access, AccessKind, CallTarget, Condition, DualMove, Effect, ExecOp, ScalarOp};
+pub use effect::{
+    Access, AccessKind, CallTarget, Condition, DualOp, Effect, ExecOp, ScalarOp, VectorOp,
+};
 pub use register::{MachineRegister, Operand, Span, Writes};
 
 use core::fmt;
@@ -358,9 +360,8 @@ fn effect(raw: &Raw<'_>) -> Effect {
         | Op::WriteLane
         | Op::ReadFirstLane
         | Op::VectorMove
-        | Op::VectorAdd
-        | Op::VectorSub
-        | Op::VectorSubReversed
+        | Op::Vector(_)
+        | Op::Reversed(_)
         | Op::AccRead
         | Op::AccWrite
         | Op::AccMove => vector::effect(raw),
@@ -381,7 +382,8 @@ fn effect(raw: &Raw<'_>) -> Effect {
         | Op::Nop
         | Op::GprIndex
         | Op::VgprMsb
-        | Op::ScalarLoad => scalar::effect(raw),
+        | Op::ScalarLoad
+        | Op::ScalarLoadPart(_) => scalar::effect(raw),
     }
 }
 

@@ -52,15 +52,14 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
         Op::VgprMsb => Effect::VgprMsb {
             bits: low_byte(raw.bits(0, 0, 8)),
         },
-        Op::ScalarLoad => load(raw),
+        Op::ScalarLoad | Op::ScalarLoadPart(_) => load(raw),
         Op::Other
         | Op::ReadLane
         | Op::WriteLane
         | Op::ReadFirstLane
         | Op::VectorMove
-        | Op::VectorAdd
-        | Op::VectorSub
-        | Op::VectorSubReversed
+        | Op::Vector(_)
+        | Op::Reversed(_)
         | Op::AccRead
         | Op::AccWrite
         | Op::AccMove
@@ -140,7 +139,12 @@ fn load(raw: &Raw<'_>) -> Effect {
             (false, false) => (raw.scalar(raw.bits(1, 0, 7), 1), 0),
         },
     };
+    let bytes = match raw.row.op {
+        Op::ScalarLoadPart(bytes) => bytes,
+        _ => width.saturating_mul(4),
+    };
     Effect::ScalarLoad {
+        bytes,
         dst,
         base,
         index,
