@@ -68,6 +68,7 @@ mod waiting;
 
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
+pub use kernel_argument::HiddenArgument;
 pub(crate) use lane_pc::SaidLanes;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use lane_texts::LaneTexts;

@@ -68,9 +68,9 @@ pub use unwind::{
     UnwindLane,
 };
 pub use vars::{
-    AsOfDocument, ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, LaneChoice,
-    LaneDocument, NameFilter, RecoveredDocument, ValueNote, VariableDocument, VarsDocument,
-    VarsRequest, lane_message,
+    AsOfDocument, ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, HiddenDocument,
+    LaneChoice, LaneDocument, NameFilter, RecoveredDocument, ValueNote, VariableDocument,
+    VarsDocument, VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, FindingDocument, FindingGroup, Gathering,
