@@ -11,7 +11,7 @@ use super::prologue::entry_range;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
 use super::value::Contents;
-use crate::arch::{AddressSpace, CodeAddress, Lane};
+use crate::arch::{AddressSpace, CodeAddress, Lane, WaveSize};
 use crate::debug_info::types::TypeTable;
 use crate::debug_info::{DieId, Function};
 use crate::error::Result;
@@ -132,6 +132,9 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
                 .map(|pc| self.stop.options().load_address.to_process(CodeAddress(pc))),
         };
         let words = halves.map(|half| half.and_then(|kept| self.kept_words(plan, kept)));
+        if let Some(bits) = uniform(&words, self.wave_size(), bytes) {
+            return Some((Contents::Constant(bits), recovered));
+        }
         let of_lane = |lane: Lane| {
             let half = words.get(usize::from(lane.0 / 32));
             half.and_then(Option::as_deref)
@@ -200,12 +203,20 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         for step in &recipe.0 {
             let word = match *step {
                 Step::Word(word) => Word::Constant(word),
+                Step::Register(cell @ (Cell::Scalar(_) | Cell::Lane { .. })) => {
+                    let value = read_value(&self.location_of(cell)?, 32, &self.stop.access(None));
+                    Word::Constant(u32::try_from(value.ok()?).ok()?)
+                }
                 Step::Register(cell) => self.word_at(&self.location_of(cell)?)?,
                 Step::Row(slot) => self.word_at(&self.location_of_row(slot)?)?,
                 Step::Argument(register) => argument(register)?,
                 Step::Initial(cell) => self.initial_word(cell)?,
                 Step::Apply(operation) => {
                     let (b, a) = (stack.pop()?, stack.pop()?);
+                    if let (Word::Constant(a), Word::Constant(b)) = (&a, &b) {
+                        stack.push(Word::Constant(operation.apply(*a, *b)));
+                        continue;
+                    }
                     Word::Each(
                         self.wave_size()
                             .all_lanes()
@@ -329,6 +340,33 @@ fn put_bytes(words: &[Word], lane: Lane, bytes: u64, all: &mut Vec<u8>) -> Optio
     }
     all.truncate(end);
     (all.len() == end).then_some(())
+}
+
+/// The bits of a value that is the same in all lanes, if it is known to be.
+///
+/// * `halves`: the words of each half of the wave.
+fn uniform(halves: &[Option<Vec<Word>>], wave_size: WaveSize, bytes: u64) -> Option<Bits> {
+    let count = match wave_size {
+        WaveSize::Wave32 => 1,
+        WaveSize::Wave64 => 2,
+    };
+    let halves = halves.get(..count)?;
+    let constants = |words: &Option<Vec<Word>>| {
+        let constant = |word: &Word| match word {
+            Word::Constant(word) => Some(*word),
+            Word::Read(_) | Word::Each(_) => None,
+        };
+        words
+            .as_ref()?
+            .iter()
+            .map(constant)
+            .collect::<Option<Vec<u32>>>()
+    };
+    let first = constants(halves.first()?)?;
+    let mut others = halves.iter().skip(1);
+    let is_same = others.all(|other| constants(other).as_ref() == Some(&first));
+    let words = halves.first()?.as_ref().filter(|_| is_same)?;
+    bits_of(words, Lane(0), bytes)
 }
 
 /// The bits of a value in a lane, if all of them are known.
