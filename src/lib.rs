@@ -21,6 +21,8 @@ mod abi;
 pub mod annotate;
 pub mod arch;
 pub mod cfi_check;
+#[cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+pub mod coverage;
 pub mod debug_agent;
 pub mod debug_info;
 pub mod display;

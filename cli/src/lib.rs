@@ -4,9 +4,11 @@
 
 mod annotate;
 mod arguments;
+mod compare;
 mod completions;
 mod contents;
 mod core;
+mod coverage;
 mod demo;
 mod dump;
 mod eval;
@@ -152,6 +154,8 @@ fn run_command(
         Command::Demo(arguments) => demo::run(&arguments, width, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Man(arguments) => completions::write_manual(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments, out),
+        Command::Coverage(arguments) => coverage::run(&arguments, out, err),
         Command::Dump(arguments) => dump::run(&arguments, out, err),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }?;

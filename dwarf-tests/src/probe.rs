@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Apertures, Lane, Register, WaveSize};
+use hetdwarf::coverage::coverage;
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::debug_info::{DieValue, type_name};
 use hetdwarf::display::Options;
@@ -79,6 +80,7 @@ pub fn code_object<'a>(object: &'a CodeObject<'a>) {
     let mut addresses = vec![0, 0x1a00];
     entries(&program, &mut addresses);
     frames(&program);
+    let _ = coverage(&program).total();
     addresses.dedup();
     addresses.truncate(5);
     for pc in addresses {

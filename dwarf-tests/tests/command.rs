@@ -53,6 +53,8 @@ fn help() {
         "regs",
         "demo",
         "completions",
+        "coverage",
+        "compare",
     ] {
         assert_snapshot!(
             format!("help-{command}"),

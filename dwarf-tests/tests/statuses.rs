@@ -57,6 +57,15 @@ fn log() -> String {
     wave(1) + &wave(2)
 }
 
+/// A code object whose debugging information has another name.
+fn undescribed(object: &[u8]) -> Vec<u8> {
+    let name = b".debug_info\0";
+    let at = object.windows(name.len()).rposition(|part| part == name);
+    let mut object = object.to_vec();
+    object[at.unwrap() + 1] = b'x';
+    object
+}
+
 /// The files that the rows name.
 fn write_files(folder: &Path) {
     let demo = root().join("examples/demo");
@@ -64,9 +73,10 @@ fn write_files(folder: &Path) {
     let (object, core, log) = (read("calls-O2.rocm.hsaco"), read("demo.core"), log());
     let cut = log.find("wave_2").unwrap() + 100;
     let hard = dwarf_tests::fixture("lanes/sw-gfx90a-O2/sw-gfx90a-O2.hsaco");
-    let files: [(&str, Vec<u8>); 11] = [
+    let files: [(&str, Vec<u8>); 12] = [
         ("HARD", std::fs::read(hard).unwrap()),
         ("NESTED", nested(9, object.clone())),
+        ("UNDESCRIBED", undescribed(&object)),
         ("OBJECT", object),
         ("WAVE", read("stop.json")),
         ("CUT-CORE", core[..core.len() / 2].to_vec()),

@@ -53,7 +53,7 @@ use expression::Expressions;
 use lists::{Entry, ListKind, Lists};
 use shift::Shift;
 use unit::{Addition, UnitChange};
-use waves::{active_lane, push, wave_size};
+use waves::{active_lane, push};
 
 /// Indices of other files' units, which are not rewritten.
 const INDICES: [&str; 2] = [".debug_cu_index", ".debug_tu_index"];
@@ -130,7 +130,7 @@ fn add_to<'a>(
         found.notes.push(note);
         return Ok(());
     }
-    let wave_size = match wave_size(object) {
+    let wave_size = match object.wave_size() {
         Ok(Some(wave_size)) => wave_size,
         Ok(None) => {
             let note = "its kernels have waves of several sizes, or none says which".to_owned();

@@ -40,6 +40,7 @@ mod catalog;
 mod constant;
 mod convention;
 mod die;
+mod entry_name;
 mod file;
 mod function;
 mod id;
@@ -90,6 +91,9 @@ use call_site::KnownCallSites;
 pub use catalog::LineRow;
 pub use convention::{AddressSpaceNumbering, LocationConvention, UnitConvention};
 pub use die::Die;
+#[cfg(feature = "serde")]
+pub(crate) use entry_name::{LONGEST_NAME, cut_name};
+pub(crate) use entry_name::{linkage_name, short_name};
 pub use function::{Declaration, Function, Iterations, Simt};
 pub use id::{DieId, UnitId};
 pub(crate) use index_table::{IndexFault, IndexTable, index_of};
@@ -102,6 +106,7 @@ pub(crate) use line_header::{Header as LineHeader, Refusal, next_instruction, pa
 pub use location_list::LocationEntries;
 pub(crate) use nameless_line_table::complete;
 pub use scope::InlinedCall;
+pub(crate) use scope_tree::InFunction;
 pub use source_file::SourceFile;
 #[cfg(feature = "serde")]
 pub(crate) use source_file::path_in;

@@ -112,6 +112,15 @@ impl<'a> DebugInfo<'a> {
         Ok(calls)
     }
 
+    /// Reads the inlined call at an entry.
+    ///
+    /// # Errors
+    /// If there is no entry, or it costs more than it may.
+    pub(crate) fn inlined_call_at(&self, id: DieId, meter: &Meter) -> Result<InlinedCall<'a>> {
+        meter.work(PER_CALL)?;
+        Ok(self.inlined_call(&self.die(id)?, meter))
+    }
+
     fn inlined_call(&self, die: &Die<'a>, meter: &Meter) -> InlinedCall<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);

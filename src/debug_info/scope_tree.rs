@@ -109,7 +109,52 @@ impl<'a> ScopeTree<'a> {
     }
 }
 
+/// A variable of a function, wherever it is in scope.
+#[derive(Debug)]
+pub(crate) struct InFunction<'a> {
+    pub(crate) variable: Arc<Variable<'a>>,
+    /// The inlined calls that it is in, the innermost first.
+    pub(crate) calls: Arc<[DieId]>,
+}
+
 impl<'a> DebugInfo<'a> {
+    /// Returns the variables of a function and of all its blocks and inlined calls, or None if its scopes contradict each other or cannot
+    /// be kept.
+    ///
+    /// # Errors
+    /// If it costs more than it may.
+    pub(crate) fn variables_of(
+        &self,
+        function: DieId,
+        meter: &Meter,
+    ) -> Result<Option<Vec<InFunction<'a>>>> {
+        let Some(tree) = self.scope_tree(function) else {
+            return Ok(None);
+        };
+        let mut found = Vec::new();
+        for number in (0..).take(tree.scopes.len()) {
+            meter.work(1)?;
+            let Some(variables) = self.scope_variables(tree, number) else {
+                return Ok(None);
+            };
+            let mut calls = Vec::new();
+            let mut around = tree.function_of(number);
+            while let Some(outer) = tree.caller_of(around) {
+                meter.work(1)?;
+                calls.extend(tree.scope(around).map(|call| call.id));
+                around = outer;
+            }
+            let calls: Arc<[DieId]> = calls.into();
+            meter.hold_all::<DieId>(calls.len())?;
+            meter.hold_all::<InFunction<'a>>(variables.len())?;
+            found.extend(variables.iter().map(|variable| InFunction {
+                variable: Arc::clone(variable),
+                calls: Arc::clone(&calls),
+            }));
+        }
+        Ok(Some(found))
+    }
+
     /// The scopes of the function at `id`; nothing if they have to be walked over.
     pub(super) fn scope_tree(&self, id: DieId) -> Option<&ScopeTree<'a>> {
         let entry = self.index(id.unit).ok()?.function_at(id)?;

@@ -1,4 +1,4 @@
-//! Names for numbers: what the constants of an attribute are called, and what an entry is called.
+//! Names for numbers: what the constants of an attribute are called.
 //!
 //! The vocabularies are gimli's and those of `arch`; this says which one belongs to which attribute.
 //! Source: DWARF 5 §7.5.4 to §7.17.
@@ -9,15 +9,12 @@ use gimli::{DwAt, DwTag};
 use super::Naming;
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::debug_info::attribute::{Extension, extension};
-use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, Language};
-use crate::untrusted::{Bracket, Untrusted};
+use crate::debug_info::{Bytes, Language};
+use crate::untrusted::Bracket;
 
-/// How far a name may be from the entry that it is wanted for: an instance, its origin, a declaration.
-const HOPS: usize = 8;
-
-/// The longest name that is printed beside a reference; longer ones are cut, since a small file can name
-/// one long string many times.
-pub(super) const LONGEST: usize = 1024;
+pub(super) use crate::debug_info::{
+    LONGEST_NAME as LONGEST, cut_name as cut, linkage_name, short_name,
+};
 
 /// Calling conventions that gimli has no name for.
 const CONVENTIONS: &[(u64, &str)] = &[
@@ -83,50 +80,6 @@ pub(super) fn space_name(
         return MemorySpace::from_number(value)?.llvm_name();
     }
     None
-}
-
-/// An attribute's text, of the entry or one that it completes.
-fn text_in_chain<'a>(
-    info: &DebugInfo<'a>,
-    die: &Die<'a>,
-    names: &[DwAt],
-) -> Option<Untrusted<'static>> {
-    let mut die = die.clone();
-    for _ in 0..HOPS {
-        let found = names.iter().find_map(|name| die.attribute(*name));
-        if let Some(attribute) = found
-            && let Ok(DieValue::String(text)) = info.value(&die, attribute)
-        {
-            return Some(cut(text.raw()).to_owned().into());
-        }
-        let origin = [dw::DW_AT_abstract_origin, dw::DW_AT_specification]
-            .iter()
-            .find_map(|name| die.attribute(*name))?;
-        die = info.die(info.target(&die, origin).ok()??).ok()?;
-    }
-    None
-}
-
-/// The name that the linker uses for an entry, its own or that of what it completes.
-pub(super) fn linkage_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<Untrusted<'static>> {
-    text_in_chain(
-        info,
-        die,
-        &[dw::DW_AT_MIPS_linkage_name, dw::DW_AT_linkage_name],
-    )
-}
-
-/// The name of an entry, its own or that of what it completes.
-pub(super) fn short_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<Untrusted<'static>> {
-    text_in_chain(info, die, &[dw::DW_AT_name])
-}
-
-/// The start of a text, if it is longer than a name may be.
-pub(super) fn cut(text: &str) -> &str {
-    let end = (0..=LONGEST.min(text.len()))
-        .rev()
-        .find(|end| text.is_char_boundary(*end));
-    text.get(..end.unwrap_or(0)).unwrap_or(text)
 }
 
 /// Text in quotation marks, with escapes for what would not show, would end it, or would be a command for a CI.

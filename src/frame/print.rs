@@ -379,7 +379,8 @@ impl<'a> FramePrinter<'a> {
         Printer::new(encoding).style(self.style).expression(bytes)
     }
 
-    fn register(&self, number: u64) -> String {
+    /// The name of a register.
+    pub(crate) fn register(&self, number: u64) -> String {
         match self.style.register_name(number) {
             Some(name) => name.to_string(),
             None => format!("reg{number}"),

@@ -43,6 +43,16 @@ impl<'a> Row<'a> {
         self.cfa == CfaRule::None && self.rules.is_empty()
     }
 
+    /// Returns the row with the rule of the CFA alone.
+    pub(crate) fn of_cfa(&self) -> Row<'a> {
+        Row {
+            start: self.start,
+            end: self.end,
+            cfa: self.cfa,
+            rules: Vec::new(),
+        }
+    }
+
     /// Takes over the rules of another row, in the memory that it has.
     fn copy_rules(&mut self, other: &Row<'a>) {
         self.cfa = other.cfa;

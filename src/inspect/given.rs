@@ -5,10 +5,11 @@
 //! registers need no contents of them.
 
 use core::ops::Range;
+use std::sync::Arc;
 
 use fallible_iterator::FallibleIterator;
 
-use super::kernel_argument::{argument_offset, is_body_of};
+use super::kernel_argument::is_body_of;
 use super::kernel_entry::{descriptor_of, kernel_entry};
 use super::plan::FramePlan;
 use super::program::Program;
@@ -59,6 +60,13 @@ impl Wave for UnknownWave {
     }
 }
 
+/// A variable that is followed.
+pub(super) struct Followed<'v, 'a> {
+    pub(super) variable: &'v Arc<Variable<'a>>,
+    /// The innermost inlined call that it is in.
+    pub(super) call: Option<&'v InlinedCall<'a>>,
+}
+
 /// Where the debugging information gives the variables of a function.
 pub(super) struct Given<'c, 'a> {
     program: &'c Program<'a>,
@@ -106,21 +114,44 @@ impl<'c, 'a> Given<'c, 'a> {
         types: &mut TypeTable,
     ) -> Result<Vec<Watched>> {
         let variables = plan.variables.iter().enumerate();
-        let watched = variables.map(|(index, planned)| {
-            let mut watched = self.of_variable(&planned.variable, types)?;
-            if let Some(entry) = self.argument(&planned.variable, types)? {
+        let variables: Vec<Followed<'_, 'a>> = variables
+            .map(|(index, planned)| Followed {
+                variable: &planned.variable,
+                call: calls.get(plan.depth_of(index)),
+            })
+            .collect();
+        self.watched_of(&variables, types)
+    }
+
+    /// Returns what is followed of each of some variables of the function, among which are all of its own parameters.
+    ///
+    /// # Errors
+    /// If it costs more than it may.
+    pub(super) fn watched_of(
+        &mut self,
+        variables: &[Followed<'_, 'a>],
+        types: &mut TypeTable,
+    ) -> Result<Vec<Watched>> {
+        let watched = variables.iter().map(|one| {
+            let mut watched = self.of_variable(one.variable, types)?;
+            if let Some(entry) = self.argument(one.variable, types)? {
                 watched.on_entry = Some(entry);
             }
             // The code of a kernel of OpenCL, inlined in the kernel, is entered once.
-            let call = calls.get(plan.depth_of(index));
-            if let Some(call) = call.filter(|call| !self.is_body_of_kernel(call)) {
+            let call = one.call.filter(|call| !self.is_body_of_kernel(call));
+            if let Some(call) = call {
                 watched.activation.clone_from(&call.ranges);
             }
             Ok(watched)
         });
         let mut watched: Vec<Watched> = watched.collect::<Result<_>>()?;
-        self.fill_parameters(plan, types, &mut watched)?;
+        self.fill_parameters(variables, types, &mut watched)?;
         Ok(watched)
+    }
+
+    /// Returns true if ranges of location lists were left out, since there are too many.
+    pub(super) fn is_cut(&self) -> bool {
+        self.left == 0
     }
 
     fn is_body_of_kernel(&self, call: &InlinedCall<'a>) -> bool {
@@ -170,7 +201,9 @@ impl<'c, 'a> Given<'c, 'a> {
         let offset = bytes
             .filter(|bytes| bytes.div_ceil(4) <= MOST_DWORDS)
             .and_then(|bytes| {
-                let offset = argument_offset(self.program, self.function, variable, bytes)?;
+                let offset = self
+                    .program
+                    .argument_offset(variable, self.function, bytes)?;
                 Some((u32::try_from(offset).ok()?, bytes.div_ceil(4)))
             });
         let Some((first, count)) = offset.filter(|(offset, _)| offset % 4 == 0) else {
@@ -190,7 +223,7 @@ impl<'c, 'a> Given<'c, 'a> {
     /// Source: USAGE "Non-Kernel Functions", "Call Convention".
     fn fill_parameters(
         &self,
-        plan: &FramePlan<'a>,
+        variables: &[Followed<'_, 'a>],
         types: &mut TypeTable,
         watched: &mut [Watched],
     ) -> Result<()> {
@@ -202,8 +235,8 @@ impl<'c, 'a> Given<'c, 'a> {
             return Ok(());
         };
         let mut parameters: Vec<Argument> = Vec::new();
-        for (index, (planned, one)) in plan.variables.iter().zip(&*watched).enumerate() {
-            let variable = &planned.variable;
+        for (index, (followed, one)) in variables.iter().zip(&*watched).enumerate() {
+            let variable = followed.variable;
             let is_own = variable.scope_die == Some(self.function.die);
             let Some(position) = variable.position.filter(|_| is_own) else {
                 continue;
@@ -255,7 +288,7 @@ impl<'c, 'a> Given<'c, 'a> {
 
     fn of_variable(
         &mut self,
-        variable: &std::sync::Arc<Variable<'a>>,
+        variable: &Arc<Variable<'a>>,
         types: &mut TypeTable,
     ) -> Result<Watched> {
         let mut watched = Watched::default();
@@ -314,7 +347,7 @@ impl<'c, 'a> Given<'c, 'a> {
     fn dwords_at(
         &self,
         address: u64,
-        variable: &std::sync::Arc<Variable<'a>>,
+        variable: &Arc<Variable<'a>>,
         types: &mut TypeTable,
     ) -> Option<Vec<Dword>> {
         let arena = Arena::new();
@@ -322,7 +355,7 @@ impl<'c, 'a> Given<'c, 'a> {
         let pc = ProcessAddress(address);
         let stop = Stop::within(self.program, &self.wave, pc, options, &arena, self.meter);
         let frame = stop.call_frame(0)?;
-        let value = frame.read_variable(std::sync::Arc::clone(variable), self.function, types);
+        let value = frame.read_variable(Arc::clone(variable), self.function, types);
         dwords_of(&value, types)
     }
 }

@@ -34,7 +34,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         plan: impl FnOnce() -> Option<Arc<FramePlan<'a>>>,
     ) -> Option<(Location<'p>, Recovered)> {
         let program = self.stop.program();
-        let offset = argument_offset(program, function, variable, bytes)?;
+        let offset = program.argument_offset(variable, function, bytes)?;
         let address = self.kernarg_address(plan)?.checked_add(offset)?;
         let storage = Storage::Memory {
             space: AddressSpace::None,
@@ -57,6 +57,44 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             return Some(address);
         }
         self.read_kernarg_pointer(&*plan()?)
+    }
+}
+
+impl<'a> Program<'a> {
+    /// Returns where the argument that a parameter of a kernel had is among the kernel's arguments, in bytes from their start.
+    ///
+    /// * `function`: the kernel.
+    /// * `bytes`: the size of the parameter's type. An argument of another size is none.
+    pub(super) fn argument_offset(
+        &self,
+        variable: &Variable<'a>,
+        function: &Function<'a>,
+        bytes: u64,
+    ) -> Option<u64> {
+        let position = variable
+            .position
+            .filter(|_| variable.kind == VariableKind::Parameter)?;
+        let kernel = self.kernel_of(function)?;
+        descriptor_of(self, function)?;
+        let is_own = variable.scope_die == Some(function.die);
+        if !is_own && !self.is_in_body_of(kernel, variable) {
+            return None;
+        }
+        let arguments = kernel.metadata.as_ref()?.args.as_ref()?;
+        let argument = arguments
+            .iter()
+            .filter(|one| !is_hidden(one))
+            .nth(usize::try_from(position).ok()?)?;
+        let is_same =
+            argument.size == Some(bytes) && is_plain(argument) && has_name(argument, variable);
+        argument.offset.filter(|_| is_same)
+    }
+
+    /// Returns true if a variable is of the function with the code of a kernel of OpenCL, inlined in the kernel.
+    fn is_in_body_of(&self, kernel: &Kernel, variable: &Variable<'a>) -> bool {
+        let info = self.info();
+        let name = variable.scope_die.and_then(|die| info.linkage_name_of(die));
+        name.is_some_and(|name| is_body_of(kernel, &name))
     }
 }
 
@@ -122,38 +160,6 @@ impl<'a> StopFrame<'_, '_, 'a> {
             .read_memory(Memory::Global, address, &mut bytes);
         read.ok().map(|()| bytes)
     }
-}
-
-/// Returns where the argument is, from the first on in bytes, that a parameter of a kernel has when the kernel starts.
-///
-/// * `bytes`: the size of the parameter's type. An argument of another size is none.
-pub(super) fn argument_offset(
-    program: &Program<'_>,
-    function: &Function<'_>,
-    variable: &Variable<'_>,
-    bytes: u64,
-) -> Option<u64> {
-    let position = variable
-        .position
-        .filter(|_| variable.kind == VariableKind::Parameter)?;
-    let kernel = program.kernel_of(function)?;
-    descriptor_of(program, function)?;
-    let is_own = variable.scope_die == Some(function.die);
-    let is_of_body = || {
-        let name = variable
-            .scope_die
-            .and_then(|die| program.info().linkage_name_of(die));
-        name.is_some_and(|name| is_body_of(kernel, &name))
-    };
-    if !is_own && !is_of_body() {
-        return None;
-    }
-    let arguments = kernel.metadata.as_ref()?.args.as_ref()?;
-    let mut arguments = arguments.iter().filter(|one| !is_hidden(one));
-    let argument = arguments.nth(usize::try_from(position).ok()?)?;
-    let is_same =
-        argument.size == Some(bytes) && is_plain(argument) && has_name(argument, variable);
-    argument.offset.filter(|_| is_same)
 }
 
 /// Returns true if a function of this name for the linker has the code of a kernel of OpenCL.

@@ -43,6 +43,7 @@ mod frame_list;
 mod frame_register;
 mod given;
 mod initial_registers;
+mod kept_in_function;
 mod kept_value;
 mod kernel_argument;
 mod kernel_entry;
@@ -68,6 +69,7 @@ mod waiting;
 
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
+pub(crate) use kept_in_function::{KeptInFunction, KeptVariable};
 pub use kernel_argument::HiddenArgument;
 pub(crate) use lane_pc::SaidLanes;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};

@@ -56,4 +56,60 @@ impl FunctionFlow<'_> {
             instructions: fuel.since(most).instructions,
         }
     }
+
+    /// Follows lanes as [`follow_with`](FunctionFlow::follow_with) does, and gives what the companion knows before every instruction that
+    /// a lane can reach. Returns what was made of it for each half of the wave, or None if it would take too much.
+    ///
+    /// * `begin`: is given what is known before the `places`.
+    /// * `give`: is given the number of each instruction and what is known before it. Returns what that counts as, in values that
+    ///   are looked at.
+    pub(crate) fn follow_each<X, C: Companion<X>, T>(
+        &self,
+        places: &[usize],
+        entry: &C,
+        with: &X,
+        meter: &Meter,
+        begin: impl Fn(Vec<Option<C>>) -> T,
+        give: impl Fn(&mut T, usize, &C) -> usize,
+    ) -> Visited<T> {
+        let most = Fuel::of(self.steps().min(left(meter)));
+        let mut fuel = most;
+        let mut find = || -> Option<Vec<T>> {
+            let rows = self.rows_at_entry()?;
+            let follow = |half| {
+                let contexts = self.contexts(half, &rows);
+                let lane = FollowedLane {
+                    switch: Switch::On,
+                    state: State::at_entry(),
+                    companion: entry.clone(),
+                };
+                let all = Switches::find(&contexts, lane, with, &mut fuel)?;
+                let before = |index: &usize| {
+                    let lanes = all.before(&contexts, *index, with, &mut fuel)?;
+                    let on = lanes.into_iter().find(|lane| lane.switch == Switch::On);
+                    Some(on.map(|lane| lane.companion))
+                };
+                let mut made = begin(places.iter().map(before).collect::<Option<_>>()?);
+                all.each(&contexts, with, &mut fuel, |index, known, fuel| {
+                    fuel.compare(give(&mut made, index, known))
+                })?;
+                Some(made)
+            };
+            (0..self.halves()).map(follow).collect()
+        };
+        let halves = find();
+        Visited {
+            halves,
+            instructions: fuel.since(most).instructions,
+        }
+    }
+}
+
+/// What was made of what a companion knows.
+#[derive(Debug)]
+pub(crate) struct Visited<T> {
+    /// For each half of the wave; `None` if it would take too much.
+    pub(crate) halves: Option<Vec<T>>,
+    /// Over how many instructions it was found.
+    pub(crate) instructions: usize,
 }

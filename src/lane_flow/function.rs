@@ -166,7 +166,7 @@ impl<'a> FunctionFlow<'a> {
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
-    pub(super) fn pay_for_code(&self, meter: &Meter) -> Result<()> {
+    pub(crate) fn pay_for_code(&self, meter: &Meter) -> Result<()> {
         pay(meter, self.used)
     }
 

@@ -310,6 +310,54 @@ impl<C> Switches<C> {
     }
 }
 
+impl<C> Switches<C> {
+    /// Gives what is known of a lane that is on before each instruction that it can reach, block by block.
+    ///
+    /// * `fuel`: as for [`before`](Self::before).
+    /// * `give`: ends it if it returns None.
+    pub(super) fn each<X>(
+        &self,
+        contexts: &Contexts<'_>,
+        with: &X,
+        fuel: &mut Fuel,
+        mut give: impl FnMut(usize, &C, &mut Fuel) -> Option<()>,
+    ) -> Option<()>
+    where
+        C: Companion<X>,
+    {
+        let code = contexts.on.code;
+        let mut states = self.states.iter().peekable();
+        while let Some(((first, _), _)) = states.peek() {
+            let first = *first;
+            let mut lanes: Vec<FollowedLane<C>> = Vec::new();
+            while let Some(((_, switch), (state, companion))) =
+                states.next_if(|((other, _), _)| *other == first)
+            {
+                lanes.push(FollowedLane {
+                    switch: *switch,
+                    state: state.clone(),
+                    companion: companion.clone(),
+                });
+            }
+            let mut index = first;
+            loop {
+                if let Some(on) = lanes.iter().find(|lane| lane.switch == Switch::On) {
+                    give(index, &on.companion, fuel)?;
+                }
+                fuel.count(lanes.len())?;
+                contexts.step_all(index, &mut lanes, with, fuel)?;
+                let next = index.checked_add(1)?;
+                let goes_on = code.edges(index).any(|edge| edge == Edge::To(next));
+                if !goes_on || code.is_leader(next) {
+                    break;
+                }
+                index = next;
+            }
+        }
+        Some(())
+    }
+}
+
 /// What is known before each place that was reached, and where to go on.
 struct Search<C> {
     states: BTreeMap<(usize, Switch), (State, C)>,

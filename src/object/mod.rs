@@ -93,7 +93,7 @@ use elf::Elf;
 use identify::Machines;
 use relocation::Unresolved;
 
-use crate::arch::TargetId;
+use crate::arch::{TargetId, WaveSize};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::meter::Meter;
@@ -418,6 +418,31 @@ impl<'data> CodeObject<'data> {
             .as_ref()
             .map(Vec::as_slice)
             .map_err(Clone::clone)
+    }
+
+    /// How many lanes the waves have that run it; nothing if that differs or is not known.
+    ///
+    /// # Errors
+    /// If the processor does not say it, and the kernels cannot be read.
+    pub(crate) fn wave_size(&self) -> Result<Option<WaveSize>> {
+        let processor = self.target().processor();
+        let [small, large] =
+            [WaveSize::Wave32, WaveSize::Wave64].map(|size| processor.supports_wave_size(size));
+        let kernels = match self.kernels() {
+            Ok(kernels) => kernels,
+            Err(_) if small != large => &[],
+            Err(error) => return Err(error),
+        };
+        let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
+        Ok(match sizes.next() {
+            Some(first) => sizes.all(|size| size == first).then_some(first),
+            None if small != large => Some(if small {
+                WaveSize::Wave32
+            } else {
+                WaveSize::Wave64
+            }),
+            None => None,
+        })
     }
 }
 

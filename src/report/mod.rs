@@ -15,9 +15,11 @@
 mod absent;
 mod all_waves;
 mod annotate;
+mod compare;
 mod completeness;
 mod core;
 mod core_page;
+mod coverage;
 mod eval;
 mod frame;
 mod info;
@@ -45,8 +47,16 @@ pub use self::core::{
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
 pub use annotate::{AnnotateDocument, AnnotateFunction};
+pub use compare::{
+    ChangeDocument, CompareDocument, CompareFunction, CompareVariable, DifferenceDocument,
+    ShareDocument,
+};
 pub use completeness::Completeness;
 pub use core_page::CorePage;
+pub use coverage::{
+    CallPathDocument, CoverageDocument, CoverageFile, CoverageFunction, CoverageVariable,
+    CoveredDocument, LossDocument,
+};
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
     SourceError, TypeDocument, evaluate_all,

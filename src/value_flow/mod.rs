@@ -2,7 +2,7 @@
 //! code, for one lane.
 //!
 //! It leaves to others which variables there are, what their location lists mean, and to read what is found. The clients are
-//! `inspect`, for a stop, and `verify`, for locations that could be longer. Source: `spec-notes/lost-values.md`.
+//! `inspect`, for a stop, and `coverage`, for all addresses of a function. Source: `spec-notes/lost-values.md`.
 //!
 //! # The analysis
 //!
@@ -48,6 +48,7 @@ mod recipe;
 mod search;
 mod state;
 mod step;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod watched;
@@ -55,4 +56,5 @@ mod watched;
 pub(crate) use number::Cell;
 pub(crate) use plan::{Kept, KeptValue, find};
 pub(crate) use recipe::{ARGUMENTS, Recipe, Step};
+pub(crate) use survey::{Asked, KeptRange, survey};
 pub(crate) use watched::{Covered, Dword, KernelEntry, OnEntry, Watched};

@@ -84,10 +84,7 @@ pub(crate) fn find(
     let known = kernel.map_or(&[][..], |kernel| &kernel.known);
     let entry = State::at_entry(watched.len());
     // The last places are those at which parameters have what they had on entry.
-    let on_entry = watched.iter().map(|one| one.on_entry.as_ref());
-    let on_entry: Vec<Option<(usize, &OnEntry)>> = on_entry
-        .map(|entry| Some((code.index_of(entry?.address)?, entry?)))
-        .collect();
+    let on_entry = places_on_entry(code, watched);
     let places = on_entry.iter().flatten().map(|(index, _)| *index);
     let call = index.checked_sub(1).filter(|_| code.is_after_call(index));
     let places = [index, call.unwrap_or(index)].into_iter().chain(places);
@@ -98,12 +95,7 @@ pub(crate) fn find(
         let mut states = states.into_iter();
         let here = states.next().flatten();
         let at_call = states.next().flatten().filter(|_| call.is_some());
-        let entries = on_entry.iter().map(|entry| {
-            let (_, entry) = entry.as_ref()?;
-            let numbers = numbers_on_entry(states.next().flatten().as_ref()?, &entry.dwords)?;
-            Some((numbers, entry.is_assumed))
-        });
-        let entries: Vec<Option<ParameterNumbers>> = entries.collect();
+        let entries = numbers_of_parameters(&on_entry, states);
         let Some(here) = here else {
             return Vec::new();
         };
@@ -133,15 +125,12 @@ pub(crate) fn find(
     kept
 }
 
-/// The numbers of a parameter on entry, and whether only the calling convention says where it was.
-type ParameterNumbers = (SmallVec<[Number; 2]>, bool);
-
 /// Returns how a variable is read, if it is kept.
-fn kept_value(
+pub(super) fn kept_value(
     code: &Code,
     search: &Search<'_>,
     given: Option<&Given>,
-    on_entry: Option<&ParameterNumbers>,
+    on_entry: Option<&EntryNumbers>,
 ) -> Option<KeptValue> {
     let given = given.and_then(|given| {
         let last = code.instructions.get(given.as_of as usize)?;
@@ -163,6 +152,34 @@ fn kept_value(
         (given, entry) => given.or(entry)?,
     };
     Some(KeptValue { dwords, as_of })
+}
+
+/// The places at which parameters have what they had on entry, for each variable.
+pub(super) fn places_on_entry<'w>(
+    code: &Code,
+    watched: &'w [Watched],
+) -> Vec<Option<(usize, &'w OnEntry)>> {
+    let on_entry = watched.iter().map(|one| one.on_entry.as_ref());
+    let places = on_entry.map(|entry| Some((code.index_of(entry?.address)?, entry?)));
+    places.collect()
+}
+
+/// What parameters were on entry: the numbers of their dwords, and whether only the calling convention says it.
+pub(super) type EntryNumbers = (SmallVec<[Number; 2]>, bool);
+
+/// Returns what parameters were on entry, for each variable.
+///
+/// * `states`: what is known at each of the places.
+pub(super) fn numbers_of_parameters(
+    on_entry: &[Option<(usize, &OnEntry)>],
+    mut states: impl Iterator<Item = Option<State>>,
+) -> Vec<Option<EntryNumbers>> {
+    let entries = on_entry.iter().map(|entry| {
+        let (_, entry) = entry.as_ref()?;
+        let numbers = numbers_on_entry(states.next().flatten().as_ref()?, &entry.dwords)?;
+        Some((numbers, entry.is_assumed))
+    });
+    entries.collect()
 }
 
 /// The numbers of a parameter at a place where it has what it had on entry, if they are those of places on entry.

@@ -68,6 +68,12 @@ impl<'s> Search<'s> {
         }
     }
 
+    /// How many values were looked at.
+    pub(super) fn looked_at(&self) -> usize {
+        let asked = Self::MOST.saturating_sub(self.left.get()) as usize;
+        asked.saturating_mul(self.computed.len().max(1))
+    }
+
     /// Returns how dwords are read that have these numbers.
     pub(super) fn recipes(&self, numbers: &[Number]) -> Option<SmallVec<[Recipe; 2]>> {
         numbers.iter().map(|number| self.recipe(*number)).collect()

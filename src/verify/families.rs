@@ -32,6 +32,7 @@ const FAMILIES: &[&[&Rule]] = &[
     super::location::LANE_MASK_RULES,
     super::location::UNIT_RULES,
     super::location::NEST_RULES,
+    super::lost_value::RULES,
     super::abbreviation::RULES,
     super::lines::RULES,
     super::strings::RULES,

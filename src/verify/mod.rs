@@ -27,6 +27,7 @@ mod instructions;
 mod lane;
 mod lines;
 mod location;
+mod lost_value;
 mod machine_code;
 mod meaning;
 mod names;
@@ -153,6 +154,10 @@ pub(crate) fn verify_within(
     }
     if wants(&[names::RULES]) {
         names::check(&subject, &mut findings);
+    }
+    // It takes what is left.
+    if is_amdgpu && wants(&[lost_value::RULES]) {
+        lost_value::check(&subject, &mut findings);
     }
     let (findings, left_out) = findings.finish(&meter);
     let mut verdict = Verdict {

@@ -7,7 +7,7 @@ use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::profile::Profile;
-use super::{Verdict, lane, location};
+use super::{Verdict, lane, location, lost_value};
 use crate::cfi_check;
 use crate::expr::Dialect;
 use crate::frame::write::Assembler;
@@ -137,6 +137,7 @@ impl Selection {
             return None;
         }
         match self.chosen.get(rule.id) {
+            None if rule.is_on_request() && self.only.is_none() => None,
             None => self.profile.severity(rule.severity),
             Some(Choice::Allow) => None,
             Some(Choice::Warn) => Some(Severity::Warning),
@@ -190,6 +191,14 @@ impl Rule {
             return Err(UnknownRule::new(name));
         }
         Ok(found)
+    }
+}
+
+impl Rule {
+    /// Returns true if it counts only where somebody chooses it, or only it: it takes long.
+    #[must_use]
+    pub fn is_on_request(&self) -> bool {
+        lost_value::RULES.contains(&self)
     }
 }
 

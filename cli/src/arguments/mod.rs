@@ -2,6 +2,7 @@
 
 mod alone;
 mod core;
+mod coverage;
 mod dump;
 mod eval;
 mod format;
@@ -18,6 +19,7 @@ pub(crate) use self::core::{
     CoreArguments, CoreChoice, CoreObjectChoice, CoreObjects, GroupByName, MemoryName,
     object_and_load,
 };
+pub(crate) use self::coverage::{CompareArguments, CoverageArguments};
 pub(crate) use self::dump::{DumpArguments, DumpStyle};
 pub(crate) use self::eval::{EvalArguments, ResultName};
 pub(crate) use self::format::Format;
@@ -32,6 +34,7 @@ pub(crate) use self::stop::{
 pub(crate) use self::verify::{ProfileName, VerifyArguments, VerifyFormat};
 
 use self::core::{CORE_EXAMPLES, CORE_HELP};
+use self::coverage::{COMPARE_EXAMPLES, COVERAGE_EXAMPLES};
 use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
 use self::object::ANNOTATE_EXAMPLES;
 use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
@@ -122,6 +125,12 @@ pub(crate) enum Command {
     /// Print what a code object's debugging information says, as llvm-dwarfdump does
     #[command(after_help = DUMP_EXAMPLES, after_long_help = DUMP_JSON)]
     Dump(DumpArguments),
+    /// Count how much of the variables of code objects a debugger can show
+    #[command(after_help = COVERAGE_EXAMPLES)]
+    Coverage(CoverageArguments),
+    /// Compare how much of their variables two versions of a code object show
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
     /// Check debugging information by rules, for a compiler's tests and for CI
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use dwarf_tests::{cores, fixture, package, wave_cases};
 use hetdwarf::annotate::{Request, annotate_file_within};
+use hetdwarf::coverage::coverage_within;
 use hetdwarf::display::Options;
 use hetdwarf::dump::Dump;
 use hetdwarf::gpu_core::GpuCore;
@@ -99,6 +100,13 @@ fn of_object(name: &str, file: &[u8], costs: &mut Costs) {
         }
     });
     costs.add(name, "addresses", &asked);
+    let counting = meter(file);
+    parsed(&|object| {
+        if let Ok(program) = Program::load(object) {
+            let _ = coverage_within(&program, &counting).total();
+        }
+    });
+    costs.add(name, "coverage", &counting);
     let asked = meter(file);
     let _ = annotate_file_within(file, &asked, &Request::new(&|_| true));
     costs.add(name, "annotate", &asked);

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::variables::{Coverage, GROUPS, Groups, Variables};
-use super::{Collector, Described};
+use crate::coverage::statistics::{Coverage, Described, GROUPS, Groups, Statistics, Variables};
 use crate::dump::sources::Sources;
 use crate::report::to_json;
 
@@ -31,16 +30,16 @@ pub(super) struct Report {
     numbers: Vec<(String, u64)>,
 }
 
-impl Collector<'_, '_> {
+impl Report {
     /// What was collected, as it is reported.
-    pub(super) fn finish(self, sources: &Sources<'_>) -> Report {
+    pub(super) fn new(found: &Statistics, sources: &Sources<'_>) -> Report {
         let mut report = Report {
             numbers: Vec::new(),
         };
         let (mut functions, mut with_source, mut out_of_line, mut inlined) = (0, 0, 0, 0);
         let (mut with_origins, mut unique, mut variables, mut with_location) = (0, 0, 0, 0);
         let (mut parameters, mut locals) = (Described::default(), Described::default());
-        for counts in self.functions.values() {
+        for counts in found.functions.values() {
             let names = counts.names.len() as u64;
             let copies = counts.inlined.saturating_add(counts.out_of_line);
             let all = match counts.is_function {
@@ -68,7 +67,7 @@ impl Collector<'_, '_> {
             parameters.add(counts.parameters);
             locals.add(counts.locals);
         }
-        let counts = &self.counts;
+        let counts = &found.counts;
         report.add("#functions", functions);
         report.add("#functions with location", with_source);
         report.add("#out-of-line functions", out_of_line);
@@ -104,8 +103,8 @@ impl Collector<'_, '_> {
         for (name, size) in sources.section_sizes() {
             report.add(&format!("#bytes in {name}"), size);
         }
-        report.groups(&self.variables);
-        let lines = &self.lines;
+        report.groups(&found.variables);
+        let lines = &found.lines;
         report.add("#bytes with line information", lines.bytes);
         report.add("#bytes with line-0 locations", lines.bytes_of_line_0);
         report.add("#line entries", lines.rows);
@@ -113,19 +112,6 @@ impl Collector<'_, '_> {
         report.add("#line entries (unique)", lines.unique());
         report.add("#line entries (unique non-0)", lines.unique_non_0());
         report
-    }
-}
-
-impl Described {
-    fn add(&mut self, other: Described) {
-        for (sum, number) in [
-            (&mut self.count, other.count),
-            (&mut self.with_type, other.with_type),
-            (&mut self.with_source, other.with_source),
-            (&mut self.with_location, other.with_location),
-        ] {
-            *sum = sum.saturating_add(number);
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Variables: what is said of them, and how much of their scopes their locations cover.
 
 use core::ops::Range;
+use std::sync::Arc;
+
 use fallible_iterator::FallibleIterator;
 use gimli::DwTag;
 use gimli::constants as dw;
@@ -11,15 +13,15 @@ use crate::error::Result;
 use crate::expr::{Encoding, operations};
 
 /// How many groups coverage is counted in: none, ten of ten percent each, and all.
-pub(super) const GROUPS: usize = 12;
+pub(crate) const GROUPS: usize = 12;
 
 /// Bytes of the scopes of variables, and how many are covered.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Coverage {
-    pub(super) scope: u64,
-    pub(super) covered: u64,
+pub(crate) struct Coverage {
+    pub(crate) scope: u64,
+    pub(crate) covered: u64,
     /// By locations that the caller has to be asked for.
-    pub(super) entry_values: u64,
+    pub(crate) entry_values: u64,
 }
 
 impl Coverage {
@@ -32,19 +34,19 @@ impl Coverage {
 
 /// How many variables are covered how well.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Groups {
-    pub(super) count: u64,
-    pub(super) all: [u64; GROUPS],
+pub(crate) struct Groups {
+    pub(crate) count: u64,
+    pub(crate) all: [u64; GROUPS],
     /// Without the locations that the caller has to be asked for.
-    pub(super) without_entry_values: [u64; GROUPS],
+    pub(crate) without_entry_values: [u64; GROUPS],
 }
 
 /// The groups of all variables, of parameters and of local variables.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Variables {
-    pub(super) all: Groups,
-    pub(super) parameters: Groups,
-    pub(super) locals: Groups,
+pub(crate) struct Variables {
+    pub(crate) all: Groups,
+    pub(crate) parameters: Groups,
+    pub(crate) locals: Groups,
 }
 
 impl Groups {
@@ -98,14 +100,7 @@ impl Variables {
     pub(super) fn add_missing(&mut self, info: &DebugInfo<'_>, missing: &[DieId]) {
         for id in missing {
             self.all.add_missing();
-            // The original may be in another unit.
-            let found = match info.die(*id) {
-                Ok(die) => Some(die),
-                Err(_) => {
-                    let other = info.die_at(".debug_info", id.offset);
-                    other.and_then(|id| info.die(id).ok())
-                }
-            };
+            let found = original_variable(info, *id);
             if let Some(own) = found.and_then(|die| self.of(die.tag())) {
                 own.add_missing();
             }
@@ -121,12 +116,45 @@ impl Variables {
     }
 }
 
+/// Returns the entry of a variable of an original, which may be in another unit than its copy.
+pub(super) fn original_variable<'a>(info: &DebugInfo<'a>, id: DieId) -> Option<Die<'a>> {
+    info.die(id).ok().or_else(|| {
+        let other = info.die_at(".debug_info", id.offset);
+        other.and_then(|id| info.die(id).ok())
+    })
+}
+
+/// A variable of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct CountedVariable {
+    pub(in crate::coverage) die: DieId,
+    /// The function with code that it is in.
+    pub(in crate::coverage) function: DieId,
+    /// The innermost inlined call that it is in.
+    pub(in crate::coverage) call: Option<DieId>,
+    pub(in crate::coverage) is_parameter: bool,
+    /// True if it is an entry of an original, and a copy of the function has none for it.
+    pub(in crate::coverage) is_omitted: bool,
+    /// How many bytes of code its scope has.
+    pub(in crate::coverage) scope: u64,
+    /// The addresses of its scope; none if the entry around it does not say them.
+    pub(in crate::coverage) addresses: Arc<[Range<u64>]>,
+    /// Where it has a location, as far as that is within its scope.
+    pub(in crate::coverage) covered: Vec<Range<u64>>,
+    /// True if it has a location, or a value, wherever it is in scope.
+    pub(in crate::coverage) is_everywhere: bool,
+}
+
 /// Where a variable is.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Located {
     has_location: bool,
     bytes: u64,
     coverage: Coverage,
+    /// True if it is there in all of its scope.
+    is_everywhere: bool,
+    /// Of a list, the addresses within the scope, if variables are kept.
+    covered: Vec<Range<u64>>,
 }
 
 impl<'a> Collector<'_, 'a> {
@@ -153,21 +181,18 @@ impl<'a> Collector<'_, 'a> {
         let has_type = found(dw::DW_AT_type);
         let mut is_counted_later = false;
         if let Some(origin) = raw_reference(die, dw::DW_AT_abstract_origin) {
-            if has(dw::DW_AT_location) || has(dw::DW_AT_const_value) {
-                // The nearest copy of a function; scopes between are its blocks.
-                let copy = scopes.iter_mut().rev().find(|scope| !scope.is_block);
-                if let Some(missing) = copy.and_then(|scope| scope.missing.as_mut()) {
-                    self.meter.work(missing.len() as u64)?;
-                    missing.retain(|offset| *offset != origin);
-                }
-            } else {
-                is_counted_later = true;
+            let has_location = has(dw::DW_AT_location) || has(dw::DW_AT_const_value);
+            is_counted_later = !has_location;
+            // The nearest copy of a function; scopes between are its blocks.
+            let copy = scopes.iter_mut().rev().find(|scope| !scope.is_block);
+            if let Some(missing) = copy.and_then(|scope| scope.missing.as_mut()) {
+                missing.see(origin, has_location, self.meter)?;
             }
         }
         let parent = scopes.last().map_or(&[][..], |scope| &scope.ranges);
-        let located = self.located(die, scope.bytes, parent)?;
+        let mut located = self.located(die, scope.bytes, parent)?;
         if scope.bytes > 0 && !is_counted_later {
-            self.variables.add(tag, located.coverage);
+            self.found.variables.add(tag, located.coverage);
         }
         let named = match self.find_origin(die) {
             Some(origin) => origin,
@@ -176,7 +201,7 @@ impl<'a> Collector<'_, 'a> {
         let name = self.name_of(&named, &scope.prefix);
         self.meter.hold((name.len() as u64).saturating_add(64))?;
         let is_artificial = named.attribute(dw::DW_AT_artificial).is_some();
-        let counts = &mut self.counts;
+        let counts = &mut self.found.counts;
         counts.location_bytes = counts.location_bytes.saturating_add(located.bytes);
         if scope.bytes > 0 {
             counts.all.add(located.coverage);
@@ -186,7 +211,14 @@ impl<'a> Collector<'_, 'a> {
                 counts.locals.add(located.coverage);
             }
         }
-        let function = self.functions.entry(scope.function.clone()).or_default();
+        if scope.bytes > 0 && !is_constant {
+            self.keep_variable(die, scope, scopes, &mut located)?;
+        }
+        let function = self
+            .found
+            .functions
+            .entry(scope.function.clone())
+            .or_default();
         function.names.insert(name);
         if is_constant {
             one_more(&mut function.constant_members);
@@ -216,13 +248,40 @@ impl<'a> Collector<'_, 'a> {
         Ok(())
     }
 
+    /// Keeps a variable of a function, if variables are kept.
+    fn keep_variable(
+        &mut self,
+        die: &Die<'a>,
+        scope: &Scope,
+        scopes: &[Scope],
+        located: &mut Located,
+    ) -> Result<()> {
+        let Some(function) = scope.subprogram.filter(|_| self.keeps_variables) else {
+            return Ok(());
+        };
+        self.meter.hold_all::<CountedVariable>(2)?;
+        let addresses = scopes.last().map(|scope| Arc::clone(&scope.ranges));
+        self.found.counted.push(CountedVariable {
+            die: die.id(),
+            function,
+            call: scope.call,
+            is_parameter: die.tag() == dw::DW_TAG_formal_parameter,
+            is_omitted: false,
+            scope: scope.bytes,
+            addresses: addresses.unwrap_or_else(|| Arc::from([])),
+            covered: core::mem::take(&mut located.covered),
+            is_everywhere: located.is_everywhere,
+        });
+        Ok(())
+    }
+
     fn call_site(&mut self, tag: DwTag) {
         match tag {
             dw::DW_TAG_call_site | dw::DW_TAG_GNU_call_site => {
-                one_more(&mut self.counts.call_sites);
+                one_more(&mut self.found.counts.call_sites);
             }
             dw::DW_TAG_call_site_parameter | dw::DW_TAG_GNU_call_site_parameter => {
-                one_more(&mut self.counts.call_site_parameters);
+                one_more(&mut self.found.counts.call_site_parameters);
             }
             _ => {}
         }
@@ -245,6 +304,8 @@ impl<'a> Collector<'_, 'a> {
                 covered: scope,
                 entry_values: 0,
             },
+            is_everywhere: true,
+            covered: Vec::new(),
         };
         let mut located = Located::default();
         located.coverage.scope = scope;
@@ -286,10 +347,17 @@ impl<'a> Collector<'_, 'a> {
             };
             self.meter.work(parent.len() as u64)?;
             let common = parent.iter().map(|other| {
-                let end = range.end.min(other.end);
-                end.saturating_sub(range.start.max(other.start))
+                let (start, end) = (range.start.max(other.start), range.end.min(other.end));
+                start..end.max(start)
             });
-            let covered = common.fold(0, u64::saturating_add);
+            let sizes = common
+                .clone()
+                .map(|common| common.end.saturating_sub(common.start));
+            let covered = sizes.fold(0, u64::saturating_add);
+            if self.keeps_variables {
+                self.meter.hold_all::<Range<u64>>(2)?;
+                located.covered.extend(common.filter(|one| !one.is_empty()));
+            }
             let size = range.end.saturating_sub(range.start);
             located.bytes = located.bytes.saturating_add(size);
             let coverage = &mut located.coverage;

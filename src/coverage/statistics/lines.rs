@@ -9,12 +9,12 @@ use crate::meter::Meter;
 
 /// What is counted of the rows of all units.
 #[derive(Debug, Default)]
-pub(super) struct LineCounts {
-    pub(super) bytes: u64,
+pub(crate) struct LineCounts {
+    pub(crate) bytes: u64,
     /// Those that belong to no line.
-    pub(super) bytes_of_line_0: u64,
-    pub(super) rows: u64,
-    pub(super) statements: u64,
+    pub(crate) bytes_of_line_0: u64,
+    pub(crate) rows: u64,
+    pub(crate) statements: u64,
     /// The lines, columns and files of rows.
     unique: HashSet<(u64, u64, u32)>,
     /// Numbers of paths, which all units share.
@@ -75,12 +75,12 @@ impl LineCounts {
     }
 
     /// How many different lines there are.
-    pub(super) fn unique(&self) -> u64 {
+    pub(crate) fn unique(&self) -> u64 {
         self.unique.len() as u64
     }
 
     /// How many different lines there are that are not 0.
-    pub(super) fn unique_non_0(&self) -> u64 {
+    pub(crate) fn unique_non_0(&self) -> u64 {
         self.unique.iter().filter(|(line, ..)| *line != 0).count() as u64
     }
 }

@@ -1,0 +1,158 @@
+//! `hetdwarf compare`.
+
+use std::io::Write;
+
+use super::arguments::{CompareArguments, Format};
+use super::failure::{Exit, Failure, print_limit};
+use super::input::with_program;
+use super::or_unknown;
+use super::style::BOLD;
+use hetdwarf::coverage::compare;
+use hetdwarf::plural::counted;
+use hetdwarf::report::{
+    CallPathDocument, CompareDocument, CompareFunction, CompareVariable, DifferenceDocument,
+    ShareDocument, write_json_pretty,
+};
+use hetdwarf::untrusted::Untrusted;
+
+pub(crate) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let (old, new) = (&arguments.old, &arguments.new);
+    let document = with_program(old, &arguments.which, |before| {
+        with_program(new, &arguments.which, |after| {
+            let [old, new] = [old, new].map(|path| path.to_string_lossy());
+            let found = compare(before, after);
+            Ok(CompareDocument::new(
+                &old,
+                &new,
+                arguments.tolerance,
+                &found,
+            ))
+        })
+    })?;
+    match arguments.format {
+        Format::Json => write_json_pretty(&document, &mut *out)?,
+        Format::Text => print(&document, out)?,
+    }
+    Ok(match (&document.completeness.limit, document.fell) {
+        (Some(_), _) => Exit::Incomplete,
+        (None, true) => Exit::BadNews,
+        (None, false) => Exit::Done,
+    })
+}
+
+fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    for function in &document.functions {
+        print_function(function, out)?;
+    }
+    for (names, which) in [(&document.only_old, "old"), (&document.only_new, "new")] {
+        if let [first, rest @ ..] = names.as_slice() {
+            let more = match rest.len() {
+                0 => String::new(),
+                more => format!(" and {}", counted(more as u64, "other")),
+            };
+            writeln!(out, "only the {which} version has {first}{more}")?;
+        }
+    }
+    let total = &document.total;
+    writeln!(
+        out,
+        "{}: {} of the bytes in scope have a location, {} before",
+        counted(document.matched, "function"),
+        percent(&total.new),
+        percent(&total.old)
+    )?;
+    if document.fell {
+        writeln!(
+            out,
+            "coverage fell by more than {} percent points",
+            document.tolerance
+        )?;
+    }
+    if !document.completeness.complete && document.completeness.limit.is_none() {
+        writeln!(
+            out,
+            "not complete: it would take too long to tell what is recovered in some functions"
+        )?;
+    }
+    print_limit(&document.completeness, out)?;
+    Ok(())
+}
+
+fn print_function(function: &CompareFunction, out: &mut dyn Write) -> Result<(), Failure> {
+    let code = match (function.new_address, function.same_code) {
+        (None, _) => "the new version has no debugging information of it",
+        (Some(_), true) => "same code",
+        (Some(_), false) => "other code",
+    };
+    writeln!(
+        out,
+        "{BOLD}{}{BOLD:#} ({code}): {}, {} before",
+        function.function,
+        percent(&function.total.new),
+        percent(&function.total.old)
+    )?;
+    for (variables, what) in [(&function.lost, "lost"), (&function.gained, "gained")] {
+        for variable in variables {
+            writeln!(out, "  {what} {}", line(variable))?;
+        }
+    }
+    print_differences(&function.rows, "row", out)?;
+    print_differences(&function.lines, "line", out)
+}
+
+fn print_differences(
+    differences: &[DifferenceDocument],
+    what: &str,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    /// How many are printed; JSON has all.
+    const MOST: usize = 10;
+    for one in differences.iter().take(MOST) {
+        let text = |text: &Option<Untrusted<'static>>| match text {
+            Some(text) => text.to_string(),
+            None => "nothing".to_owned(),
+        };
+        let end = one.offset.saturating_add(one.size);
+        writeln!(
+            out,
+            "  {what} at +{:#x} to +{end:#x}: {}, before {}",
+            one.offset,
+            text(&one.new),
+            text(&one.old)
+        )?;
+    }
+    if let Some(more) = differences.len().checked_sub(MOST).filter(|more| *more > 0) {
+        let what = format!("more {what}");
+        writeln!(out, "  and {}", counted(more as u64, &what))?;
+    }
+    Ok(())
+}
+
+/// A variable with what is covered of it.
+fn line(variable: &CompareVariable) -> String {
+    let share = |share: &Option<ShareDocument>| match share {
+        Some(share) => format!(
+            "{} of {} bytes ({})",
+            share.dwarf,
+            share.bytes_in_scope,
+            percent(share)
+        ),
+        None => "no entry".to_owned(),
+    };
+    let name = |call: &CallPathDocument| or_unknown(call.name.as_ref()).to_string();
+    let calls: Vec<String> = variable.calls.iter().rev().map(name).collect();
+    let within = match calls.is_empty() {
+        true => String::new(),
+        false => format!(" in {}", calls.join(" in ")),
+    };
+    format!(
+        "{}{within}: {}, before {}",
+        or_unknown(variable.name.as_ref()),
+        share(&variable.new),
+        share(&variable.old)
+    )
+}
+
+fn percent(share: &ShareDocument) -> String {
+    super::coverage::percent(share.dwarf, share.bytes_in_scope)
+}

@@ -1,0 +1,234 @@
+//! `hetdwarf coverage`: held against llvm-dwarfdump where both count the same, and against what stops at each instruction show.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failure here is a failure of the test"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dwarf_tests::{corpus, fixture, hetdwarf, of_producers, skipped};
+use hetdwarf::Limits;
+use hetdwarf::coverage::{Covered, VariableCoverage, coverage, coverage_within};
+use hetdwarf::debug_info::DieId;
+use hetdwarf::debug_info::types::TypeTable;
+use hetdwarf::inspect::{Program, RecoveredFrom, Stop, StopOptions};
+use hetdwarf::isa::Decoder;
+use hetdwarf::location::Arena;
+use hetdwarf::meter::Meter;
+use hetdwarf::object::CodeObject;
+use hetdwarf::wave::{Snapshot, Wave};
+use serde_json::Value as Json;
+
+/// Every linked code object in a folder of the fixtures and those in it.
+fn objects_in(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            objects_in(&path, files);
+        } else if path.extension().is_some_and(|end| end == "hsaco") {
+            files.push(path);
+        }
+    }
+}
+
+/// Objects that llvm-dwarfdump 22 says nothing of: sections of old compression, and DWARF 6.
+const UNREAD: [&str; 2] = ["small-gfx1100-O2-zdebug.hsaco", "dwarf6-as-6.hsaco"];
+
+/// Bytes in scope and bytes covered are the same numbers for every fixture with code.
+#[test]
+fn what_llvm_counts_is_counted_the_same() {
+    let tool = "llvm-dwarfdump-22";
+    if Command::new(tool).arg("--version").output().is_err() {
+        return skipped("llvm-dwarfdump-22");
+    }
+    let mut files = corpus();
+    files.extend(of_producers());
+    files.retain(|path| path.extension().is_some_and(|end| end == "hsaco"));
+    objects_in(&fixture(""), &mut files);
+    files.sort();
+    files.dedup();
+    let (mut compared, mut variables) = (0, 0);
+    for path in files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let file = std::fs::read(&path).unwrap();
+        let Ok(object) = CodeObject::parse(&file) else {
+            continue;
+        };
+        if UNREAD.contains(&name.as_str()) {
+            continue;
+        }
+        let program = Program::load(&object).unwrap();
+        let found = coverage(&program);
+        assert_eq!(found.limit, None, "{name}");
+        let sum = |is_wanted: &dyn Fn(&VariableCoverage) -> bool| {
+            let all = found.functions.iter().flat_map(|one| &one.variables);
+            let all = all.filter(|one| is_wanted(one));
+            all.fold([0, 0], |[scope, dwarf], one| {
+                let Covered {
+                    scope: bytes,
+                    omitted_scope,
+                    dwarf: covered,
+                    recovered,
+                    ..
+                } = one.covered;
+                assert!(covered + recovered <= bytes, "{name}: {one:?}");
+                [scope + bytes - omitted_scope, dwarf + covered]
+            })
+        };
+        let ran = Command::new(tool)
+            .args(["--statistics".as_ref(), path.as_os_str()])
+            .output()
+            .unwrap();
+        let Ok(theirs) = serde_json::from_slice::<Json>(&ran.stdout) else {
+            continue;
+        };
+        let expected = |what: &str| {
+            let scope = format!("sum_all_{what}(#bytes in parent scope)");
+            let dwarf = format!("sum_all_{what}(#bytes in parent scope covered by DW_AT_location)");
+            [scope, dwarf].map(|name| theirs[name].as_u64().unwrap())
+        };
+        assert_eq!(sum(&|_| true), expected("variables"), "{name}");
+        assert_eq!(sum(&|one| one.is_parameter), expected("params"), "{name}");
+        assert_eq!(
+            sum(&|one| !one.is_parameter),
+            expected("local_vars"),
+            "{name}"
+        );
+        // llvm-dwarfdump leaves out variables without a location of functions that complete one that is inlined nowhere.
+        let count = found.total().variables;
+        let processed = &theirs["#variables processed by location statistics"];
+        assert!(processed.as_u64().unwrap() <= count, "{name}");
+        compared += 1;
+        variables += count;
+    }
+    assert!(
+        compared > 200 && variables > 10_000,
+        "{compared} {variables}"
+    );
+}
+
+/// What stops show at each instruction, in bytes of code by entry: what the function itself surely has, and what the caller may have
+/// a part of. What only the caller has is not counted.
+fn shown(
+    program: &Program<'_>,
+    wave: &Snapshot,
+    functions: &[(u64, u64)],
+) -> BTreeMap<DieId, [u64; 2]> {
+    let object = program.object();
+    let decoder = Decoder::new(program.processor(), Some(wave.wave_size())).unwrap();
+    let mut bytes: BTreeMap<DieId, [u64; 2]> = BTreeMap::new();
+    for (start, size) in functions {
+        let code = object
+            .read_image(*start, usize::try_from(*size).unwrap())
+            .unwrap();
+        for instruction in decoder.decode_all(code, *start).unwrap() {
+            let arena = Arena::new();
+            let pc = wave.load_address.to_process(instruction.address.into());
+            let options = StopOptions::loaded_at(wave.load_address);
+            let stop = Stop::new(program, wave, pc, options, &arena);
+            let frame = stop.call_frame(0).unwrap();
+            for value in frame.variables(&mut TypeTable::default()).unwrap() {
+                let length = u64::from(instruction.length);
+                let [surely, maybe] = bytes.entry(value.variable.die).or_default();
+                match value.recovered().map(|recovered| recovered.from) {
+                    None | Some(RecoveredFrom::CallSite) => {}
+                    // Parts of it may be the caller's.
+                    Some(RecoveredFrom::Computed) => *maybe += length,
+                    Some(_) => *surely += length,
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// What is counted as recovered is what `vars` shows, variable by variable, at every instruction.
+#[test]
+fn what_is_recovered_is_what_stops_show() {
+    let (mut compared, mut left_open) = (0, 0);
+    for (case, wave) in [
+        ("across-gfx1100-O2", "w00"),
+        ("helpers-gfx1200-O2-clang22", "w00"),
+        ("prev-gfx90a-O2", "w00"),
+    ] {
+        let folder = fixture("lost").join(case);
+        let file = std::fs::read(folder.join(format!("{case}.hsaco"))).unwrap();
+        let object = CodeObject::parse(&file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let wave = std::fs::read(folder.join(format!("{wave}.json"))).unwrap();
+        let wave = Snapshot::from_json(&wave).unwrap();
+        let found = coverage(&program);
+        assert!(found.is_complete());
+        let functions = found.functions.iter();
+        let functions: Vec<(u64, u64)> = functions.map(|one| (one.address, one.size)).collect();
+        let shown = shown(&program, &wave, &functions);
+        for variable in found.functions.iter().flat_map(|one| &one.variables) {
+            if variable.covered.omitted > 0 {
+                continue;
+            }
+            let [surely, maybe] = shown.get(&variable.die).copied().unwrap_or_default();
+            let recovered = variable.covered.recovered;
+            let is_same = (surely..=surely + maybe).contains(&recovered);
+            assert!(is_same, "{case}: {variable:?} {surely} {maybe}");
+            compared += surely;
+            left_open += maybe;
+        }
+    }
+    assert!(left_open * 5 < compared, "{left_open} of {compared}");
+    assert!(compared > 6_000, "{compared}");
+}
+
+/// Where it would take too much, less is found, and the answer says that it is not complete.
+#[test]
+fn a_limit_is_said() {
+    let path = fixture("lost/across-gfx1100-O2/across-gfx1100-O2.hsaco");
+    let file = std::fs::read(&path).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let whole = coverage(&program).total();
+    let mut before = 0;
+    for work in [100, 1_000, 4_000, 10_000, 1_000_000] {
+        let mut limits = Limits::default();
+        (limits.work, limits.work_per_byte) = (work, 0);
+        let found = coverage_within(&program, &Meter::new(&limits, 0));
+        let total = found.total();
+        assert_eq!(
+            found.is_complete(),
+            total.recovered == whole.recovered,
+            "{work}"
+        );
+        assert!(before <= total.recovered && total.recovered <= whole.recovered);
+        before = total.recovered;
+    }
+    assert_eq!(before, whole.recovered);
+}
+
+#[test]
+fn the_command_prints_it() {
+    let path = "fixtures/lost/prev-gfx90a-O2/prev-gfx90a-O2.hsaco";
+    let ran = hetdwarf(["coverage", path]);
+    insta::assert_snapshot!("coverage", ran.out);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    let ran = hetdwarf(["coverage", path, "fixtures/README.md", "--format", "json"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.contains("fixtures/README.md"), "{}", ran.err);
+    let document: Json = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(document["format"], "hetdwarf-coverage/1");
+    let sum = |field: &str| {
+        let functions = document["files"][0]["functions"].as_array().unwrap().iter();
+        let variables = functions.flat_map(|one| one["variables"].as_array().unwrap());
+        variables
+            .map(|one| one[field].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    for field in ["bytes_in_scope", "dwarf", "recovered", "neither"] {
+        assert_eq!(document["total"][field], sum(field), "{field}");
+        let kinds = document["by_kind"].as_object().unwrap().values();
+        let of_kinds: u64 = kinds.map(|kind| kind[field].as_u64().unwrap()).sum();
+        assert_eq!(of_kinds, sum(field), "{field}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Where lines differ between two versions of a function with equal code.
+
+use core::ops::Range;
+
+use super::super::FunctionCoverage;
+use super::{Difference, Version};
+use crate::debug_info::SourceFile;
+use crate::error::Result;
+
+/// What a row of the line table says. Files are told apart by their plain names: versions are built in other folders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    file: String,
+    line: u64,
+    column: u64,
+    /// Whether it is a recommended place for a breakpoint, the prologue is over, and the epilogue begins.
+    marks: [bool; 3],
+}
+
+impl Line {
+    fn text(&self) -> String {
+        let names = ["is_stmt", "prologue_end", "epilogue_begin"];
+        let marks = names.iter().zip(self.marks).filter(|(_, mark)| *mark);
+        let mut text = format!("{}:{}:{}", self.file, self.line, self.column);
+        for (name, _) in marks {
+            text.push(' ');
+            text.push_str(name);
+        }
+        text
+    }
+}
+
+/// Returns where the lines differ.
+pub(super) fn differences(
+    (old, before): (&Version<'_, '_>, &FunctionCoverage),
+    (new, after): (&Version<'_, '_>, &FunctionCoverage),
+) -> Result<Vec<Difference>> {
+    let (old, new) = (old.lines(before)?, new.lines(after)?);
+    Ok(super::differences(&old, &new, |old, new| {
+        [old, new].map(|line| line.map(Line::text))
+    }))
+}
+
+impl Version<'_, '_> {
+    /// The rows for a function, by where they start in it. Of several for the same address the last counts.
+    fn lines(&self, function: &FunctionCoverage) -> Result<Vec<(Range<u64>, Line)>> {
+        let info = self.program.info();
+        let unit = function.die.unit;
+        let Some(table) = info.line_table(unit)? else {
+            return Ok(Vec::new());
+        };
+        let end = function.address.saturating_add(function.size);
+        let (mut lines, mut at) = (Vec::new(), function.address);
+        while at < end {
+            self.meter.work(1)?;
+            let Some((row, range)) = table.find(at) else {
+                // Nothing is said of this instruction.
+                at = at.saturating_add(4);
+                continue;
+            };
+            let file = info.source_file(unit, row.file)?;
+            let line = Line {
+                file: file.as_ref().map_or("", SourceFile::name).to_owned(),
+                line: row.line,
+                column: row.column,
+                marks: [row.is_stmt, row.prologue_end, row.epilogue_begin],
+            };
+            let next = range.end.clamp(at.saturating_add(1), end);
+            let offset = |address: u64| address.saturating_sub(function.address);
+            self.meter
+                .hold((size_of::<Line>().saturating_add(line.file.len())) as u64)?;
+            lines.push((offset(at)..offset(next), line));
+            at = next;
+        }
+        Ok(lines)
+    }
+}

@@ -1,0 +1,375 @@
+//! Two versions of a program, made of the same source: of which variables a debugger can show more or less, and where call frame
+//! information and lines differ though the code is equal.
+//!
+//! Functions are matched by their names for the linker, so that neither the order of sections nor where the code is loaded matters.
+//!
+//! ```
+//! use hetdwarf::coverage::compare;
+//! use hetdwarf::{inspect::Program, object::CodeObject};
+//!
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
+//! let object = CodeObject::parse(&file)?;
+//! let program = Program::load(&object)?;
+//! let found = compare(&program, &program);
+//! assert!(found.matched > 0 && found.functions.is_empty());
+//! assert!(!found.fell_by_more_than(0.0));
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+
+mod code;
+mod lines;
+mod rows;
+mod variables;
+
+use core::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Coverage, Covered, FunctionCoverage, VariableCoverage, coverage_within};
+use crate::error::{Error, Result};
+use crate::inspect::Program;
+use crate::isa::Decoder;
+use crate::meter::Meter;
+use crate::object::{SymbolKind, SymbolSection};
+use variables::matched;
+
+/// What differs between two versions of a program.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// How many functions both have.
+    pub matched: u64,
+    /// The functions that both have and in which something differs, and those of which only the new one lacks the debugging information.
+    pub functions: Vec<FunctionComparison>,
+    /// The names of functions that only the old one has.
+    pub only_old: Vec<String>,
+    /// The names of functions that only the new one has.
+    pub only_new: Vec<String>,
+    /// How much of the variables of all functions that both have is covered.
+    pub total: Change,
+    /// The limit that was reached before all was compared, if one was.
+    pub limit: Option<Error>,
+    /// Whether everything was found out; otherwise more may differ.
+    pub is_complete: bool,
+}
+
+impl Comparison {
+    /// Returns true if the share of bytes with a location fell by more than so many percent points, of all functions together or of one
+    /// of them.
+    #[must_use]
+    pub fn fell_by_more_than(&self, points: f64) -> bool {
+        let fell = |change: &Change| change.fall().is_some_and(|fall| fall > points);
+        fell(&self.total) || self.functions.iter().any(|one| fell(&one.change))
+    }
+}
+
+/// How much is covered in the old version and in the new one.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// In the old one.
+    pub old: Covered,
+    /// In the new one. Variables that it lacks count with the scopes that they had; those that only it has are not counted.
+    pub new: Covered,
+}
+
+impl Change {
+    /// Returns by how many percent points the share of bytes with a location fell. None if it did not.
+    #[must_use]
+    pub fn fall(&self) -> Option<f64> {
+        let is_less = is_less(&self.new, &self.old);
+        let (old, new) = (self.old.percent()?, self.new.percent()?);
+        is_less.then_some(old - new)
+    }
+
+    /// Returns true if the share of bytes with a location differs.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        is_less(&self.new, &self.old) || is_less(&self.old, &self.new)
+    }
+
+    fn add(&mut self, other: &Change) {
+        self.old.add(&other.old);
+        self.new.add(&other.new);
+    }
+}
+
+/// Returns true if the share of one is less than that of another.
+fn is_less(one: &Covered, other: &Covered) -> bool {
+    let product = |a: u64, b: u64| u128::from(a).saturating_mul(b.into());
+    product(one.dwarf, other.scope) < product(other.dwarf, one.scope)
+}
+
+/// A function that both versions have.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct FunctionComparison {
+    /// Its name for the linker, or its name.
+    pub name: String,
+    /// Its first address in the old version, and in the new one.
+    pub addresses: [u64; 2],
+    /// Whether its code is equal, but for the addresses that it computes.
+    pub has_same_code: bool,
+    /// True if the new version has the code and no debugging information of it.
+    pub is_undescribed: bool,
+    /// How much of its variables is covered.
+    pub change: Change,
+    /// The variables of which more or less is covered.
+    pub variables: Vec<VariableChange>,
+    /// Where rows of call frame information differ. Compared where the code is equal.
+    pub rows: Vec<Difference>,
+    /// Where lines differ. Compared where the code is equal.
+    pub lines: Vec<Difference>,
+}
+
+/// A variable of which more or less is covered.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct VariableChange {
+    /// In the old version, if it has it.
+    pub old: Option<VariableCoverage>,
+    /// In the new version, if it has it.
+    pub new: Option<VariableCoverage>,
+    /// How much of it is covered.
+    pub change: Change,
+}
+
+/// Code for which the two versions say different things.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Where it starts, in bytes from the start of the function.
+    pub offset: u64,
+    /// How many bytes it is.
+    pub size: u64,
+    /// What the old one says; `None` for nothing.
+    pub old: Option<String>,
+    /// What the new one says.
+    pub new: Option<String>,
+}
+
+/// Compares two versions of a program. What was found before a limit was reached is given.
+#[must_use]
+pub fn compare(old: &Program<'_>, new: &Program<'_>) -> Comparison {
+    let (old_meter, new_meter) = (old.meter().question(), new.meter().question());
+    compare_within((old, &old_meter), (new, &new_meter))
+}
+
+/// As [`compare`], as a part of a question about each of the two, with its meter.
+#[must_use]
+pub fn compare_within(
+    (old, old_meter): (&Program<'_>, &Meter),
+    (new, new_meter): (&Program<'_>, &Meter),
+) -> Comparison {
+    let of_old = coverage_within(old, old_meter);
+    let of_new = coverage_within(new, new_meter);
+    let mut found = Comparison {
+        is_complete: of_old.is_complete() && of_new.is_complete(),
+        ..Comparison::default()
+    };
+    let (old, new) = (Version::new(old, old_meter), Version::new(new, new_meter));
+    let compared = compare_functions((&old, &of_old), (&new, &of_new), &mut found);
+    found.limit = compared
+        .err()
+        .filter(Error::is_limit)
+        .or(of_old.limit)
+        .or(of_new.limit)
+        .or_else(|| old_meter.refused())
+        .or_else(|| new_meter.refused());
+    found.is_complete &= found.limit.is_none();
+    found
+}
+
+/// One of the two versions.
+#[derive(Debug)]
+struct Version<'c, 'a> {
+    program: &'c Program<'a>,
+    meter: &'c Meter,
+    decoder: Option<Decoder>,
+}
+
+impl<'c, 'a> Version<'c, 'a> {
+    fn new(program: &'c Program<'a>, meter: &'c Meter) -> Version<'c, 'a> {
+        let wave_size = program.object().wave_size().ok().flatten();
+        Version {
+            program,
+            meter,
+            decoder: Decoder::new(program.processor(), wave_size),
+        }
+    }
+
+    /// The names of the functions of the symbol table.
+    fn symbols(&self) -> BTreeSet<String> {
+        let symbols = self.program.object().symbols().unwrap_or_default();
+        let functions = symbols.iter().filter(|symbol| {
+            symbol.kind == SymbolKind::Function && matches!(symbol.section, SymbolSection::Index(_))
+        });
+        functions.map(|symbol| symbol.name.to_string()).collect()
+    }
+}
+
+/// What tells functions apart: the name, and which of those of the name it is.
+type Name = (String, usize);
+
+/// The functions with code in the object, by name.
+fn by_name<'f>(
+    version: &Version<'_, '_>,
+    coverage: &'f Coverage,
+) -> BTreeMap<Name, &'f FunctionCoverage> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut functions = BTreeMap::new();
+    for function in &coverage.functions {
+        let name = function
+            .linkage_name
+            .as_deref()
+            .or(function.name.as_deref());
+        let (Some(name), Some(_)) = (name, version.code_of(function)) else {
+            continue;
+        };
+        let count = counts.entry(name).or_default();
+        functions.insert((name.to_owned(), *count), function);
+        *count = count.saturating_add(1);
+    }
+    functions
+}
+
+fn compare_functions(
+    (old, of_old): (&Version<'_, '_>, &Coverage),
+    (new, of_new): (&Version<'_, '_>, &Coverage),
+    found: &mut Comparison,
+) -> Result<()> {
+    let mut functions = by_name(new, of_new);
+    let symbols = new.symbols();
+    for ((name, number), before) in by_name(old, of_old) {
+        old.meter.work(1)?;
+        let after = functions.remove(&(name.clone(), number));
+        if after.is_none() && !symbols.contains(&name) {
+            found.only_old.push(name);
+            continue;
+        }
+        found.matched = found.matched.saturating_add(1);
+        let mut one = FunctionComparison {
+            name,
+            addresses: [before.address, after.map_or(0, |after| after.address)],
+            has_same_code: false,
+            is_undescribed: after.is_none(),
+            change: Change::default(),
+            variables: Vec::new(),
+            rows: Vec::new(),
+            lines: Vec::new(),
+        };
+        let none = Vec::new();
+        let variables = after.map_or(&none, |after| &after.variables);
+        for (before, after) in matched(&before.variables, variables) {
+            old.meter.work(1)?;
+            let change = VariableChange::new(before, after);
+            if change.old.is_some() {
+                one.change.add(&change.change);
+            }
+            if change.is_one() {
+                one.variables.push(change);
+            }
+        }
+        found.total.add(&one.change);
+        if let Some(after) = after {
+            one.has_same_code = code::is_same((old, before), (new, after))?;
+            if one.has_same_code {
+                one.rows = rows::differences((old, before), (new, after))?;
+                one.lines = lines::differences((old, before), (new, after))?;
+            }
+        }
+        let is_same = one.variables.is_empty() && one.rows.is_empty() && one.lines.is_empty();
+        if !is_same || one.is_undescribed {
+            found.functions.push(one);
+        }
+    }
+    found.only_new = functions.into_keys().map(|(name, _)| name).collect();
+    Ok(())
+}
+
+impl VariableChange {
+    fn new(old: Option<&VariableCoverage>, new: Option<&VariableCoverage>) -> VariableChange {
+        let covered = |one: Option<&VariableCoverage>| one.map(|one| one.covered);
+        let before = covered(old).unwrap_or_default();
+        let after = covered(new).unwrap_or_else(|| Covered {
+            scope: before.scope,
+            ..Covered::default()
+        });
+        VariableChange {
+            old: old.cloned(),
+            new: new.cloned(),
+            change: Change {
+                old: before,
+                new: after,
+            },
+        }
+    }
+
+    /// Returns true if less of it is covered, or the new version lacks it.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        let is_omitted = |one: &Option<VariableCoverage>| {
+            let one = one.as_ref();
+            one.is_none_or(|one| one.covered.omitted > 0)
+        };
+        match (is_omitted(&self.old), is_omitted(&self.new)) {
+            (false, true) => true,
+            (true, false) => false,
+            _ => is_less(&self.change.new, &self.change.old) || self.new.is_none(),
+        }
+    }
+
+    /// Returns true if there is something to tell: more or less of it is covered, the new version lacks it, or only the new one has it and gives
+    /// it somewhere.
+    fn is_one(&self) -> bool {
+        let is_omitted = |one: &VariableCoverage| one.covered.omitted > 0;
+        match (&self.old, &self.new) {
+            // An entry that is left out says as much as one without a location.
+            (Some(old), Some(new)) => is_omitted(old) != is_omitted(new) || self.change.differs(),
+            (Some(_), None) => true,
+            (None, new) => new.as_ref().is_some_and(|new| new.covered.dwarf > 0),
+        }
+    }
+}
+
+/// What two versions say of the same code, each by where it starts, in order; each says it up to where it says something else. Returns
+/// where they differ.
+fn differences<T: PartialEq>(
+    old: &[(Range<u64>, T)],
+    new: &[(Range<u64>, T)],
+    tell: impl Fn(Option<&T>, Option<&T>) -> [Option<String>; 2],
+) -> Vec<Difference> {
+    let ends = old.iter().chain(new);
+    let ends: BTreeSet<u64> = ends
+        .flat_map(|(range, _)| [range.start, range.end])
+        .collect();
+    fn at<T>(said: &[(Range<u64>, T)], offset: u64) -> Option<&T> {
+        let after = said.partition_point(|(range, _)| range.start <= offset);
+        let (range, said) = said.get(after.checked_sub(1)?)?;
+        range.contains(&offset).then_some(said)
+    }
+    let mut found: Vec<Difference> = Vec::new();
+    for (start, end) in ends.iter().zip(ends.iter().skip(1)) {
+        let (before, after) = (at(old, *start), at(new, *start));
+        if before == after {
+            continue;
+        }
+        let [old, new] = tell(before, after);
+        let size = end.saturating_sub(*start);
+        match found.last_mut() {
+            Some(last)
+                if last.offset.saturating_add(last.size) == *start
+                    && last.old == old
+                    && last.new == new =>
+            {
+                last.size = last.size.saturating_add(size);
+            }
+            Some(_) | None => found.push(Difference {
+                offset: *start,
+                size,
+                old,
+                new,
+            }),
+        }
+    }
+    found
+}

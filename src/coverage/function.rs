@@ -1,0 +1,214 @@
+//! One function: where its variables have a location, and where an earlier value is kept.
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::spans::Spans;
+use super::statistics::CountedVariable;
+use super::{CallPath, Covered, FunctionCoverage, VariableCoverage, VariableGroup, Visit};
+use crate::debug_info::{DieId, Variable, short_name};
+use crate::error::Result;
+use crate::inspect::{KeptInFunction, KeptVariable, Program};
+use crate::meter::Meter;
+
+/// A variable with its addresses.
+#[derive(Debug)]
+pub(super) struct VariableSpans<'a> {
+    /// What is known of it; `None` if the scopes of the function contradict each other.
+    pub(super) known: Option<KeptVariable<'a>>,
+    /// Where it is in scope.
+    pub(super) scope: Spans,
+    /// Where it has a location.
+    pub(super) dwarf: Spans,
+}
+
+impl VariableSpans<'_> {
+    /// Where it has no location, and an earlier value of it is kept.
+    pub(super) fn recovered(&self) -> Spans {
+        let lost = || self.scope.without(&self.dwarf);
+        let Some(known) = &self.known else {
+            return Spans::default();
+        };
+        if known.is_argument {
+            return lost();
+        }
+        let kept = known.kept.iter().map(|kept| kept.addresses.clone());
+        Spans::new(kept).and(&lost())
+    }
+}
+
+/// Where a counted variable is in scope, and where it has a location.
+fn spans_of(counted: &CountedVariable) -> (Spans, Spans) {
+    let scope = Spans::new(counted.addresses.iter().cloned());
+    let dwarf = match counted.is_everywhere {
+        true => scope.clone(),
+        false => Spans::new(counted.covered.iter().cloned()),
+    };
+    (scope, dwarf)
+}
+
+/// What tells variables of a function apart: the entry, and of an omitted one the copy that omits it.
+type Key = (DieId, Option<DieId>);
+
+/// Finds the variables of a function, in the order of `counted`. Also returns false if it was not found out of all of them where they are
+/// kept.
+///
+/// # Errors
+/// If it costs more than it may.
+pub(super) fn lost_in_function<'a>(
+    program: &Program<'a>,
+    visit: Visit<'_, 'a>,
+) -> Result<(Vec<VariableSpans<'a>>, bool)> {
+    let Visit {
+        function,
+        counted,
+        wave_size,
+        types,
+        meter,
+    } = visit;
+    let mut spans: BTreeMap<Key, (Spans, Spans)> = BTreeMap::new();
+    for one in counted {
+        let ranges = one.addresses.len().saturating_add(one.covered.len());
+        meter.work(ranges as u64)?;
+        meter.hold_all::<Range<u64>>(ranges)?;
+        let copy = one.call.unwrap_or(one.function);
+        let key = (one.die, one.is_omitted.then_some(copy));
+        spans.insert(key, spans_of(one));
+    }
+    let asked = |variable: &Variable<'a>| -> Vec<Range<u64>> {
+        let found = spans.get(&key_of(variable)).map(|(scope, dwarf)| {
+            let lost = scope.without(dwarf);
+            lost.ranges().to_vec()
+        });
+        found.unwrap_or_default()
+    };
+    let KeptInFunction {
+        variables,
+        is_complete,
+    } = program.kept_in_function(function, wave_size, types, &asked, meter)?;
+    let mut known: BTreeMap<Key, KeptVariable<'a>> = variables
+        .into_iter()
+        .map(|one| (key_of(&one.variable), one))
+        .collect();
+    let lost = counted.iter().map(|one| {
+        let copy = one.call.unwrap_or(one.function);
+        let key = (one.die, one.is_omitted.then_some(copy));
+        let (scope, dwarf) = spans.get(&key).cloned().unwrap_or_default();
+        VariableSpans {
+            known: known.remove(&key),
+            scope,
+            dwarf,
+        }
+    });
+    Ok((lost.collect(), is_complete))
+}
+
+fn key_of(variable: &Variable<'_>) -> Key {
+    let copy = variable.scope_die.filter(|_| variable.is_omitted);
+    (variable.die, copy)
+}
+
+/// Counts how much of the variables of a function a debugger can show.
+pub(super) fn coverage_of<'a>(program: &Program<'a>, visit: Visit<'_, 'a>) -> FunctionCoverage {
+    let Visit {
+        function,
+        counted,
+        meter,
+        ..
+    } = visit;
+    let mut found = FunctionCoverage {
+        die: function.die,
+        name: function.name.as_deref().map(str::to_owned),
+        linkage_name: function.linkage_name.as_deref().map(str::to_owned),
+        address: function.ranges.first().map_or(0, |range| range.start),
+        size: super::size_of_code(function),
+        variables: Vec::new(),
+        is_complete: true,
+    };
+    let paid = meter.hold_all::<FunctionCoverage>(1);
+    let lost = paid.and_then(|()| lost_in_function(program, visit));
+    let (lost, is_complete) = lost.unwrap_or_default();
+    found.is_complete = is_complete;
+    let mut paths: BTreeMap<DieId, Arc<[CallPath]>> = BTreeMap::new();
+    let mut lost = lost.into_iter();
+    for one in counted {
+        let lost = lost.next();
+        let known = lost.as_ref().and_then(|lost| lost.known.as_ref());
+        let innermost = known.and_then(|known| known.calls.first());
+        let calls = match innermost.and_then(|call| paths.get(call)) {
+            Some(path) => Arc::clone(path),
+            None => path_of(program, known, meter),
+        };
+        if let Some(call) = innermost {
+            paths.insert(*call, Arc::clone(&calls));
+        }
+        let of_entry = || {
+            let die = program.info().die(one.die).ok()?;
+            Some(short_name(program.info(), &die)?.raw().to_owned())
+        };
+        let name = match known {
+            Some(known) => known.variable.name.as_deref().map(str::to_owned),
+            None => of_entry(),
+        };
+        let (_, dwarf) = spans_of(one);
+        let dwarf = match one.is_everywhere {
+            true => one.scope,
+            false => dwarf.bytes(),
+        };
+        let recovered = lost.as_ref().map_or(0, |lost| lost.recovered().bytes());
+        let group = match (one.call, one.is_parameter) {
+            (Some(_), _) => VariableGroup::Inlined,
+            (None, true) => VariableGroup::Parameter,
+            (None, false) => VariableGroup::Local,
+        };
+        let length = name.as_ref().map_or(0, String::len);
+        let paid = meter.hold((length.saturating_add(size_of::<VariableCoverage>())) as u64);
+        if paid.is_err() {
+            found.is_complete = false;
+            break;
+        }
+        found.variables.push(VariableCoverage {
+            die: one.die,
+            name,
+            line: known.and_then(|known| known.variable.declaration.line),
+            group,
+            is_parameter: one.is_parameter,
+            calls,
+            covered: Covered {
+                variables: 1,
+                omitted: u64::from(one.is_omitted),
+                scope: one.scope,
+                omitted_scope: match one.is_omitted {
+                    true => one.scope,
+                    false => 0,
+                },
+                dwarf,
+                recovered,
+            },
+        });
+    }
+    found
+}
+
+/// The inlined calls that a variable is in, the outermost first.
+fn path_of(
+    program: &Program<'_>,
+    known: Option<&KeptVariable<'_>>,
+    meter: &Meter,
+) -> Arc<[CallPath]> {
+    let calls = known.map_or(&[][..], |known| &known.calls);
+    let path = calls.iter().rev().map(|call| {
+        let call = program.info().inlined_call_at(*call, meter).ok()?;
+        let name = call.name.as_deref().map(str::to_owned);
+        let length = name.as_ref().map_or(0, String::len);
+        let size = length.saturating_add(size_of::<CallPath>());
+        meter.hold(size as u64).ok()?;
+        Some(CallPath {
+            name,
+            line: call.call_line,
+            column: call.call_column,
+        })
+    });
+    path.flatten().collect()
+}

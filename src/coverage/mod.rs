@@ -1,0 +1,353 @@
+//! How much of a program's variables a debugger can show: of the code that each is in scope in, how many bytes have a location, and in
+//! how many the machine code proves that an earlier value is still kept.
+//!
+//! What the debugging information gives is counted as `llvm-dwarfdump --statistics` does (`statistics`); where values are kept besides,
+//! `value_flow` finds. Source: `spec-notes/lost-values.md`.
+//!
+//! ```
+//! use hetdwarf::coverage::coverage;
+//! use hetdwarf::{inspect::Program, object::CodeObject};
+//!
+//! let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
+//! let object = CodeObject::parse(&file)?;
+//! let found = coverage(&Program::load(&object)?);
+//! let total = found.total();
+//! assert!(total.dwarf > 0 && total.dwarf + total.recovered <= total.scope);
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+
+mod compare;
+mod function;
+mod lost;
+mod spans;
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "`dump --statistics` has all of it")
+)]
+pub(crate) mod statistics;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::arch::WaveSize;
+use crate::debug_info::types::TypeTable;
+use crate::debug_info::{DieId, Function};
+use crate::error::{Error, Limit, Result};
+use crate::inspect::Program;
+use crate::limits::reached;
+use crate::meter::Meter;
+use crate::object::Kernel;
+pub use compare::{
+    Change, Comparison, Difference, FunctionComparison, VariableChange, compare, compare_within,
+};
+pub(crate) use lost::{LostRange, LostVariable, lost_values};
+use spans::Spans;
+use statistics::CountedVariable;
+
+/// Which group a variable is counted in.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum VariableGroup {
+    /// A parameter of the function itself.
+    Parameter,
+    /// A variable of the function itself.
+    Local,
+    /// A parameter or variable of a call that is inlined in the function.
+    Inlined,
+}
+
+impl VariableGroup {
+    /// All of them.
+    pub const ALL: [VariableGroup; 3] = [
+        VariableGroup::Parameter,
+        VariableGroup::Local,
+        VariableGroup::Inlined,
+    ];
+
+    /// Returns the name in JSON documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            VariableGroup::Parameter => "parameter",
+            VariableGroup::Local => "local",
+            VariableGroup::Inlined => "inlined",
+        }
+    }
+}
+
+/// How much of the scopes of variables is covered, in bytes of code.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Covered {
+    /// How many variables there are.
+    pub variables: u64,
+    /// How many of them are in the source, and have no entry in an inlined copy of their function.
+    pub omitted: u64,
+    /// The bytes of code in the scopes of all variables.
+    pub scope: u64,
+    /// Those in the scopes of omitted variables, which `llvm-dwarfdump --statistics` does not count.
+    pub omitted_scope: u64,
+    /// How many have a location, or the value itself.
+    pub dwarf: u64,
+    /// How many of the others have an entry value or last-known value: before each of their instructions the argument of a kernel is in
+    /// memory, or the machine code proves that the value is kept in the function itself, for every lane that is active there. What only a
+    /// caller may have is not counted.
+    pub recovered: u64,
+}
+
+impl Covered {
+    /// How many have neither.
+    #[must_use]
+    pub fn neither(&self) -> u64 {
+        let shown = self.dwarf.saturating_add(self.recovered);
+        self.scope.saturating_sub(shown)
+    }
+
+    /// Returns how many percent of the bytes in scope have a location, if there are any.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a percentage needs no more digits"
+    )]
+    pub fn percent(&self) -> Option<f64> {
+        (self.scope > 0).then(|| self.dwarf as f64 * 100.0 / self.scope as f64)
+    }
+
+    fn add(&mut self, other: &Covered) {
+        for (sum, number) in [
+            (&mut self.variables, other.variables),
+            (&mut self.omitted, other.omitted),
+            (&mut self.scope, other.scope),
+            (&mut self.omitted_scope, other.omitted_scope),
+            (&mut self.dwarf, other.dwarf),
+            (&mut self.recovered, other.recovered),
+        ] {
+            *sum = sum.saturating_add(number);
+        }
+    }
+}
+
+/// An inlined call that a variable is in.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallPath {
+    /// The name of the function that was inlined.
+    pub name: Option<String>,
+    /// The line of the call.
+    pub line: Option<u64>,
+    /// The column of the call.
+    pub column: Option<u64>,
+}
+
+/// A variable of a function.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct VariableCoverage {
+    /// Its entry; of an omitted one that of the abstract instance.
+    pub die: DieId,
+    /// Its name in the source.
+    pub name: Option<String>,
+    /// The line that it is declared in.
+    pub line: Option<u64>,
+    /// Which group it is counted in.
+    pub group: VariableGroup,
+    /// Whether it is a parameter, of the function or of an inlined one.
+    pub is_parameter: bool,
+    /// The inlined calls that it is in, the outermost first.
+    pub calls: Arc<[CallPath]>,
+    /// How much of its scope is covered.
+    pub covered: Covered,
+}
+
+/// A function with code.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct FunctionCoverage {
+    /// Its entry.
+    pub die: DieId,
+    /// Its name in the source.
+    pub name: Option<String>,
+    /// Its name for the linker, where that is another one.
+    pub linkage_name: Option<String>,
+    /// Its first address.
+    pub address: u64,
+    /// The size of its code, in bytes.
+    pub size: u64,
+    /// Its variables and parameters, with those of inlined calls.
+    pub variables: Vec<VariableCoverage>,
+    /// Whether all was found out; otherwise more may be recovered.
+    pub is_complete: bool,
+}
+
+impl FunctionCoverage {
+    /// Returns the sum over some variables.
+    fn sum(&self, is_wanted: impl Fn(&VariableCoverage) -> bool) -> Covered {
+        let mut sum = Covered::default();
+        let wanted = self.variables.iter().filter(|one| is_wanted(one));
+        wanted.for_each(|variable| sum.add(&variable.covered));
+        sum
+    }
+
+    /// Returns the sum over all variables.
+    #[must_use]
+    pub fn total(&self) -> Covered {
+        self.sum(|_| true)
+    }
+
+    /// Returns the sum over the variables of a group.
+    #[must_use]
+    pub fn of_group(&self, group: VariableGroup) -> Covered {
+        self.sum(|variable| variable.group == group)
+    }
+}
+
+/// How much of a program's variables a debugger can show.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    /// The functions with code, in the order of the entries.
+    pub functions: Vec<FunctionCoverage>,
+    /// The size of the waves for which values were looked for in the machine code; `None` if the kernels disagree, and functions that are no
+    /// kernels were not looked at.
+    pub wave_size: Option<WaveSize>,
+    /// The limit that was reached before all was found, if one was.
+    pub limit: Option<Error>,
+    /// What could not be read.
+    pub problems: Vec<Error>,
+}
+
+impl Coverage {
+    /// Returns the sum over all functions.
+    #[must_use]
+    pub fn total(&self) -> Covered {
+        self.sum(FunctionCoverage::total)
+    }
+
+    /// Returns the sum over the variables of a group.
+    #[must_use]
+    pub fn of_group(&self, group: VariableGroup) -> Covered {
+        self.sum(|function| function.of_group(group))
+    }
+
+    fn sum(&self, of: impl Fn(&FunctionCoverage) -> Covered) -> Covered {
+        let mut sum = Covered::default();
+        self.functions.iter().for_each(|one| sum.add(&of(one)));
+        sum
+    }
+
+    /// Returns true if all was found out.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let is_complete = |one: &FunctionCoverage| one.is_complete;
+        self.limit.is_none() && self.functions.iter().all(is_complete)
+    }
+}
+
+/// Counts how much of a program's variables a debugger can show. What was found before a limit was reached is given.
+#[must_use]
+pub fn coverage(program: &Program<'_>) -> Coverage {
+    coverage_within(program, &program.meter().question())
+}
+
+/// As [`coverage`], as a part of a question.
+#[must_use]
+pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
+    let mut found = Coverage::default();
+    match program.object().wave_size() {
+        Ok(wave_size) => found.wave_size = wave_size,
+        Err(error) => found.problems.push(error),
+    }
+    let mut problems = Vec::new();
+    let gone = for_each_function(
+        program,
+        found.wave_size,
+        meter,
+        &mut problems,
+        &mut |visit| {
+            let of_function = function::coverage_of(program, visit);
+            let is_complete = of_function.is_complete;
+            // What is kept of it is paid for as it is made.
+            found.functions.push(of_function);
+            is_complete
+        },
+    );
+    found.problems.extend(problems);
+    found.limit = gone.err();
+    found.limit = found.limit.or_else(|| meter.refused());
+    found
+}
+
+/// A function, with what its variables are looked for with.
+struct Visit<'v, 'a> {
+    function: &'v Function<'a>,
+    counted: &'v [CountedVariable],
+    /// The size of the waves that run it, if that is known.
+    wave_size: Option<WaveSize>,
+    types: &'v mut TypeTable,
+    /// What it may cost.
+    meter: &'v Meter,
+}
+
+/// Goes through the functions of a program in the order of their entries. Each may take its share of what is left.
+///
+/// * `problems`: gets what cannot be read.
+/// * `visit`: returns false if it did not find out everything.
+///
+/// # Errors
+/// The limit that was reached before all was found, if one was.
+fn for_each_function<'a>(
+    program: &Program<'a>,
+    wave_size: Option<WaveSize>,
+    meter: &Meter,
+    problems: &mut Vec<Error>,
+    visit: &mut dyn FnMut(Visit<'_, 'a>) -> bool,
+) -> Result<()> {
+    let info = program.info();
+    let (statistics, error) = statistics::collect_variables(info, meter);
+    let mut counted: BTreeMap<DieId, Vec<CountedVariable>> = BTreeMap::new();
+    for variable in statistics.counted {
+        counted.entry(variable.function).or_default().push(variable);
+    }
+    let mut limit = None;
+    match error {
+        Some(error) if error.is_limit() => limit = Some(error),
+        error => problems.extend(error),
+    }
+    let mut functions: Vec<Function<'a>> = Vec::new();
+    for unit in info.unit_ids() {
+        match info.functions(unit) {
+            Ok(of_unit) => {
+                meter.hold_all::<Function<'a>>(of_unit.len())?;
+                functions.extend(of_unit.into_iter().filter(|one| one.die.unit == unit));
+            }
+            Err(error) if error.is_limit() => return Err(error),
+            Err(error) => problems.push(error),
+        }
+    }
+    let mut types = TypeTable::default();
+    let mut code: u64 = functions.iter().map(size_of_code).sum();
+    for function in &functions {
+        meter.work(1)?;
+        let share = Meter::share(meter.steps_left(), size_of_code(function), &mut code);
+        let part = meter.part(share);
+        let own = program.kernel_of(function).and_then(Kernel::wave_size);
+        let counted = counted.remove(&function.die).unwrap_or_default();
+        let is_complete = visit(Visit {
+            function,
+            counted: &counted,
+            wave_size: own.or(wave_size),
+            types: &mut types,
+            meter: &part,
+        });
+        meter.work(part.steps())?;
+        if !is_complete && part.steps_left() <= 1 {
+            limit.get_or_insert_with(|| reached(Limit::Work, meter.most_steps()));
+        }
+    }
+    limit.map_or(Ok(()), Err)
+}
+
+/// The size of a function's code, in bytes.
+fn size_of_code(function: &Function<'_>) -> u64 {
+    Spans::new(function.ranges.iter().cloned()).bytes()
+}

@@ -1,0 +1,140 @@
+//! Where values are kept that the debugging information does not give, all over a function: what stops at its addresses would show.
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::given::{Followed, Given};
+use super::program::Program;
+use crate::arch::WaveSize;
+use crate::debug_info::types::TypeTable;
+use crate::debug_info::{DieId, Function, InFunction, InlinedCall, Variable};
+use crate::error::Result;
+use crate::meter::Meter;
+use crate::value_flow::{Asked, KeptRange, survey};
+
+/// A variable of a function, with what is kept of it.
+#[derive(Debug)]
+pub(crate) struct KeptVariable<'a> {
+    pub(crate) variable: Arc<Variable<'a>>,
+    /// The inlined calls that it is in, the innermost first.
+    pub(crate) calls: Arc<[DieId]>,
+    /// True for a parameter of a kernel whose argument is known to be in memory.
+    pub(crate) is_argument: bool,
+    /// Where it is kept, as far as it was asked for.
+    pub(crate) kept: Vec<KeptRange>,
+}
+
+/// The variables of a function, with what is kept of them.
+#[derive(Debug, Default)]
+pub(crate) struct KeptInFunction<'a> {
+    /// Empty if the scopes of the function contradict each other.
+    pub(crate) variables: Vec<KeptVariable<'a>>,
+    /// False if it was not found out where they are kept, since it would take too much.
+    pub(crate) is_complete: bool,
+}
+
+impl<'a> Program<'a> {
+    /// Finds where values of the variables of a function are kept. What only a caller may have is left out.
+    ///
+    /// * `wave_size`: that of the waves that run it. Without it nothing is found.
+    /// * `asked`: says at which addresses each variable is asked for, in order.
+    ///
+    /// # Errors
+    /// If reading its variables costs more than it may.
+    pub(crate) fn kept_in_function(
+        &self,
+        function: &Function<'a>,
+        wave_size: Option<WaveSize>,
+        types: &mut TypeTable,
+        asked: &dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
+        meter: &Meter,
+    ) -> Result<KeptInFunction<'a>> {
+        let info = self.info();
+        let variables = info.variables_of(function.die, meter)?.unwrap_or_default();
+        let mut kept: Vec<KeptVariable<'a>> = Vec::with_capacity(variables.len());
+        for InFunction { variable, calls } in variables {
+            let ty = info.read_type(types, variable.ty, meter)?;
+            let size = types.get(ty).byte_size.filter(|size| *size > 0);
+            let argument = size.and_then(|size| self.argument_offset(&variable, function, size));
+            meter.hold_all::<KeptVariable<'a>>(1)?;
+            kept.push(KeptVariable {
+                variable,
+                calls,
+                is_argument: argument.is_some(),
+                kept: Vec::new(),
+            });
+        }
+        let mut found = KeptInFunction {
+            variables: kept,
+            is_complete: true,
+        };
+        let Some(wave_size) = wave_size else {
+            return Ok(found);
+        };
+        match self.survey(function, wave_size, types, asked, meter, &mut found) {
+            Err(error) if error.is_limit() => found.is_complete = false,
+            result => result?,
+        }
+        Ok(found)
+    }
+
+    fn survey(
+        &self,
+        function: &Function<'a>,
+        wave_size: WaveSize,
+        types: &mut TypeTable,
+        asked: &dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
+        meter: &Meter,
+        found: &mut KeptInFunction<'a>,
+    ) -> Result<()> {
+        let addresses: Vec<Vec<Range<u64>>> = found
+            .variables
+            .iter()
+            .map(|one| match one.is_argument {
+                true => Vec::new(),
+                false => asked(&one.variable),
+            })
+            .collect();
+        let Some(start) = function.ranges.first().map(|range| range.start) else {
+            return Ok(());
+        };
+        if addresses.iter().all(Vec::is_empty) {
+            return Ok(());
+        }
+        let lane_flow = self.lane_flow(wave_size);
+        let Some((flow, _)) = lane_flow.function_at(start, meter) else {
+            return Ok(());
+        };
+        let mut calls: BTreeMap<DieId, InlinedCall<'a>> = BTreeMap::new();
+        for call in found.variables.iter().filter_map(|one| one.calls.first()) {
+            if !calls.contains_key(call) {
+                meter.hold_all::<InlinedCall<'a>>(1)?;
+                calls.insert(*call, self.info().inlined_call_at(*call, meter)?);
+            }
+        }
+        let followed = found.variables.iter().map(|one| Followed {
+            variable: &one.variable,
+            call: one.calls.first().and_then(|call| calls.get(call)),
+        });
+        let followed: Vec<Followed<'_, 'a>> = followed.collect();
+        let mut given = Given::new(self, wave_size, function, meter);
+        let watched = given.watched_of(&followed, types)?;
+        found.is_complete = !given.is_cut();
+        let asked = watched.into_iter().zip(addresses);
+        let asked = asked.map(|(watched, addresses)| Asked { watched, addresses });
+        let kept = survey(&flow, asked.collect(), given.kernel(), meter);
+        drop(flow);
+        // What is kept of a function is many times its code.
+        lane_flow.forget(start);
+        match kept {
+            Some(kept) => {
+                for (one, kept) in found.variables.iter_mut().zip(kept) {
+                    one.kept = kept;
+                }
+            }
+            None => found.is_complete = false,
+        }
+        Ok(())
+    }
+}

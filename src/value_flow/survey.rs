@@ -1,0 +1,265 @@
+//! Where values of variables are kept all over a function: what [`find`](super::find) says of each address, from one search.
+
+use core::ops::Range;
+
+use super::expression::Expressions;
+use super::number::{Cell, Number};
+use super::plan::{EntryNumbers, KeptValue, kept_value, numbers_of_parameters, places_on_entry};
+use super::recipe::{Recipe, Step};
+use super::search::Search;
+use super::state::State;
+use super::step::Context;
+use super::watched::{KernelEntry, Schedule, Watched};
+use crate::lane_flow::{FunctionFlow, LaneFlow};
+use crate::machine_flow::Code;
+use crate::meter::Meter;
+
+/// How many instructions may be covered by ranges of location lists.
+const MOST_COVERED: usize = 1 << 22;
+
+/// A variable of which it is asked where it is kept.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) watched: Watched,
+    /// At which addresses, in order.
+    pub(crate) addresses: Vec<Range<u64>>,
+}
+
+/// Where a value is kept along some code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeptRange {
+    pub(crate) addresses: Range<u64>,
+    /// What is kept of lanes of the lower half of the wave. All of it is in the function itself, nothing in the caller.
+    pub(crate) value: KeptValue,
+    /// True if it is in the same place for lanes of both halves.
+    pub(crate) is_same: bool,
+}
+
+/// Finds where the values of variables are kept, for each variable in the order of the addresses. Lanes of each half of the wave have
+/// to have the value as of the same place. Returns None if it would take too much.
+///
+/// * `kernel`: what is known of the registers on entry, if the function is one.
+/// * `meter`: what it may cost, and is charged for it.
+pub(crate) fn survey(
+    flow: &FunctionFlow<'_>,
+    asked: Vec<Asked>,
+    kernel: Option<&KernelEntry>,
+    meter: &Meter,
+) -> Option<Vec<Vec<KeptRange>>> {
+    flow.pay_for_code(meter).ok()?;
+    let code = flow.code();
+    let (watched, addresses): (Vec<Watched>, Vec<Vec<Range<u64>>>) = asked
+        .into_iter()
+        .map(|one| (one.watched, one.addresses))
+        .unzip();
+    let schedule = Schedule::new(code, &watched, MOST_COVERED)?;
+    let addresses = addresses.iter().map(|ranges| numbered(code, ranges));
+    let wanted: Vec<Vec<Range<usize>>> = addresses.collect();
+    let context = Context {
+        code,
+        callees: flow.callees(),
+        wave_size: flow.wave_size(),
+        addressing: flow.addressing(),
+        watched: &watched,
+        schedule,
+        expressions: Expressions::default(),
+        kernel,
+    };
+    let on_entry = places_on_entry(code, &watched);
+    let places = on_entry.iter().flatten().map(|(index, _)| *index);
+    let places: Vec<usize> = places.collect();
+    let begin = |states: Vec<Option<State>>| Half {
+        entries: numbers_of_parameters(&on_entry, states.into_iter()),
+        runs: vec![Vec::new(); watched.len()],
+    };
+    let give =
+        |half: &mut Half, index: usize, here: &State| half.visit(&context, &wanted, index, here);
+    let entry = State::at_entry(watched.len());
+    let visited = flow.follow_each(&places, &entry, &context, meter, begin, give);
+    LaneFlow::charge(visited.instructions, meter).ok()?;
+    let mut halves = visited.halves?.into_iter();
+    let first = halves.next()?;
+    let second = halves.next();
+    let variables = first.runs.into_iter().enumerate();
+    let ranges = variables.map(|(variable, runs)| {
+        let other = second.as_ref().map(|half| half.runs.get(variable));
+        let runs = match other {
+            Some(other) => common(&runs, other.map_or(&[], Vec::as_slice)),
+            None => runs.into_iter().map(|run| (run, true)).collect(),
+        };
+        addressed(code, runs)
+    });
+    Some(ranges.collect())
+}
+
+/// Some instructions, by number, along which a value is kept in the same place.
+#[derive(Clone, Debug)]
+struct Run {
+    instructions: Range<usize>,
+    value: KeptValue,
+}
+
+/// What is found for a half of the wave.
+#[derive(Debug)]
+struct Half {
+    entries: Vec<Option<EntryNumbers>>,
+    /// For each variable, in the order in which instructions are visited.
+    runs: Vec<Vec<Run>>,
+}
+
+impl Half {
+    /// Notes what is kept before an instruction. Returns how many values were looked at.
+    fn visit(
+        &mut self,
+        context: &Context<'_>,
+        wanted: &[Vec<Range<usize>>],
+        index: usize,
+        here: &State,
+    ) -> usize {
+        let known = context.kernel.map_or(&[][..], |kernel| &kernel.known);
+        let mut search: Option<Search<'_>> = None;
+        let mut looked_at = wanted.len();
+        for (variable, (wanted, runs)) in wanted.iter().zip(&mut self.runs).enumerate() {
+            let next = wanted.partition_point(|range| range.end <= index);
+            if wanted.get(next).is_none_or(|range| index < range.start) {
+                continue;
+            }
+            let entry = self.entries.get(variable).and_then(Option::as_ref);
+            let last = runs.last_mut().filter(|run| {
+                run.instructions.end == index && still_has(context, here, variable, run)
+            });
+            if let Some(run) = last {
+                run.instructions.end = index.saturating_add(1);
+                continue;
+            }
+            let given = here.given(variable);
+            if given.is_none() && entry.is_none() {
+                continue;
+            }
+            let search = search.get_or_insert_with(|| {
+                looked_at = looked_at.saturating_add(here.size());
+                Search::new(here, &context.expressions, known)
+            });
+            let is_here = |value: &KeptValue| !value.dwords.iter().any(Recipe::has_argument);
+            let value = kept_value(context.code, search, given, entry).filter(is_here);
+            if let Some(value) = value {
+                runs.push(Run {
+                    instructions: index..index.saturating_add(1),
+                    value,
+                });
+            }
+        }
+        looked_at.saturating_add(search.map_or(0, |search| search.looked_at()))
+    }
+}
+
+/// Returns true if what was last given of a variable is still kept where it was before the instruction that was visited last. What a
+/// parameter was on entry is looked for anew.
+fn still_has(context: &Context<'_>, here: &State, variable: usize, run: &Run) -> bool {
+    let (Some(as_of), Some(given)) = (run.value.as_of, here.given(variable)) else {
+        return false;
+    };
+    let instruction = context.code.instructions.get(given.as_of as usize);
+    if instruction.map(|one| one.address) != Some(as_of) {
+        return false;
+    }
+    let mut dwords = run.value.dwords.iter().zip(&given.dwords);
+    dwords.all(|(recipe, number)| number_of(context, here, recipe) == Some(*number))
+}
+
+/// The number of what a recipe reads. Rows are named by what their base has now, and not followed.
+fn number_of(context: &Context<'_>, here: &State, recipe: &Recipe) -> Option<Number> {
+    let mut stack: Vec<Number> = Vec::new();
+    for step in &recipe.0 {
+        let number = match *step {
+            Step::Word(word) => Number::Word(word),
+            Step::Register(cell @ (Cell::Scalar(_) | Cell::Own(_) | Cell::Lane { .. })) => {
+                here.number(cell)
+            }
+            Step::Initial(cell) => Number::at_entry(cell),
+            Step::Apply(operation) => {
+                let (b, a) = (stack.pop()?, stack.pop()?);
+                context.expressions.apply(operation, a, b)
+            }
+            Step::Register(Cell::Row(_)) | Step::Row(_) | Step::Argument(_) => return None,
+        };
+        stack.push(number);
+    }
+    stack.pop().filter(|number| *number != Number::Unknown)
+}
+
+/// The instructions of some ranges of addresses.
+fn numbered(code: &Code, ranges: &[Range<u64>]) -> Vec<Range<usize>> {
+    let number = |address| {
+        code.instructions
+            .partition_point(|one| one.address < address)
+    };
+    let numbered = ranges
+        .iter()
+        .map(|range| number(range.start)..number(range.end));
+    numbered.filter(|range| !range.is_empty()).collect()
+}
+
+/// Where both halves of a wave have a value as of the same place, with whether it is kept in the same place.
+fn common(first: &[Run], second: &[Run]) -> Vec<(Run, bool)> {
+    let mut common = Vec::new();
+    let sorted = |runs: &[Run]| {
+        let mut runs = runs.to_vec();
+        runs.sort_by_key(|run| run.instructions.start);
+        runs
+    };
+    let (first, second) = (sorted(first), sorted(second));
+    let mut others = second.iter().peekable();
+    for run in &first {
+        while let Some(other) = others.peek() {
+            let start = run.instructions.start.max(other.instructions.start);
+            let end = run.instructions.end.min(other.instructions.end);
+            if start < end && run.value.as_of == other.value.as_of {
+                let is_same = run.value == other.value;
+                let run = Run {
+                    instructions: start..end,
+                    value: run.value.clone(),
+                };
+                common.push((run, is_same));
+            }
+            if other.instructions.end > run.instructions.end {
+                break;
+            }
+            others.next();
+        }
+    }
+    common
+}
+
+/// The addresses of runs, in order; those of the same value that touch are one.
+fn addressed(code: &Code, mut runs: Vec<(Run, bool)>) -> Vec<KeptRange> {
+    runs.sort_by_key(|(run, _)| run.instructions.start);
+    let mut ranges: Vec<KeptRange> = Vec::with_capacity(runs.len());
+    for (run, is_same) in runs {
+        let first = code.instructions.get(run.instructions.start);
+        let last = run
+            .instructions
+            .end
+            .checked_sub(1)
+            .and_then(|last| code.instructions.get(last));
+        let (Some(first), Some(last)) = (first, last) else {
+            continue;
+        };
+        let range = KeptRange {
+            addresses: first.address..last.end(),
+            value: run.value,
+            is_same,
+        };
+        match ranges.last_mut() {
+            Some(before)
+                if before.addresses.end == range.addresses.start
+                    && before.value == range.value
+                    && before.is_same == range.is_same =>
+            {
+                before.addresses.end = range.addresses.end;
+            }
+            Some(_) | None => ranges.push(range),
+        }
+    }
+    ranges
+}

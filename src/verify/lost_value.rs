@@ -1,0 +1,64 @@
+//! Values that a location list could still give, by the machine code.
+//!
+//! It takes longer than all other rules together, and is asked only where somebody chose it. Source: `spec-notes/lost-values.md`.
+
+use super::finding::{Finding, Findings};
+use super::rule::rules;
+use super::subject::Subject;
+use crate::coverage::{LostRange, LostVariable, lost_values};
+use crate::plural::counted;
+
+rules! {
+    LOST_VALUE "loc-lost-value" Note "DWARF 5 §2.6.2"
+        "a value is kept where the location list says nothing"
+        "Where its location list ends, the variable is \"optimized out\" to a debugger. By the machine code, the value that it had at the last address that the \
+         list covers is still in a register or on the stack: unless the variable has changed since, which the code alone does not tell, an entry with that place \
+         would show it. Following all values takes longer than all other rules together, so that this rule counts only where it is chosen by its name: \
+         `--warn loc-lost-value`, `--rules loc-lost-value`.";
+}
+
+/// How many ranges are named in a message.
+const NAMED: usize = 4;
+
+/// Checks the variables of all functions.
+pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    let meter = subject.meter();
+    // A limit is told for the whole check.
+    let _ = lost_values(subject.program, meter, &mut |lost| {
+        findings.add(finding(&lost));
+    });
+}
+
+fn finding(lost: &LostVariable<'_>) -> Finding {
+    let name = lost.variable.name.as_deref().unwrap_or("?");
+    let bytes = lost.ranges.iter().map(LostRange::bytes);
+    let bytes = counted(bytes.fold(0, u64::saturating_add), "byte");
+    let texts = lost.ranges.iter().take(NAMED).map(|range| {
+        let ends = &range.addresses;
+        let (place, as_of) = (range.place(), range.as_of);
+        format!(
+            "[{:#x}, {:#x}) in {place}, as of {as_of:#x}",
+            ends.start, ends.end
+        )
+    });
+    let mut texts: Vec<String> = texts.collect();
+    if let Some(more) = lost
+        .ranges
+        .len()
+        .checked_sub(NAMED)
+        .filter(|more| *more > 0)
+    {
+        texts.push(counted(more as u64, "more range"));
+    }
+    let message = format!(
+        "the last known value of `{name}` is kept for {bytes} more of its scope, where its location list says nothing: {}",
+        texts.join("; ")
+    );
+    let help = "the location list can have an entry with this place, unless the variable changes there or before";
+    let finding = Finding::new(&LOST_VALUE, ".debug_info", message);
+    let finding = finding.at(lost.variable.die.offset).help(help);
+    match lost.ranges.first() {
+        Some(first) => finding.pc(first.addresses.start),
+        None => finding,
+    }
+}
