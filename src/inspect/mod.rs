@@ -38,6 +38,7 @@
 
 mod context;
 mod description;
+mod fault;
 mod frame_lanes;
 mod frame_list;
 mod frame_register;
@@ -64,9 +65,11 @@ mod undescribed;
 mod value;
 mod variable;
 mod waiting;
+mod whereabouts;
 
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
+pub use fault::{AccessOperation, FaultCandidate, MemoryMap, distance};
 pub(crate) use lane_pc::SaidLanes;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use lane_texts::LaneTexts;
@@ -81,3 +84,4 @@ pub use undescribed::Undescribed;
 pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
 pub(crate) use value::{NOT_SAID, NotUnderstood};
 pub(crate) use variable::{bits_within, cut_text};
+pub use whereabouts::{DispatchMemory, Nearest, PointerArgument, Whereabouts};

@@ -1,5 +1,7 @@
 //! `hetdwarf-core/1`: what a GPU core file says.
 
+mod fault;
+mod faults;
 mod places;
 
 use std::collections::BTreeMap;
@@ -11,13 +13,16 @@ use super::frame::FrameDocument;
 use super::number::Hex;
 use super::text::FileNames;
 use crate::gpu_core::{
-    CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
+    CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, StopReason,
+    WaveState,
 };
 use crate::inspect::Programs;
 use crate::meter::Meter;
 use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
+pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, NearestDocument};
+use faults::Faults;
 use places::Places;
 pub use places::own_frame;
 
@@ -198,6 +203,9 @@ pub struct CoreWaveDocument {
     /// Set if a debugger held it at launch, and it never ran.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub halted_at_launch: bool,
+    /// Where it faulted; absent unless it stopped for a memory violation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<FaultDocument>,
     /// Its call stack, the innermost function first; in `groups` in the document.
     #[serde(skip)]
     pub stack: Vec<Untrusted<'static>>,
@@ -264,6 +272,33 @@ pub enum GroupBy {
     None,
 }
 
+/// What is asked of a core.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreRequest {
+    /// What waves of a group have in common.
+    pub group_by: GroupBy,
+    /// The address that the runtime said a wave has faulted at, or that of its page.
+    pub fault_address: Option<u64>,
+}
+
+impl CoreRequest {
+    /// Groups waves in another way.
+    #[must_use]
+    pub fn group_by(self, group_by: GroupBy) -> CoreRequest {
+        CoreRequest { group_by, ..self }
+    }
+
+    /// Looks for the access to an address, or to its page.
+    #[must_use]
+    pub fn fault_address(self, fault_address: Option<u64>) -> CoreRequest {
+        CoreRequest {
+            fault_address,
+            ..self
+        }
+    }
+}
+
 /// A code object as the caller found it.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
@@ -284,7 +319,8 @@ impl CoreDocument {
         group_by: GroupBy,
     ) -> CoreDocument {
         let meter = core.meter().question();
-        CoreDocument::within(core, programs, found, group_by, &meter, &mut |_| {})
+        let request = CoreRequest::default().group_by(group_by);
+        CoreDocument::within(core, programs, found, request, &meter, &mut |_| {})
     }
 
     /// Describes a core as a part of a command, whose meter is charged for the stacks of the waves.
@@ -294,12 +330,13 @@ impl CoreDocument {
         core: &GpuCore<'_>,
         programs: &Programs<'_>,
         found: &[FoundObject],
-        group_by: GroupBy,
+        request: CoreRequest,
         meter: &Meter,
         progress: &mut dyn FnMut(usize),
     ) -> CoreDocument {
         let process = programs.process();
         let mut places = Places::new(meter);
+        let mut faults = Faults::new(core, programs, request.fault_address, meter);
         let dispatches: Vec<DispatchDocument> = (1..)
             .zip(core.dispatches())
             .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))
@@ -313,6 +350,9 @@ impl CoreDocument {
                 let mut document =
                     CoreWaveDocument::new(&wave, programs, &dispatches, &found.stack);
                 document.entry = found.entry;
+                if wave.stops().contains(StopReason::MemoryViolation) {
+                    document.fault = faults.find(&wave);
+                }
                 stacks.push(found.stack);
                 document
             })
@@ -329,6 +369,10 @@ impl CoreDocument {
                 line.or_insert_with(|| places::line(frame, &names)).clone()
             };
             wave.stack = stack.iter().map(line).collect();
+            let fault = wave.fault.iter_mut();
+            for candidate in fault.flat_map(|fault| &mut fault.candidates) {
+                candidate.name_frames(&names);
+            }
         }
         let header = core.header();
         let (major, minor) = header.kfd;
@@ -338,6 +382,7 @@ impl CoreDocument {
             .map(|problem| ProblemDocument::new(problem, has_several))
             .collect();
         problems.extend(places.problems());
+        problems.extend(faults.problem());
         CoreDocument {
             format: "hetdwarf-core/1",
             note: CoreNoteDocument {
@@ -368,7 +413,7 @@ impl CoreDocument {
                     file: found.file.clone(),
                 })
                 .collect(),
-            groups: groups(&waves, group_by),
+            groups: groups(&waves, request.group_by),
             waves,
             problems,
         }
@@ -481,6 +526,7 @@ impl CoreWaveDocument {
             file: innermost.and_then(|frame| frame.file.clone()),
             line: innermost.and_then(|frame| frame.line),
             halted_at_launch: wave.is_halted_at_launch(),
+            fault: None,
             stack: Vec::new(),
             entry: Vec::new(),
         }

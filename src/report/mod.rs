@@ -38,8 +38,9 @@ mod vars;
 mod verify;
 
 pub use self::core::{
-    AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreWaveDocument,
-    DispatchDocument, FoundObject, GroupBy, GroupDocument, ProblemDocument, QueueDocument,
+    AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreRequest,
+    CoreWaveDocument, DispatchDocument, FaultCandidateDocument, FaultDocument, FaultLaneDocument,
+    FoundObject, GroupBy, GroupDocument, NearestDocument, ProblemDocument, QueueDocument,
     own_frame,
 };
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};

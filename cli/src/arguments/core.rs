@@ -55,6 +55,9 @@ pub(crate) struct CoreArguments {
     /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
     #[arg(long, value_enum, default_value_t, requires = "export")]
     pub(crate) memory: MemoryName,
+    /// Look for the access to this address, or to its page: the one that the runtime said a wave has faulted at
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) fault_address: Option<u64>,
     /// What the waves of a group have in common
     #[arg(long, value_enum, default_value_t)]
     pub(crate) group_by: GroupByName,
@@ -77,6 +80,15 @@ pub(crate) struct CoreArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// An address: hexadecimal after `0x`, or else decimal.
+fn address(text: &str) -> Result<u64, String> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    number.ok_or_else(|| "it is no address: 0x and hexadecimal digits".to_owned())
 }
 
 /// Which global memory is exported.

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use hetdwarf::inspect::StopOptions;
-use hetdwarf::report::{CoreDocument, GroupBy, ProblemDocument, write_json_pretty};
+use hetdwarf::report::{CoreDocument, CoreRequest, GroupBy, ProblemDocument, write_json_pretty};
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
@@ -45,13 +45,16 @@ pub(crate) fn run(
         &limits,
         |opened| {
             let (core, programs, found) = (opened.core, opened.programs, opened.found);
-            let by = group_by(arguments.group_by);
+            let request = CoreRequest::default()
+                .group_by(group_by(arguments.group_by))
+                .fault_address(arguments.fault_address);
             let mut progress = Progress::new(core.waves().len(), "waves");
             let mut show = |done| progress.show(done);
             let objects = &found.objects;
             // The document, the export and the page share what one question may take.
             let meter = core.meter().question();
-            let mut document = CoreDocument::within(core, programs, objects, by, &meter, &mut show);
+            let mut document =
+                CoreDocument::within(core, programs, objects, request, &meter, &mut show);
             drop(progress);
             let process = programs.process();
             document.problems.extend(objects::lost(process, found));
