@@ -36,6 +36,7 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+mod barrier;
 mod context;
 mod description;
 mod fault;

@@ -2,7 +2,10 @@
 
 mod fault;
 mod faults;
+mod groups;
 mod places;
+mod verdict;
+mod workgroups;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -25,6 +28,9 @@ pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, Neares
 use faults::Faults;
 use places::Places;
 pub use places::own_frame;
+pub use verdict::VerdictDocument;
+pub use workgroups::{DivergentDocument, WorkgroupDocument};
+use workgroups::{WavePlace, WavePlaces};
 
 /// The document.
 #[non_exhaustive]
@@ -32,6 +38,8 @@ pub use places::own_frame;
 pub struct CoreDocument {
     /// `hetdwarf-core/1`.
     pub format: &'static str,
+    /// What a person wants to know first.
+    pub verdict: VerdictDocument,
     /// The note with the state of the driver.
     pub note: CoreNoteDocument,
     /// The GPUs.
@@ -44,6 +52,8 @@ pub struct CoreDocument {
     pub code_objects: Vec<CoreObjectDocument>,
     /// The waves, in the order of queues, XCCs and control stacks.
     pub waves: Vec<CoreWaveDocument>,
+    /// The workgroups of these waves.
+    pub workgroups: Vec<WorkgroupDocument>,
     /// The waves that are alike, those that stopped first, then the largest groups.
     pub groups: Vec<GroupDocument>,
     /// What could not be read, or is not as it must be.
@@ -342,6 +352,8 @@ impl CoreDocument {
             .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))
             .collect();
         let mut stacks = Vec::new();
+        let mut whereabouts = WavePlaces::new(programs, meter);
+        let mut wave_places: Vec<WavePlace> = Vec::new();
         let mut waves: Vec<CoreWaveDocument> = core
             .waves()
             .map(|wave| {
@@ -353,6 +365,8 @@ impl CoreDocument {
                 if wave.stops().contains(StopReason::MemoryViolation) {
                     document.fault = faults.find(&wave);
                 }
+                let callers = found.stack.iter().map(|frame| frame.pc).collect();
+                wave_places.push(whereabouts.find(&wave, callers));
                 stacks.push(found.stack);
                 document
             })
@@ -374,6 +388,14 @@ impl CoreDocument {
                 candidate.name_frames(&names);
             }
         }
+        let workgroups = workgroups::workgroups(core, &waves, &wave_places);
+        let verdict = verdict::Found {
+            waves: &waves,
+            places: &wave_places,
+            workgroups: &workgroups,
+            names: &names,
+        };
+        let verdict = verdict.verdict();
         let header = core.header();
         let (major, minor) = header.kfd;
         let has_several = core.file_count() > 1;
@@ -385,6 +407,7 @@ impl CoreDocument {
         problems.extend(faults.problem());
         CoreDocument {
             format: "hetdwarf-core/1",
+            verdict,
             note: CoreNoteDocument {
                 version: header.version,
                 kfd: [major, minor],
@@ -413,7 +436,8 @@ impl CoreDocument {
                     file: found.file.clone(),
                 })
                 .collect(),
-            groups: groups(&waves, request.group_by),
+            workgroups,
+            groups: groups::groups(&waves, request.group_by),
             waves,
             problems,
         }
@@ -543,48 +567,4 @@ impl ProblemDocument {
             message: problem.kind.to_string().into(),
         }
     }
-}
-
-/// The waves that are alike, those that stopped first, then the largest groups, then the first ones.
-fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
-    type Key<'w> = (
-        WaveState,
-        Option<&'w Untrusted<'static>>,
-        Vec<Untrusted<'static>>,
-        usize,
-    );
-    let mut found: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
-    for wave in waves {
-        let (common, own) = match group_by {
-            GroupBy::Stack => (wave.stack.clone(), 0),
-            GroupBy::Line => (wave.stack.first().into_iter().cloned().collect(), 0),
-            GroupBy::Kernel => (Vec::new(), 0),
-            GroupBy::None => (wave.stack.clone(), wave.index),
-        };
-        let key = (wave.state, wave.kernel.as_ref(), common, own);
-        found.entry(key).or_default().push(wave.index);
-    }
-    let mut groups: Vec<GroupDocument> = found
-        .into_iter()
-        .map(|((state, kernel, stack, _), waves)| GroupDocument {
-            waves,
-            stack,
-            state,
-            kernel: kernel.cloned(),
-        })
-        .collect();
-    let rank = |state: WaveState| match state {
-        WaveState::Stopped => 0,
-        WaveState::Unsure => 1,
-        WaveState::Running => 2,
-    };
-    groups.sort_by_key(|group| {
-        let first = group.waves.first().copied();
-        (
-            rank(group.state),
-            core::cmp::Reverse(group.waves.len()),
-            first,
-        )
-    });
-    groups
 }

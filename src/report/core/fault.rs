@@ -184,7 +184,7 @@ impl FaultCandidateDocument {
 }
 
 /// Returns the frames at an address of the process, the innermost first.
-fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Vec<Rc<FrameDocument>>> {
+pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Vec<Rc<FrameDocument>>> {
     let Some(frame) = stop.call_frame(0) else {
         return Ok(Vec::new());
     };
