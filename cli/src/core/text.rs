@@ -1,11 +1,13 @@
 //! What a person wants of a core: the waves that faulted, then all others in groups, then what could not be read.
 
+mod verdict;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use hetdwarf::arch::Lane;
 use hetdwarf::gpu_core::{CoreWave, FenceScope, GpuCore, StopReason, WaveState};
-use hetdwarf::inspect::{Programs, Stop};
+use hetdwarf::inspect::{Programs, Stop, StopFrame};
 use hetdwarf::location::Arena;
 use hetdwarf::plural::counted;
 use hetdwarf::report::source_text::SourceTexts;
@@ -103,6 +105,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
 
     /// What a person wants first: the waves that stopped, and then all in groups.
     pub(crate) fn first(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.verdict(out)?;
         self.summary(out)?;
         self.stopped(out)?;
         self.groups(out)
@@ -233,9 +236,19 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
 
     /// The line that a wave is at, in a frame of the user's own.
     fn source(&mut self, stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
-        let Some(frame) = own_frame(stop) else {
-            return Ok(());
-        };
+        match own_frame(stop) {
+            Some(frame) => self.source_at(&frame, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The line that a frame is at.
+    fn source_at(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let stop = frame.stop();
         let Ok(at) = frame.description() else {
             return Ok(());
         };

@@ -220,8 +220,14 @@ impl Found<'_> {
             let others = counted(others as u64, "other workgroup");
             text.push_str(&format!(" ({others} likewise)"));
         }
+        // Who is elsewhere and in no loop goes on, and may come to the barrier yet.
+        let goes_on = group.elsewhere.iter().any(|index| {
+            let place = self.place(*index);
+            place.is_none_or(|place| place.looping.is_none())
+        });
+        let is_hang = !goes_on || !group.divergent.is_empty();
         Some(VerdictDocument {
-            kind: "hang".to_owned(),
+            kind: if is_hang { "hang" } else { "none" }.to_owned(),
             wave: None,
             kernel: wave.kernel.clone(),
             function: frame.and_then(|frame| frame.function.clone()),

@@ -1,0 +1,150 @@
+//! What happened, in one sentence, with the line of source, the instruction and the lanes.
+
+use std::io::Write;
+
+use hetdwarf::arch::ProcessAddress;
+use hetdwarf::location::Arena;
+use hetdwarf::plural::counted;
+use hetdwarf::report::{CoreWaveDocument, FaultCandidateDocument, FaultDocument, own_frame};
+
+use super::Printer;
+use crate::failure::Failure;
+use crate::lanes::ranges;
+use crate::style::{ALARM, BOLD, FAINT};
+
+/// How many lanes are shown one by one, and how many candidates.
+const LANES: usize = 4;
+const CANDIDATES: usize = 4;
+
+impl Printer<'_, '_, '_, '_> {
+    /// What happened.
+    pub(super) fn verdict(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        let document = self.document;
+        let verdict = &document.verdict;
+        if verdict.kind == "none" {
+            writeln!(out, "{}", verdict.text)?;
+        } else {
+            let kind = verdict.kind.replace('-', " ");
+            writeln!(out, "{ALARM}{kind}{ALARM:#}: {}", verdict.text)?;
+        }
+        let index = verdict.wave.or_else(|| self.waiting());
+        let wave = index.and_then(|index| document.waves.get(index.checked_sub(1)?));
+        if let Some(wave) = wave {
+            self.verdict_place(wave, out)?;
+        }
+        writeln!(out)?;
+        Ok(())
+    }
+
+    /// The first wave that waits at a barrier.
+    fn waiting(&self) -> Option<usize> {
+        let mut groups = self.document.workgroups.iter();
+        groups.find_map(|group| group.at_barrier.first().copied())
+    }
+
+    fn verdict_place(
+        &mut self,
+        wave: &CoreWaveDocument,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let Some(core_wave) = self.core.wave(wave.index.saturating_sub(1)) else {
+            return Ok(());
+        };
+        let arena = Arena::new();
+        let Some(stop) = self.programs.stop(&core_wave, &arena) else {
+            return Ok(());
+        };
+        let first = wave
+            .fault
+            .as_ref()
+            .and_then(|fault| fault.candidates.first());
+        let pc = match first {
+            Some(candidate) => u64::try_from(candidate.pc.0).ok().map(ProcessAddress),
+            None => stop
+                .barrier()
+                .filter(|_| self.document.verdict.wave.is_none()),
+        };
+        match (pc, stop.call_frame(0)) {
+            (Some(pc), Some(frame)) => {
+                self.source_at(&frame.for_waiting(pc, 0).innermost(), out)?;
+            }
+            (_, _) => {
+                if let Some(frame) = own_frame(&stop) {
+                    self.source_at(&frame, out)?;
+                }
+            }
+        }
+        match &wave.fault {
+            Some(fault) => fault_lines(fault, out),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The instruction and the lanes, and the other candidates.
+fn fault_lines(fault: &FaultDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let Some((first, others)) = fault.candidates.split_first() else {
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "  {:#x}  {BOLD}{}{BOLD:#}",
+        first.pc.0, first.instruction
+    )?;
+    for frame in &first.inlined {
+        writeln!(out, "    {frame}")?;
+    }
+    for one in first.lanes.iter().take(LANES) {
+        let item = one
+            .work_item
+            .map(|[x, y, z]| format!(", work-item ({x},{y},{z})"));
+        let item = item.unwrap_or_default();
+        writeln!(out, "  lane {}{item}: {:#x}", one.lane, one.address.0)?;
+    }
+    if let Some(more) = first
+        .lanes
+        .len()
+        .checked_sub(LANES)
+        .filter(|more| *more > 0)
+    {
+        let lanes: Vec<u8> = first.lanes.iter().skip(LANES).map(|one| one.lane).collect();
+        let more = counted(more as u64, "lane");
+        writeln!(out, "  {FAINT}{more} more: {}{FAINT:#}", ranges(&lanes))?;
+    }
+    if let Some(address) = first.address {
+        writeln!(out, "  all lanes: {:#x}", address.0)?;
+    }
+    if first.lanes.is_empty() && first.address.is_none() {
+        let why = "registers of its address were overwritten since";
+        writeln!(out, "  {FAINT}which lanes is not known: {why}{FAINT:#}")?;
+    }
+    if !others.is_empty() {
+        writeln!(out, "  {FAINT}or, less likely:{FAINT:#}")?;
+    }
+    for other in others.iter().take(CANDIDATES) {
+        other_line(other, out)?;
+    }
+    if let Some(more) = others
+        .len()
+        .checked_sub(CANDIDATES)
+        .filter(|more| *more > 0)
+    {
+        writeln!(
+            out,
+            "  {FAINT}{} more{FAINT:#}",
+            counted(more as u64, "access")
+        )?;
+    }
+    Ok(())
+}
+
+fn other_line(other: &FaultCandidateDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let at = other.inlined.first().map(|frame| format!("  {frame}"));
+    let at = at.unwrap_or_default();
+    writeln!(
+        out,
+        "  {FAINT}{:#x}  {}{at}{FAINT:#}",
+        other.pc.0, other.instruction
+    )?;
+    Ok(())
+}
