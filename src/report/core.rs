@@ -3,6 +3,7 @@
 mod fault;
 mod faults;
 mod groups;
+mod lines;
 mod places;
 mod verdict;
 mod workgroups;
@@ -26,6 +27,7 @@ use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, NearestDocument};
 use faults::Faults;
+pub use lines::CoreWaveLine;
 use places::Places;
 pub use places::own_frame;
 pub use verdict::VerdictDocument;
@@ -54,6 +56,9 @@ pub struct CoreDocument {
     pub waves: Vec<CoreWaveDocument>,
     /// The workgroups of these waves.
     pub workgroups: Vec<WorkgroupDocument>,
+    /// Where the address lies that was asked for; absent if none was.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub whereabouts: Option<NearestDocument>,
     /// The waves that are alike, those that stopped first, then the largest groups.
     pub groups: Vec<GroupDocument>,
     /// What could not be read, or is not as it must be.
@@ -219,6 +224,9 @@ pub struct CoreWaveDocument {
     /// Its call stack, the innermost function first; in `groups` in the document.
     #[serde(skip)]
     pub stack: Vec<Untrusted<'static>>,
+    /// The frames of its call stack.
+    #[serde(skip)]
+    frames: places::Stack,
     /// In a kernel, the registers that still hold what they held when it started ([`StopFrame::initial_registers`](crate::inspect::StopFrame::initial_registers)).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entry: Vec<InitialRegisters>,
@@ -290,6 +298,8 @@ pub struct CoreRequest {
     pub group_by: GroupBy,
     /// The address that the runtime said a wave has faulted at, or that of its page.
     pub fault_address: Option<u64>,
+    /// An address of which is asked where it lies.
+    pub whereabouts: Option<u64>,
 }
 
 impl CoreRequest {
@@ -297,6 +307,15 @@ impl CoreRequest {
     #[must_use]
     pub fn group_by(self, group_by: GroupBy) -> CoreRequest {
         CoreRequest { group_by, ..self }
+    }
+
+    /// Asks where an address lies.
+    #[must_use]
+    pub fn whereabouts(self, address: Option<u64>) -> CoreRequest {
+        CoreRequest {
+            whereabouts: address,
+            ..self
+        }
     }
 
     /// Looks for the access to an address, or to its page.
@@ -383,6 +402,7 @@ impl CoreDocument {
                 line.or_insert_with(|| places::line(frame, &names)).clone()
             };
             wave.stack = stack.iter().map(line).collect();
+            wave.frames.clone_from(stack);
             let fault = wave.fault.iter_mut();
             for candidate in fault.flat_map(|fault| &mut fault.candidates) {
                 candidate.name_frames(&names);
@@ -437,6 +457,9 @@ impl CoreDocument {
                 })
                 .collect(),
             workgroups,
+            whereabouts: request
+                .whereabouts
+                .map(|address| faults.whereabouts(address)),
             groups: groups::groups(&waves, request.group_by),
             waves,
             problems,
@@ -552,6 +575,7 @@ impl CoreWaveDocument {
             halted_at_launch: wave.is_halted_at_launch(),
             fault: None,
             stack: Vec::new(),
+            frames: places::Stack::new(),
             entry: Vec::new(),
         }
     }

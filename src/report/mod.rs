@@ -39,9 +39,9 @@ mod verify;
 
 pub use self::core::{
     AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreRequest,
-    CoreWaveDocument, DispatchDocument, DivergentDocument, FaultCandidateDocument, FaultDocument,
-    FaultLaneDocument, FoundObject, GroupBy, GroupDocument, NearestDocument, ProblemDocument,
-    QueueDocument, VerdictDocument, WorkgroupDocument, own_frame,
+    CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument, FaultCandidateDocument,
+    FaultDocument, FaultLaneDocument, FoundObject, GroupBy, GroupDocument, NearestDocument,
+    ProblemDocument, QueueDocument, VerdictDocument, WorkgroupDocument, own_frame,
 };
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};

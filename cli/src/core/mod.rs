@@ -13,10 +13,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use hetdwarf::inspect::StopOptions;
-use hetdwarf::report::{CoreDocument, CoreRequest, GroupBy, ProblemDocument, write_json_pretty};
+use hetdwarf::report::{
+    CoreDocument, CoreRequest, GroupBy, ProblemDocument, to_json, write_json_pretty,
+};
 use hetdwarf::untrusted::Untrusted;
 
-use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
+use super::arguments::{CoreArguments, CoreFormat, CoreObjectChoice, GroupByName, MemoryName};
 use super::contents::{Contents, Input, standard_input};
 use super::failure::{Exit, Failure};
 use super::input::{STANDARD_INPUT, input_name};
@@ -31,6 +33,10 @@ pub(crate) fn run(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
+    if arguments.how {
+        write!(out, "{HOW}")?;
+        return Ok(Exit::Done);
+    }
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
     let mut outputs = Outputs::new(arguments.force, arguments.inputs());
@@ -47,7 +53,8 @@ pub(crate) fn run(
             let (core, programs, found) = (opened.core, opened.programs, opened.found);
             let request = CoreRequest::default()
                 .group_by(group_by(arguments.group_by))
-                .fault_address(arguments.fault_address);
+                .fault_address(arguments.fault_address)
+                .whereabouts(arguments.whereabouts);
             let mut progress = Progress::new(core.waves().len(), "waves");
             let mut show = |done| progress.show(done);
             let objects = &found.objects;
@@ -71,13 +78,22 @@ pub(crate) fn run(
                 page::write(output, &document, opened, &meter, arguments)?;
             }
             match arguments.format {
-                Format::Json => write_json_pretty(&document, &mut *out)?,
-                Format::Text => text::print(&document, core, programs, arguments, width, out)?,
+                CoreFormat::Json => write_json_pretty(&document, &mut *out)?,
+                CoreFormat::Jsonl => {
+                    let file = Untrusted::from(names(&arguments.files));
+                    for line in document.lines(programs, &file) {
+                        writeln!(out, "{}", to_json(&line)?)?;
+                    }
+                }
+                CoreFormat::Text => text::print(&document, core, programs, arguments, width, out)?,
             }
             Ok(exit(&document.problems))
         },
     )
 }
+
+/// How to get a core.
+const HOW: &str = include_str!("how.txt");
 
 /// The file that arguments choose, or a code object of a core; with the path that messages name.
 pub(crate) fn object_or_core<'c>(

@@ -41,6 +41,10 @@ pub(super) fn print(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    if let Some(found) = &document.whereabouts {
+        writeln!(out, "{:#x}: {}", found.of.0, found.text)?;
+        return Ok(());
+    }
     let chosen = arguments.agents || arguments.queues || arguments.dispatches;
     let sources = Sources::new(&arguments.sources.source_dirs);
     let mut printer = Printer::new(document, core, programs, sources, width);

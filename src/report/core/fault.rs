@@ -206,7 +206,12 @@ impl NearestDocument {
                 let name = name.unwrap_or_else(|| format!("argument {}", argument.position));
                 ("argument", Some(name), range(memory))
             }
-            Nearest::Mapping(memory) => ("mapping", None, range(memory)),
+            Nearest::Mapping(memory) => {
+                let object = found
+                    .code_object
+                    .map(|object| format!("code object {object}"));
+                ("mapping", object, range(memory))
+            }
             Nearest::Nothing => ("none", None, None),
         };
         NearestDocument {
@@ -249,9 +254,10 @@ impl fmt::Display for WhereText<'_> {
                     argument.position
                 ),
             },
-            Nearest::Mapping(range) => {
-                format!("the mapping {:#x}-{:#x}", range.start, range.end)
-            }
+            Nearest::Mapping(range) => match found.code_object {
+                Some(object) => format!("code object {object}"),
+                None => format!("the mapping {:#x}-{:#x}", range.start, range.end),
+            },
         };
         let far = u64::try_from(found.distance.unsigned_abs()).unwrap_or(u64::MAX);
         match found.distance {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::ProblemDocument;
-use super::fault::FaultDocument;
-use crate::gpu_core::{CoreWave, GpuCore};
+use super::fault::{FaultDocument, NearestDocument};
+use crate::gpu_core::{CoreWave, GpuCore, StopReason};
 use crate::inspect::{DispatchMemory, Programs};
 use crate::location::Arena;
 use crate::meter::Meter;
+use crate::wave::Wave;
 
 /// As how many operations a wave counts.
 const PER_WAVE: u64 = 64;
@@ -68,6 +69,25 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
                 None
             }
         }
+    }
+
+    /// Finds where an address lies, as the first wave that faulted sees it, or else the first wave.
+    pub(super) fn whereabouts(&self, address: u64) -> NearestDocument {
+        let faulted = self
+            .core
+            .waves()
+            .find(|wave| wave.stops().contains(StopReason::MemoryViolation));
+        let wave = faulted.or_else(|| self.core.waves().next());
+        let process = self.programs.process();
+        let dispatch = match &wave {
+            Some(wave) => wave.dispatch(),
+            None => self.core.dispatches().first(),
+        };
+        let memory = DispatchMemory::new(self.core, process, dispatch);
+        let apertures = wave.as_ref().and_then(Wave::apertures);
+        let scratch = wave.as_ref().and_then(CoreWave::scratch);
+        let found = memory.find(address, apertures, scratch, process);
+        NearestDocument::new(address, &found)
     }
 
     /// What went wrong.

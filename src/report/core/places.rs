@@ -17,7 +17,7 @@ use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
 /// The call stack of a wave, the innermost frame first. Waves at the same place share its frames.
-pub(super) type Stack = Vec<Rc<FrameDocument>>;
+pub(in crate::report) type Stack = Vec<Rc<FrameDocument>>;
 
 /// Where a wave is.
 pub(super) struct Location {

@@ -48,14 +48,17 @@ fn kind_of(reason: StopReason) -> String {
 
 impl Found<'_> {
     pub(super) fn verdict(&self) -> VerdictDocument {
-        let fault = StopReason::ALL
+        let found = self.fault().or_else(|| self.of_hang());
+        found.unwrap_or_else(|| self.of_nothing())
+    }
+
+    /// What is said of a wave that faulted.
+    pub(super) fn fault(&self) -> Option<VerdictDocument> {
+        let (reason, wave) = StopReason::ALL
             .iter()
             .filter(|reason| reason.is_fault())
-            .find_map(|reason| Some((*reason, self.faulted(*reason)?)));
-        match fault {
-            Some((reason, wave)) => self.of_fault(reason, wave),
-            None => self.of_hang().unwrap_or_else(|| self.of_nothing()),
-        }
+            .find_map(|reason| Some((*reason, self.faulted(*reason)?)))?;
+        Some(self.of_fault(reason, wave))
     }
 
     /// The wave that stopped for a reason of which most is known.
@@ -110,8 +113,16 @@ impl Found<'_> {
         let at = self.at(wave.function.as_ref(), wave.file.as_ref(), wave.line);
         let what = match reason {
             StopReason::AssertTrap => "abort, or an assertion that failed,".to_owned(),
+            // Which access it was, and in which lanes, is not known.
             StopReason::MemoryViolation => {
-                "access to memory that is not mapped, some instructions before the stop".to_owned()
+                let text = format!(
+                    "{}: access to memory that is not mapped, some instructions before the stop{at}{more}",
+                    title(wave)
+                );
+                return VerdictDocument {
+                    text: text.into(),
+                    ..plain
+                };
             }
             reason => reason.text().to_owned(),
         };

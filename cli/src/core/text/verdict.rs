@@ -5,7 +5,7 @@ use std::io::Write;
 use hetdwarf::arch::ProcessAddress;
 use hetdwarf::location::Arena;
 use hetdwarf::plural::counted;
-use hetdwarf::report::{CoreWaveDocument, FaultCandidateDocument, FaultDocument, own_frame};
+use hetdwarf::report::{CoreWaveDocument, FaultCandidateDocument, FaultDocument};
 
 use super::Printer;
 use crate::failure::Failure;
@@ -21,11 +21,15 @@ impl Printer<'_, '_, '_, '_> {
     pub(super) fn verdict(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let document = self.document;
         let verdict = &document.verdict;
-        if verdict.kind == "none" {
-            writeln!(out, "{}", verdict.text)?;
-        } else {
-            let kind = verdict.kind.replace('-', " ");
-            writeln!(out, "{ALARM}{kind}{ALARM:#}: {}", verdict.text)?;
+        let text = verdict.text.to_string();
+        match verdict.kind.as_str() {
+            "none" => writeln!(out, "{}", filled(&text, 0, self.width))?,
+            kind => {
+                let kind = kind.replace('-', " ");
+                let before = kind.chars().count().saturating_add(2);
+                let text = filled(&text, before, self.width);
+                writeln!(out, "{ALARM}{kind}{ALARM:#}: {text}")?;
+            }
         }
         let index = verdict.wave.or_else(|| self.waiting());
         let wave = index.and_then(|index| document.waves.get(index.checked_sub(1)?));
@@ -68,17 +72,37 @@ impl Printer<'_, '_, '_, '_> {
             (Some(pc), Some(frame)) => {
                 self.source_at(&frame.for_waiting(pc, 0).innermost(), out)?;
             }
-            (_, _) => {
-                if let Some(frame) = own_frame(&stop) {
-                    self.source_at(&frame, out)?;
-                }
-            }
+            // The wave is shown in full below, with its line.
+            (_, _) => {}
         }
         match &wave.fault {
             Some(fault) => fault_lines(fault, out),
             None => Ok(()),
         }
     }
+}
+
+/// Breaks a text at spaces, where lines would be longer than the width.
+///
+/// * `before`: how many characters are before it in its first line.
+fn filled(text: &str, before: usize, width: usize) -> String {
+    const INDENT: &str = "  ";
+    let mut filled = String::new();
+    let mut column = before;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if !filled.is_empty() && column.saturating_add(length).saturating_add(1) > width {
+            filled.push('\n');
+            filled.push_str(INDENT);
+            column = INDENT.len();
+        } else if !filled.is_empty() {
+            filled.push(' ');
+            column = column.saturating_add(1);
+        }
+        filled.push_str(word);
+        column = column.saturating_add(length);
+    }
+    filled
 }
 
 /// The instruction and the lanes, and the other candidates.
