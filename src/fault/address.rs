@@ -3,6 +3,11 @@
 //! Sources: AMD's instruction set architecture documents, "Buffer Addressing", "Range Checking", "Memory Buffer Resource
 //! Descriptor", "Flat Memory Instructions" and "Scalar Memory Operations".
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few families and operands differ from most"
+)]
+
 use super::past::{Now, Past, lanes};
 use crate::arch::{AddressSpace, Apertures, Family, Lane, scratch};
 use crate::isa::{AccessKind, Operand, Reach, ReachKind};

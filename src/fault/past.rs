@@ -1,5 +1,10 @@
 //! What registers had at an earlier place of the code, as far as the stop tells.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few registers and operands are read in another way than most"
+)]
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -61,6 +61,7 @@ pub use queue::{Dispatch, FenceScope, Packet, Queue};
 pub use scratch::Scratch;
 pub use select::WaveSelector;
 pub use stop::{StopReason, StopReasons};
+pub use trap::place_in_dispatch;
 pub use wave::{CoreWave, WaveState};
 
 use core::ops::Range;

@@ -46,13 +46,12 @@ impl Stop<'_, '_> {
                 .into_iter()
                 .filter_map(|start| flow.function_at(start, self.meter()));
             let (function, _) = found.next()?;
-            let jumps = function
-                .code()
-                .jumps()
-                .filter_map(|jump| match jump.effect {
-                    Effect::Branch { target, .. } => Some(target..jump.end()),
-                    _ => None,
-                });
+            let jumps = function.code().jumps().filter_map(|jump| {
+                let Effect::Branch { target, .. } = jump.effect else {
+                    return None;
+                };
+                Some(target..jump.end())
+            });
             jumps
                 .filter(|range| range.contains(&address))
                 .min_by_key(|range| range.end.saturating_sub(range.start))

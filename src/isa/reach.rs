@@ -2,7 +2,7 @@
 //!
 //! Unlike an [`Access`](super::Access), a [`Reach`] is there for atomic operations, scalar loads and typed buffers too, as the question
 //! is where an instruction can fault. It leaves to others which addresses registers give. Sources: AMD's instruction set
-//! architecture documents, "Manually Inserted Wait States" and "S_WAITCNT", "Scalar Memory Operations", "Vector Memory Operations"
+//! architecture documents, "Manually Inserted Wait States" and "`S_WAITCNT`", "Scalar Memory Operations", "Vector Memory Operations"
 //! and "Flat Memory Instructions".
 
 #![expect(

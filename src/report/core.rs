@@ -4,21 +4,18 @@ mod fault;
 mod faults;
 mod groups;
 mod lines;
+mod log;
 mod places;
+mod survey;
 mod verdict;
 mod workgroups;
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
 use serde::Serialize;
 
-use super::frame::FrameDocument;
 use super::number::Hex;
 use super::text::FileNames;
 use crate::gpu_core::{
-    CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, StopReason,
-    WaveState,
+    CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
 };
 use crate::inspect::Programs;
 use crate::meter::Meter;
@@ -27,12 +24,14 @@ use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, NearestDocument};
 use faults::Faults;
-pub use lines::CoreWaveLine;
+pub use lines::{CoreWaveLine, offset_in_function};
+pub use log::{EventDocument, LogDocuments, LoggedStop};
 use places::Places;
 pub use places::own_frame;
+use survey::{Finders, name_stacks, survey};
 pub use verdict::VerdictDocument;
 pub use workgroups::{DivergentDocument, WorkgroupDocument};
-use workgroups::{WavePlace, WavePlaces};
+use workgroups::{Started, WavePlace, WavePlaces};
 
 /// The document.
 #[non_exhaustive]
@@ -42,8 +41,8 @@ pub struct CoreDocument {
     pub format: &'static str,
     /// What a person wants to know first.
     pub verdict: VerdictDocument,
-    /// The note with the state of the driver.
-    pub note: CoreNoteDocument,
+    /// The note with the state of the driver; null of a log.
+    pub note: Option<CoreNoteDocument>,
     /// The GPUs.
     pub agents: Vec<AgentDocument>,
     /// The queues, in the order of the note.
@@ -61,6 +60,9 @@ pub struct CoreDocument {
     pub whereabouts: Option<NearestDocument>,
     /// The waves that are alike, those that stopped first, then the largest groups.
     pub groups: Vec<GroupDocument>,
+    /// What the runtime said, of a log.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventDocument>,
     /// What could not be read, or is not as it must be.
     pub problems: Vec<ProblemDocument>,
 }
@@ -370,45 +372,20 @@ impl CoreDocument {
             .zip(core.dispatches())
             .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))
             .collect();
-        let mut stacks = Vec::new();
-        let mut whereabouts = WavePlaces::new(programs, meter);
-        let mut wave_places: Vec<WavePlace> = Vec::new();
-        let mut waves: Vec<CoreWaveDocument> = core
-            .waves()
-            .map(|wave| {
-                progress(wave.index());
-                let found = places.locate(&wave, programs.object_of(&wave), programs);
-                let mut document =
-                    CoreWaveDocument::new(&wave, programs, &dispatches, &found.stack);
-                document.entry = found.entry;
-                if wave.stops().contains(StopReason::MemoryViolation) {
-                    document.fault = faults.find(&wave);
-                }
-                let callers = found.stack.iter().map(|frame| frame.pc).collect();
-                wave_places.push(whereabouts.find(&wave, callers));
-                stacks.push(found.stack);
-                document
-            })
-            .collect();
-        let files = stacks
-            .iter()
-            .flatten()
-            .filter_map(|frame| frame.file.as_ref());
+        let mut finders = Finders {
+            places: &mut places,
+            faults: &mut faults,
+            whereabouts: WavePlaces::new(programs, meter),
+        };
+        let (mut waves, found_waves) = survey(core, programs, &dispatches, &mut finders, progress);
+        let stacks = || found_waves.iter().map(|(stack, _)| stack);
+        let files = stacks().flatten().filter_map(|frame| frame.file.as_ref());
         let names = FileNames::of(files.map(Untrusted::raw));
-        let mut lines = BTreeMap::new();
-        for (wave, stack) in waves.iter_mut().zip(&stacks) {
-            let line = |frame: &Rc<FrameDocument>| {
-                let line = lines.entry(Rc::as_ptr(frame));
-                line.or_insert_with(|| places::line(frame, &names)).clone()
-            };
-            wave.stack = stack.iter().map(line).collect();
-            wave.frames.clone_from(stack);
-            let fault = wave.fault.iter_mut();
-            for candidate in fault.flat_map(|fault| &mut fault.candidates) {
-                candidate.name_frames(&names);
-            }
-        }
-        let workgroups = workgroups::workgroups(core, &waves, &wave_places);
+        name_stacks(&mut waves, stacks(), &names);
+        let wave_places: Vec<WavePlace> =
+            found_waves.iter().map(|(_, place)| place.clone()).collect();
+        let workgroups =
+            workgroups::workgroups(core.waves().map(Started::of), &waves, &wave_places);
         let verdict = verdict::Found {
             waves: &waves,
             places: &wave_places,
@@ -416,8 +393,6 @@ impl CoreDocument {
             names: &names,
         };
         let verdict = verdict.verdict();
-        let header = core.header();
-        let (major, minor) = header.kfd;
         let has_several = core.file_count() > 1;
         let problems = core.problems().iter().chain(process.problems());
         let mut problems: Vec<ProblemDocument> = problems
@@ -428,40 +403,21 @@ impl CoreDocument {
         CoreDocument {
             format: "hetdwarf-core/1",
             verdict,
-            note: CoreNoteDocument {
-                version: header.version,
-                kfd: [major, minor],
-                r_debug: Hex::from(header.r_debug),
-                runtime_state: header.runtime_state,
-                interface: core.interface(),
-            },
+            note: Some(survey::note(core)),
             agents: agents(core),
             queues: (1..)
                 .zip(core.queues())
                 .map(|(index, queue)| QueueDocument::new(index, queue))
                 .collect(),
             dispatches,
-            code_objects: process
-                .objects()
-                .iter()
-                .zip(found)
-                .map(|(loaded, found)| CoreObjectDocument {
-                    load_address: Hex::from(loaded.load_address),
-                    uri: found.uri.clone(),
-                    target: loaded
-                        .object
-                        .as_ref()
-                        .map(|object| object.target().to_string().into()),
-                    found: loaded.object.is_some(),
-                    file: found.file.clone(),
-                })
-                .collect(),
+            code_objects: survey::code_objects(process, found),
             workgroups,
             whereabouts: request
                 .whereabouts
                 .map(|address| faults.whereabouts(address)),
             groups: groups::groups(&waves, request.group_by),
             waves,
+            events: Vec::new(),
             problems,
         }
     }

@@ -1,8 +1,10 @@
 //! `hetdwarf core`.
 
 mod export;
+mod log;
 mod objects;
 mod page;
+mod source;
 mod stop;
 mod text;
 
@@ -12,9 +14,10 @@ pub(crate) use text::{Printer, numbers};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use hetdwarf::inspect::StopOptions;
+use hetdwarf::inspect::{Programs, StopOptions};
 use hetdwarf::report::{
-    CoreDocument, CoreRequest, GroupBy, ProblemDocument, to_json, write_json_pretty,
+    CoreDocument, CoreRequest, GroupBy, ProblemDocument, offset_in_function, to_json,
+    write_json_pretty,
 };
 use hetdwarf::untrusted::Untrusted;
 
@@ -39,6 +42,13 @@ pub(crate) fn run(
     }
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
+    let request = CoreRequest::default()
+        .group_by(group_by(arguments.group_by))
+        .fault_address(arguments.fault_address)
+        .whereabouts(arguments.whereabouts);
+    if log::is_log(&arguments.files) {
+        return run_log(arguments, request, width, out);
+    }
     let mut outputs = Outputs::new(arguments.force, arguments.inputs());
     let page = arguments.html.as_deref();
     let page = page
@@ -51,10 +61,6 @@ pub(crate) fn run(
         &limits,
         |opened| {
             let (core, programs, found) = (opened.core, opened.programs, opened.found);
-            let request = CoreRequest::default()
-                .group_by(group_by(arguments.group_by))
-                .fault_address(arguments.fault_address)
-                .whereabouts(arguments.whereabouts);
             let mut progress = Progress::new(core.waves().len(), "waves");
             let mut show = |done| progress.show(done);
             let objects = &found.objects;
@@ -81,15 +87,51 @@ pub(crate) fn run(
                 CoreFormat::Json => write_json_pretty(&document, &mut *out)?,
                 CoreFormat::Jsonl => {
                     let file = Untrusted::from(names(&arguments.files));
-                    for line in document.lines(programs, &file) {
+                    for line in document.lines(&|index, pc| offset_in(programs, index, pc), &file) {
                         writeln!(out, "{}", to_json(&line)?)?;
                     }
                 }
-                CoreFormat::Text => text::print(&document, core, programs, arguments, width, out)?,
+                CoreFormat::Text => text::print(&document, opened, arguments, width, out)?,
             }
             Ok(exit(&document.problems))
         },
     )
+}
+
+/// The same about a log.
+fn run_log(
+    arguments: &CoreArguments,
+    request: CoreRequest,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let options = [
+        ("--export", arguments.export.is_some()),
+        ("--html", arguments.html.is_some()),
+        ("--where", arguments.whereabouts.is_some()),
+    ];
+    if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
+        let message = format!("{option} is for cores; `hetdwarf import` makes snapshots of a log");
+        return Err(in_files(&arguments.files, message));
+    }
+    log::run(arguments, request, |document, log| match arguments.format {
+        CoreFormat::Json => Ok(write_json_pretty(document, &mut *out)?),
+        CoreFormat::Jsonl => {
+            let file = Untrusted::from(names(&arguments.files));
+            for line in document.lines(&|index, pc| log.offset_in(index, pc), &file) {
+                writeln!(out, "{}", to_json(&line)?)?;
+            }
+            Ok(())
+        }
+        CoreFormat::Text => text::print(document, log, arguments, width, out),
+    })
+}
+
+/// How far after the start of its function an address of the process is.
+fn offset_in(programs: &Programs<'_>, index: usize, pc: u64) -> Option<u64> {
+    let loaded = programs.process().objects().get(index)?;
+    let program = programs.get(index)?.ok()?;
+    offset_in_function(program, loaded.load_address, pc)
 }
 
 /// How to get a core.

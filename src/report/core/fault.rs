@@ -12,7 +12,7 @@ use super::places;
 use crate::arch::ProcessAddress;
 use crate::error::Result;
 use crate::gpu_core::{CoreWave, Process};
-use crate::inspect::{DispatchMemory, FaultCandidate, Nearest, Stop, Whereabouts};
+use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Nearest, Stop, Whereabouts};
 use crate::plural::counted;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
@@ -118,6 +118,19 @@ impl FaultDocument {
         Ok(document)
     }
 
+    /// Looks for the access of a wave of whose process no memory is known.
+    ///
+    /// # Errors
+    /// As those of [`new`](Self::new).
+    pub(super) fn without_memory(
+        stop: &Stop<'_, '_>,
+        fault_address: Option<u64>,
+    ) -> Result<FaultDocument> {
+        let memory = MemoryMap::default();
+        let candidates = stop.fault_candidates(fault_address, &memory, None)?;
+        FaultDocument::of(stop, candidates, fault_address)
+    }
+
     /// Describes candidates.
     fn of(
         stop: &Stop<'_, '_>,
@@ -131,6 +144,14 @@ impl FaultDocument {
             candidates: described.collect::<Result<_>>()?,
             nearest: None,
         })
+    }
+
+    /// Only an address is known.
+    pub(super) fn of_address(fault_address: Option<u64>) -> FaultDocument {
+        FaultDocument {
+            address: fault_address.map(Hex::from),
+            ..FaultDocument::default()
+        }
     }
 
     /// The address at fault that is known best.

@@ -9,8 +9,8 @@ use super::super::text::FileNames;
 use super::super::verify::Fnv;
 use super::verdict::{Found, VerdictDocument};
 use super::{CoreDocument, CoreWaveDocument};
-use crate::arch::{CodeAddress, ProcessAddress};
-use crate::inspect::{FrameKind, Programs};
+use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
+use crate::inspect::{FrameKind, Program};
 use crate::untrusted::Untrusted;
 
 /// A wave of a core, with what it takes to find others like it.
@@ -34,10 +34,12 @@ pub struct CoreWaveLine<'d> {
 impl CoreDocument {
     /// Makes a line for each wave, in their order.
     ///
+    /// * `offset`: how far after the start of its function an address of the process is that is in the code object with a number
+    ///   ([`offset_in_function`]).
     /// * `file`: what the core is called.
     pub fn lines<'d>(
         &'d self,
-        programs: &'d Programs<'_>,
+        offset: &'d dyn Fn(usize, u64) -> Option<u64>,
         file: &'d Untrusted<'d>,
     ) -> impl Iterator<Item = CoreWaveLine<'d>> {
         let frames = self.waves.iter().flat_map(|wave| &wave.frames);
@@ -46,7 +48,7 @@ impl CoreDocument {
         self.waves.iter().map(move |wave| CoreWaveLine {
             format: "hetdwarf-core-wave/1",
             file: file.borrowed(),
-            fingerprint: fingerprint(wave, programs),
+            fingerprint: fingerprint(wave, offset),
             verdict: self.verdict_of(wave, &names),
             wave,
             stack: wave.frames.iter().map(Rc::as_ref).collect(),
@@ -68,7 +70,7 @@ impl CoreDocument {
 }
 
 /// Returns what crashes at the same place have in common, whatever the addresses, lanes and workgroups are.
-fn fingerprint(wave: &CoreWaveDocument, programs: &Programs<'_>) -> String {
+fn fingerprint(wave: &CoreWaveDocument, offset: &dyn Fn(usize, u64) -> Option<u64>) -> String {
     let mut hash = Fnv::default();
     let mut part = |text: &str| {
         hash.write(text.as_bytes());
@@ -82,7 +84,9 @@ fn fingerprint(wave: &CoreWaveDocument, programs: &Programs<'_>) -> String {
     for frame in &wave.frames {
         part(frame.function.as_ref().map_or("", Untrusted::raw));
         if frame.kind != FrameKind::Inlined
-            && let Some(offset) = offset(wave, frame, programs)
+            && let Some(index) = wave.code_object
+            && let Ok(pc) = u64::try_from(frame.pc.0)
+            && let Some(offset) = offset(index, pc)
         {
             part(&format!("+{offset:x}"));
         }
@@ -90,15 +94,15 @@ fn fingerprint(wave: &CoreWaveDocument, programs: &Programs<'_>) -> String {
     format!("{:016x}", hash.0)
 }
 
-/// How far after the start of its function a frame is.
-fn offset(wave: &CoreWaveDocument, frame: &FrameDocument, programs: &Programs<'_>) -> Option<u64> {
-    let index = wave.code_object?;
-    let loaded = programs.process().objects().get(index)?;
-    let pc = ProcessAddress(u64::try_from(frame.pc.0).ok()?);
-    let CodeAddress(address) = loaded.load_address.checked_to_code(pc)?;
-    let program = programs.get(index)?.ok()?;
+/// Returns how far after the start of its function an address of the process is.
+#[must_use]
+pub fn offset_in_function(
+    program: &Program<'_>,
+    load_address: LoadAddress,
+    pc: u64,
+) -> Option<u64> {
+    let CodeAddress(address) = load_address.checked_to_code(ProcessAddress(pc))?;
     // A function may end with a call.
-    let before = address.checked_sub(1)?;
-    let (_, offset) = program.symbol_at(before)?;
+    let (_, offset) = program.symbol_at(address.checked_sub(1)?)?;
     offset.checked_add(1)
 }

@@ -30,6 +30,21 @@ pub struct VerdictDocument {
     pub text: Untrusted<'static>,
 }
 
+impl VerdictDocument {
+    /// What the runtime said, where no wave says more.
+    pub(super) fn of_runtime(kind: &str, text: String) -> VerdictDocument {
+        VerdictDocument {
+            kind: kind.to_owned(),
+            wave: None,
+            kernel: None,
+            function: None,
+            file: None,
+            line: None,
+            text: text.into(),
+        }
+    }
+}
+
 /// What the sentence is made of.
 pub(super) struct Found<'f> {
     pub(super) waves: &'f [CoreWaveDocument],
@@ -40,10 +55,11 @@ pub(super) struct Found<'f> {
 
 /// How a reason to stop is called.
 fn kind_of(reason: StopReason) -> String {
-    match reason {
-        StopReason::AssertTrap => "assert".to_owned(),
-        reason => reason.name().replace('_', "-"),
-    }
+    let name = reason.name();
+    name.strip_suffix("_trap")
+        .filter(|_| reason == StopReason::AssertTrap)
+        .unwrap_or(name)
+        .replace('_', "-")
 }
 
 impl Found<'_> {
@@ -111,20 +127,21 @@ impl Found<'_> {
             };
         }
         let at = self.at(wave.function.as_ref(), wave.file.as_ref(), wave.line);
-        let what = match reason {
-            StopReason::AssertTrap => "abort, or an assertion that failed,".to_owned(),
+        if reason.is_late() {
             // Which access it was, and in which lanes, is not known.
-            StopReason::MemoryViolation => {
-                let text = format!(
-                    "{}: access to memory that is not mapped, some instructions before the stop{at}{more}",
-                    title(wave)
-                );
-                return VerdictDocument {
-                    text: text.into(),
-                    ..plain
-                };
-            }
-            reason => reason.text().to_owned(),
+            let what = "access to memory that is not mapped, some instructions before the stop";
+            let page = fault.and_then(|fault| fault.address);
+            let page = page.map(|page| format!("; the runtime reported {:#x}", page.0));
+            let page = page.unwrap_or_default();
+            let text = format!("{}: {what}{at}{page}{more}", title(wave));
+            return VerdictDocument {
+                text: text.into(),
+                ..plain
+            };
+        }
+        let what = match reason == StopReason::AssertTrap {
+            true => "abort, or an assertion that failed,",
+            false => reason.text(),
         };
         let lanes = lanes_text(&lanes_of(wave.exec.0));
         let text = format!("{}: {what}{at}{lanes}{more}", title(wave));

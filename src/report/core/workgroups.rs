@@ -9,12 +9,12 @@ use super::super::frame::FrameDocument;
 use super::super::number::Hex;
 use super::CoreWaveDocument;
 use super::fault::frames_at;
-use crate::arch::ProcessAddress;
-use crate::gpu_core::{CoreWave, GpuCore};
+use crate::arch::{ProcessAddress, WaveSize};
+use crate::gpu_core::CoreWave;
 use crate::inspect::{Programs, Stop};
 use crate::location::Arena;
 use crate::meter::Meter;
-use crate::wave::Wave;
+use crate::wave::{Dispatch, Wave};
 
 /// A workgroup of which waves are in the core.
 #[non_exhaustive]
@@ -117,7 +117,7 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
 }
 
 impl WavePlace {
-    fn of(stop: &Stop<'_, '_>) -> WavePlace {
+    pub(super) fn of(stop: &Stop<'_, '_>) -> WavePlace {
         let barrier = stop.barrier().map(|address| {
             let frames = frames_at(stop, address).unwrap_or_default();
             (address, frames.into_iter().next())
@@ -161,18 +161,36 @@ impl WavePlace {
     }
 }
 
+/// What a wave was started with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    pub(super) dispatch: Option<Dispatch>,
+    pub(super) wave_size: WaveSize,
+    pub(super) exec: u64,
+}
+
+impl Started {
+    pub(super) fn of(wave: CoreWave<'_, '_>) -> Started {
+        Started {
+            dispatch: Wave::dispatch(&wave),
+            wave_size: wave.wave_size(),
+            exec: wave.exec(),
+        }
+    }
+}
+
 /// Lists the workgroups of a core, in the order of their first waves.
 ///
 /// * `places`: where each wave is, in the order of the waves.
 pub(super) fn workgroups(
-    core: &GpuCore<'_>,
+    started: impl Iterator<Item = Started>,
     waves: &[CoreWaveDocument],
     places: &[WavePlace],
 ) -> Vec<WorkgroupDocument> {
     type Key = (u32, Option<u64>, [u32; 3]);
     let mut order: Vec<WorkgroupDocument> = Vec::new();
     let mut known: BTreeMap<Key, (usize, BTreeSet<u64>)> = BTreeMap::new();
-    for ((wave, document), place) in core.waves().zip(waves).zip(places) {
+    for ((wave, document), place) in started.zip(waves).zip(places) {
         let Some(workgroup) = document.workgroup else {
             continue;
         };
@@ -201,10 +219,10 @@ pub(super) fn workgroups(
             continue;
         }
         group.at_barrier.push(document.index);
-        let started = Wave::dispatch(&wave).and_then(|one| one.lanes(wave.wave_size()));
-        let absent = started.map_or(0, |started| started & !wave.exec());
+        let lanes = wave.dispatch.and_then(|one| one.lanes(wave.wave_size));
+        let absent = lanes.map_or(0, |started| started & !wave.exec);
         if absent != 0 {
-            let lanes = wave.wave_size().all_lanes();
+            let lanes = wave.wave_size.all_lanes();
             let lanes = lanes.filter(|lane| absent & lane.bit() != 0);
             group.divergent.push(DivergentDocument {
                 wave: document.index,
@@ -222,10 +240,10 @@ pub(super) fn workgroups(
 }
 
 /// How many waves the workgroup of a wave started with.
-fn expected_waves(wave: &CoreWave<'_, '_>) -> Option<u64> {
+fn expected_waves(wave: &Started) -> Option<u64> {
     /// More than any hardware has.
     const MOST: u64 = 64;
-    let dispatch = Wave::dispatch(wave)?;
+    let dispatch = wave.dispatch?;
     let sizes = dispatch.workgroup_size.iter().zip(dispatch.grid_size);
     let mut items = 1_u64;
     for (id, (size, grid)) in dispatch.workgroup_id.iter().zip(sizes) {
@@ -233,6 +251,6 @@ fn expected_waves(wave: &CoreWave<'_, '_>) -> Option<u64> {
         let left = u64::from(grid).checked_sub(before)?;
         items = items.checked_mul(left.min((*size).into()))?;
     }
-    let lanes = u64::from(wave.wave_size().lanes());
+    let lanes = u64::from(wave.wave_size.lanes());
     Some(items.div_ceil(lanes)).filter(|count| *count <= MOST)
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use hetdwarf::arch::ProcessAddress;
-use hetdwarf::location::Arena;
+use hetdwarf::inspect::Stop;
 use hetdwarf::plural::counted;
 use hetdwarf::report::{CoreWaveDocument, FaultCandidateDocument, FaultDocument};
 
@@ -16,7 +16,7 @@ use crate::style::{ALARM, BOLD, FAINT};
 const LANES: usize = 4;
 const CANDIDATES: usize = 4;
 
-impl Printer<'_, '_, '_, '_> {
+impl Printer<'_> {
     /// What happened.
     pub(super) fn verdict(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let document = self.document;
@@ -51,13 +51,24 @@ impl Printer<'_, '_, '_, '_> {
         wave: &CoreWaveDocument,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let Some(core_wave) = self.core.wave(wave.index.saturating_sub(1)) else {
-            return Ok(());
-        };
-        let arena = Arena::new();
-        let Some(stop) = self.programs.stop(&core_wave, &arena) else {
-            return Ok(());
-        };
+        let source = self.source;
+        source.with(wave.index, &mut |_, stop| match stop {
+            Some(stop) => self.verdict_line(wave, stop, out),
+            None => Ok(()),
+        })?;
+        match &wave.fault {
+            Some(fault) => fault_lines(fault, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The line of source of the verdict.
+    fn verdict_line(
+        &mut self,
+        wave: &CoreWaveDocument,
+        stop: &Stop<'_, '_>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         let first = wave
             .fault
             .as_ref()
@@ -68,17 +79,11 @@ impl Printer<'_, '_, '_, '_> {
                 .barrier()
                 .filter(|_| self.document.verdict.wave.is_none()),
         };
-        match (pc, stop.call_frame(0)) {
-            (Some(pc), Some(frame)) => {
-                self.source_at(&frame.for_waiting(pc, 0).innermost(), out)?;
-            }
-            // The wave is shown in full below, with its line.
-            (_, _) => {}
+        // Otherwise the wave is shown in full below, with its line.
+        if let (Some(pc), Some(frame)) = (pc, stop.call_frame(0)) {
+            self.source_at(&frame.for_waiting(pc, 0).innermost(), out)?;
         }
-        match &wave.fault {
-            Some(fault) => fault_lines(fault, out),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 
