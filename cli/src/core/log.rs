@@ -21,8 +21,8 @@ use super::super::contents::{Contents, Input};
 use super::super::failure::{Exit, Failure};
 use super::super::import::{Chosen, Gathered, Given, choose, gather, given};
 use super::super::input::read_wave_file;
+use super::in_files;
 use super::source::{Ask, WaveSource};
-use super::stop::in_files;
 
 /// How many files of a folder are looked at.
 const MOST_FILES: usize = 10_000;
@@ -112,7 +112,7 @@ pub(super) fn with_log<T>(
         false => Gathered::of(snapshots.iter().map(logged).collect()),
     };
     if gathered.waves.is_empty() && gathered.events.is_empty() {
-        let message = "it is no core, and no log of the debug agent or the runtime: no line of these was found";
+        let message = "it is not an ELF file, and no log of the debug agent or the runtime: no line of these was found";
         return Err(in_files(files, message));
     }
     let mut files = wanted.given.clone();

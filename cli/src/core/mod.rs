@@ -29,7 +29,7 @@ use super::outputs::{Kind, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;
 use hetdwarf::limits::Limits;
-use stop::{in_files, with_core};
+use stop::with_core;
 
 pub(crate) fn run(
     arguments: &CoreArguments,
@@ -181,6 +181,14 @@ fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, F
             None => wrong(&format!("it has {} code objects, from 0", images.len())),
         }
     })
+}
+
+/// Something is wrong with a core.
+fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Failure {
+    match files {
+        [path] => Failure::in_file(path, error),
+        _ => Failure::new(format!("{}: {error}", names(files))),
+    }
 }
 
 fn exit(problems: &[ProblemDocument]) -> Exit {

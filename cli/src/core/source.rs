@@ -1,11 +1,9 @@
 //! Where the waves of a document come from: a core, or a log.
 
 use hetdwarf::inspect::Stop;
-use hetdwarf::location::Arena;
 use hetdwarf::wave::Wave;
 
 use super::super::failure::Failure;
-use super::stop::Opened;
 
 /// What is asked of a wave and of its stop, as far as they are known.
 pub(crate) type Ask<'a> =
@@ -17,15 +15,4 @@ pub(crate) trait WaveSource {
     ///
     /// * `index`: its number, from 1.
     fn with(&self, index: usize, ask: &mut Ask<'_>) -> Result<(), Failure>;
-}
-
-impl WaveSource for Opened<'_> {
-    fn with(&self, index: usize, ask: &mut Ask<'_>) -> Result<(), Failure> {
-        let Some(wave) = self.core.wave(index.saturating_sub(1)) else {
-            return Ok(());
-        };
-        let arena = Arena::new();
-        let stop = self.programs.stop(&wave, &arena);
-        ask(Some(&wave), stop.as_ref())
-    }
 }

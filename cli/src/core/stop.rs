@@ -18,7 +18,8 @@ use super::super::contents::Contents;
 use super::super::failure::Failure;
 use super::super::input::{check_lengths, read_file, read_wave_of, with_program};
 use super::super::progress::Progress;
-use super::{log, objects};
+use super::source::{Ask, WaveSource};
+use super::{in_files, log, objects};
 
 /// A wave that arguments choose.
 #[derive(Clone, Copy)]
@@ -157,11 +158,14 @@ fn with_objects<T>(
     })
 }
 
-/// Something is wrong with a core.
-pub(super) fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Failure {
-    match files {
-        [path] => Failure::in_file(path, error),
-        _ => Failure::new(format!("{}: {error}", super::names(files))),
+impl WaveSource for Opened<'_> {
+    fn with(&self, index: usize, ask: &mut Ask<'_>) -> Result<(), Failure> {
+        let Some(wave) = self.core.wave(index.saturating_sub(1)) else {
+            return Ok(());
+        };
+        let arena = Arena::new();
+        let stop = self.programs.stop(&wave, &arena);
+        ask(Some(&wave), stop.as_ref())
     }
 }
 

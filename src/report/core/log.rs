@@ -155,8 +155,12 @@ impl<'m> LogDocuments<'m> {
     ) -> CoreWaveDocument {
         let LoggedStop { wave, .. } = *of;
         let innermost = stack.first();
-        let stops = wave.stop_reasons();
+        let mut stops = wave.stop_reasons();
         let address = self.request.fault_address.or(wave.fault_address);
+        // Who has a wave without a reason, and an address at fault, says that this is the reason.
+        if address.is_some() && wave.reason == "stopped" {
+            stops.insert(StopReason::MemoryViolation);
+        }
         let is_violation = stops.contains(StopReason::MemoryViolation);
         let fault = is_violation.then(|| {
             let found = of
