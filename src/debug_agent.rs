@@ -186,17 +186,21 @@ impl Log {
         let faults: Vec<(&str, u64)> = self
             .events
             .iter()
-            .filter_map(|event| match event.kind {
-                EventKind::MemoryFault { address } => Some((event.rank.as_str(), address)),
-                _ => None,
+            .filter_map(|event| {
+                let EventKind::MemoryFault { address } = event.kind else {
+                    return None;
+                };
+                Some((event.rank.as_str(), address))
             })
             .collect();
         let dispatches: Vec<(u64, [[u32; 3]; 2])> = self
             .events
             .iter()
-            .filter_map(|event| match event.kind {
-                EventKind::Dispatch { kernarg, sizes, .. } => Some((kernarg, sizes?)),
-                _ => None,
+            .filter_map(|event| {
+                let EventKind::Dispatch { kernarg, sizes, .. } = event.kind else {
+                    return None;
+                };
+                Some((kernarg, sizes?))
             })
             .collect();
         for wave in &mut self.waves {

@@ -248,16 +248,22 @@ impl Machine {
             vector.fill_with(|| random.number() as u32);
         }
         let bad = random.below(PAIRS);
-        for lane in 0..64 {
-            vectors[0][lane] = lane as u32;
-            // Small offsets, from a base or in a buffer.
-            vectors[1][lane] = 4 * lane as u32;
-            for pair in 0..PAIRS {
+        for (lane, place) in vectors[0].iter_mut().enumerate() {
+            *place = lane as u32;
+        }
+        // Small offsets, from a base or in a buffer.
+        for (lane, place) in vectors[1].iter_mut().enumerate() {
+            *place = 4 * lane as u32;
+        }
+        for pair in 0..PAIRS {
+            let [low, high] = &mut vectors[2 + 2 * pair..4 + 2 * pair] else {
+                panic!("a pair is missing");
+            };
+            for (low, high) in low.iter_mut().zip(high) {
                 let is_bad = pair == bad && random.percent(30);
                 let base = if is_bad { BAD } else { BUFFER };
                 let at = base + 4 * (random.number() % (BUFFER_BYTES / 8));
-                vectors[2 + 2 * pair][lane] = at as u32;
-                vectors[3 + 2 * pair][lane] = (at >> 32) as u32;
+                (*low, *high) = (at as u32, (at >> 32) as u32);
             }
         }
         let mut scalars = [0; 64];
@@ -622,7 +628,8 @@ fn nothing_that_is_wrong_is_certain() {
                 .find(|address| is_bad(**address))
                 .unwrap()
                 & !0xfff;
-            let map = MemoryMap::new([BUFFER..BUFFER + 2 * BUFFER_BYTES], true);
+            let buffer = BUFFER..BUFFER + 2 * BUFFER_BYTES;
+            let map = MemoryMap::new(core::iter::once(buffer), true);
             for asked in [Some(page), None, Some(0x7b00_0000_0000)] {
                 let what = format!("{processor} f{n} {asked:x?}");
                 let found = stop.fault_candidates(asked, &map, None).unwrap();

@@ -49,13 +49,13 @@ impl RuntimeEvent {
         let from = |at: usize| line.split_at_checked(at);
         let event = |at: usize, kind: EventKind| {
             let (prefix, text) = from(at)?;
-            let end = text.floor_char_boundary(LONGEST);
+            let mut ends = (0..=LONGEST.min(text.len())).rev();
+            let end = ends.find(|end| text.is_char_boundary(*end)).unwrap_or(0);
             Some(RuntimeEvent {
-                rank: prefix
-                    .trim()
-                    .get(..LONGEST_PREFIX.min(prefix.trim().len()))
-                    .unwrap_or_default()
-                    .to_owned(),
+                rank: match prefix.len() <= LONGEST_PREFIX {
+                    true => prefix.trim().to_owned(),
+                    false => String::new(),
+                },
                 kind,
                 text: text.get(..end).unwrap_or_default().to_owned(),
             })

@@ -31,8 +31,7 @@ const MOST_FILES: usize = 10_000;
 pub(super) fn is_log(files: &[PathBuf]) -> bool {
     let [first, ..] = files else { return false };
     let start = Contents::start(first).unwrap_or_default();
-    let is_text = !start.is_empty() && !start.contains(&0) && !start.starts_with(b"\x7fELF");
-    is_text
+    !start.is_empty() && !start.contains(&0) && !start.starts_with(b"\x7fELF")
 }
 
 /// A log with the code objects that go with it.
