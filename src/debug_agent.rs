@@ -105,7 +105,10 @@ impl Log {
         let mut readers: BTreeMap<String, Reader> = BTreeMap::new();
         // Where the last line belongs.
         let mut last = None;
-        for line in text.split(|byte| *byte == b'\n') {
+        // The last line was cut, unless it is empty: its last value may have lost digits.
+        let mut lines = text.split(|byte| *byte == b'\n').peekable();
+        while let Some(line) = lines.next() {
+            let is_cut = lines.peek().is_none();
             let line = without_times(&plain(line));
             if line.is_empty() {
                 continue;
@@ -139,7 +142,7 @@ impl Log {
                         .unwrap_or_default()
                         .trim();
                     let wave = log.waves.get_mut(reader.index);
-                    let is_read = wave.is_some_and(|wave| reader.line(wave, rest));
+                    let is_read = wave.is_some_and(|wave| reader.line(wave, rest, is_cut));
                     last = Some(*reader);
                     is_read
                 }
@@ -453,7 +456,9 @@ struct Reader {
 
 impl Reader {
     /// Takes a line, and says whether it has one of the shapes.
-    fn line(&mut self, wave: &mut LoggedWave, line: &str) -> bool {
+    ///
+    /// * `is_cut`: true if its end may be missing.
+    fn line(&mut self, wave: &mut LoggedWave, line: &str, is_cut: bool) -> bool {
         if line.is_empty() {
             return true;
         }
@@ -481,6 +486,7 @@ impl Reader {
             return true;
         }
         match self.part {
+            Part::Registers | Part::Local if is_cut => false,
             Part::Registers => registers(wave, line).is_some(),
             Part::Local => local(wave, line).is_some(),
             Part::Code => {

@@ -14,11 +14,13 @@ pub(super) fn without_times(line: &str) -> String {
         let (space, words) = rest.split_at_checked(start).unwrap_or((rest, ""));
         let end = words.find(char::is_whitespace).unwrap_or(words.len());
         let (word, after) = words.split_at_checked(end).unwrap_or((words, ""));
-        out.push_str(space);
-        match is_time(word) {
-            true => out.push('@'),
-            false => out.push_str(word),
+        let is_time = is_time(word);
+        // Times in brackets can be filled with spaces: `[   12.345678]`.
+        match out.strip_suffix('[') {
+            Some(before) if is_time => out.truncate(before.len()),
+            _ => out.push_str(space),
         }
+        out.push_str(if is_time { "@" } else { word });
         rest = after;
         if rest.is_empty() {
             break;
@@ -64,7 +66,7 @@ mod tests {
                 "[rank 3] 15:31:09,5 s0: 00000001",
                 "[rank 3] @ s0: 00000001",
             ),
-            ("[  12.345678] n1: x", "[  @ n1: x"),
+            ("[  12.345678] n1: x", "@ n1: x"),
             ("[2026-05-14 15:31:09] [1] s1: 2", "@ @ [1] s1: 2"),
             (
                 "    s0: 00000001  s1: 00000002",
