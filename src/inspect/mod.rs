@@ -36,8 +36,10 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+mod barrier;
 mod context;
 mod description;
+mod fault;
 mod frame_lanes;
 mod frame_list;
 mod frame_register;
@@ -66,9 +68,11 @@ mod undescribed;
 mod value;
 mod variable;
 mod waiting;
+mod whereabouts;
 
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
+pub use fault::{AccessOperation, FaultCandidate, MemoryMap, distance};
 pub(crate) use kept_in_function::{KeptInFunction, KeptVariable};
 pub use kernel_argument::HiddenArgument;
 pub(crate) use lane_pc::SaidLanes;
@@ -85,3 +89,4 @@ pub use undescribed::Undescribed;
 pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
 pub(crate) use value::{NOT_SAID, NotUnderstood};
 pub(crate) use variable::{bits_within, cut_text};
+pub use whereabouts::{DispatchMemory, Nearest, PointerArgument, Whereabouts};

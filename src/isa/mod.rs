@@ -27,6 +27,7 @@ mod known;
 mod length;
 mod memory;
 mod print;
+mod reach;
 mod register;
 mod scalar;
 mod table;
@@ -36,6 +37,7 @@ mod vector;
 mod writes;
 
 pub(crate) use known::KnownInstructions;
+pub(crate) use reach::{Counter, Operation, Reach, ReachKind, Waits};
 
 pub use effect::{
     Access, AccessKind, CallTarget, Condition, DualOp, Effect, ExecOp, ScalarOp, VectorOp,
@@ -107,6 +109,13 @@ impl Mnemonic {
     /// Returns true for instructions of the scalar ALU and of program control, `s_…`.
     pub(crate) fn is_scalar(self) -> bool {
         self.prefix.is_empty() && self.stem().starts_with("s_")
+    }
+
+    /// Returns true for matrix operations, `v_mfma_…` and the like, which write all lanes.
+    pub(crate) fn is_matrix(self) -> bool {
+        const MATRIX: [&str; 4] = ["v_mfma_", "v_smfmac_", "v_wmma_", "v_swmmac_"];
+        let stem = self.stem();
+        self.prefix.is_empty() && MATRIX.iter().any(|prefix| stem.starts_with(prefix))
     }
 }
 

@@ -117,7 +117,7 @@ fn branch_target(raw: &Raw<'_>) -> u64 {
 
 /// Scalar loads. On gfx9 there is a register or a constant, or with a bit set both; later there are both,
 /// one of which may be nothing.
-fn load(raw: &Raw<'_>) -> Effect {
+pub(super) fn load(raw: &Raw<'_>) -> Effect {
     let width = match raw.row.shape {
         Shape::Scalar(width) => width,
         _ => 1,
