@@ -20,12 +20,19 @@
 //!
 //! Source: `ROCm/rocr_debug_agent`, `README.md`, `src/debug_agent.cpp`, `src/code_object.cpp`.
 
+mod event;
+mod prefix;
+
+pub use event::{EventKind, RuntimeEvent};
+
 use core::ops::Range;
 use std::collections::BTreeMap;
 
+use prefix::without_times;
+
 use crate::arch::{LoadAddress, Register, UnnumberedRegister, WaveSize};
 use crate::error::Result;
-use crate::wave::{Memory, Snapshot};
+use crate::wave::{Memory, Snapshot, StopReason, StopReasons};
 
 /// What a text says of waves.
 #[non_exhaustive]
@@ -33,6 +40,8 @@ use crate::wave::{Memory, Snapshot};
 pub struct Log {
     /// The waves, in the order of their first lines.
     pub waves: Vec<LoggedWave>,
+    /// What the runtime said besides, in the order of the lines.
+    pub events: Vec<RuntimeEvent>,
     /// How many lines were skipped: other output, and what is damaged.
     pub skipped: u64,
 }
@@ -47,6 +56,18 @@ pub struct LoggedWave {
     pub pc: u64,
     /// The address of its kernel's first instruction; newer agents say it.
     pub kernel_entry: Option<u64>,
+    /// The name of its kernel; newer agents say it.
+    pub kernel: Option<String>,
+    /// The address of the arguments of its kernel; agents of ROCm 7.2 say it.
+    pub kernarg_address: Option<u64>,
+    /// The function that it is in.
+    pub function: Option<String>,
+    /// What launchers put before its lines, with `@` for times: the name of its program among several.
+    pub rank: String,
+    /// The address of the fault that the runtime reported in its program, if it stopped for one.
+    pub fault_address: Option<u64>,
+    /// Its grid and workgroup in work-items, if the runtime has printed the dispatch with its arguments.
+    pub sizes: Option<[[u32; 3]; 2]>,
     /// `running`, or the reasons why it stopped, as the agent names them.
     pub reason: String,
     /// The registers that all lanes share: values by names.
@@ -84,12 +105,19 @@ impl Log {
         let mut readers: BTreeMap<String, Reader> = BTreeMap::new();
         // Where the last line belongs.
         let mut last = None;
-        for line in text.split(|byte| *byte == b'\n') {
-            let line = plain(line);
+        // The last line was cut, unless it is empty: its last value may have lost digits.
+        let mut lines = text.split(|byte| *byte == b'\n').peekable();
+        while let Some(line) = lines.next() {
+            let is_cut = lines.peek().is_none();
+            let line = without_times(&plain(line));
             if line.is_empty() {
                 continue;
             }
             last = None;
+            if let Some(event) = RuntimeEvent::of_line(&line) {
+                log.add_event(event);
+                continue;
+            }
             if let Some((prefix, wave)) = first_line(&line) {
                 if !readers.contains_key(prefix) && readers.len() == PREFIXES {
                     log.skipped = log.skipped.saturating_add(1);
@@ -114,16 +142,29 @@ impl Log {
                         .unwrap_or_default()
                         .trim();
                     let wave = log.waves.get_mut(reader.index);
-                    let is_read = wave.is_some_and(|wave| reader.line(wave, rest));
+                    let is_read = wave.is_some_and(|wave| reader.line(wave, rest, is_cut));
                     last = Some(*reader);
                     is_read
                 }
                 None => false,
             };
-            if !is_read {
+            if !is_read
+                && readers.is_empty()
+                && let Some(wave) = code_alone(&line)
+            {
+                // A block of code without its wave.
+                let index = log.waves.len();
+                let (prefix, part) = (wave.rank.clone(), Part::Code);
+                readers.insert(prefix, Reader { index, part });
+                log.waves.push(wave);
+            } else if !is_read {
                 log.skipped = log.skipped.saturating_add(1);
             }
         }
+        // Of a block without an address nothing is known.
+        log.waves
+            .retain(|wave| wave.pc != 0 || wave.reason != NO_WAVE);
+        log.join_events();
         log.skipped = log.skipped.saturating_add(log.drop_cut_lines());
         if let Some(reader) = last
             && reader.part == Part::Registers
@@ -132,6 +173,51 @@ impl Log {
             wave.is_cut = wave.vectors.is_empty();
         }
         log
+    }
+
+    /// How many events are kept.
+    const MOST_EVENTS: usize = 1 << 12;
+
+    fn add_event(&mut self, event: RuntimeEvent) {
+        if self.events.len() < Log::MOST_EVENTS {
+            self.events.push(event);
+        }
+    }
+
+    /// Gives waves what was said of their programs: the address of a fault, and the size of their dispatch.
+    fn join_events(&mut self) {
+        let faults: Vec<(&str, u64)> = self
+            .events
+            .iter()
+            .filter_map(|event| {
+                let EventKind::MemoryFault { address } = event.kind else {
+                    return None;
+                };
+                Some((event.rank.as_str(), address))
+            })
+            .collect();
+        let dispatches: Vec<(u64, [[u32; 3]; 2])> = self
+            .events
+            .iter()
+            .filter_map(|event| {
+                let EventKind::Dispatch { kernarg, sizes, .. } = event.kind else {
+                    return None;
+                };
+                Some((kernarg, sizes?))
+            })
+            .collect();
+        for wave in &mut self.waves {
+            // Of several faults of a program it is not known which is this wave's.
+            let mut own = faults.iter().filter(|(rank, _)| *rank == wave.rank);
+            let first = own.next().map(|(_, address)| *address);
+            let is_one = own.all(|(_, address)| Some(*address) == first);
+            wave.fault_address = first.filter(|_| is_one && wave.is_violation());
+            let with = |kernarg| move |(address, _): &&(u64, _)| *address == kernarg;
+            let found = wave
+                .kernarg_address
+                .and_then(|kernarg| dispatches.iter().find(with(kernarg)));
+            wave.sizes = found.map(|(_, sizes)| *sizes);
+        }
     }
 
     /// Vector registers with another number of lanes than the wave has were cut. Gives how many there are.
@@ -149,6 +235,28 @@ impl Log {
 }
 
 impl LoggedWave {
+    /// Returns true if only a block of code was found: nothing says that it is a wave's.
+    #[must_use]
+    pub fn is_code_alone(&self) -> bool {
+        self.reason == NO_WAVE
+    }
+
+    fn is_violation(&self) -> bool {
+        self.stop_reasons().contains(StopReason::MemoryViolation)
+    }
+
+    /// Returns the reasons why it stopped.
+    #[must_use]
+    pub fn stop_reasons(&self) -> StopReasons {
+        let mut found = StopReasons::default();
+        for name in self.reason.split('|') {
+            if let Some(reason) = StopReason::from_name(&name.trim().to_ascii_lowercase()) {
+                found.insert(reason);
+            }
+        }
+        found
+    }
+
     /// How many lanes it has: those of its vector registers; nothing if there are none.
     #[must_use]
     pub fn wave_size(&self) -> Option<WaveSize> {
@@ -177,6 +285,9 @@ impl LoggedWave {
     ) -> Result<(Snapshot, u64)> {
         let mut snapshot = Snapshot::new(target, size, self.pc);
         snapshot.load_address = load_address;
+        let stops = self.stop_reasons();
+        snapshot.stop = Some(stops).filter(|stops| !stops.is_empty());
+        snapshot.fault_address = self.fault_address;
         let mut left_out = 0_u64;
         let mut scalars = self.scalars.clone();
         for name in ["exec", "vcc"] {
@@ -243,14 +354,14 @@ fn first_line(line: &str) -> Option<(&str, LoggedWave)> {
             let (_, reason) = rest.get(rest.rfind(start)?..)?.split_at_checked(1)?;
             reason.strip_suffix(')')
         })?;
-    let entry = rest.strip_prefix("(kernel_code_entry=0x").map(|entry| {
-        let end = entry.find([' ', ')']).unwrap_or(entry.len());
-        entry.get(..end).unwrap_or_default()
-    });
+    let kernel = Kernel::of_line(rest);
     let wave = LoggedWave {
         number: number.parse().ok()?,
         pc: hexadecimal(pc)?,
-        kernel_entry: entry.and_then(hexadecimal),
+        kernel_entry: kernel.entry,
+        kernel: kernel.name,
+        kernarg_address: kernel.arguments,
+        rank: prefix.trim().to_owned(),
         reason: reason
             .strip_prefix("stopped, reason: ")
             .unwrap_or(reason)
@@ -258,6 +369,60 @@ fn first_line(line: &str) -> Option<(&str, LoggedWave)> {
         ..LoggedWave::default()
     };
     (prefix.len() <= LONGEST_PREFIX).then_some((prefix, wave))
+}
+
+/// What a first line says of the kernel.
+#[derive(Default)]
+struct Kernel {
+    entry: Option<u64>,
+    name: Option<String>,
+    arguments: Option<u64>,
+}
+
+impl Kernel {
+    /// `(kernel_code_entry=0xADDR <SYMBOL>, kernargs=0xADDR) (…)`, of which all but the start can be missing. A symbol can have spaces, brackets
+    /// and commas in it.
+    fn of_line(rest: &str) -> Kernel {
+        let Some(rest) = rest.strip_prefix("(kernel_code_entry=") else {
+            return Kernel::default();
+        };
+        // Without the reason, which is what is last.
+        let end = rest.rfind(") (").unwrap_or(rest.len());
+        let rest = rest.get(..end).unwrap_or_default();
+        let (rest, arguments) = match rest.rsplit_once(", kernargs=0x") {
+            Some((rest, arguments)) => (rest, hexadecimal(arguments)),
+            None => (rest, None),
+        };
+        let (entry, name) = match rest.split_once(" <") {
+            Some((entry, name)) => (entry, name.strip_suffix('>')),
+            None => (rest, None),
+        };
+        Kernel {
+            entry: entry.trim().strip_prefix("0x").and_then(hexadecimal),
+            name: name.map(str::to_owned),
+            arguments,
+        }
+    }
+}
+
+/// The reason of what is no wave: a block of code alone.
+const NO_WAVE: &str = "";
+
+/// A block of code that begins without a wave before it.
+fn code_alone(line: &str) -> Option<LoggedWave> {
+    let at = line.find("Disassembly")?;
+    let (prefix, rest) = line.split_at_checked(at)?;
+    let name = rest.strip_prefix("Disassembly")?.strip_suffix(':')?;
+    let function = name.strip_prefix(" for function ");
+    if !name.is_empty() && function.is_none() || prefix.len() > LONGEST_PREFIX {
+        return None;
+    }
+    Some(LoggedWave {
+        function: function.map(str::to_owned),
+        rank: prefix.trim().to_owned(),
+        reason: NO_WAVE.to_owned(),
+        ..LoggedWave::default()
+    })
 }
 
 /// A number of hexadecimal digits, without a sign.
@@ -291,7 +456,9 @@ struct Reader {
 
 impl Reader {
     /// Takes a line, and says whether it has one of the shapes.
-    fn line(&mut self, wave: &mut LoggedWave, line: &str) -> bool {
+    ///
+    /// * `is_cut`: true if its end may be missing.
+    fn line(&mut self, wave: &mut LoggedWave, line: &str, is_cut: bool) -> bool {
         if line.is_empty() {
             return true;
         }
@@ -311,11 +478,15 @@ impl Reader {
             self.part = Part::Local;
             return true;
         }
-        if line.starts_with("Disassembly") && line.ends_with(':') {
+        if let Some(name) = line.strip_prefix("Disassembly")
+            && let Some(name) = name.strip_suffix(':')
+        {
             self.part = Part::Code;
+            wave.function = name.strip_prefix(" for function ").map(str::to_owned);
             return true;
         }
         match self.part {
+            Part::Registers | Part::Local if is_cut => false,
             Part::Registers => registers(wave, line).is_some(),
             Part::Local => local(wave, line).is_some(),
             Part::Code => {
@@ -394,5 +565,11 @@ fn code(wave: &mut LoggedWave, line: &str) {
         && let (Some(start), Some(end)) = (hexadecimal(start), hexadecimal(end))
     {
         wave.object.get_or_insert_default().loaded = start..end;
+    } else if wave.is_code_alone()
+        && wave.pc == 0
+        && let Some(rest) = line.strip_prefix("=> 0x")
+    {
+        let end = rest.find([' ', ':']).unwrap_or(rest.len());
+        wave.pc = rest.get(..end).and_then(hexadecimal).unwrap_or(0);
     }
 }

@@ -32,6 +32,8 @@ pub mod dump;
 pub mod error;
 pub mod eval;
 pub mod expr;
+#[cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+mod fault;
 mod flat;
 pub mod frame;
 pub mod gpu_core;

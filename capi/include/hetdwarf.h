@@ -1488,6 +1488,17 @@ hetdwarf_status hetdwarf_core_problem(const struct hetdwarf_core *core,
                                       size_t index,
                                       const char **text);
 
+/// What happened, as JSON: the document of `hetdwarf core --format json` (`hetdwarf-core/1`), with the `verdict` first, the `workgroups`, and in
+/// `waves` the `fault` of each wave that stopped for a memory violation.
+///
+/// * `fault_address`: the address that the runtime said a wave has faulted at, or that of its page; 0 if none is known.
+/// * `json`: gets a string that belongs to the core.
+///
+/// Errors: those of arguments.
+hetdwarf_status hetdwarf_core_describe(const struct hetdwarf_core *core,
+                                       uint64_t fault_address,
+                                       const char **json);
+
 /// A wave of a core.
 ///
 /// * `index`: below `wave_count`; the command counts from 1.

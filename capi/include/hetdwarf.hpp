@@ -800,6 +800,14 @@ public:
     return std::string_view(text);
   }
 
+  /// What happened, as JSON; 0 for an address at fault that is not known.
+  result<std::string_view> describe(std::uint64_t fault_address = 0) const {
+    const char *text = nullptr;
+    if (auto status = hetdwarf_core_describe(get(), fault_address, &text); status != HETDWARF_OK)
+      return last_error(status);
+    return std::string_view(text);
+  }
+
   result<hetdwarf_core_wave> wave(std::size_t index) const {
     auto wave = detail::sized<hetdwarf_core_wave>();
     if (auto status = hetdwarf_core_get_wave(get(), index, &wave); status != HETDWARF_OK)

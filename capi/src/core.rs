@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hetdwarf::arch::LoadAddress;
 use hetdwarf::gpu_core::{CoreWave, StopReason};
+use hetdwarf::report::{CoreDocument, CoreRequest, FoundObject, to_json};
 use hetdwarf_owned::LoadedCore;
 
 use crate::handle::{Lock, give, handles, with};
@@ -225,6 +226,41 @@ pub unsafe extern "C" fn hetdwarf_core_problem(
             let problem =
                 problem.ok_or_else(|| Fault::not_found(format!("there is no problem {index}")))?;
             plain::put(text, core.texts.keep(problem), "text")
+        })
+    })
+}
+
+/// What happened, as JSON: the document of `hetdwarf core --format json` (`hetdwarf-core/1`), with the `verdict` first, the `workgroups`, and in
+/// `waves` the `fault` of each wave that stopped for a memory violation.
+///
+/// * `fault_address`: the address that the runtime said a wave has faulted at, or that of its page; 0 if none is known.
+/// * `json`: gets a string that belongs to the core.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_core_describe(
+    core: *const hetdwarf_core,
+    fault_address: u64,
+    json: *mut *const c_char,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(core, |core, _| {
+            let address = Some(fault_address).filter(|address| *address != 0);
+            let request = CoreRequest::default().fault_address(address);
+            let text = core.loaded.with(|core, programs| {
+                let found: Vec<FoundObject> =
+                    core.code_objects().iter().map(FoundObject::from).collect();
+                let meter = core.meter().question();
+                let document =
+                    CoreDocument::within(core, programs, &found, request, &meter, &mut |_| {});
+                to_json(&document)
+            });
+            let text = text.map_err(|error| Fault::argument(error.to_string()))?;
+            plain::put(json, core.texts.keep(&text), "json")
         })
     })
 }

@@ -551,6 +551,7 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_cfi_new(null(), 0, null_mut());
         hetdwarf_cfi_text(h.cast(), null_mut());
         hetdwarf_cfi_write(h.cast(), null_mut());
+        hetdwarf_core_describe(h.cast(), 0, null_mut());
         hetdwarf_core_get_info(h.cast(), null_mut());
         hetdwarf_core_get_wave(h.cast(), 0, null_mut());
         hetdwarf_core_open(null(), 1, null(), 1, null_mut());

@@ -39,7 +39,7 @@ fn show(opened: &Opened<'_>, width: usize, out: &mut dyn Write) -> Result<Exit, 
         "A kernel has died, and this is its core file, which is built in. It was compiled with -O2.\n"
     )?;
     let sources = Sources::of(SOURCE.0, SOURCE.1);
-    Printer::new(&document, core, programs, sources, width).first(out)?;
+    Printer::new(&document, opened, sources, width).first(out)?;
     let wave = core.select(Default::default())?;
     let arena = Arena::new();
     let stop = programs.stop(&wave, &arena);

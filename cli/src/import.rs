@@ -7,17 +7,19 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::arguments::{Format, ImportArguments};
+use super::arguments::{Format, ImportArguments, object_and_load};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::outputs::{Kind, Output, Outputs};
 use super::packages::ObjectFile;
 use hetdwarf::arch::{CodeAddress, LoadAddress, ProcessAddress, WaveSize};
-use hetdwarf::debug_agent::{Log, LoggedObject, LoggedWave};
+use hetdwarf::debug_agent::{Log, LoggedObject, LoggedWave, RuntimeEvent};
+use hetdwarf::gpu_core::place_in_dispatch;
 use hetdwarf::limits::Limits;
 use hetdwarf::object::{CodeObject, code_objects_within};
 use hetdwarf::report::{Hex, write_json_pretty};
 use hetdwarf::untrusted::Untrusted;
+use hetdwarf::wave::{Dispatch, Snapshot, Wave};
 
 /// More than any GPU holds.
 const MOST_WAVES: usize = 100_000;
@@ -57,9 +59,11 @@ struct ImportedWave {
 }
 
 /// A code object that was given.
-struct Given {
-    path: PathBuf,
-    data: Vec<u8>,
+pub(crate) struct Given {
+    pub(crate) path: PathBuf,
+    pub(crate) data: Vec<u8>,
+    /// Where it is loaded, if the user says it.
+    load_address: Option<LoadAddress>,
 }
 
 pub(crate) fn run(
@@ -72,6 +76,7 @@ pub(crate) fn run(
         waves,
         skipped_lines,
         repeated,
+        ..
     } = gather(&arguments.logs)?;
     if waves.is_empty() {
         let message = "it has no wave of the debug agent: a line `wave_N: pc=0x… (…)`";
@@ -150,22 +155,53 @@ pub(crate) fn run(
 }
 
 /// What all logs have.
-struct Gathered {
-    waves: Vec<LoggedWave>,
+pub(crate) struct Gathered {
+    pub(crate) waves: Vec<LoggedWave>,
+    pub(crate) events: Vec<RuntimeEvent>,
     skipped_lines: u64,
     repeated: u64,
 }
 
+impl Gathered {
+    /// Waves that are in no log.
+    pub(crate) fn of(waves: Vec<LoggedWave>) -> Gathered {
+        Gathered {
+            waves,
+            events: Vec::new(),
+            skipped_lines: 0,
+            repeated: 0,
+        }
+    }
+}
+
+impl Chosen {
+    /// A wave that is a snapshot.
+    pub(crate) fn of(snapshot: Snapshot, given: &[(&Given, CodeObject<'_>)]) -> Chosen {
+        let pc = snapshot.pc().0;
+        let is_in =
+            |(_, object): &(&Given, CodeObject<'_>)| contains(object, snapshot.load_address, pc);
+        let dispatch = snapshot.dispatch;
+        Chosen {
+            object: given.iter().position(is_in),
+            place: dispatch.map(|one| (one.workgroup_id, one.wave_in_group)),
+            left_out: 0,
+            snapshot,
+        }
+    }
+}
+
 /// Reads the logs; a wave that stands there twice counts once.
-fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
+pub(crate) fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
     let mut waves: Vec<LoggedWave> = Vec::new();
     let (mut skipped_lines, mut repeated) = (0_u64, 0_u64);
+    let mut events = Vec::new();
     // Where waves are, by their hashes.
     let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for path in logs {
         let contents = Contents::open(path, Input::Log);
         let log = Log::parse(&contents.map_err(|error| Failure::in_file(path, error))?);
         skipped_lines += log.skipped;
+        events.extend(log.events);
         for wave in log.waves {
             let mut hasher = DefaultHasher::new();
             wave.hash(&mut hasher);
@@ -184,15 +220,17 @@ fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
     }
     Ok(Gathered {
         waves,
+        events,
         skipped_lines,
         repeated,
     })
 }
 
 /// The code objects of the files that are given.
-fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
+pub(crate) fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
     let mut found = Vec::new();
     for path in paths {
+        let (path, load_address) = object_and_load(path);
         let in_file = |error: &dyn core::fmt::Display| Failure::in_file(path, error);
         let file = ObjectFile::open(path, Input::Object, limits)?;
         let meter = file.meter(limits);
@@ -207,8 +245,11 @@ fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
         for embedded in inside {
             let data = embedded.data.to_vec();
             CodeObject::parse_with(&data, limits).map_err(|error| in_file(&error))?;
-            let path = path.clone();
-            found.push(Given { path, data });
+            found.push(Given {
+                path: path.to_owned(),
+                data,
+                load_address: load_address.map(LoadAddress),
+            });
         }
     }
     Ok(found)
@@ -257,12 +298,44 @@ fn contains(object: &CodeObject<'_>, load_address: LoadAddress, pc: u64) -> bool
         .is_some_and(|CodeAddress(at)| object.load_segments().any(|segment| segment.contains(&at)))
 }
 
+/// The registers of a wave of a log.
+pub(crate) struct Chosen {
+    pub(crate) snapshot: Snapshot,
+    /// Which of the code objects that were given it is in.
+    pub(crate) object: Option<usize>,
+    /// Its workgroup and number in it, if trap temporaries have them.
+    pub(crate) place: Option<([u32; 3], u32)>,
+    left_out: u64,
+}
+
 /// The file of a snapshot, and what is said of it.
 fn snapshot(
     wave: &LoggedWave,
     given: &[(&Given, CodeObject<'_>)],
     target: Option<&str>,
 ) -> Result<(String, ImportedWave), Failure> {
+    let chosen = choose(wave, given, target)?;
+    let object = chosen.object.and_then(|index| given.get(index));
+    let document = ImportedWave {
+        number: wave.number,
+        snapshot: Untrusted::default(),
+        pc: Hex::from(wave.pc),
+        lanes: chosen.snapshot.wave_size().lanes(),
+        target: chosen.snapshot.target.clone().into(),
+        reason: wave.reason.clone().into(),
+        object: object.map(|(given, _)| Untrusted::from(&*given.path).into_owned()),
+        uri: wave.object.as_ref().map(|object| object.uri.clone().into()),
+        left_out: chosen.left_out,
+    };
+    Ok((chosen.snapshot.to_json(), document))
+}
+
+/// Chooses the code object of a wave, and makes its snapshot.
+pub(crate) fn choose(
+    wave: &LoggedWave,
+    given: &[(&Given, CodeObject<'_>)],
+    target: Option<&str>,
+) -> Result<Chosen, Failure> {
     let number = wave.number;
     if wave.is_cut {
         let message = format!("wave_{number}: the log ends in the middle of it");
@@ -274,15 +347,15 @@ fn snapshot(
         name.is_some_and(|name| saved.as_deref() == Some(&*saved_name(&name)))
     };
     let fitting = || {
-        given
-            .iter()
-            .filter(|(_, object)| load_address(object, wave).is_some())
+        let numbered = given.iter().enumerate();
+        numbered.filter(|(_, (given, object))| load_at(given, object, wave).is_some())
     };
-    let by_name = fitting().find(|(given, _)| is_saved(given));
+    let by_name = fitting().find(|(_, (given, _))| is_saved(given));
     let mut others = fitting();
     // Of several that could be meant, none is.
     let chosen = by_name.or_else(|| others.next().filter(|_| others.next().is_none()));
-    let load = chosen.and_then(|(_, object)| load_address(object, wave));
+    let (index, chosen) = chosen.unzip();
+    let load = chosen.and_then(|(given, object)| load_at(given, object, wave));
     let own = chosen.map(|(_, object)| object.target().to_string());
     let only = || match given {
         [(_, object)] => Some(object.target().to_string()),
@@ -312,19 +385,42 @@ fn snapshot(
             "wave_{number}: it has {lanes} lanes, and {found} has no such waves"
         )));
     }
-    let (snapshot, left_out) = wave.snapshot(&found, size, load.unwrap_or_default())?;
-    let document = ImportedWave {
-        number,
-        snapshot: Untrusted::default(),
-        pc: Hex::from(wave.pc),
-        lanes: size.lanes(),
-        target: found.into(),
-        reason: wave.reason.clone().into(),
-        object: chosen.map(|(given, _)| Untrusted::from(&*given.path).into_owned()),
-        uri: wave.object.as_ref().map(|object| object.uri.clone().into()),
+    let (mut snapshot, left_out) = wave.snapshot(&found, size, load.unwrap_or_default())?;
+    let place = place_in_dispatch(id.processor(), &trap_temporaries(wave));
+    if let (Some((workgroup_id, wave_in_group)), Some([grid, workgroup])) = (place, wave.sizes) {
+        let mut dispatch = Dispatch::default();
+        dispatch.workgroup_id = workgroup_id;
+        dispatch.workgroup_size = workgroup;
+        dispatch.grid_size = grid;
+        dispatch.wave_in_group = wave_in_group;
+        dispatch.kernarg_address = wave.kernarg_address;
+        // What does not fit is not that dispatch.
+        snapshot.dispatch = Some(dispatch).filter(|one| one.lanes(size).is_some());
+    }
+    Ok(Chosen {
+        snapshot,
+        object: index,
+        place,
         left_out,
-    };
-    Ok((snapshot.to_json(), document))
+    })
+}
+
+/// Where an object has to be loaded: as the user says, or by what the log says.
+fn load_at(given: &Given, object: &CodeObject<'_>, wave: &LoggedWave) -> Option<LoadAddress> {
+    match given.load_address {
+        Some(load) => Some(load).filter(|load| contains(object, *load, wave.pc)),
+        None => load_address(object, wave),
+    }
+}
+
+/// The trap temporaries that a log has.
+fn trap_temporaries(wave: &LoggedWave) -> [Option<u32>; 16] {
+    let mut found = [None; 16];
+    for (number, place) in found.iter_mut().enumerate() {
+        let value = wave.scalars.get(&format!("ttmp{number}"));
+        *place = value.and_then(|value| u32::try_from(*value).ok());
+    }
+    found
 }
 
 fn print(document: &ImportDocument, out: &mut dyn Write) -> Result<(), Failure> {

@@ -55,6 +55,9 @@ impl<'d> Printer<'d> {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         self.print_place(content, out)?;
+        for argument in &content.hidden {
+            writeln!(out, "{argument}")?;
+        }
         if let Some(text) = entry_text(&content.entry) {
             writeln!(out, "{text}")?;
         }

@@ -61,7 +61,8 @@ fn show(
         .lanes(lane_choice(arguments.lane.as_deref(), chosen.as_deref()))
         .names(names)
         .display(display_options(arguments))
-        .children(arguments.children.unwrap_or(0));
+        .children(arguments.children.unwrap_or(0))
+        .hidden(arguments.hidden);
     let document = match arguments.frame {
         None => VarsDocument::new(&chosen_frame(stop, None)?, &request),
         Some(FrameChoice::One(number)) => VarsDocument::new(&frame_at(stop, number)?, &request),

@@ -7,6 +7,7 @@ use pyo3::types::PyTuple;
 
 use hetdwarf::arch::LoadAddress;
 use hetdwarf::eval::Reading;
+use hetdwarf::report::{CoreDocument, CoreRequest, FoundObject};
 use hetdwarf::wave::Wave;
 use hetdwarf_owned::LoadedCore;
 
@@ -90,6 +91,27 @@ impl Core {
     #[getter]
     fn problems(&self) -> Vec<String> {
         self.problems.clone()
+    }
+
+    /// What happened: the document of `hetdwarf core --format json`, with the verdict, the workgroups, and of each wave that stopped for a
+    /// memory violation the access at fault.
+    ///
+    /// * fault_address: the address that the runtime said a wave has faulted at, or that of its page.
+    #[pyo3(signature = (fault_address = None))]
+    fn describe(&self, py: Python<'_>, fault_address: Option<u64>) -> PyResult<Py<PyAny>> {
+        let found = py.detach(|| {
+            self.loaded.with(|core, programs| {
+                let objects: Vec<FoundObject> =
+                    core.code_objects().iter().map(FoundObject::from).collect();
+                let request = CoreRequest::default().fault_address(fault_address);
+                let meter = core.meter().question();
+                let document =
+                    CoreDocument::within(core, programs, &objects, request, &meter, &mut |_| {});
+                serde_json::to_value(&document)
+            })
+        });
+        let value = found.map_err(|error| Error::new_err(error.to_string()))?;
+        json::to_python(py, &value)
     }
 
     /// The code objects that are known, by their load address.

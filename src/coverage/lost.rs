@@ -13,7 +13,7 @@ use crate::inspect::Program;
 use crate::isa::MachineRegister;
 use crate::meter::Meter;
 pub(crate) use crate::value_flow::Sought;
-use crate::value_flow::{Cell, Holder, Keeper, KeptDword, KeptRange};
+use crate::value_flow::{Cell, KeptRange, Recipe, Step};
 
 /// A variable with a last known value that is kept where its location list says nothing.
 #[derive(Debug)]
@@ -32,20 +32,17 @@ pub(crate) struct LostRange {
     /// The last address at which the location list gives the value; `None` for what a parameter was on entry.
     pub(crate) as_of: Option<u64>,
     /// The dwords of the value, the lowest first: where each is.
-    dwords: Vec<Keeper>,
+    dwords: Vec<Step>,
 }
 
 impl LostRange {
     /// What is known of a range, if every dword is in a register or a slot, the same for lanes of both halves of a wave.
     fn new(kept: &KeptRange) -> Option<LostRange> {
-        let place = |dword: &KeptDword| match *dword {
-            KeptDword::Here(Holder {
-                keeper: keeper @ (Keeper::Register(_) | Keeper::Row(_)),
-                plus: 0,
-            }) => Some(keeper),
-            KeptDword::Here(_) | KeptDword::Argument { .. } => None,
+        let place = |dword: &Recipe| match dword.0.as_slice() {
+            [place @ (Step::Register(_) | Step::Row(_))] => Some(*place),
+            _ => None,
         };
-        let dwords: Option<Vec<Keeper>> = kept.value.dwords.iter().map(place).collect();
+        let dwords: Option<Vec<Step>> = kept.value.dwords.iter().map(place).collect();
         Some(LostRange {
             addresses: kept.addresses.clone(),
             as_of: kept.value.as_of,
@@ -55,10 +52,10 @@ impl LostRange {
 
     /// The registers that have the dwords, if each is in a register by itself: a scalar one, or the lane's own dword of a vector register.
     pub(crate) fn registers(&self) -> Option<Vec<MachineRegister>> {
-        let register = |keeper: &Keeper| match *keeper {
-            Keeper::Register(Cell::Scalar(register) | Cell::Own(register)) => Some(register),
-            Keeper::Register(Cell::Lane { .. } | Cell::Row(_)) => None,
-            Keeper::Row(_) | Keeper::Word(_) => None,
+        let register = |step: &Step| match *step {
+            Step::Register(Cell::Scalar(register) | Cell::Own(register)) => Some(register),
+            Step::Register(Cell::Lane { .. } | Cell::Row(_)) | Step::Row(_) => None,
+            Step::Word(_) | Step::Initial(_) | Step::Argument(_) | Step::Apply(_) => None,
         };
         self.dwords.iter().map(register).collect()
     }
@@ -70,17 +67,16 @@ impl LostRange {
 
     /// The places, for people: `v4`, `v4 and v5`, `the stack at s32 + 16`.
     pub(crate) fn place(&self) -> String {
-        let texts: Vec<String> = self.dwords.iter().map(|keeper| place_of(*keeper)).collect();
+        let texts: Vec<String> = self.dwords.iter().filter_map(place_of).collect();
         texts.join(" and ")
     }
 }
 
-fn place_of(keeper: Keeper) -> String {
-    match keeper {
-        Keeper::Word(word) => format!("{word:#x}"),
-        Keeper::Register(Cell::Scalar(register) | Cell::Own(register)) => register.to_string(),
-        Keeper::Register(Cell::Lane { register, lane }) => format!("lane {lane} of {register}"),
-        Keeper::Register(Cell::Row(slot)) | Keeper::Row(slot) => {
+fn place_of(step: &Step) -> Option<String> {
+    Some(match *step {
+        Step::Register(Cell::Scalar(register) | Cell::Own(register)) => register.to_string(),
+        Step::Register(Cell::Lane { register, lane }) => format!("lane {lane} of {register}"),
+        Step::Register(Cell::Row(slot)) | Step::Row(slot) => {
             let mut text = "the stack at ".to_owned();
             // Writing to a string does not fail.
             let _ = match slot.base {
@@ -89,7 +85,8 @@ fn place_of(keeper: Keeper) -> String {
             };
             text
         }
-    }
+        Step::Word(_) | Step::Initial(_) | Step::Argument(_) | Step::Apply(_) => return None,
+    })
 }
 
 /// Gives each variable that is kept where its location list says nothing, function by function.

@@ -5,6 +5,8 @@
 //! disk cuts it. Source: ELF gABI "Program Header"; core(5); the Linux kernel's `fs/binfmt_elf.c` and the
 //! ROCm runtime's `amd_core_dump.cpp` as writers.
 
+use core::ops::Range;
+
 use object::LittleEndian as LE;
 use object::elf::{self, PN_XNUM};
 use object::pod;
@@ -22,6 +24,10 @@ pub(super) struct CoreFile<'data> {
     pub(super) is_gpu_half: bool,
     /// The parts of the process's memory that have bytes in the file.
     pub(super) segments: Vec<Segment>,
+    /// The addresses of the process that have memory, whether or not its bytes are in the file.
+    pub(super) mapped: Vec<Range<u64>>,
+    /// Whether all its program headers could be read, so that no memory is left out.
+    pub(super) is_whole: bool,
     /// Where the contents of the note segments are.
     pub(super) notes: Vec<Extent>,
 }
@@ -83,6 +89,8 @@ impl<'data> CoreFile<'data> {
             data,
             is_gpu_half,
             segments: Vec::new(),
+            mapped: Vec::new(),
+            is_whole: true,
             notes: Vec::new(),
         };
         let count = found.count(header, file, problems);
@@ -135,6 +143,7 @@ impl<'data> CoreFile<'data> {
                 };
                 let kind = ProblemKind::HeadersCut { read: index, of };
                 problems.add(ProblemPlace::File(file), place, kind);
+                self.is_whole = false;
                 break;
             };
             if count == u64::MAX && at >= contents {
@@ -144,6 +153,7 @@ impl<'data> CoreFile<'data> {
                 contents = contents.min(offset);
             }
         }
+        self.is_whole &= missing.headers == 0 && count != u64::MAX;
         self.report(&missing, file, problems);
     }
 
@@ -158,6 +168,9 @@ impl<'data> CoreFile<'data> {
         }
         if kind != elf::PT_LOAD && kind != elf::PT_NOTE {
             return None;
+        }
+        if kind == elf::PT_LOAD && in_memory != 0 {
+            self.mapped.push(address..address.saturating_add(in_memory));
         }
         // The rest of a segment's memory is not zero but unknown.
         let stated = if kind == elf::PT_LOAD {

@@ -61,6 +61,7 @@ pub use queue::{Dispatch, FenceScope, Packet, Queue};
 pub use scratch::Scratch;
 pub use select::WaveSelector;
 pub use stop::{StopReason, StopReasons};
+pub use trap::place_in_dispatch;
 pub use wave::{CoreWave, WaveState};
 
 use core::ops::Range;
@@ -79,6 +80,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct GpuCore<'data> {
     memory: ProcessMemory<'data>,
+    mapped: Vec<Range<u64>>,
+    has_all_mappings: bool,
     meter: Arc<Meter>,
     header: NoteHeader,
     interface: Option<u32>,
@@ -114,7 +117,11 @@ impl<'data> GpuCore<'data> {
             .collect::<Result<Vec<_>>>()?;
         let note = note::read(&files, &meter, &mut problems)?;
         let memory = ProcessMemory::new(&files);
-        Ok(survey::survey(&files, memory, note, meter, problems))
+        let mut core = survey::survey(&files, memory, note, meter, problems);
+        core.has_all_mappings =
+            files.iter().all(|file| file.is_whole) && files.iter().any(|file| !file.is_gpu_half);
+        core.mapped = files.into_iter().flat_map(|file| file.mapped).collect();
+        Ok(core)
     }
 
     /// The limits that it was opened with.
@@ -230,6 +237,18 @@ impl<'data> GpuCore<'data> {
     /// The addresses of the process whose bytes are in the files, ascending.
     pub fn memory_ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.memory.ranges()
+    }
+
+    /// The addresses of the process that have memory, whether or not its bytes are in the files, in the order of the files.
+    #[must_use]
+    pub fn mapped_ranges(&self) -> &[Range<u64>] {
+        &self.mapped
+    }
+
+    /// Returns true if the files list all memory of the process: the host's half or a merged file is among them, and no program header is lost.
+    #[must_use]
+    pub fn has_all_mappings(&self) -> bool {
+        self.has_all_mappings
     }
 
     /// How many of the `len` bytes from `address` on are in the files before the first that is not.

@@ -113,6 +113,8 @@ pub(super) fn survey<'data>(
         waves,
         problems: problems.into_vec(),
         memory,
+        mapped: Vec::new(),
+        has_all_mappings: false,
     }
 }
 

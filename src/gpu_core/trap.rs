@@ -4,8 +4,9 @@
 //! runtime's `trap_handler*.s`; AMD's ROCdbgapi (`architecture.cpp`).
 
 use super::hardware_register::HardwareRegister;
-use super::layout::{Layout, Parked, TrapBits, Words};
+use super::layout::{Layout, Parked, TrapBits, Words, of_family};
 use super::stop::StopReasons;
+use crate::arch::Processor;
 
 /// The words of a record that tell about a wave.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,30 @@ pub(super) struct SavedWords {
     /// The first 16 words of the hardware registers.
     pub(super) hardware: [u32; 16],
     pub(super) ttmps: [u32; 16],
+}
+
+/// Returns the workgroup of a wave and its number in it, as trap temporaries have them that the hardware has set up at launch.
+///
+/// * `ttmps`: those that are known.
+#[must_use]
+pub fn place_in_dispatch(
+    processor: &Processor,
+    ttmps: &[Option<u32>; 16],
+) -> Option<([u32; 3], u32)> {
+    let layout = processor.family().and_then(of_family)?;
+    let trap = layout.trap;
+    let bits = trap.workgroup.into_iter().chain([trap.wave_in_group]);
+    let mut used = bits.chain(trap.has_dimensions);
+    let is_known = |bits: TrapBits| ttmps.get(bits.ttmp).is_some_and(Option::is_some);
+    if !used.all(is_known) {
+        return None;
+    }
+    let words = SavedWords {
+        hardware: [0; 16],
+        ttmps: ttmps.map(|word| word.unwrap_or(0)),
+    };
+    let identity = words.identity(layout);
+    Some((identity.workgroup, identity.wave_in_group))
 }
 
 /// In which process the wave ran.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use fallible_iterator::FallibleIterator;
 
-use super::kernel_argument::{is_body_of, kernarg_pointer};
+use super::kernel_argument::is_body_of;
+use super::kernel_entry::{descriptor_of, kernel_entry};
 use super::plan::FramePlan;
 use super::program::Program;
 use super::prologue::{entry_range, prologue_end};
@@ -24,13 +25,11 @@ use crate::eval::{BaseTypeEncoding, LocationAttribute, LocationRange};
 use crate::isa::MachineRegister;
 use crate::location::{Arena, Location, Place, Storage};
 use crate::meter::Meter;
-use crate::value_flow::{Cell, Covered, Dword, OnEntry, Watched};
+use crate::value_flow::{ARGUMENTS, Cell, Covered, Dword, KernelEntry, OnEntry, Watched};
 use crate::wave::{AccessError, Memory, Wave};
 
 /// How many ranges of location lists are evaluated for a function.
 const MOST_RANGES: usize = 1 << 12;
-/// How many vector registers arguments are in; the rest is on the stack.
-const ARGUMENT_REGISTERS: u16 = 32;
 /// How many dwords a variable has that is followed.
 const MOST_DWORDS: u64 = 64;
 
@@ -74,6 +73,7 @@ pub(super) struct Given<'c, 'a> {
     wave: UnknownWave,
     function: &'c Function<'a>,
     meter: &'c Meter,
+    kernel: Option<KernelEntry>,
     left: usize,
 }
 
@@ -89,6 +89,7 @@ impl<'c, 'a> Given<'c, 'a> {
             wave: UnknownWave(wave_size),
             function,
             meter,
+            kernel: descriptor_of(program, function).map(kernel_entry),
             left: MOST_RANGES,
         }
     }
@@ -133,6 +134,9 @@ impl<'c, 'a> Given<'c, 'a> {
     ) -> Result<Vec<Watched>> {
         let watched = variables.iter().map(|one| {
             let mut watched = self.of_variable(one.variable, types)?;
+            if let Some(entry) = self.argument(one.variable, types)? {
+                watched.on_entry = Some(entry);
+            }
             // The code of a kernel of OpenCL, inlined in the kernel, is entered once.
             let call = one.call.filter(|call| !self.is_body_of_kernel(call));
             if let Some(call) = call {
@@ -158,28 +162,59 @@ impl<'c, 'a> Given<'c, 'a> {
             .is_some_and(|(kernel, name)| is_body_of(kernel, name))
     }
 
-    /// Returns what the pointer to the arguments of a kernel is on entry: of the function itself, followed as a variable. Nothing is followed
-    /// for other functions.
+    /// Returns what the pointer to the arguments of a kernel is on entry, followed as a variable. Nothing is followed for other functions.
     pub(super) fn kernarg_pointer(&self) -> Watched {
-        let descriptor = self
-            .program
-            .kernel_of(self.function)
-            .and_then(|kernel| kernel.descriptor.as_ref());
-        let on_entry = descriptor.and_then(|descriptor| {
-            let entry = descriptor.entry();
-            let pointer = kernarg_pointer(&descriptor.initial_registers())?;
+        let range = self.function.ranges.first();
+        let on_entry = self.pointer().zip(range).map(|(pointer, range)| {
             let dwords = pointer.map(|register| Dword::In(Cell::Scalar(register)));
-            let is_own = (self.function.ranges.first()).is_some_and(|range| range.start == entry);
-            is_own.then(|| OnEntry {
-                address: entry,
+            OnEntry {
+                address: range.start,
                 dwords: dwords.to_vec(),
                 is_assumed: false,
-            })
+            }
         });
         Watched {
             on_entry,
             ..Watched::default()
         }
+    }
+
+    fn pointer(&self) -> Option<[MachineRegister; 2]> {
+        self.kernel()?.kernarg_pointer
+    }
+
+    /// What is known of the registers on entry, if the function is a kernel.
+    pub(super) const fn kernel(&self) -> Option<&KernelEntry> {
+        self.kernel.as_ref()
+    }
+
+    /// Returns what a parameter of a kernel has on entry: an argument in memory, which the kernel may have loaded.
+    fn argument(&self, variable: &Variable<'a>, types: &mut TypeTable) -> Result<Option<OnEntry>> {
+        let (Some(_), Some(range)) = (self.pointer(), self.function.ranges.first()) else {
+            return Ok(None);
+        };
+        let ty = self
+            .program
+            .info()
+            .read_type(types, variable.ty, self.meter)?;
+        let bytes = shape::resolve(types, ty).ty.byte_size;
+        let offset = bytes
+            .filter(|bytes| bytes.div_ceil(4) <= MOST_DWORDS)
+            .and_then(|bytes| {
+                let offset = self
+                    .program
+                    .argument_offset(variable, self.function, bytes)?;
+                Some((u32::try_from(offset).ok()?, bytes.div_ceil(4)))
+            });
+        let Some((first, count)) = offset.filter(|(offset, _)| offset % 4 == 0) else {
+            return Ok(None);
+        };
+        let offsets = (0..count).zip((first..).step_by(4));
+        Ok(Some(OnEntry {
+            address: range.start,
+            dwords: offsets.map(|(_, offset)| Dword::Kernarg(offset)).collect(),
+            is_assumed: false,
+        }))
     }
 
     /// Finds where parameters of the function are on entry of which the debugging information never says it. Arguments are in
@@ -333,9 +368,9 @@ fn dwords_of(value: &VariableValue<'_>, types: &TypeTable) -> Option<Vec<Dword>>
     }
     let count = bytes.div_ceil(4);
     let numbers = (0..count).filter(|_| count <= MOST_DWORDS);
-    let dwords: Vec<Dword> = numbers
-        .map(|n| dword(&location, u128::from(n) * 32))
-        .collect();
+    // A range that gives a part only leaves what was given before.
+    let dwords = numbers.map(|n| dword(&location, u128::from(n) * 32));
+    let dwords: Vec<Dword> = dwords.collect::<Option<_>>()?;
     (!dwords.is_empty()).then_some(dwords)
 }
 
@@ -356,7 +391,7 @@ fn fill(arguments: &[&Argument], first: u16, address: u64, watched: &mut [Watche
     let mut register = first;
     for one in arguments {
         let end = one.dwords.and_then(|count| register.checked_add(count));
-        let Some(end) = end.filter(|end| *end <= ARGUMENT_REGISTERS) else {
+        let Some(end) = end.filter(|end| *end <= ARGUMENTS) else {
             return;
         };
         let registers = register..end;
@@ -390,7 +425,7 @@ fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
 fn first_register(dwords: &[Dword]) -> Option<u16> {
     let number = |dword: &Dword| match dword {
         Dword::In(Cell::Own(MachineRegister::Vgpr(number))) => Some(*number),
-        Dword::In(_) | Dword::Word(_) | Dword::Other => None,
+        Dword::In(_) | Dword::Word(_) | Dword::Kernarg(_) | Dword::Other => None,
     };
     let first = number(dwords.first()?)?;
     let all = dwords.iter().zip(first..);
@@ -399,52 +434,40 @@ fn first_register(dwords: &[Dword]) -> Option<u16> {
         .then_some(first)
 }
 
-/// What 32 bits of a location are.
-fn dword(location: &Location<'_>, bit: u128) -> Dword {
+/// What 32 bits of a location are; `None` if they are nowhere.
+fn dword(location: &Location<'_>, bit: u128) -> Option<Dword> {
     let Some(place) = location.single() else {
-        return Dword::Other;
+        return Some(Dword::Other);
     };
-    match place.storage {
+    Some(match place.storage {
         Storage::Composite(composite) => {
-            let at = place.bit_offset.checked_add(bit);
-            let part = at.and_then(|at| composite.part_at(at).map(|part| (at, part)));
-            match part {
-                // Parts that are no whole dwords are not followed. The last may be smaller.
-                Some((at, part))
-                    if at
-                        .checked_sub(part.start)
-                        .is_some_and(|within| within % 32 == 0) =>
-                {
-                    let is_last =
-                        part.start.checked_add(part.bit_size) == Some(composite.bit_size());
-                    let within = at.saturating_sub(part.start);
-                    let is_whole = part.bit_size.saturating_sub(within) >= 32;
-                    match is_whole || is_last {
-                        true => dword(&part.location, within),
-                        false => Dword::Other,
-                    }
-                }
-                Some(_) | None => Dword::Other,
+            let at = place.bit_offset.checked_add(bit)?;
+            let part = composite.part_at(at)?;
+            // Parts that are no whole dwords are not followed. The last may be smaller.
+            let within = at.saturating_sub(part.start);
+            let is_last = part.start.checked_add(part.bit_size) == Some(composite.bit_size());
+            let is_whole = part.bit_size.saturating_sub(within) >= 32;
+            match within % 32 == 0 && (is_whole || is_last) {
+                true => return dword(&part.location, within),
+                false => Dword::Other,
             }
         }
         Storage::Register(register) => {
             in_register(place, register, bit).map_or(Dword::Other, Dword::In)
         }
         Storage::Value { bits, bit_size } if place.lane_step == 0 => {
-            let at = place
-                .bit_offset
-                .checked_add(bit)
-                .filter(|at| *at < u128::from(bit_size));
+            let at = place.bit_offset.checked_add(bit);
+            let at = at.filter(|at| *at < u128::from(bit_size));
             let shifted = at.and_then(|at| bits.checked_shr(u32::try_from(at).ok()?));
             let word = shifted.and_then(|bits| u32::try_from(bits & u128::from(u32::MAX)).ok());
             word.map_or(Dword::Other, Dword::Word)
         }
+        Storage::Undefined => return None,
         Storage::Value { .. }
         | Storage::Memory { .. }
         | Storage::Constant(_)
-        | Storage::ImplicitPointer(_)
-        | Storage::Undefined => Dword::Other,
-    }
+        | Storage::ImplicitPointer(_) => Dword::Other,
+    })
 }
 
 /// The machine register that has 32 bits of a place: of a vector register the lane's own dword.

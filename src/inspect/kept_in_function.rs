@@ -131,7 +131,8 @@ impl<'a> Program<'a> {
         }
         let asked = watched.into_iter().zip(addresses);
         let asked = asked.map(|(watched, addresses)| Asked { watched, addresses });
-        let kept = survey(&flow, asked.collect(), question.sought, meter);
+        let kernel = given.kernel();
+        let kept = survey(&flow, asked.collect(), question.sought, kernel, meter);
         drop(flow);
         // What is kept of a function is many times its code.
         lane_flow.forget(start);

@@ -5,12 +5,13 @@
 use std::sync::{Arc, OnceLock};
 
 use super::given::Given;
+use super::kernel_entry::{descriptor_of, initial_value};
 use super::plan::{FramePlan, KeptAt};
 use super::prologue::entry_range;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
 use super::value::Contents;
-use crate::arch::{AddressSpace, CodeAddress, Lane, Register};
+use crate::arch::{AddressSpace, CodeAddress, Lane, WaveSize};
 use crate::debug_info::types::TypeTable;
 use crate::debug_info::{DieId, Function};
 use crate::error::Result;
@@ -20,7 +21,7 @@ use crate::lane_flow::{LaneFlow, Slot};
 use crate::location::{
     Bits, LaneBits, LaneSelect, Location, Place, Storage, read_lanes, read_value,
 };
-use crate::value_flow::{Cell, Holder, Keeper, KeptDword, KeptValue};
+use crate::value_flow::{Cell, KeptValue, Recipe, Step};
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// Finds what registers and the stack have of the variables of the frame. None where that cannot be told: for a frame as waiting lanes
@@ -69,7 +70,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             .iter()
             .flat_map(|kept| kept.halves.iter().flatten().flatten());
         let mut dwords = values.flat_map(|value| &value.dwords);
-        let is_asked = dwords.any(|dword| matches!(dword, KeptDword::Argument { .. }));
+        let is_asked = dwords.any(Recipe::has_argument);
         let level = self.frame.level().checked_add(1).filter(|_| is_asked);
         let Some(caller) = level.and_then(|level| self.stop.call_frame(level)) else {
             return Ok(());
@@ -95,7 +96,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let mut types = TypeTable::default();
         let mut watched = given.watched(plan, &calls, &mut types).ok()?;
         watched.push(given.kernarg_pointer());
-        let kept = crate::value_flow::find(&flow, index, &watched, following);
+        let kept = crate::value_flow::find(&flow, index, &watched, given.kernel(), following);
         LaneFlow::charge(kept.instructions, following).ok()?;
         Some(KeptAt {
             steps: given.steps().saturating_add(following.steps()),
@@ -131,6 +132,9 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
                 .map(|pc| self.stop.options().load_address.to_process(CodeAddress(pc))),
         };
         let words = halves.map(|half| half.and_then(|kept| self.kept_words(plan, kept)));
+        if let Some(bits) = uniform(&words, self.wave_size(), bytes) {
+            return Some((Contents::Constant(bits), recovered));
+        }
         let of_lane = |lane: Lane| {
             let half = words.get(usize::from(lane.0 / 32));
             half.and_then(Option::as_deref)
@@ -168,17 +172,9 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Reads the dwords of a value, each in all lanes at once.
     fn kept_words(&self, plan: &FramePlan<'a>, kept: &KeptValue) -> Option<Vec<Word>> {
-        let word = |dword: &KeptDword| match *dword {
-            KeptDword::Here(holder) => self.kept_word(holder),
-            KeptDword::Argument { register, plus } => {
-                let argument = self.argument(plan, register)?;
-                Some(Word {
-                    plus: argument.plus.wrapping_add(plus),
-                    ..argument
-                })
-            }
-        };
-        kept.dwords.iter().map(word).collect()
+        let argument = |register| self.argument(plan, register);
+        let words = kept.dwords.iter().map(|dword| self.word(dword, argument));
+        words.collect()
     }
 
     /// Reads what a vector register had where the function was called, if the caller still has that in all lanes alike.
@@ -192,28 +188,61 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }
         let mut halves = kept.kept.arguments.iter();
         let of_half =
-            |half: &Vec<Option<Holder>>| half.get(usize::from(register)).copied().flatten();
-        let holder = of_half(halves.next()?)?;
-        let is_same = halves.all(|half| of_half(half) == Some(holder));
-        is_same.then(|| caller.kept_word(holder)).flatten()
+            |half: &'_ Vec<Option<Recipe>>| half.get(usize::from(register)).cloned().flatten();
+        let recipe = of_half(halves.next()?)?;
+        let is_same = halves.all(|half| of_half(half).as_ref() == Some(&recipe));
+        // The caller's caller is not asked: how that would be found is not known here.
+        is_same.then(|| caller.word(&recipe, |_| None)).flatten()
     }
 
-    fn kept_word(&self, holder: Holder) -> Option<Word> {
-        let location = match holder.keeper {
-            Keeper::Word(word) => {
-                return Some(Word {
-                    bits: None,
-                    plus: word.wrapping_add(holder.plus),
-                });
-            }
-            Keeper::Register(cell) => self.location_of(cell)?,
-            Keeper::Row(slot) => self.location_of_row(slot)?,
-        };
-        let bits = read_lanes(&location, 32, &self.stop.access(None)).ok()?;
-        Some(Word {
-            bits: Some(bits),
-            plus: holder.plus,
-        })
+    /// Reads a dword by its recipe.
+    ///
+    /// * `argument`: reads what a vector register had on entry to the function.
+    fn word(&self, recipe: &Recipe, argument: impl Fn(u16) -> Option<Word>) -> Option<Word> {
+        let mut stack: Vec<Word> = Vec::new();
+        for step in &recipe.0 {
+            let word = match *step {
+                Step::Word(word) => Word::Constant(word),
+                Step::Register(cell @ (Cell::Scalar(_) | Cell::Lane { .. })) => {
+                    let value = read_value(&self.location_of(cell)?, 32, &self.stop.access(None));
+                    Word::Constant(u32::try_from(value.ok()?).ok()?)
+                }
+                Step::Register(cell) => self.word_at(&self.location_of(cell)?)?,
+                Step::Row(slot) => self.word_at(&self.location_of_row(slot)?)?,
+                Step::Argument(register) => argument(register)?,
+                Step::Initial(cell) => self.initial_word(cell)?,
+                Step::Apply(operation) => {
+                    let (b, a) = (stack.pop()?, stack.pop()?);
+                    if let (Word::Constant(a), Word::Constant(b)) = (&a, &b) {
+                        stack.push(Word::Constant(operation.apply(*a, *b)));
+                        continue;
+                    }
+                    Word::Each(
+                        self.wave_size()
+                            .all_lanes()
+                            .map(|lane| Some(operation.apply(a.in_lane(lane)?, b.in_lane(lane)?)))
+                            .collect(),
+                    )
+                }
+            };
+            stack.push(word);
+        }
+        stack.pop()
+    }
+
+    /// What a register had when the kernel started, as the dispatch tells.
+    fn initial_word(&self, cell: Cell) -> Option<Word> {
+        let function = self.function().ok()??;
+        let descriptor = descriptor_of(self.stop.program(), &function)?;
+        let registers = descriptor.initial_registers();
+        let (dispatch, size) = (self.stop.wave().dispatch()?, self.wave_size());
+        let of_lane = |lane| initial_value(&registers, cell, &dispatch, lane, size);
+        Some(Word::Each(size.all_lanes().map(of_lane).collect()))
+    }
+
+    fn word_at(&self, location: &Location<'p>) -> Option<Word> {
+        let bits = read_lanes(location, 32, &self.stop.access(None)).ok()?;
+        Some(Word::Read(bits))
     }
 
     /// The place of a dword of a register, as the frame has it, in all lanes.
@@ -224,8 +253,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             Cell::Lane { register, lane } => (register, lane, 0),
             Cell::Row(_) => return None,
         };
-        let (register, is_upper) = register.dwarf(self.wave_size())?;
-        let whole = self.frame.register(register).ok()?;
+        let whole = self.register(register)?;
+        let (_, is_upper) = register.dwarf(self.wave_size())?;
         let place = whole.single()?;
         let dword = u128::from(lane).checked_add(u128::from(is_upper))?;
         let bit_offset = place.bit_offset.checked_add(dword.checked_mul(32)?)?;
@@ -233,6 +262,25 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             lane_step,
             ..Place::new(place.storage, bit_offset)
         }))
+    }
+
+    /// The place of a whole register, as the frame has it. One that the call frame information gives up, and that the callee is known
+    /// not to write, is still where it was.
+    fn register(&self, machine: MachineRegister) -> Option<Location<'p>> {
+        let (register, _) = machine.dwarf(self.wave_size())?;
+        let whole = self.frame.register(register).ok()?;
+        if !matches!(whole.single()?.storage, Storage::Undefined) {
+            return Some(whole);
+        }
+        let inner = self.stop.call_frame(self.frame.level().checked_sub(1)?)?;
+        let program = self.stop.program();
+        let plan = program.plans().get(self.lookup_address())?;
+        let kept = &self.kept_at(&plan).get()?.kept;
+        let called = program.plans().get(inner.lookup_address())?;
+        let is_callee = kept.callee == entry_range(&called.function).map(|range| range.start);
+        let is_left_alone = is_callee && kept.left_alone.contains(&machine);
+        let innermost = self.stop.call_frame(0).filter(|_| is_left_alone)?;
+        innermost.frame.register(register).ok()
     }
 
     /// The place of each lane's dword of a row of scratch.
@@ -253,10 +301,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Reads a scalar register of 32 bits.
     fn scalar(&self, register: MachineRegister) -> Option<u32> {
-        let MachineRegister::Sgpr(number) = register else {
-            return None;
-        };
-        let location = self.frame.register(Register::sgpr(number.into())?).ok()?;
+        let location = self.register(register)?;
         let value = read_value(&location, 32, &self.stop.access(None)).ok()?;
         u32::try_from(value).ok()
     }
@@ -264,22 +309,26 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
 /// A dword of a value, in all lanes.
 #[derive(Debug)]
-struct Word {
-    /// What was read; `None` for a constant.
-    bits: Option<LaneBits>,
-    /// What is to be added.
-    plus: u32,
+enum Word {
+    Constant(u32),
+    /// As it was read.
+    Read(LaneBits),
+    /// Computed in each lane; `None` where that cannot be done.
+    Each(Vec<Option<u32>>),
 }
 
 impl Word {
     /// The dword in a lane, if all of it is known.
     fn in_lane(&self, lane: Lane) -> Option<u32> {
-        let Some(bits) = &self.bits else {
-            return Some(self.plus);
-        };
-        let is_known = bits.undefined(lane).is_empty() && bits.unavailable(lane).is_empty();
-        let bytes: [u8; 4] = bits.bytes(lane).try_into().ok().filter(|_| is_known)?;
-        Some(u32::from_le_bytes(bytes).wrapping_add(self.plus))
+        match self {
+            Word::Constant(word) => Some(*word),
+            Word::Read(bits) => {
+                let is_known = bits.undefined(lane).is_empty() && bits.unavailable(lane).is_empty();
+                let bytes: [u8; 4] = bits.bytes(lane).try_into().ok().filter(|_| is_known)?;
+                Some(u32::from_le_bytes(bytes))
+            }
+            Word::Each(words) => words.get(usize::from(lane.0)).copied().flatten(),
+        }
     }
 }
 
@@ -291,6 +340,33 @@ fn put_bytes(words: &[Word], lane: Lane, bytes: u64, all: &mut Vec<u8>) -> Optio
     }
     all.truncate(end);
     (all.len() == end).then_some(())
+}
+
+/// The bits of a value that is the same in all lanes, if it is known to be.
+///
+/// * `halves`: the words of each half of the wave.
+fn uniform(halves: &[Option<Vec<Word>>], wave_size: WaveSize, bytes: u64) -> Option<Bits> {
+    let count = match wave_size {
+        WaveSize::Wave32 => 1,
+        WaveSize::Wave64 => 2,
+    };
+    let halves = halves.get(..count)?;
+    let constants = |words: &Option<Vec<Word>>| {
+        let constant = |word: &Word| match word {
+            Word::Constant(word) => Some(*word),
+            Word::Read(_) | Word::Each(_) => None,
+        };
+        words
+            .as_ref()?
+            .iter()
+            .map(constant)
+            .collect::<Option<Vec<u32>>>()
+    };
+    let first = constants(halves.first()?)?;
+    let mut others = halves.iter().skip(1);
+    let is_same = others.all(|other| constants(other).as_ref() == Some(&first));
+    let words = halves.first()?.as_ref().filter(|_| is_same)?;
+    bits_of(words, Lane(0), bytes)
 }
 
 /// The bits of a value in a lane, if all of them are known.
@@ -306,24 +382,17 @@ fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
 
 /// What keeps a value.
 fn from_of(kept: &KeptValue) -> RecoveredFrom {
-    let from = |dword: &KeptDword| match dword {
-        KeptDword::Argument { .. } => RecoveredFrom::CallSite,
-        KeptDword::Here(holder) => holder_from(holder),
+    let from = |dword: &Recipe| match dword.0.as_slice() {
+        _ if dword.has_argument() => RecoveredFrom::CallSite,
+        [Step::Register(_)] => RecoveredFrom::Register,
+        [Step::Row(_)] => RecoveredFrom::Slot,
+        _ => RecoveredFrom::Computed,
     };
     let mut all = kept.dwords.iter().map(from);
     let first = all.next().unwrap_or(RecoveredFrom::Computed);
     match all.all(|other| other == first) {
         true => first,
         false => RecoveredFrom::Computed,
-    }
-}
-
-fn holder_from(holder: &Holder) -> RecoveredFrom {
-    match holder.keeper {
-        _ if holder.plus != 0 => RecoveredFrom::Computed,
-        Keeper::Word(_) => RecoveredFrom::Computed,
-        Keeper::Register(_) => RecoveredFrom::Register,
-        Keeper::Row(_) => RecoveredFrom::Slot,
     }
 }
 

@@ -4,17 +4,18 @@
 
 use std::sync::Arc;
 
+use super::kernel_entry::descriptor_of;
 use super::plan::FramePlan;
 use super::program::Program;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
 use crate::arch::AddressSpace;
 use crate::debug_info::{Function, Variable, VariableKind};
-use crate::isa::MachineRegister;
+use crate::error::Result;
 use crate::location::{LaneSelect, Location, Place, Storage};
 use crate::object::Kernel;
-use crate::object::descriptor::{InitialRegisters, InitialValue, RegisterFile};
 use crate::object::metadata::ArgumentMetadata;
+use crate::wave::Memory;
 
 /// How clang names the function with the code of a kernel of OpenCL, which the kernel calls.
 const KERNEL_BODY: &str = "__clang_ocl_kern_imp_";
@@ -74,11 +75,7 @@ impl<'a> Program<'a> {
             .position
             .filter(|_| variable.kind == VariableKind::Parameter)?;
         let kernel = self.kernel_of(function)?;
-        // The function with the code of a kernel has its name, and can be called by another one with other arguments.
-        let entry = kernel.descriptor.as_ref()?.entry();
-        if !function.ranges.iter().any(|range| range.contains(&entry)) {
-            return None;
-        }
+        descriptor_of(self, function)?;
         let is_own = variable.scope_die == Some(function.die);
         if !is_own && !self.is_in_body_of(kernel, variable) {
             return None;
@@ -101,13 +98,68 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Returns the registers that have the address of a kernel's arguments when it starts.
-pub(super) fn kernarg_pointer(registers: &[InitialRegisters]) -> Option<[MachineRegister; 2]> {
-    let mut registers = registers.iter();
-    let pointer = registers.find(|one| one.holds == InitialValue::KernargSegmentPointer)?;
-    let is_pair = pointer.file == RegisterFile::Scalar && pointer.count == 2;
-    let first = u8::try_from(pointer.first).ok().filter(|_| is_pair)?;
-    Some([first, first.checked_add(1)?].map(MachineRegister::Sgpr))
+/// An argument that the compiler adds to those of the source: sizes of the dispatch, buffers of the runtime.
+///
+/// Source: USAGE "Code Object Metadata", `.value_kind`.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HiddenArgument<'a> {
+    /// Its kind: `hidden_block_count_x`.
+    pub name: &'a str,
+    /// Where it is in global memory; `None` if the address of the arguments is not known.
+    pub address: Option<u64>,
+    /// How many bytes it has.
+    pub size: u64,
+    /// Its bytes as in memory; `None` if they cannot be read.
+    pub bytes: Option<Vec<u8>>,
+}
+
+impl<'a> StopFrame<'_, '_, 'a> {
+    /// Returns the hidden arguments of a kernel, in the order of memory: nothing writes them while it runs.
+    ///
+    /// Empty for a function that is no kernel, and for one without metadata.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed, or a limit is reached.
+    pub fn hidden_arguments(&self) -> Result<Vec<HiddenArgument<'a>>> {
+        let Some(function) = self.function()? else {
+            return Ok(Vec::new());
+        };
+        let program = self.stop.program();
+        let kernel = descriptor_of(program, &function).and_then(|_| program.kernel_of(&function));
+        let metadata = kernel.and_then(|kernel| kernel.metadata.as_ref());
+        let arguments = metadata.and_then(|metadata| metadata.args.as_ref());
+        let hidden = arguments.into_iter().flatten().filter(|one| is_hidden(one));
+        let mut hidden = hidden.peekable();
+        if hidden.peek().is_none() {
+            return Ok(Vec::new());
+        }
+        let find = || self.kept_values(&function).ok().flatten();
+        let start = self.kernarg_address(find);
+        let hidden = hidden.filter_map(|one| {
+            let (offset, size) = (one.offset?, one.size?);
+            let address = start.and_then(|start| start.checked_add(offset));
+            Some(HiddenArgument {
+                name: one.value_kind.as_ref()?.as_str(),
+                address,
+                size,
+                bytes: address.and_then(|address| self.read_global(address, size)),
+            })
+        });
+        Ok(hidden.collect())
+    }
+
+    fn read_global(&self, address: u64, size: u64) -> Option<Vec<u8>> {
+        /// Those that there are have eight bytes at most.
+        const MOST: u64 = 64;
+        let size = usize::try_from(size).ok().filter(|_| size <= MOST)?;
+        let mut bytes = vec![0; size];
+        let read = self
+            .stop
+            .wave()
+            .read_memory(Memory::Global, address, &mut bytes);
+        read.ok().map(|()| bytes)
+    }
 }
 
 /// Returns true if a function of this name for the linker has the code of a kernel of OpenCL.

@@ -36,8 +36,10 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+mod barrier;
 mod context;
 mod description;
+mod fault;
 mod frame_lanes;
 mod frame_list;
 mod frame_register;
@@ -46,6 +48,7 @@ mod initial_registers;
 mod kept_in_function;
 mod kept_value;
 mod kernel_argument;
+mod kernel_entry;
 mod lane_pc;
 mod lane_recovery;
 mod lane_texts;
@@ -65,10 +68,13 @@ mod undescribed;
 mod value;
 mod variable;
 mod waiting;
+mod whereabouts;
 
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
+pub use fault::{AccessOperation, FaultCandidate, MemoryMap, distance};
 pub(crate) use kept_in_function::{KeptInFunction, KeptQuestion, KeptVariable};
+pub use kernel_argument::HiddenArgument;
 pub(crate) use lane_pc::SaidLanes;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use lane_texts::LaneTexts;
@@ -83,3 +89,4 @@ pub use undescribed::Undescribed;
 pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
 pub(crate) use value::{NOT_SAID, NotUnderstood};
 pub(crate) use variable::{bits_within, cut_text};
+pub use whereabouts::{DispatchMemory, Nearest, PointerArgument, Whereabouts};

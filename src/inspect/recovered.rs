@@ -1,9 +1,13 @@
 //! Values that the debugging information does not give, with what they are instead.
 //!
-//! Where they are found is left to the files beside this one: `kernel_argument`. Source: `spec-notes/lost-values.md`.
+//! Where they are found is left to the files beside this one: `kernel_argument`, `kept_value`. Source: `spec-notes/lost-values.md`.
 
-use super::value::ValueStateKind;
-use crate::arch::ProcessAddress;
+use super::plan::PlannedVariable;
+use super::value::{Contents, ValueStateKind};
+use super::variable::{Reader, size_read};
+use crate::arch::{Lane, ProcessAddress};
+use crate::debug_info::types::{TypeId, TypeTable};
+use crate::eval::PerLane;
 
 /// What keeps a value that the debugging information does not give.
 #[non_exhaustive]
@@ -74,5 +78,48 @@ impl Recovered {
             (one, other) => one.or(other),
         };
         Recovered { from, as_of }
+    }
+}
+
+impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
+    /// Reads a value that the debugging information does not give from what keeps an earlier one, if anything is known to.
+    pub(super) fn recover(
+        &self,
+        planned: &PlannedVariable<'a>,
+        ty: TypeId,
+        types: &mut TypeTable,
+    ) -> (Contents<'p>, Option<Recovered>) {
+        let is_wanted = self.frame.stop.options().recovers_values();
+        let size = size_read(types, ty).filter(|size| is_wanted && *size != 0);
+        let variable = &planned.variable;
+        let plan = || {
+            let find = || self.frame.kept_values(self.function).ok().flatten();
+            self.kept.get_or_init(find).clone()
+        };
+        let argument = size.and_then(|bits| {
+            let (frame, bytes) = (&self.frame, bits / 8);
+            let argument = frame.kernel_argument(variable, self.function, bytes, plan);
+            let (location, recovered) = argument?;
+            let contents = self.fetch(PerLane::All(location), bits).ok()?;
+            Some((contents, recovered))
+        });
+        let kept = || {
+            let bits = size?;
+            let kept = self.frame.read_kept(&*plan()?, variable.die, bits / 8)?;
+            self.keep(bits, self.frame.wave_size().lanes()).ok()?;
+            Some(kept)
+        };
+        // Memory that cannot be read, as of a log, need not be: the kernel may have loaded the argument.
+        let is_read = argument
+            .as_ref()
+            .is_some_and(|(contents, _)| contents.is_whole(Lane(0)));
+        let found = match is_read {
+            true => argument,
+            false => kept().or(argument),
+        };
+        match found {
+            Some((contents, recovered)) => (contents, Some(recovered)),
+            None => (Contents::None, None),
+        }
     }
 }

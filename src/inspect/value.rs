@@ -305,6 +305,14 @@ pub(super) enum Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
+    /// Returns true if every bit in a lane is known.
+    pub(super) fn is_whole(&self, lane: Lane) -> bool {
+        let bits = self.bits(lane);
+        bits.is_ok_and(|bits| {
+            bits.is_some_and(|bits| bits.undefined.is_empty() && bits.unavailable.is_empty())
+        })
+    }
+
     pub(super) fn bits(&self, lane: Lane) -> Result<Option<Bits>> {
         match self {
             Contents::None => Ok(None),

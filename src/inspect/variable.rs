@@ -7,7 +7,6 @@ use super::context::{FrameContext, VariableContext};
 use super::layout::{LaneTypes, is_class, is_open_array, is_truth_value, is_vector_of_bytes};
 use super::legacy::{LegacyReader, Meanings};
 use super::plan::{FramePlan, Listed, PlannedVariable, Plans};
-use super::recovered::Recovered;
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
 use crate::arch::Lane;
@@ -133,12 +132,12 @@ pub(crate) struct Visible<'a> {
 
 pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
-    function: &'r Function<'a>,
+    pub(super) function: &'r Function<'a>,
     pub(super) exec: Option<u64>,
     /// What the expressions of the function's own unit are evaluated in, once it was asked for.
     context: OnceCell<Result<FrameContext<'s, 'p, 'a>>>,
     /// What registers and the stack have of variables, once it was asked for.
-    kept: OnceCell<Option<Arc<FramePlan<'a>>>>,
+    pub(super) kept: OnceCell<Option<Arc<FramePlan<'a>>>>,
 }
 
 /// What was found out about a variable on the way to its contents.
@@ -296,39 +295,6 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(contents)
     }
 
-    /// Reads a value that the debugging information does not give from what keeps an earlier one, if anything is known to.
-    fn recover(
-        &self,
-        planned: &PlannedVariable<'a>,
-        ty: TypeId,
-        types: &mut TypeTable,
-    ) -> (Contents<'p>, Option<Recovered>) {
-        let is_wanted = self.frame.stop.options().recovers_values();
-        let size = size_read(types, ty).filter(|size| is_wanted && *size != 0);
-        let variable = &planned.variable;
-        let plan = || {
-            let find = || self.frame.kept_values(self.function).ok().flatten();
-            self.kept.get_or_init(find).clone()
-        };
-        let argument = size.and_then(|bits| {
-            let (frame, bytes) = (&self.frame, bits / 8);
-            let argument = frame.kernel_argument(variable, self.function, bytes, plan);
-            let (location, recovered) = argument?;
-            let contents = self.fetch(PerLane::All(location), bits).ok()?;
-            Some((contents, recovered))
-        });
-        let kept = || {
-            let bits = size?;
-            let kept = self.frame.read_kept(&*plan()?, variable.die, bits / 8)?;
-            self.keep(bits, self.frame.wave_size().lanes()).ok()?;
-            Some(kept)
-        };
-        match argument.or_else(kept) {
-            Some((contents, recovered)) => (contents, Some(recovered)),
-            None => (Contents::None, None),
-        }
-    }
-
     /// What is known of an object whose location is not meant by the letter.
     fn shape_of(
         &self,
@@ -416,7 +382,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     }
 
     /// Reads the bits of an object of `full` bits, within [`Limit::Value`]; those that are not read are unavailable.
-    fn fetch(&self, location: PerLane<'p>, full: u64) -> Result<Contents<'p>> {
+    pub(super) fn fetch(&self, location: PerLane<'p>, full: u64) -> Result<Contents<'p>> {
         let stop = self.frame.stop;
         let bit_size = bits_within(stop.limits(), full);
         match location {
@@ -531,7 +497,7 @@ pub(super) fn pay_for_bits(bits: u64, meter: &Meter) -> Result<()> {
 }
 
 /// Returns the size of a value of a type in bits; None if that is found out at run time.
-fn size_read(types: &mut TypeTable, ty: TypeId) -> Option<u64> {
+pub(super) fn size_read(types: &mut TypeTable, ty: TypeId) -> Option<u64> {
     // An array without bounds is somewhere, though nothing is known to be there.
     if is_open_array(types, ty) {
         return Some(0);

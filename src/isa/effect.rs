@@ -64,6 +64,99 @@ pub enum ScalarOp {
     Select,
 }
 
+/// An operation of the vector ALU on integers of 32 bits. `a`, `b` and `c` are the sources of [`Effect::Vector`]; results keep the
+/// low 32 bits.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VectorOp {
+    /// `a`.
+    Mov,
+    /// `!a`.
+    Not,
+    /// `a + b`.
+    Add,
+    /// `a - b`.
+    Sub,
+    /// `a * b`.
+    Mul,
+    /// The product of the low 24 bits of `a` and `b`.
+    Mul24,
+    /// The product of the low 24 bits of `a` and `b`, as signed numbers.
+    Mul24Signed,
+    /// `a * b + c`.
+    MulAdd,
+    /// As [`Mul24`](VectorOp::Mul24), plus `c`.
+    MulAdd24,
+    /// As [`Mul24Signed`](VectorOp::Mul24Signed), plus `c`.
+    MulAdd24Signed,
+    /// `a & b`.
+    And,
+    /// `a | b`.
+    Or,
+    /// `a ^ b`.
+    Xor,
+    /// `a << b`, of whose second operand the low five bits count.
+    ShiftLeft,
+    /// `a >> b`, zeros moving in.
+    ShiftRight,
+    /// `a >> b`, the sign moving in.
+    ShiftRightSigned,
+    /// `(a << b) + c`.
+    ShiftLeftAdd,
+    /// `(a + b) << c`.
+    AddShiftLeft,
+    /// `a + b + c`.
+    Add3,
+    /// `(a << b) | c`.
+    ShiftLeftOr,
+    /// `(a & b) | c`.
+    AndOr,
+    /// `a | b | c`.
+    Or3,
+    /// `a ^ b ^ c`.
+    Xor3,
+    /// `(a ^ b) + c`.
+    XorAdd,
+    /// `c` bits of `a` from bit `b` on.
+    BitFieldExtract,
+    /// Likewise, with the sign extended.
+    BitFieldExtractSigned,
+}
+
+impl VectorOp {
+    /// How many sources it has.
+    #[must_use]
+    pub const fn sources(self) -> usize {
+        match self {
+            VectorOp::Mov | VectorOp::Not => 1,
+            VectorOp::Add
+            | VectorOp::Sub
+            | VectorOp::Mul
+            | VectorOp::Mul24
+            | VectorOp::Mul24Signed
+            | VectorOp::And
+            | VectorOp::Or
+            | VectorOp::Xor
+            | VectorOp::ShiftLeft
+            | VectorOp::ShiftRight
+            | VectorOp::ShiftRightSigned => 2,
+            VectorOp::MulAdd
+            | VectorOp::MulAdd24
+            | VectorOp::MulAdd24Signed
+            | VectorOp::ShiftLeftAdd
+            | VectorOp::AddShiftLeft
+            | VectorOp::Add3
+            | VectorOp::ShiftLeftOr
+            | VectorOp::AndOr
+            | VectorOp::Or3
+            | VectorOp::Xor3
+            | VectorOp::XorAdd
+            | VectorOp::BitFieldExtract
+            | VectorOp::BitFieldExtractSigned => 3,
+        }
+    }
+}
+
 /// How a new execution mask is made of the old one and a source.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,14 +254,18 @@ pub struct Access {
     pub offset: i32,
 }
 
-/// A vector register gets, in all active lanes, what the source has there, unchanged.
+/// One of the two operations of a dual instruction.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DualMove {
-    /// What is written.
+pub struct DualOp {
+    /// Which.
+    pub op: VectorOp,
+    /// What is written, in all active lanes.
     pub dst: MachineRegister,
-    /// The source.
-    pub src: Operand,
+    /// The first source of the operation.
+    pub a: Operand,
+    /// The second source, of an operation that has two.
+    pub b: Operand,
 }
 
 /// What an instruction does.
@@ -248,26 +345,26 @@ pub enum Effect {
         /// The source.
         src: Operand,
     },
-    /// A vector register gets, in all active lanes, the low 32 bits of a sum.
-    VectorAdd {
+    /// A vector register gets, in all active lanes, the result of an operation. The instruction may write other registers besides.
+    Vector {
+        /// Which.
+        op: VectorOp,
         /// What is written.
         dst: MachineRegister,
-        /// The first operand.
-        a: Operand,
-        /// The second operand.
-        b: Operand,
-        /// True if the second operand is subtracted.
-        subtracts: bool,
+        /// The sources in the order of the operation; [`Operand::Null`] is one that it does not have.
+        sources: [Operand; 3],
     },
-    /// Two vector operations are issued together, and both read before either writes (gfx11 and later). Those that are moves, as
-    /// [`VectorMove`](Effect::VectorMove); `None` for others.
-    Dual([Option<DualMove>; 2]),
+    /// Two vector operations are issued together, and both read before either writes (gfx11 and later). `None` for those that are
+    /// not on integers.
+    Dual([Option<DualOp>; 2]),
     /// Registers are stored, in active lanes.
     Store(Access),
     /// Registers are loaded, in active lanes.
     Load(Access),
     /// Scalar registers are loaded.
     ScalarLoad {
+        /// How many bytes of memory: 1 and 2 are extended to a whole register.
+        bytes: u8,
         /// What is loaded.
         dst: Operand,
         /// The address: two scalar registers.

@@ -132,7 +132,7 @@ pub(super) fn returns(raw: &Raw<'_>) -> bool {
     })
 }
 
-fn flat(raw: &Raw<'_>) -> Option<Access> {
+pub(super) fn flat(raw: &Raw<'_>) -> Option<Access> {
     let kind = flat_kind(raw)?;
     let fields = &raw.features().flat;
     let offset = raw.field(fields.offset);
@@ -175,7 +175,7 @@ pub(super) fn has_scratch_address(raw: &Raw<'_>, base: u32) -> bool {
     }
 }
 
-fn buffer(raw: &Raw<'_>) -> Access {
+pub(super) fn buffer(raw: &Raw<'_>) -> Access {
     Access {
         descriptor: Some(raw.scalar(raw.bits(1, 16, 5).wrapping_mul(4), 4)),
         offset: raw.bits(0, 0, 12).cast_signed(),
@@ -183,7 +183,7 @@ fn buffer(raw: &Raw<'_>) -> Access {
     }
 }
 
-fn buffer_gfx12(raw: &Raw<'_>) -> Access {
+pub(super) fn buffer_gfx12(raw: &Raw<'_>) -> Access {
     Access {
         descriptor: Some(raw.scalar(raw.bits(1, 9, 9), 4)),
         offset: signed(raw.bits(2, 8, 24), 24),

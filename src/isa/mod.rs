@@ -27,6 +27,7 @@ mod known;
 mod length;
 mod memory;
 mod print;
+mod reach;
 mod register;
 mod scalar;
 mod table;
@@ -36,8 +37,11 @@ mod vector;
 mod writes;
 
 pub(crate) use known::KnownInstructions;
+pub(crate) use reach::{Counter, Operation, Reach, ReachKind, Waits};
 
-pub use effect::{Access, AccessKind, CallTarget, Condition, DualMove, Effect, ExecOp, ScalarOp};
+pub use effect::{
+    Access, AccessKind, CallTarget, Condition, DualOp, Effect, ExecOp, ScalarOp, VectorOp,
+};
 pub use register::{MachineRegister, Operand, Span, Writes};
 
 use core::fmt;
@@ -105,6 +109,13 @@ impl Mnemonic {
     /// Returns true for instructions of the scalar ALU and of program control, `s_…`.
     pub(crate) fn is_scalar(self) -> bool {
         self.prefix.is_empty() && self.stem().starts_with("s_")
+    }
+
+    /// Returns true for matrix operations, `v_mfma_…` and the like, which write all lanes.
+    pub(crate) fn is_matrix(self) -> bool {
+        const MATRIX: [&str; 4] = ["v_mfma_", "v_smfmac_", "v_wmma_", "v_swmmac_"];
+        let stem = self.stem();
+        self.prefix.is_empty() && MATRIX.iter().any(|prefix| stem.starts_with(prefix))
     }
 }
 
@@ -358,9 +369,8 @@ fn effect(raw: &Raw<'_>) -> Effect {
         | Op::WriteLane
         | Op::ReadFirstLane
         | Op::VectorMove
-        | Op::VectorAdd
-        | Op::VectorSub
-        | Op::VectorSubReversed
+        | Op::Vector(_)
+        | Op::Reversed(_)
         | Op::AccRead
         | Op::AccWrite
         | Op::AccMove => vector::effect(raw),
@@ -381,7 +391,8 @@ fn effect(raw: &Raw<'_>) -> Effect {
         | Op::Nop
         | Op::GprIndex
         | Op::VgprMsb
-        | Op::ScalarLoad => scalar::effect(raw),
+        | Op::ScalarLoad
+        | Op::ScalarLoadPart(_) => scalar::effect(raw),
     }
 }
 

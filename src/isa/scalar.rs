@@ -52,15 +52,14 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
         Op::VgprMsb => Effect::VgprMsb {
             bits: low_byte(raw.bits(0, 0, 8)),
         },
-        Op::ScalarLoad => load(raw),
+        Op::ScalarLoad | Op::ScalarLoadPart(_) => load(raw),
         Op::Other
         | Op::ReadLane
         | Op::WriteLane
         | Op::ReadFirstLane
         | Op::VectorMove
-        | Op::VectorAdd
-        | Op::VectorSub
-        | Op::VectorSubReversed
+        | Op::Vector(_)
+        | Op::Reversed(_)
         | Op::AccRead
         | Op::AccWrite
         | Op::AccMove
@@ -118,7 +117,7 @@ fn branch_target(raw: &Raw<'_>) -> u64 {
 
 /// Scalar loads. On gfx9 there is a register or a constant, or with a bit set both; later there are both,
 /// one of which may be nothing.
-fn load(raw: &Raw<'_>) -> Effect {
+pub(super) fn load(raw: &Raw<'_>) -> Effect {
     let width = match raw.row.shape {
         Shape::Scalar(width) => width,
         _ => 1,
@@ -140,7 +139,12 @@ fn load(raw: &Raw<'_>) -> Effect {
             (false, false) => (raw.scalar(raw.bits(1, 0, 7), 1), 0),
         },
     };
+    let bytes = match raw.row.op {
+        Op::ScalarLoadPart(bytes) => bytes,
+        _ => width.saturating_mul(4),
+    };
     Effect::ScalarLoad {
+        bytes,
         dst,
         base,
         index,

@@ -8,7 +8,7 @@
     reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
 )]
 
-use super::effect::{DualMove, Effect};
+use super::effect::{DualOp, Effect, VectorOp};
 use super::field::{Raw, agpr, low_byte, low_half, vgpr};
 use super::length::{has_controls, is_sdwa};
 use super::register::{MachineRegister, Operand, Span};
@@ -36,12 +36,27 @@ pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
     }
 }
 
-/// The second source of a vector ALU instruction without controls.
-fn second_source(raw: &Raw<'_>) -> Operand {
+/// The sources of a vector ALU instruction without controls, as far as its encoding has them.
+fn sources(raw: &Raw<'_>) -> [Operand; 3] {
+    let first = first_source(raw, 1);
     match raw.encoding {
-        Encoding::Vop2 => vgpr(raw.bits(0, 9, 8), 1),
-        _ => raw.source(raw.bits(1, 9, 9), 1),
+        Encoding::Vop1 => [first, Operand::Null, Operand::Null],
+        Encoding::Vop2 => [first, vgpr(raw.bits(0, 9, 8), 1), Operand::Null],
+        _ => [
+            first,
+            raw.source(raw.bits(1, 9, 9), 1),
+            raw.source(raw.bits(1, 18, 9), 1),
+        ],
     }
+}
+
+/// * `sources`: of the encoding, which can have more than the operation.
+fn vector(op: VectorOp, dst: MachineRegister, mut sources: [Operand; 3]) -> Effect {
+    sources
+        .iter_mut()
+        .skip(op.sources())
+        .for_each(|one| *one = Operand::Null);
+    Effect::Vector { op, dst, sources }
 }
 
 /// What `v_readlane_b32` reads a lane of: a vector register or `lds_direct`. Its field can hold the code of a scalar register, which
@@ -90,20 +105,13 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
                 src: first_source(raw, count),
             }
         }
-        op @ (Op::VectorAdd | Op::VectorSub | Op::VectorSubReversed)
-            if plain && !is_modified(raw) =>
-        {
-            let (first, second) = (first_source(raw, 1), second_source(raw));
-            let (a, b) = match op {
-                Op::VectorSubReversed => (second, first),
-                _ => (first, second),
-            };
-            Effect::VectorAdd {
-                dst: register,
-                a,
-                b,
-                subtracts: op != Op::VectorAdd,
-            }
+        Op::Vector(op) if plain && !is_modified(raw) => {
+            let [a, b, c] = sources(raw);
+            vector(op, register, [a, b, c])
+        }
+        Op::Reversed(op) if plain && !is_modified(raw) => {
+            let [a, b, c] = sources(raw);
+            vector(op, register, [b, a, c])
         }
         Op::AccRead => Effect::VectorMove {
             dst: Span::new(register, 1),
@@ -136,18 +144,33 @@ pub(super) fn comparison(raw: &Raw<'_>) -> Option<Effect> {
 
 /// The effect of a dual instruction of gfx11 and gfx12.
 pub(super) fn dual(raw: &Raw<'_>) -> Effect {
-    /// The opcode of `v_dual_mov_b32`, in both parts.
-    const MOVE: u32 = 8;
+    /// The opcodes of the operations on integers: in both parts, and in the second. Those of shifts have the amount first.
+    const INTEGER: [(u32, VectorOp); 4] = [
+        (8, VectorOp::Mov),
+        (16, VectorOp::Add),
+        (17, VectorOp::ShiftLeft),
+        (18, VectorOp::And),
+    ];
     let [first, second] = dual_destinations(raw);
-    let part = |opcode: u32, dst: u32, source: u32| {
-        (opcode == MOVE).then(|| DualMove {
+    let part = |opcode: u32, dst: u32, dword: u8| {
+        let (_, op) = INTEGER.iter().find(|(one, _)| *one == opcode)?;
+        let source = raw.source(raw.bits(dword, 0, 9), 1);
+        let other = vgpr(raw.bits(dword, 9, 8), 1);
+        let (a, b) = match op {
+            VectorOp::Mov => (source, Operand::Null),
+            VectorOp::ShiftLeft => (other, source),
+            _ => (source, other),
+        };
+        Some(DualOp {
+            op: *op,
             dst: MachineRegister::Vgpr(low_half(dst)),
-            src: raw.source(source, 1),
+            a,
+            b,
         })
     };
     Effect::Dual([
-        part(raw.bits(0, 22, 4), first, raw.bits(0, 0, 9)),
-        part(raw.bits(0, 17, 5), second, raw.bits(1, 0, 9)),
+        part(raw.bits(0, 22, 4), first, 0),
+        part(raw.bits(0, 17, 5), second, 1),
     ])
 }
 
@@ -169,6 +192,10 @@ fn accumulation(raw: &Raw<'_>) -> Operand {
 /// Whether sign, size or range of a value is changed on the way.
 fn is_modified(raw: &Raw<'_>) -> bool {
     match raw.encoding {
+        // Where others have modifiers is the mask that it writes.
+        Encoding::Vop3 if matches!(raw.row.shape, Shape::VectorAndMask(_)) => {
+            raw.bit(0, 15) || raw.bits(1, 27, 5) != 0
+        }
         Encoding::Vop3 => raw.bits(0, 8, 8) != 0 || raw.bits(1, 27, 5) != 0,
         _ => false,
     }

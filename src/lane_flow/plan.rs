@@ -224,7 +224,7 @@ impl FunctionFlow<'_> {
             | Effect::ReadLane { .. }
             | Effect::ReadFirstLane { .. }
             | Effect::VectorMove { .. }
-            | Effect::VectorAdd { .. }
+            | Effect::Vector { .. }
             | Effect::Dual(_)
             | Effect::Load(_)
             | Effect::ScalarLoad { .. }

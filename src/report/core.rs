@@ -1,13 +1,17 @@
 //! `hetdwarf-core/1`: what a GPU core file says.
 
+mod fault;
+mod faults;
+mod groups;
+mod lines;
+mod log;
 mod places;
-
-use std::collections::BTreeMap;
-use std::rc::Rc;
+mod survey;
+mod verdict;
+mod workgroups;
 
 use serde::Serialize;
 
-use super::frame::FrameDocument;
 use super::number::Hex;
 use super::text::FileNames;
 use crate::gpu_core::{
@@ -18,8 +22,16 @@ use crate::meter::Meter;
 use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
+pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, NearestDocument};
+use faults::Faults;
+pub use lines::{CoreWaveLine, offset_in_function};
+pub use log::{EventDocument, LogDocuments, LoggedStop};
 use places::Places;
 pub use places::own_frame;
+use survey::{Finders, name_stacks, survey};
+pub use verdict::VerdictDocument;
+pub use workgroups::{DivergentDocument, WorkgroupDocument};
+use workgroups::{Started, WavePlace, WavePlaces};
 
 /// The document.
 #[non_exhaustive]
@@ -27,8 +39,10 @@ pub use places::own_frame;
 pub struct CoreDocument {
     /// `hetdwarf-core/1`.
     pub format: &'static str,
-    /// The note with the state of the driver.
-    pub note: CoreNoteDocument,
+    /// What a person wants to know first.
+    pub verdict: VerdictDocument,
+    /// The note with the state of the driver; null of a log.
+    pub note: Option<CoreNoteDocument>,
     /// The GPUs.
     pub agents: Vec<AgentDocument>,
     /// The queues, in the order of the note.
@@ -39,8 +53,16 @@ pub struct CoreDocument {
     pub code_objects: Vec<CoreObjectDocument>,
     /// The waves, in the order of queues, XCCs and control stacks.
     pub waves: Vec<CoreWaveDocument>,
+    /// The workgroups of these waves.
+    pub workgroups: Vec<WorkgroupDocument>,
+    /// Where the address lies that was asked for; absent if none was.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub whereabouts: Option<NearestDocument>,
     /// The waves that are alike, those that stopped first, then the largest groups.
     pub groups: Vec<GroupDocument>,
+    /// What the runtime said, of a log.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventDocument>,
     /// What could not be read, or is not as it must be.
     pub problems: Vec<ProblemDocument>,
 }
@@ -198,9 +220,15 @@ pub struct CoreWaveDocument {
     /// Set if a debugger held it at launch, and it never ran.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub halted_at_launch: bool,
+    /// Where it faulted; absent unless it stopped for a memory violation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<FaultDocument>,
     /// Its call stack, the innermost function first; in `groups` in the document.
     #[serde(skip)]
     pub stack: Vec<Untrusted<'static>>,
+    /// The frames of its call stack.
+    #[serde(skip)]
+    frames: places::Stack,
     /// In a kernel, the registers that still hold what they held when it started ([`StopFrame::initial_registers`](crate::inspect::StopFrame::initial_registers)).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entry: Vec<InitialRegisters>,
@@ -264,6 +292,44 @@ pub enum GroupBy {
     None,
 }
 
+/// What is asked of a core.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreRequest {
+    /// What waves of a group have in common.
+    pub group_by: GroupBy,
+    /// The address that the runtime said a wave has faulted at, or that of its page.
+    pub fault_address: Option<u64>,
+    /// An address of which is asked where it lies.
+    pub whereabouts: Option<u64>,
+}
+
+impl CoreRequest {
+    /// Groups waves in another way.
+    #[must_use]
+    pub fn group_by(self, group_by: GroupBy) -> CoreRequest {
+        CoreRequest { group_by, ..self }
+    }
+
+    /// Asks where an address lies.
+    #[must_use]
+    pub fn whereabouts(self, address: Option<u64>) -> CoreRequest {
+        CoreRequest {
+            whereabouts: address,
+            ..self
+        }
+    }
+
+    /// Looks for the access to an address, or to its page.
+    #[must_use]
+    pub fn fault_address(self, fault_address: Option<u64>) -> CoreRequest {
+        CoreRequest {
+            fault_address,
+            ..self
+        }
+    }
+}
+
 /// A code object as the caller found it.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
@@ -284,7 +350,8 @@ impl CoreDocument {
         group_by: GroupBy,
     ) -> CoreDocument {
         let meter = core.meter().question();
-        CoreDocument::within(core, programs, found, group_by, &meter, &mut |_| {})
+        let request = CoreRequest::default().group_by(group_by);
+        CoreDocument::within(core, programs, found, request, &meter, &mut |_| {})
     }
 
     /// Describes a core as a part of a command, whose meter is charged for the stacks of the waves.
@@ -294,82 +361,63 @@ impl CoreDocument {
         core: &GpuCore<'_>,
         programs: &Programs<'_>,
         found: &[FoundObject],
-        group_by: GroupBy,
+        request: CoreRequest,
         meter: &Meter,
         progress: &mut dyn FnMut(usize),
     ) -> CoreDocument {
         let process = programs.process();
         let mut places = Places::new(meter);
+        let mut faults = Faults::new(core, programs, request.fault_address, meter);
         let dispatches: Vec<DispatchDocument> = (1..)
             .zip(core.dispatches())
             .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))
             .collect();
-        let mut stacks = Vec::new();
-        let mut waves: Vec<CoreWaveDocument> = core
-            .waves()
-            .map(|wave| {
-                progress(wave.index());
-                let found = places.locate(&wave, programs.object_of(&wave), programs);
-                let mut document =
-                    CoreWaveDocument::new(&wave, programs, &dispatches, &found.stack);
-                document.entry = found.entry;
-                stacks.push(found.stack);
-                document
-            })
-            .collect();
-        let files = stacks
-            .iter()
-            .flatten()
-            .filter_map(|frame| frame.file.as_ref());
+        let mut finders = Finders {
+            places: &mut places,
+            faults: &mut faults,
+            whereabouts: WavePlaces::new(programs, meter),
+        };
+        let (mut waves, found_waves) = survey(core, programs, &dispatches, &mut finders, progress);
+        let stacks = || found_waves.iter().map(|(stack, _)| stack);
+        let files = stacks().flatten().filter_map(|frame| frame.file.as_ref());
         let names = FileNames::of(files.map(Untrusted::raw));
-        let mut lines = BTreeMap::new();
-        for (wave, stack) in waves.iter_mut().zip(&stacks) {
-            let line = |frame: &Rc<FrameDocument>| {
-                let line = lines.entry(Rc::as_ptr(frame));
-                line.or_insert_with(|| places::line(frame, &names)).clone()
-            };
-            wave.stack = stack.iter().map(line).collect();
-        }
-        let header = core.header();
-        let (major, minor) = header.kfd;
+        name_stacks(&mut waves, stacks(), &names);
+        let wave_places: Vec<WavePlace> =
+            found_waves.iter().map(|(_, place)| place.clone()).collect();
+        let workgroups =
+            workgroups::workgroups(core.waves().map(Started::of), &waves, &wave_places);
+        let verdict = verdict::Found {
+            waves: &waves,
+            places: &wave_places,
+            workgroups: &workgroups,
+            names: &names,
+        };
+        let verdict = verdict.verdict();
         let has_several = core.file_count() > 1;
         let problems = core.problems().iter().chain(process.problems());
         let mut problems: Vec<ProblemDocument> = problems
             .map(|problem| ProblemDocument::new(problem, has_several))
             .collect();
         problems.extend(places.problems());
+        problems.extend(faults.problem());
         CoreDocument {
             format: "hetdwarf-core/1",
-            note: CoreNoteDocument {
-                version: header.version,
-                kfd: [major, minor],
-                r_debug: Hex::from(header.r_debug),
-                runtime_state: header.runtime_state,
-                interface: core.interface(),
-            },
+            verdict,
+            note: Some(survey::note(core)),
             agents: agents(core),
             queues: (1..)
                 .zip(core.queues())
                 .map(|(index, queue)| QueueDocument::new(index, queue))
                 .collect(),
             dispatches,
-            code_objects: process
-                .objects()
-                .iter()
-                .zip(found)
-                .map(|(loaded, found)| CoreObjectDocument {
-                    load_address: Hex::from(loaded.load_address),
-                    uri: found.uri.clone(),
-                    target: loaded
-                        .object
-                        .as_ref()
-                        .map(|object| object.target().to_string().into()),
-                    found: loaded.object.is_some(),
-                    file: found.file.clone(),
-                })
-                .collect(),
-            groups: groups(&waves, group_by),
+            code_objects: survey::code_objects(process, found),
+            workgroups,
+            whereabouts: request
+                .whereabouts
+                .map(|address| faults.whereabouts(address)),
+            groups: groups::groups(&waves, request.group_by),
             waves,
+            events: Vec::new(),
             problems,
         }
     }
@@ -481,7 +529,9 @@ impl CoreWaveDocument {
             file: innermost.and_then(|frame| frame.file.clone()),
             line: innermost.and_then(|frame| frame.line),
             halted_at_launch: wave.is_halted_at_launch(),
+            fault: None,
             stack: Vec::new(),
+            frames: places::Stack::new(),
             entry: Vec::new(),
         }
     }
@@ -497,48 +547,4 @@ impl ProblemDocument {
             message: problem.kind.to_string().into(),
         }
     }
-}
-
-/// The waves that are alike, those that stopped first, then the largest groups, then the first ones.
-fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
-    type Key<'w> = (
-        WaveState,
-        Option<&'w Untrusted<'static>>,
-        Vec<Untrusted<'static>>,
-        usize,
-    );
-    let mut found: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
-    for wave in waves {
-        let (common, own) = match group_by {
-            GroupBy::Stack => (wave.stack.clone(), 0),
-            GroupBy::Line => (wave.stack.first().into_iter().cloned().collect(), 0),
-            GroupBy::Kernel => (Vec::new(), 0),
-            GroupBy::None => (wave.stack.clone(), wave.index),
-        };
-        let key = (wave.state, wave.kernel.as_ref(), common, own);
-        found.entry(key).or_default().push(wave.index);
-    }
-    let mut groups: Vec<GroupDocument> = found
-        .into_iter()
-        .map(|((state, kernel, stack, _), waves)| GroupDocument {
-            waves,
-            stack,
-            state,
-            kernel: kernel.cloned(),
-        })
-        .collect();
-    let rank = |state: WaveState| match state {
-        WaveState::Stopped => 0,
-        WaveState::Unsure => 1,
-        WaveState::Running => 2,
-    };
-    groups.sort_by_key(|group| {
-        let first = group.waves.first().copied();
-        (
-            rank(group.state),
-            core::cmp::Reverse(group.waves.len()),
-            first,
-        )
-    });
-    groups
 }

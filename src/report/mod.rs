@@ -40,9 +40,11 @@ mod vars;
 mod verify;
 
 pub use self::core::{
-    AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreWaveDocument,
-    DispatchDocument, FoundObject, GroupBy, GroupDocument, ProblemDocument, QueueDocument,
-    own_frame,
+    AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreRequest,
+    CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument, EventDocument,
+    FaultCandidateDocument, FaultDocument, FaultLaneDocument, FoundObject, GroupBy, GroupDocument,
+    LogDocuments, LoggedStop, NearestDocument, ProblemDocument, QueueDocument, VerdictDocument,
+    WorkgroupDocument, offset_in_function, own_frame,
 };
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
@@ -78,9 +80,9 @@ pub use unwind::{
     UnwindLane,
 };
 pub use vars::{
-    AsOfDocument, ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, LaneChoice,
-    LaneDocument, NameFilter, RecoveredDocument, ValueNote, VariableDocument, VarsDocument,
-    VarsRequest, lane_message,
+    AsOfDocument, ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, HiddenDocument,
+    LaneChoice, LaneDocument, NameFilter, RecoveredDocument, ValueNote, VariableDocument,
+    VarsDocument, VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, FindingDocument, FindingGroup, Gathering,

@@ -2,6 +2,7 @@
 
 mod children;
 mod empty;
+mod hidden;
 mod places;
 mod recovered;
 mod writer;
@@ -25,6 +26,7 @@ use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::is_none;
 pub use empty::EmptyReason;
+pub use hidden::HiddenDocument;
 pub(super) use places::Places;
 pub(super) use recovered::RecoveredDocuments;
 pub use recovered::{AsOfDocument, RecoveredDocument};
@@ -129,6 +131,9 @@ pub struct FrameVariables {
     /// Of a kernel, the registers that still hold what they held when it started ([`StopFrame::initial_registers`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entry: Vec<InitialRegisters>,
+    /// Of a kernel, the arguments that the compiler adds, if they were asked for ([`StopFrame::hidden_arguments`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<HiddenDocument>,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
     /// Of lanes that were chosen and wait elsewhere in the call frame: the frames there with their variables, by program location.
@@ -148,6 +153,8 @@ pub struct VarsRequest<'r> {
     pub display: Options,
     /// How many levels of parts are listed of each value: members, elements, what pointers point to.
     pub children: u32,
+    /// Whether hidden arguments of kernels are listed.
+    pub hidden: bool,
 }
 
 /// The lanes that a question is about.
@@ -205,6 +212,12 @@ impl<'r> VarsRequest<'r> {
     #[must_use]
     pub fn children(self, children: u32) -> VarsRequest<'r> {
         VarsRequest { children, ..self }
+    }
+
+    /// The same with the hidden arguments of kernels.
+    #[must_use]
+    pub fn hidden(self, hidden: bool) -> VarsRequest<'r> {
+        VarsRequest { hidden, ..self }
     }
 
     /// The same with values printed in another way.
@@ -358,6 +371,7 @@ impl FrameVariables {
             message: None,
             note: None,
             entry: Vec::new(),
+            hidden: Vec::new(),
             variables,
             waiting_lanes: Vec::new(),
         }

@@ -34,25 +34,25 @@ impl Contents {
         Arc::make_mut(self.lanes.get_or_insert_default()).insert(lane, number);
     }
 
-    /// Makes what has a number of an instruction unknown.
-    pub(super) fn forget(&mut self, at: u32) {
-        if self.own.is_of(at) {
+    /// Makes those numbers unknown of which this is said.
+    pub(super) fn forget(&mut self, is_old: impl Fn(Number) -> bool) {
+        if is_old(self.own) {
             self.own = Number::Unknown;
         }
-        if self.lanes().any(|(_, number)| number.is_of(at))
+        if self.lanes().any(|(_, number)| is_old(number))
             && let Some(lanes) = &mut self.lanes
         {
             for (_, number) in Arc::make_mut(lanes).iter_mut() {
-                if number.is_of(at) {
+                if is_old(*number) {
                     *number = Number::Unknown;
                 }
             }
         }
     }
 
-    /// Returns true if something has a number of an instruction.
-    pub(super) fn has(&self, at: u32) -> bool {
-        self.own.is_of(at) || self.lanes().any(|(_, number)| number.is_of(at))
+    /// Returns true if this is said of one of its numbers.
+    pub(super) fn has(&self, is_old: impl Fn(Number) -> bool) -> bool {
+        is_old(self.own) || self.lanes().any(|(_, number)| is_old(number))
     }
 
     /// How many values it lists.

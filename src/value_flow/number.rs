@@ -5,7 +5,7 @@ use crate::lane_flow::Slot;
 use crate::machine_flow::Scalar;
 
 /// A dword of the machine as one lane has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Cell {
     /// A scalar register.
     Scalar(MachineRegister),
@@ -17,8 +17,20 @@ pub(crate) enum Cell {
     Row(Slot),
 }
 
+impl Cell {
+    /// The register that it is, or is in.
+    pub(crate) const fn register(self) -> Option<MachineRegister> {
+        match self {
+            Cell::Scalar(register) | Cell::Own(register) | Cell::Lane { register, .. } => {
+                Some(register)
+            }
+            Cell::Row(_) => None,
+        }
+    }
+}
+
 /// What a number names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Origin {
     /// What a place had on entry to the function.
     Entry(Cell),
@@ -29,10 +41,14 @@ pub(crate) enum Origin {
         /// Which of the places that it looked at.
         place: u16,
     },
+    /// A dword of the arguments of the kernel in memory, by its offset in bytes. Nothing writes them.
+    Kernarg(u32),
+    /// An expression, by its number.
+    Computed(u32),
 }
 
 /// What a dword is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Number {
     /// Nothing is known.
     Unknown,
@@ -51,21 +67,20 @@ impl Number {
         }
     }
 
-    /// The sum with a constant.
-    pub(super) fn plus(self, more: u32) -> Number {
-        match self {
-            Number::Unknown => Number::Unknown,
-            Number::Word(word) => Number::Word(word.wrapping_add(more)),
-            Number::Known { origin, plus } => Number::Known {
-                origin,
-                plus: plus.wrapping_add(more),
-            },
+    /// A dword of the arguments of the kernel, by its offset in bytes.
+    pub(super) const fn argument(offset: u32) -> Number {
+        Number::Known {
+            origin: Origin::Kernarg(offset),
+            plus: 0,
         }
     }
 
-    /// Returns true if an instruction gave the number.
-    pub(super) fn is_of(self, at: u32) -> bool {
-        matches!(self, Number::Known { origin: Origin::At { index, .. }, .. } if index == at)
+    /// What it names, if it is no constant.
+    pub(super) const fn origin(self) -> Option<Origin> {
+        match self {
+            Number::Known { origin, .. } => Some(origin),
+            Number::Unknown | Number::Word(_) => None,
+        }
     }
 }
 

@@ -96,23 +96,23 @@ impl State {
         }
     }
 
-    /// Makes what has a number of an instruction unknown: it is executed again.
-    pub(super) fn forget(&mut self, at: u32) {
-        if self.scalars.iter().any(|(_, number)| number.is_of(at)) {
-            self.scalars.change(|_, number| match number.is_of(at) {
+    /// Makes those numbers unknown of which this is said: their instruction is executed again.
+    pub(super) fn forget(&mut self, is_old: impl Fn(Number) -> bool) {
+        if self.scalars.iter().any(|(_, number)| is_old(number)) {
+            self.scalars.change(|_, number| match is_old(number) {
                 true => Number::Unknown,
                 false => number,
             });
         }
-        if self.vectors.iter().any(|(_, vector)| vector.has(at)) {
+        if self.vectors.iter().any(|(_, vector)| vector.has(&is_old)) {
             let vectors = Arc::make_mut(&mut self.vectors).iter_mut();
-            vectors.for_each(|(_, vector)| vector.forget(at));
+            vectors.for_each(|(_, vector)| vector.forget(&is_old));
         }
-        if self.rows.iter().any(|(_, row)| row.has(at)) {
+        if self.rows.iter().any(|(_, row)| row.has(&is_old)) {
             let rows = Arc::make_mut(&mut self.rows).iter_mut();
-            rows.for_each(|(_, row)| row.forget(at));
+            rows.for_each(|(_, row)| row.forget(&is_old));
         }
-        let has = |given: &Given| given.dwords.iter().any(|number| number.is_of(at));
+        let has = |given: &Given| given.dwords.iter().any(|number| is_old(*number));
         if self.given.iter().flatten().any(has) {
             for given in Arc::make_mut(&mut self.given) {
                 if given.as_ref().is_some_and(has) {

@@ -8,13 +8,15 @@
 use smallvec::SmallVec;
 
 use super::contents::Contents;
+use super::expression::Expressions;
 use super::number::{Cell, Number, Origin};
+use super::recipe::ARGUMENTS;
 use super::state::{Given, State};
-use super::watched::{Covered, Dword, LastGiven, Schedule, Watched};
+use super::watched::{Dword, KernelEntry, LastGiven, Schedule, Watched};
 use crate::abi::Callees;
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{
-    Access, AccessKind, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span,
+    Access, AccessKind, DualOp, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span,
 };
 use crate::lane_flow::{Companion, LaneStep, Slot};
 use crate::machine_flow::{Code, Lanes as _, Reached, Transfer, in_lane};
@@ -29,6 +31,54 @@ pub(super) struct Context<'c> {
     pub(super) addressing: Option<ScratchAddressing>,
     pub(super) watched: &'c [Watched],
     pub(super) schedule: Schedule,
+    pub(super) expressions: Expressions,
+    /// What is known of the registers on entry, of a kernel.
+    pub(super) kernel: Option<&'c KernelEntry>,
+}
+
+impl Context<'_> {
+    /// The row of scratch that a scalar operand has the address of.
+    fn row_at(&self, state: &State, base: Operand, addressing: ScratchAddressing) -> Option<Slot> {
+        let (base, plus) = match state.operand(base, 0) {
+            Number::Word(word) => (None, word),
+            Number::Known {
+                origin: Origin::Entry(Cell::Scalar(register)),
+                plus,
+            } => (Some(register), plus),
+            Number::Unknown | Number::Known { .. } => return None,
+        };
+        let plus = i64::from(plus.cast_signed());
+        Some(Slot {
+            base,
+            addressing,
+            offset: in_lane(plus, addressing, self.wave_size)?,
+        })
+    }
+}
+
+impl Context<'_> {
+    /// Returns true for a register in which nobody passes anything to the function.
+    fn is_fresh(&self, cell: Cell) -> bool {
+        /// How many vector registers the hardware fills when a kernel starts, at most.
+        const WORK_ITEM: u16 = 3;
+        let passed = match self.kernel.is_some() {
+            true => WORK_ITEM,
+            false => ARGUMENTS,
+        };
+        match cell {
+            Cell::Own(MachineRegister::Vgpr(number)) => number >= passed,
+            Cell::Own(MachineRegister::Agpr(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Which contents of a place a range means that begins with an instruction that writes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meant {
+    Before,
+    After,
+    Unknown,
 }
 
 /// An instruction that is stepped over.
@@ -51,17 +101,24 @@ impl Companion<Context<'_>> for State {
             executes: step.executes,
             numbered: core::cell::Cell::new(0),
         };
+        let last = context.schedule.given.get(&step.index);
+        let last = || last.into_iter().flatten().filter(|_| step.is_on);
         if step.is_on {
             let entered = context.schedule.entered.get(&step.index);
             for variable in entered.into_iter().flatten() {
                 self.set_given(*variable, None);
             }
-            let given = context.schedule.given.get(&step.index);
-            for last in given.into_iter().flatten() {
-                one.give(self, *last, instruction);
+        }
+        let mut defined: SmallVec<[&LastGiven; 2]> = SmallVec::new();
+        for last in last() {
+            if one.give(self, *last, instruction) == Meant::After {
+                defined.push(last);
             }
         }
         one.step(self, instruction);
+        for last in defined {
+            one.take(self, last.variable, one.dwords(*last));
+        }
     }
 
     fn join(&mut self, other: &State) -> bool {
@@ -78,45 +135,91 @@ impl Companion<Context<'_>> for State {
 }
 
 impl Step<'_, '_> {
-    /// Takes note of a variable that is given for the last time.
-    fn give(&self, state: &mut State, last: LastGiven, instruction: &Instruction) {
+    /// What the range says that an instruction is the last to have.
+    fn dwords(&self, last: LastGiven) -> &[Dword] {
         let watched = self.context.watched.get(last.variable);
         let covered = watched.and_then(|watched| watched.covered.get(last.range));
-        let Some(Covered { dwords, .. }) = covered else {
-            return;
-        };
-        let is_written = |dword: &Dword| match dword {
+        covered.map_or(&[], |covered| covered.dwords.as_slice())
+    }
+
+    /// Takes note of a variable that is given for the last time, unless what is meant is what the instruction leaves.
+    fn give(&self, state: &mut State, last: LastGiven, instruction: &Instruction) -> Meant {
+        let dwords = self.dwords(last);
+        let is_written = |dword: &&Dword| match dword {
             Dword::In(Cell::Own(register) | Cell::Scalar(register)) => {
                 instruction.writes.contains(*register)
             }
-            Dword::In(Cell::Lane { .. } | Cell::Row(_)) | Dword::Word(_) | Dword::Other => false,
+            Dword::In(Cell::Lane { .. } | Cell::Row(_))
+            | Dword::Word(_)
+            | Dword::Kernarg(_)
+            | Dword::Other => false,
         };
-        let is_sure = !last.is_first || !dwords.iter().any(is_written);
-        let numbers = dwords.iter().map(|dword| match dword {
-            Dword::In(cell) => self.look_at(state, *cell),
-            Dword::Word(word) => Number::Word(*word),
-            Dword::Other => Number::Unknown,
+        let mut written = dwords.iter().filter(is_written).peekable();
+        if !last.is_first || written.peek().is_none() {
+            self.take(state, last.variable, dwords);
+            return Meant::Before;
+        }
+        // It may be a dual instruction whose other half ends the variable. But before a register is written for the first time it has
+        // no variable of the function.
+        state.set_given(last.variable, None);
+        let is_fresh = written.all(|dword| match dword {
+            Dword::In(cell) => {
+                self.context.is_fresh(*cell) && state.number(*cell) == Number::at_entry(*cell)
+            }
+            Dword::Word(_) | Dword::Kernarg(_) | Dword::Other => false,
         });
-        let dwords: SmallVec<[Number; 2]> = numbers.collect();
-        let is_known = is_sure && dwords.iter().all(|number| *number != Number::Unknown);
+        match is_fresh && self.executes == Some(true) {
+            true => Meant::After,
+            false => Meant::Unknown,
+        }
+    }
+
+    /// Takes note of a variable that has these dwords now.
+    fn take(&self, state: &mut State, variable: usize, dwords: &[Dword]) {
+        let sources = dwords.iter().map(|dword| match dword {
+            Dword::In(cell) => Source::Place(*cell),
+            Dword::Word(word) => Source::Number(Number::Word(*word)),
+            Dword::Kernarg(offset) => Source::Number(Number::argument(*offset)),
+            Dword::Other => Source::Number(Number::Unknown),
+        });
+        let dwords: SmallVec<[Number; 2]> = self.look_at(state, sources);
+        let is_known = dwords.iter().all(|number| *number != Number::Unknown);
         let given = Given {
             dwords,
             as_of: self.at,
         };
-        state.set_given(last.variable, is_known.then_some(given));
+        state.set_given(variable, is_known.then_some(given));
     }
 
-    /// Returns the number of a place; one that is unknown gets a new one.
-    fn look_at(&self, state: &mut State, cell: Cell) -> Number {
+    /// Returns the numbers of places; those that are unknown get new ones.
+    fn look_at<N: FromIterator<Number>>(
+        &self,
+        state: &mut State,
+        sources: impl Iterator<Item = Source> + Clone,
+    ) -> N {
+        let is_unknown = |source: Source| match source {
+            Source::Place(cell) => state.number(cell) == Number::Unknown,
+            Source::Number(_) => false,
+        };
+        if self.numbered.get() == 0 && sources.clone().any(is_unknown) {
+            // What has numbers of the instruction has them since it was executed before. That is before any is read here, as what
+            // is read would be old then.
+            let expressions = &self.context.expressions;
+            state.forget(|number| expressions.is_of(number, self.at));
+        }
+        let number = |source| match source {
+            Source::Place(cell) => self.look_at_place(state, cell),
+            Source::Number(number) => number,
+        };
+        sources.map(number).collect()
+    }
+
+    fn look_at_place(&self, state: &mut State, cell: Cell) -> Number {
         let known = state.number(cell);
         if known != Number::Unknown {
             return known;
         }
         let place = self.numbered.get();
-        if place == 0 {
-            // What has numbers of the instruction has them since it was executed before.
-            state.forget(self.at);
-        }
         let Some(next) = place.checked_add(1) else {
             return Number::Unknown;
         };
@@ -130,98 +233,123 @@ impl Step<'_, '_> {
         number
     }
 
-    /// The number of dword `n` of an operand, as [`look_at`](Step::look_at).
-    fn look_at_operand(&self, state: &mut State, operand: Operand, n: u8) -> Number {
-        let register = operand.registers().and_then(|span| span.first.plus(n));
-        match register {
-            Some(register) => match cell_of(register) {
-                Some(cell) => self.look_at(state, cell),
-                None => Number::Unknown,
-            },
-            None => state.operand(operand, n),
-        }
-    }
-
     fn step(&self, state: &mut State, instruction: &Instruction) {
         match instruction.effect {
             Effect::Scalar { op, dst, a, b } => self.scalar(state, op, dst, [a, b]),
+            Effect::ScalarLoad { .. } => {
+                let arguments = self.arguments(state, instruction);
+                self.step_rest(state, (), instruction);
+                for (register, number) in arguments {
+                    self.write_scalar(state, (), register, number);
+                }
+            }
             Effect::Call { .. } => self.call(state),
             Effect::WriteLane { src, .. } => {
-                self.look_at_operand(state, src, 0);
+                let source = Source::of(state, src, 0);
+                let _: SmallVec<[Number; 1]> = self.look_at(state, [source].into_iter());
                 self.step_rest(state, (), instruction);
             }
             Effect::VectorMove { dst, src } => {
-                let numbers: SmallVec<[Number; 2]> = (0..dst.count)
-                    .map(|n| self.look_at_operand(state, src, n))
-                    .collect();
+                let sources: SmallVec<[Source; 2]> =
+                    (0..dst.count).map(|n| Source::of(state, src, n)).collect();
+                let numbers: SmallVec<[Number; 2]> = self.look_at(state, sources.into_iter());
                 for (register, number) in dst.registers().zip(numbers) {
                     self.write_vector(state, (), register, &Contents::of(number));
                 }
             }
-            Effect::VectorAdd {
-                dst,
-                a,
-                b,
-                subtracts,
-            } => {
-                let number = match (state.operand(a, 0), state.operand(b, 0)) {
-                    (_, Number::Word(b)) if subtracts => {
-                        self.look_at_operand(state, a, 0).plus(b.wrapping_neg())
-                    }
-                    (_, Number::Word(b)) => self.look_at_operand(state, a, 0).plus(b),
-                    (Number::Word(a), _) if !subtracts => self.look_at_operand(state, b, 0).plus(a),
-                    (_, _) => Number::Unknown,
-                };
+            Effect::Vector { op, dst, sources } => {
+                let sources = sources.map(|one| Source::of(state, one, 0));
+                let numbers: SmallVec<[Number; 3]> = self.look_at(state, sources.into_iter());
+                let number = self.context.expressions.vector(op, &numbers);
+                self.step_rest(state, (), instruction);
                 self.write_vector(state, (), dst, &Contents::of(number));
             }
-            Effect::Dual(moves) => {
-                let numbers = moves.map(|one| {
-                    let number = one.map(|one| self.look_at_operand(state, one.src, 0));
-                    (one, number)
-                });
+            Effect::Dual(parts) => {
+                let of_part = |part: DualOp| [part.a, part.b];
+                let sources = parts.into_iter().flatten().flat_map(of_part);
+                let sources: SmallVec<[Source; 4]> =
+                    sources.map(|one| Source::of(state, one, 0)).collect();
+                let numbers: SmallVec<[Number; 4]> = self.look_at(state, sources.into_iter());
                 self.step_rest(state, (), instruction);
-                for (one, number) in numbers {
-                    if let (Some(one), Some(number)) = (one, number) {
-                        self.write_vector(state, (), one.dst, &Contents::of(number));
-                    }
+                for (part, numbers) in parts.into_iter().flatten().zip(numbers.chunks(2)) {
+                    let number = self.context.expressions.vector(part.op, numbers);
+                    self.write_vector(state, (), part.dst, &Contents::of(number));
                 }
             }
             Effect::Store(access) => {
                 if self.reached(state, &access) == Reached::Variables {
                     return state.lose_rows();
                 }
-                for register in access.data.into_iter().flat_map(Span::registers) {
-                    if let Some(cell) = cell_of(register) {
-                        self.look_at(state, cell);
-                    }
-                }
+                let registers = access.data.into_iter().flat_map(Span::registers);
+                let cells: SmallVec<[Cell; 4]> = registers.filter_map(cell_of).collect();
+                let sources = cells.into_iter().map(Source::Place);
+                let _: SmallVec<[Number; 4]> = self.look_at(state, sources);
                 self.step_rest(state, (), instruction);
             }
             _ => self.step_rest(state, (), instruction),
         }
     }
 
-    fn scalar(&self, state: &mut State, op: ScalarOp, dst: Operand, [a, b]: [Operand; 2]) {
+    /// The registers into which an instruction loads arguments of the kernel, with their numbers.
+    fn arguments(
+        &self,
+        state: &State,
+        instruction: &Instruction,
+    ) -> SmallVec<[(MachineRegister, Number); 4]> {
+        let (
+            Effect::ScalarLoad {
+                bytes,
+                dst: Operand::Registers(dst),
+                base: Operand::Registers(base),
+                index,
+                offset,
+            },
+            Some(pointer),
+        ) = (
+            instruction.effect,
+            self.context
+                .kernel
+                .and_then(|kernel| kernel.kernarg_pointer),
+        )
+        else {
+            return SmallVec::new();
+        };
+        let is_pointer = pointer
+            .into_iter()
+            .zip(base.registers())
+            .all(|(one, base)| {
+                state.number(Cell::Scalar(base)) == Number::at_entry(Cell::Scalar(one))
+            });
+        let more = match state.operand(index, 0) {
+            Number::Word(more) => Some(more),
+            Number::Unknown | Number::Known { .. } => None,
+        };
+        let offset = more.and_then(|more| more.checked_add_signed(offset));
+        let is_whole = usize::from(bytes) == usize::from(dst.count).saturating_mul(4);
+        let Some(first) = offset.filter(|_| is_pointer && is_whole) else {
+            return SmallVec::new();
+        };
+        let offsets = (first..).step_by(4);
+        let numbers = offsets.map(Number::argument);
+        dst.registers().zip(numbers).collect()
+    }
+
+    fn scalar(&self, state: &mut State, op: ScalarOp, dst: Operand, operands: [Operand; 2]) {
         let count = dst.registers().map_or(0, |span| span.count);
         let numbers: SmallVec<[Number; 2]> = match (op, count) {
-            (ScalarOp::Mov, _) => (0..count)
-                .map(|n| self.look_at_operand(state, a, n))
-                .collect(),
-            (ScalarOp::Add, 1) => match (state.operand(a, 0), state.operand(b, 0)) {
-                (_, Number::Word(b)) => {
-                    smallvec::smallvec![self.look_at_operand(state, a, 0).plus(b)]
-                }
-                (Number::Word(a), _) => {
-                    smallvec::smallvec![self.look_at_operand(state, b, 0).plus(a)]
-                }
-                (_, _) => SmallVec::new(),
-            },
-            (ScalarOp::Sub, 1) => match state.operand(b, 0) {
-                Number::Word(b) => {
-                    smallvec::smallvec![self.look_at_operand(state, a, 0).plus(b.wrapping_neg())]
-                }
-                Number::Unknown | Number::Known { .. } => SmallVec::new(),
-            },
+            (ScalarOp::Mov, _) => {
+                let [a, _] = operands;
+                let sources: SmallVec<[Source; 2]> =
+                    (0..count).map(|n| Source::of(state, a, n)).collect();
+                self.look_at(state, sources.into_iter())
+            }
+            (_, 1) => {
+                let sources = operands.map(|one| Source::of(state, one, 0));
+                let numbers: SmallVec<[Number; 2]> = self.look_at(state, sources.into_iter());
+                let operands = [0, 1].map(|n| numbers.get(n).copied().unwrap_or(Number::Unknown));
+                let number = self.context.expressions.scalar(op, operands);
+                number.into_iter().collect()
+            }
             (_, _) => SmallVec::new(),
         };
         self.assign(state, dst, &numbers);
@@ -254,6 +382,25 @@ impl Step<'_, '_> {
         }
         // It may have been given the address of a variable.
         state.lose_rows();
+    }
+}
+
+/// A dword that an instruction reads.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Place(Cell),
+    Number(Number),
+}
+
+impl Source {
+    /// Dword `n` of an operand.
+    fn of(state: &State, operand: Operand, n: u8) -> Source {
+        let register = operand.registers().and_then(|span| span.first.plus(n));
+        match register.map(cell_of) {
+            Some(Some(cell)) => Source::Place(cell),
+            Some(None) => Source::Number(Number::Unknown),
+            None => Source::Number(state.operand(operand, n)),
+        }
     }
 }
 
@@ -293,20 +440,10 @@ impl Transfer for Step<'_, '_> {
         if access.address.is_some() {
             return Reached::Variables;
         }
-        let (base, plus) = match state.operand(access.base, 0) {
-            Number::Word(word) => (None, word),
-            Number::Known {
-                origin: Origin::Entry(Cell::Scalar(register)),
-                plus,
-            } => (Some(register), plus),
-            _ => return Reached::Scratch,
-        };
-        let plus = i64::from(plus.cast_signed());
-        match in_lane(plus, addressing, self.context.wave_size) {
-            Some(in_lane) => Reached::Row(Slot {
-                base,
-                addressing,
-                offset: in_lane.saturating_add(access.offset.into()),
+        match self.context.row_at(state, access.base, addressing) {
+            Some(row) => Reached::Row(Slot {
+                offset: row.offset.saturating_add(access.offset.into()),
+                ..row
             }),
             None => Reached::Scratch,
         }

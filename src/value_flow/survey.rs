@@ -2,20 +2,18 @@
 
 use core::ops::Range;
 
-use super::number::{Cell, Number, Origin};
-use super::plan::{
-    EntryNumbers, Holder, Keeper, KeptDword, KeptValue, is_of_caller, kept_on_entry, kept_value,
-    numbers_of_parameters, places_on_entry,
-};
+use super::expression::Expressions;
+use super::number::{Cell, Number};
+use super::plan::{EntryNumbers, KeptValue, kept_value, numbers_of_parameters, places_on_entry};
+use super::recipe::{Recipe, Step};
+use super::search::Search;
 use super::state::State;
 use super::step::Context;
-use super::watched::{Dword, Schedule, Watched};
+use super::watched::{KernelEntry, Schedule, Watched};
 use crate::lane_flow::{FunctionFlow, LaneFlow};
 use crate::machine_flow::Code;
 use crate::meter::Meter;
 
-/// How many values a search for a place looks at.
-const PER_SEARCH: usize = 512;
 /// How many instructions may be covered by ranges of location lists.
 const MOST_COVERED: usize = 1 << 22;
 
@@ -49,11 +47,13 @@ pub(crate) struct KeptRange {
 /// Finds where the values of variables are kept, for each variable in the order of the addresses. Lanes of each half of the wave have
 /// to have the value as of the same place. Returns None if it would take too much.
 ///
+/// * `kernel`: what is known of the registers on entry, if the function is one.
 /// * `meter`: what it may cost, and is charged for it.
 pub(crate) fn survey(
     flow: &FunctionFlow<'_>,
     asked: Vec<Asked>,
     sought: Sought,
+    kernel: Option<&KernelEntry>,
     meter: &Meter,
 ) -> Option<Vec<Vec<KeptRange>>> {
     flow.pay_for_code(meter).ok()?;
@@ -72,14 +72,16 @@ pub(crate) fn survey(
         addressing: flow.addressing(),
         watched: &watched,
         schedule,
+        expressions: Expressions::default(),
+        kernel,
     };
     let on_entry = places_on_entry(code, &watched);
     let places = on_entry.iter().flatten().map(|(index, _)| *index);
     let places: Vec<usize> = places.collect();
     let begin = |states: Vec<Option<State>>| Half {
         entries: numbers_of_parameters(&on_entry, states.into_iter()),
-        sought,
         runs: vec![Vec::new(); watched.len()],
+        sought,
     };
     let give =
         |half: &mut Half, index: usize, here: &State| half.visit(&context, &wanted, index, here);
@@ -111,10 +113,10 @@ struct Run {
 /// What is found for a half of the wave.
 #[derive(Debug)]
 struct Half {
-    sought: Sought,
     entries: Vec<Option<EntryNumbers>>,
     /// For each variable, in the order in which instructions are visited.
     runs: Vec<Vec<Run>>,
+    sought: Sought,
 }
 
 impl Half {
@@ -126,8 +128,8 @@ impl Half {
         index: usize,
         here: &State,
     ) -> usize {
-        let code = context.code;
-        let mut present: Option<Vec<Origin>> = None;
+        let known = context.kernel.map_or(&[][..], |kernel| &kernel.known);
+        let mut search: Option<Search<'_>> = None;
         let mut looked_at = wanted.len();
         for (variable, (wanted, runs)) in wanted.iter().zip(&mut self.runs).enumerate() {
             let next = wanted.partition_point(|range| range.end <= index);
@@ -135,133 +137,70 @@ impl Half {
                 continue;
             }
             let entry = self.entries.get(variable).and_then(Option::as_ref);
-            let is_here = |value: &KeptValue| {
-                let mut dwords = value.dwords.iter();
-                dwords.all(|dword| matches!(dword, KeptDword::Here(_)))
-            };
-            if self.sought == Sought::OnEntry {
-                let entry = entry.filter(|(_, is_assumed)| !is_assumed);
-                let value = kept_on_entry(here, entry).map(|dwords| KeptValue {
-                    dwords,
-                    as_of: None,
-                });
-                // Registers are gone through.
-                looked_at = looked_at.saturating_add(PER_SEARCH);
-                runs.extend(value.filter(is_here).map(|value| Run {
-                    instructions: index..index.saturating_add(1),
-                    value,
-                }));
-                continue;
-            }
             let last = runs.last_mut().filter(|run| {
-                run.instructions.end == index && still_has(code, here, variable, run)
+                run.instructions.end == index && still_has(context, here, variable, run)
             });
             if let Some(run) = last {
                 run.instructions.end = index.saturating_add(1);
                 continue;
             }
-            let instructions = index..index.saturating_add(1);
-            let watched = context.watched.get(variable);
-            if let Some(value) = watched.and_then(|one| in_place(code, here, variable, one)) {
-                runs.push(Run {
-                    instructions,
-                    value,
-                });
-                continue;
-            }
-            let present = present.get_or_insert_with(|| {
-                let found = origins(here);
-                looked_at = looked_at.saturating_add(found.len());
-                found
-            });
-            let given = here.given(variable).map(|given| given.dwords.as_slice());
-            let entry_dwords = entry.map(|(numbers, _)| numbers.as_slice());
-            let may_be_here = |numbers: &[Number]| {
-                numbers.iter().all(|number| match number {
-                    Number::Unknown => false,
-                    Number::Word(_) => true,
-                    Number::Known { origin, .. } => present.binary_search(origin).is_ok(),
-                })
+            let (given, entry) = match self.sought {
+                Sought::Earlier => (here.given(variable), entry),
+                Sought::OnEntry => (None, entry.filter(|(_, is_assumed)| !is_assumed)),
             };
-            if !given.is_some_and(may_be_here) && !entry_dwords.is_some_and(may_be_here) {
+            if given.is_none() && entry.is_none() {
                 continue;
             }
-            looked_at = looked_at.saturating_add(present.len());
-            if let Some(value) = kept_value(code, here, variable, entry).filter(is_here) {
+            let search = search.get_or_insert_with(|| {
+                looked_at = looked_at.saturating_add(here.size());
+                Search::new(here, &context.expressions, known)
+            });
+            let is_here = |value: &KeptValue| !value.dwords.iter().any(Recipe::has_argument);
+            let value = kept_value(context.code, search, given, entry).filter(is_here);
+            if let Some(value) = value {
                 runs.push(Run {
-                    instructions,
+                    instructions: index..index.saturating_add(1),
                     value,
                 });
             }
         }
-        looked_at
+        looked_at.saturating_add(search.map_or(0, |search| search.looked_at()))
     }
-}
-
-/// What is named by the numbers of places.
-fn origins(here: &State) -> Vec<Origin> {
-    let origins = here.numbered().filter_map(|(_, number)| match number {
-        Number::Known { origin, .. } => Some(origin),
-        Number::Unknown | Number::Word(_) => None,
-    });
-    let mut origins: Vec<Origin> = origins.collect();
-    origins.sort_unstable();
-    origins.dedup();
-    origins
-}
-
-/// What was last given of a variable, if that is still where the debugging information gave it, in registers.
-fn in_place(code: &Code, here: &State, variable: usize, watched: &Watched) -> Option<KeptValue> {
-    let given = here.given(variable)?;
-    if is_of_caller(&given.dwords) {
-        return None;
-    }
-    let as_of = code.instructions.get(given.as_of as usize)?.address;
-    let mut covering = watched
-        .covered
-        .iter()
-        .filter(|covered| covered.addresses.contains(&as_of));
-    let (Some(covered), None) = (covering.next(), covering.next()) else {
-        return None;
-    };
-    let dwords = covered.dwords.iter().zip(&given.dwords);
-    let dwords = dwords.map(|(dword, number)| match *dword {
-        Dword::In(cell) if here.number(cell) == *number => Some(KeptDword::Here(Holder {
-            keeper: Keeper::Register(cell),
-            plus: 0,
-        })),
-        Dword::In(_) | Dword::Word(_) | Dword::Other => None,
-    });
-    Some(KeptValue {
-        dwords: dwords.collect::<Option<_>>()?,
-        as_of: Some(as_of),
-    })
 }
 
 /// Returns true if what was last given of a variable is still kept where it was before the instruction that was visited last. What a
 /// parameter was on entry is looked for anew.
-fn still_has(code: &Code, here: &State, variable: usize, run: &Run) -> bool {
+fn still_has(context: &Context<'_>, here: &State, variable: usize, run: &Run) -> bool {
     let (Some(as_of), Some(given)) = (run.value.as_of, here.given(variable)) else {
         return false;
     };
-    let instruction = code.instructions.get(given.as_of as usize);
+    let instruction = context.code.instructions.get(given.as_of as usize);
     if instruction.map(|one| one.address) != Some(as_of) {
         return false;
     }
     let mut dwords = run.value.dwords.iter().zip(&given.dwords);
-    dwords.all(|(dword, number)| {
-        let KeptDword::Here(Holder { keeper, plus }) = *dword else {
-            return false;
-        };
-        match keeper {
-            Keeper::Word(word) => *number == Number::Word(word.wrapping_add(plus)),
-            Keeper::Register(cell @ (Cell::Scalar(_) | Cell::Own(_) | Cell::Lane { .. })) => {
-                here.number(cell).plus(plus) == *number
+    dwords.all(|(recipe, number)| number_of(context, here, recipe) == Some(*number))
+}
+
+/// The number of what a recipe reads. Rows are named by what their base has now, and not followed.
+fn number_of(context: &Context<'_>, here: &State, recipe: &Recipe) -> Option<Number> {
+    let mut stack: Vec<Number> = Vec::new();
+    for step in &recipe.0 {
+        let number = match *step {
+            Step::Word(word) => Number::Word(word),
+            Step::Register(cell @ (Cell::Scalar(_) | Cell::Own(_) | Cell::Lane { .. })) => {
+                here.number(cell)
             }
-            // Rows are named by what their base has now.
-            Keeper::Register(Cell::Row(_)) | Keeper::Row(_) => false,
-        }
-    })
+            Step::Initial(cell) => Number::at_entry(cell),
+            Step::Apply(operation) => {
+                let (b, a) = (stack.pop()?, stack.pop()?);
+                context.expressions.apply(operation, a, b)
+            }
+            Step::Register(Cell::Row(_)) | Step::Row(_) | Step::Argument(_) => return None,
+        };
+        stack.push(number);
+    }
+    stack.pop().filter(|number| *number != Number::Unknown)
 }
 
 /// The instructions of some ranges of addresses.

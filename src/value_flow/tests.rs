@@ -1,6 +1,7 @@
 //! Where values are kept, in code of a few instructions. What is expected follows from the instructions alone.
 
-use super::{Cell, Covered, Dword, Holder, Keeper, KeptDword, KeptValue, OnEntry, Watched, find};
+use super::expression::Operation;
+use super::{Cell, Covered, Dword, KeptValue, KernelEntry, OnEntry, Recipe, Step, Watched, find};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{Function, LaneFlow, Slot};
@@ -44,6 +45,26 @@ mod code {
     pub(super) const STORE_ANYWHERE: [u32; 2] = [0xdc68_0000, 0x007c_0402];
     /// `v_dual_mov_b32 v4, v3 :: v_dual_mov_b32 v7, v0`
     pub(super) const DUAL: [u32; 2] = [0xca10_0103, 0x0406_0100];
+    /// `v_lshl_add_u32 v1, v1, 1, v1`
+    pub(super) const V1_TIMES_3: [u32; 2] = [0xd646_0001, 0x0405_0301];
+    /// `v_lshlrev_b32 v1, 1, v1`
+    pub(super) const V1_TIMES_2: u32 = 0x3002_0281;
+    /// `v_lshlrev_b32 v0, 2, v0`
+    pub(super) const V0_TIMES_4: u32 = 0x3000_0082;
+    /// `v_add_nc_u32 v5, v1, v2`
+    pub(super) const V5_IS_V1_PLUS_V2: u32 = 0x4a0a_0501;
+    /// `v_xor_b32 v5, v1, v2`
+    pub(super) const V5_IS_V1_XOR_V2: u32 = 0x3a0a_0501;
+    /// `v_mov_b32 v2, 0`
+    pub(super) const V2_IS_0: u32 = 0x7e04_0280;
+    /// `v_readfirstlane_b32 s4, v1`
+    pub(super) const S4_IS_FIRST_V1: u32 = 0x7e08_0501;
+    /// `v_mov_b32 v6, s4`
+    pub(super) const V6_IS_S4: u32 = 0x7e0c_0204;
+    /// `s_load_b64 s[4:5], s[0:1], 0x10`
+    pub(super) const LOAD_S4_FROM_16: [u32; 2] = [0xf404_0100, 0xf800_0010];
+    /// `s_endpgm`
+    pub(super) const END_PROGRAM: u32 = 0xbfb0_0000;
 }
 use code::*;
 
@@ -65,33 +86,64 @@ fn in_v1(instructions: core::ops::Range<u64>) -> Watched {
 
 /// What is kept of a variable before the instruction at an offset, in dwords.
 fn kept(dwords: &[u32], offset: u64, watched: Watched) -> Option<KeptValue> {
+    let kept = kept_in(None, dwords, offset, watched);
+    // v1 is an argument, which a caller may have; here there is none.
+    kept.filter(|kept| !kept.dwords.iter().any(Recipe::has_argument))
+}
+
+/// [`kept`] in a function or a kernel.
+fn kept_in(
+    kernel: Option<&KernelEntry>,
+    dwords: &[u32],
+    offset: u64,
+    watched: Watched,
+) -> Option<KeptValue> {
     let bytes: Vec<u8> = dwords.iter().flat_map(|one| one.to_le_bytes()).collect();
     let meter = Arc::new(Meter::new(&Limits::DEFAULT, 1 << 20));
     let processor = Processor::by_name("gfx1100").unwrap();
     let function = Function {
         address: START,
         code: &bytes,
-        is_kernel: false,
+        is_kernel: kernel.is_some(),
     };
     let flow = LaneFlow::new(processor, WaveSize::Wave32, [function], &meter);
     let (flow, index) = flow.function_at(START + offset * 4, &meter).unwrap();
-    let kept = find(&flow, index, &[watched], &meter);
-    let kept = kept.halves.first().unwrap().first().cloned().flatten();
-    // v1 is an argument, which a caller may have; here there is none.
-    let is_here = |dword: &KeptDword| matches!(dword, KeptDword::Here(_));
-    kept.filter(|kept| kept.dwords.iter().all(is_here))
+    let kept = find(&flow, index, &[watched], kernel, &meter);
+    kept.halves.first().unwrap().first().cloned().flatten()
 }
 
-/// The place that has it, and what is to be added.
-fn holder(found: Option<KeptValue>) -> Option<(Keeper, i32)> {
+/// The steps by which its only dword is read.
+fn steps(found: Option<KeptValue>) -> Option<Vec<Step>> {
     match found?.dwords.as_slice() {
-        [KeptDword::Here(Holder { keeper, plus })] => Some((*keeper, plus.cast_signed())),
+        [Recipe(steps)] => Some(steps.to_vec()),
         other => panic!("{other:?}"),
     }
 }
 
-fn in_register(number: u16) -> Option<(Keeper, i32)> {
-    Some((Keeper::Register(v(number)), 0))
+fn register(number: u16) -> Step {
+    Step::Register(v(number))
+}
+
+/// A register, plus a number.
+fn plus(number: u16, more: i32) -> Option<Vec<Step>> {
+    let more = Step::Word(more.cast_unsigned());
+    Some(vec![register(number), more, Step::Apply(Operation::Add)])
+}
+
+fn in_register(number: u16) -> Option<Vec<Step>> {
+    Some(vec![register(number)])
+}
+
+/// A variable that is these places on entry, as the debugging information says.
+fn on_entry(dwords: &[Dword]) -> Watched {
+    Watched {
+        on_entry: Some(OnEntry {
+            address: START,
+            dwords: dwords.to_vec(),
+            is_assumed: false,
+        }),
+        ..Watched::default()
+    }
 }
 
 #[test]
@@ -99,9 +151,9 @@ fn a_copy_keeps_what_is_overwritten() {
     let code = [V5_IS_V1, V1_IS_0, NOP, RETURN];
     let found = kept(&code, 2, in_v1(0..1));
     assert_eq!(found.as_ref().unwrap().as_of, Some(START));
-    assert_eq!(holder(found), in_register(5));
+    assert_eq!(steps(found), in_register(5));
     // The place itself is unchanged before that.
-    assert_eq!(holder(kept(&code, 1, in_v1(0..1))), in_register(1));
+    assert_eq!(steps(kept(&code, 1, in_v1(0..1))), in_register(1));
 }
 
 /// Reading the old place without a proof that it is unchanged is the commonest mistake.
@@ -113,8 +165,8 @@ fn without_a_copy_it_is_gone() {
 #[test]
 fn a_sum_with_a_constant_is_undone() {
     let code = [NOP, V1_PLUS_1, V1_PLUS_1, NOP, RETURN];
-    let found = holder(kept(&code, 3, in_v1(0..1)));
-    assert_eq!(found, Some((Keeper::Register(v(1)), -2)));
+    let found = steps(kept(&code, 3, in_v1(0..1)));
+    assert_eq!(found, plus(1, -2));
 }
 
 /// In the lanes that skip a block nothing of it happens; in those that may have executed it, it may have.
@@ -123,7 +175,7 @@ fn what_some_lanes_overwrite_is_kept_for_the_others_only() {
     let code = [
         V5_IS_V1, V1_IS_0, THEN, V5_IS_0, OTHERS, ELSE, NOP, END, NOP, RETURN,
     ];
-    let at = |offset| holder(kept(&code, offset, in_v1(0..1)));
+    let at = |offset| steps(kept(&code, offset, in_v1(0..1)));
     assert_eq!(at(3), in_register(5));
     assert_eq!(at(4), None);
     assert_eq!(at(8), None);
@@ -135,7 +187,7 @@ fn a_block_of_other_lanes_leaves_a_lane_alone() {
     let code = [
         V5_IS_V1, V1_IS_0, THEN, OTHERS, V5_IS_0, ELSE, NOP, END, NOP, RETURN,
     ];
-    let at = |offset| holder(kept(&code, offset, in_v1(0..1)));
+    let at = |offset| steps(kept(&code, offset, in_v1(0..1)));
     assert_eq!(at(6), in_register(5));
     assert_eq!(at(8), None);
 }
@@ -143,7 +195,7 @@ fn a_block_of_other_lanes_leaves_a_lane_alone() {
 #[test]
 fn a_call_leaves_what_the_convention_preserves() {
     let both = [V5_IS_V1, V40_IS_V1, V1_IS_0, CALL, NOP, RETURN];
-    assert_eq!(holder(kept(&both, 4, in_v1(0..1))), in_register(40));
+    assert_eq!(steps(kept(&both, 4, in_v1(0..1))), in_register(40));
     let one = [V5_IS_V1, V1_IS_0, CALL, NOP, RETURN];
     assert_eq!(kept(&one, 3, in_v1(0..1)), None);
 }
@@ -154,7 +206,7 @@ fn what_one_path_overwrites_is_gone() {
     let code = [V5_IS_V1, V1_IS_0, SKIP_ONE, V5_IS_0, NOP, RETURN];
     assert_eq!(kept(&code, 4, in_v1(0..1)), None);
     let code = [V5_IS_V1, V1_IS_0, SKIP_ONE, NOP, NOP, RETURN];
-    assert_eq!(holder(kept(&code, 4, in_v1(0..1))), in_register(5));
+    assert_eq!(steps(kept(&code, 4, in_v1(0..1))), in_register(5));
 }
 
 /// A dual instruction that defines a variable is covered by its range: what is in the place before is another value.
@@ -163,12 +215,12 @@ fn what_the_first_covered_instruction_writes_is_not_taken() {
     let code = [V5_IS_V1, V1_IS_0, NOP, RETURN];
     assert_eq!(kept(&code, 2, in_v1(1..2)), None);
     // As soon as another instruction is covered, it is.
-    let found = holder(kept(
+    let found = steps(kept(
         &[V1_IS_0, V5_IS_V1, V1_PLUS_1, NOP, RETURN],
         3,
         in_v1(0..2),
     ));
-    assert_eq!(found, Some((Keeper::Word(0), 0)));
+    assert_eq!(found, Some(vec![Step::Word(0)]));
 }
 
 /// In the next round of a loop a copy of the round before is no copy of what the variable is now.
@@ -176,10 +228,10 @@ fn what_the_first_covered_instruction_writes_is_not_taken() {
 fn a_copy_of_an_earlier_round_is_another_value() {
     // v5 = v1; v1 += 1; while scc; v1 = 0
     let code = [NOP, V1_PLUS_1, V5_IS_V1, BACK_THREE, V1_IS_0, NOP, RETURN];
-    assert_eq!(holder(kept(&code, 5, in_v1(2..4))), in_register(5));
+    assert_eq!(steps(kept(&code, 5, in_v1(2..4))), in_register(5));
     // Given before the sum: v5 has one more.
-    let found = holder(kept(&code, 5, in_v1(0..2)));
-    assert_eq!(found, Some((Keeper::Register(v(5)), -1)));
+    let found = steps(kept(&code, 5, in_v1(0..2)));
+    assert_eq!(found, plus(5, -1));
 }
 
 #[test]
@@ -190,8 +242,8 @@ fn rows_of_scratch_keep_values_until_an_unknown_store() {
         offset: 4,
     };
     let [a, b] = STORE_V1;
-    let found = holder(kept(&[a, b, V1_IS_0, NOP, RETURN], 3, in_v1(0..2)));
-    assert_eq!(found, Some((Keeper::Row(slot), 0)));
+    let found = steps(kept(&[a, b, V1_IS_0, NOP, RETURN], 3, in_v1(0..2)));
+    assert_eq!(found, Some(vec![Step::Row(slot)]));
     let [c, d] = STORE_ANYWHERE;
     assert_eq!(
         kept(&[a, b, V1_IS_0, c, d, NOP, RETURN], 5, in_v1(0..2)),
@@ -202,20 +254,17 @@ fn rows_of_scratch_keep_values_until_an_unknown_store() {
 #[test]
 fn both_parts_of_a_dual_instruction_copy() {
     let [a, b] = DUAL;
-    let on_entry = |register: u16, is_assumed| Watched {
-        on_entry: Some(OnEntry {
-            address: START,
-            dwords: vec![Dword::In(v(register))],
-            is_assumed,
-        }),
-        ..Watched::default()
+    let on_entry = |register: u16, is_assumed| {
+        let mut watched = on_entry(&[Dword::In(v(register))]);
+        watched.on_entry.as_mut().unwrap().is_assumed = is_assumed;
+        watched
     };
     let code = [a, b, NOP, RETURN];
     // Copies show that the caller passed it; the register itself does not.
-    assert_eq!(holder(kept(&code, 2, on_entry(3, true))), in_register(4));
-    assert_eq!(holder(kept(&code, 2, on_entry(0, true))), in_register(7));
+    assert_eq!(steps(kept(&code, 2, on_entry(3, true))), in_register(4));
+    assert_eq!(steps(kept(&code, 2, on_entry(0, true))), in_register(7));
     assert_eq!(kept(&code, 2, on_entry(1, true)), None);
-    assert_eq!(holder(kept(&code, 2, on_entry(1, false))), in_register(1));
+    assert_eq!(steps(kept(&code, 2, on_entry(1, false))), in_register(1));
     assert_eq!(kept(&code, 2, on_entry(1, false)).unwrap().as_of, None);
 }
 
@@ -233,4 +282,129 @@ fn another_activation_knows_nothing_of_the_one_before() {
     assert!(kept(&code, 1, watched(vec![whole])).is_none());
     let body = START + 4..START + 16;
     assert!(kept(&code, 1, watched(vec![body])).is_none());
+}
+
+/// Three times a value modulo 2^32 tells the value: three times `0xaaaa_aaab` is 2 * 2^32 + 1.
+#[test]
+fn a_product_with_an_odd_number_is_undone() {
+    let [a, b] = V1_TIMES_3;
+    let found = steps(kept(&[NOP, a, b, NOP, RETURN], 3, in_v1(0..1)));
+    let inverse = Step::Word(0xaaaa_aaab);
+    let expected = vec![register(1), inverse, Step::Apply(Operation::Mul)];
+    assert_eq!(found, Some(expected));
+    // A bit is lost.
+    assert_eq!(kept(&[NOP, V1_TIMES_2, NOP, RETURN], 2, in_v1(0..1)), None);
+}
+
+#[test]
+fn a_sum_is_solved_for_one_of_its_parts() {
+    // v5 = v1 + v2; v1 = 0
+    let code = [NOP, V5_IS_V1_PLUS_V2, V1_IS_0, NOP, RETURN];
+    let found = steps(kept(&code, 3, in_v1(0..1)));
+    let minus_v2 = [
+        register(2),
+        Step::Word(u32::MAX),
+        Step::Apply(Operation::Mul),
+    ];
+    let mut expected = vec![register(5)];
+    expected.extend(minus_v2);
+    expected.push(Step::Apply(Operation::Add));
+    assert_eq!(found, Some(expected));
+    // Without the other part it is not.
+    let code = [NOP, V5_IS_V1_PLUS_V2, V1_IS_0, V2_IS_0, NOP, RETURN];
+    assert_eq!(kept(&code, 4, in_v1(0..1)), None);
+}
+
+#[test]
+fn an_exclusive_or_is_solved() {
+    let code = [NOP, V5_IS_V1_XOR_V2, V1_IS_0, NOP, RETURN];
+    let found = steps(kept(&code, 3, in_v1(0..1)));
+    let expected = vec![register(5), register(2), Step::Apply(Operation::Xor)];
+    assert_eq!(found, Some(expected));
+}
+
+/// What is computed from equal dwords is equal, and what is overwritten is computed again.
+#[test]
+fn a_value_is_computed_again_from_what_it_was_made_of() {
+    let in_v5 = Watched {
+        covered: vec![Covered {
+            addresses: START + 4..START + 8,
+            dwords: vec![Dword::In(v(5))],
+        }],
+        ..Watched::default()
+    };
+    let code = [V5_IS_V1_XOR_V2, NOP, V5_IS_0, NOP, RETURN];
+    let found = kept(&code, 3, in_v5);
+    let expected = vec![register(1), register(2), Step::Apply(Operation::Xor)];
+    assert_eq!(steps(found), Some(expected));
+}
+
+/// The first active lane is another lane, whose dword says nothing of the lane's own.
+#[test]
+fn the_first_active_lane_is_another_one() {
+    let code = [S4_IS_FIRST_V1, V6_IS_S4, V1_IS_0, NOP, RETURN];
+    assert_eq!(kept(&code, 3, in_v1(0..1)), None);
+}
+
+fn kernel() -> KernelEntry {
+    KernelEntry {
+        kernarg_pointer: Some([MachineRegister::Sgpr(0), MachineRegister::Sgpr(1)]),
+        known: vec![v(0)],
+    }
+}
+
+#[test]
+fn an_argument_that_the_kernel_has_loaded_is_in_its_registers() {
+    let [a, b] = LOAD_S4_FROM_16;
+    let argument = |offset| on_entry(&[Dword::Kernarg(offset)]);
+    let code = [a, b, NOP, END_PROGRAM];
+    let at = |watched| steps(kept_in(Some(&kernel()), &code, 2, watched));
+    let s = |number| {
+        Some(vec![Step::Register(Cell::Scalar(MachineRegister::Sgpr(
+            number,
+        )))])
+    };
+    assert_eq!(at(argument(16)), s(4));
+    assert_eq!(at(argument(20)), s(5));
+    assert_eq!(at(argument(24)), None);
+    // A function's s[0:1] are no such address.
+    assert_eq!(kept(&code, 2, argument(16)), None);
+}
+
+/// `v_lshlrev_b32 v0, 2, v0` loses two bits, but the dispatch tells what v0 was.
+#[test]
+fn what_follows_from_the_dispatch_needs_no_register() {
+    let code = [V0_TIMES_4, NOP, END_PROGRAM];
+    let in_v0 = || on_entry(&[Dword::In(v(0))]);
+    let found = steps(kept_in(Some(&kernel()), &code, 1, in_v0()));
+    assert_eq!(found, Some(vec![Step::Initial(v(0))]));
+    assert_eq!(kept(&code, 1, in_v0()), None);
+}
+
+/// A kernel is not given v40: before its first write it has no variable, so that a range that begins with the write means what
+/// that leaves.
+#[test]
+fn a_range_that_begins_with_the_first_write_of_a_register_means_what_is_written() {
+    let in_v40 = || Watched {
+        covered: vec![Covered {
+            addresses: START..START + 4,
+            dwords: vec![Dword::In(v(40))],
+        }],
+        ..Watched::default()
+    };
+    let code = [V40_IS_V1, NOP, NOP, END_PROGRAM];
+    let found = kept_in(Some(&kernel()), &code, 2, in_v40());
+    assert_eq!(found.as_ref().unwrap().as_of, Some(START));
+    // v1 and v40 are equal; which is read does not matter.
+    assert_eq!(steps(found), in_register(1));
+    // Overwritten for the second time, it may be the variable of before.
+    let second = Watched {
+        covered: vec![Covered {
+            addresses: START + 4..START + 8,
+            dwords: vec![Dword::In(v(40))],
+        }],
+        ..Watched::default()
+    };
+    let code = [V40_IS_V1, V40_IS_V1, NOP, END_PROGRAM];
+    assert_eq!(kept_in(Some(&kernel()), &code, 2, second), None);
 }

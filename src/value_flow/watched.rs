@@ -4,6 +4,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use super::number::Cell;
+use crate::isa::MachineRegister;
 use crate::machine_flow::Code;
 
 /// What the debugging information says that a dword of a variable is.
@@ -13,6 +14,8 @@ pub(crate) enum Dword {
     In(Cell),
     /// A constant.
     Word(u32),
+    /// A dword of the arguments of the kernel, by its offset in bytes.
+    Kernarg(u32),
     /// Something that is not followed.
     Other,
 }
@@ -48,7 +51,16 @@ pub(crate) struct OnEntry {
     pub(crate) is_assumed: bool,
 }
 
-/// A dword of a variable that an instruction is the last to have.
+/// What is known of the registers when the function starts, if it is a kernel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KernelEntry {
+    /// The registers that have the address of the kernel's arguments.
+    pub(crate) kernarg_pointer: Option<[MachineRegister; 2]>,
+    /// Those that have what follows from the dispatch.
+    pub(crate) known: Vec<Cell>,
+}
+
+/// A variable that an instruction is the last to have: a range ends with it, control leaves there, or lanes may go off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastGiven {
     /// Which variable, by its place in the list.
@@ -84,7 +96,14 @@ impl Schedule {
                 most = most.checked_sub(numbers.len())?;
                 for index in numbers.clone() {
                     let is_last = index.saturating_add(1) == numbers.end;
-                    if is_last || !code.goes_on(index) {
+                    let may_go_off = || {
+                        let instruction = instructions.get(index);
+                        instruction.is_some_and(|one| {
+                            one.writes.contains(MachineRegister::ExecLo)
+                                || one.writes.contains(MachineRegister::ExecHi)
+                        })
+                    };
+                    if is_last || !code.goes_on(index) || may_go_off() {
                         let given = schedule.given.entry(index).or_default();
                         given.push(LastGiven {
                             variable,

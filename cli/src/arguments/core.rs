@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
 use super::super::outputs::ForceArguments;
-use super::format::Format;
+use super::format::parse_offset;
 use super::recovery::RecoveryArguments;
 use super::sources::SourceArguments;
 
@@ -16,6 +16,8 @@ pub(super) const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core merged.core --object-path build --source-dir src
   hetdwarf core merged.core --group-by kernel --format json
   hetdwarf core merged.core --export waves
+  hetdwarf core merged.core --fault-address 0x7f0005202000
+  hetdwarf core --how
 
 Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
 
@@ -25,6 +27,8 @@ pub(super) const CORE_HELP: &str = "Examples:
   hetdwarf core merged.core --object-path build --source-dir src
   hetdwarf core merged.core --group-by kernel --format json
   hetdwarf core merged.core --export waves
+  hetdwarf core merged.core --fault-address 0x7f0005202000
+  hetdwarf core --how
 
 What the ROCm runtime writes (gpucore.PID) has scratch, code and buffers of the GPU; what the kernel writes (core.PID) \
 has everything else, and waves are there. Give both, or what roccoremerge or rocgdb's gcore made of them.
@@ -34,7 +38,7 @@ Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
 #[derive(Debug, Args)]
 pub(crate) struct CoreArguments {
     /// The core file; or the GPU's half and the host's, in any order
-    #[arg(value_name = "FILE", required = true, num_args = 1..=2)]
+    #[arg(value_name = "FILE", required_unless_present = "how", num_args = 1..=2)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) objects: CoreObjects,
@@ -55,6 +59,15 @@ pub(crate) struct CoreArguments {
     /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
     #[arg(long, value_enum, default_value_t, requires = "export")]
     pub(crate) memory: MemoryName,
+    /// Look for the access to this address, or to its page: the one that the runtime said a wave has faulted at
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_offset)]
+    pub(crate) fault_address: Option<u64>,
+    /// Say where an address of the process lies: in which memory, or how far from it, and from what arguments of the kernel point to
+    #[arg(long = "where", value_name = "ADDRESS", value_parser = parse_offset)]
+    pub(crate) whereabouts: Option<u64>,
+    /// Say how to get a core, and what prevents one; no file is read
+    #[arg(long)]
+    pub(crate) how: bool,
     /// What the waves of a group have in common
     #[arg(long, value_enum, default_value_t)]
     pub(crate) group_by: GroupByName,
@@ -76,7 +89,19 @@ pub(crate) struct CoreArguments {
     pub(crate) limits: LimitArguments,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: CoreFormat,
+}
+
+/// How the answer about a core is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CoreFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document.
+    Json,
+    /// A JSON document in a line for each wave, for collections of crashes.
+    Jsonl,
 }
 
 /// Which global memory is exported.

@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use self::alone::{CompletionsArguments, DemoArguments, ManArguments, RegsArguments};
 pub(crate) use self::core::{
-    CoreArguments, CoreChoice, CoreObjectChoice, CoreObjects, GroupByName, MemoryName,
+    CoreArguments, CoreChoice, CoreFormat, CoreObjectChoice, CoreObjects, GroupByName, MemoryName,
     object_and_load,
 };
 pub(crate) use self::coverage::{CompareArguments, CoverageArguments};

@@ -73,6 +73,9 @@ pub(crate) struct VarsArguments {
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1",
         value_parser = clap::value_parser!(u32).range(..=16))]
     pub(crate) children: Option<u32>,
+    /// Of kernels also the arguments that the compiler adds: sizes of the dispatch, buffers of the runtime
+    #[arg(long)]
+    pub(crate) hidden: bool,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
     /// How to print

@@ -1,8 +1,10 @@
 //! `hetdwarf core`.
 
 mod export;
+mod log;
 mod objects;
 mod page;
+mod source;
 mod stop;
 mod text;
 
@@ -12,11 +14,14 @@ pub(crate) use text::{Printer, numbers};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use hetdwarf::inspect::StopOptions;
-use hetdwarf::report::{CoreDocument, GroupBy, ProblemDocument, write_json_pretty};
+use hetdwarf::inspect::{Programs, StopOptions};
+use hetdwarf::report::{
+    CoreDocument, CoreRequest, GroupBy, ProblemDocument, offset_in_function, to_json,
+    write_json_pretty,
+};
 use hetdwarf::untrusted::Untrusted;
 
-use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
+use super::arguments::{CoreArguments, CoreFormat, CoreObjectChoice, GroupByName, MemoryName};
 use super::contents::{Contents, Input, standard_input};
 use super::failure::{Exit, Failure};
 use super::input::{STANDARD_INPUT, input_name};
@@ -24,15 +29,26 @@ use super::outputs::{Kind, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;
 use hetdwarf::limits::Limits;
-use stop::{in_files, with_core};
+use stop::with_core;
 
 pub(crate) fn run(
     arguments: &CoreArguments,
     width: usize,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
+    if arguments.how {
+        write!(out, "{HOW}")?;
+        return Ok(Exit::Done);
+    }
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
+    let request = CoreRequest::default()
+        .group_by(group_by(arguments.group_by))
+        .fault_address(arguments.fault_address)
+        .whereabouts(arguments.whereabouts);
+    if log::is_log(&arguments.files) {
+        return run_log(arguments, request, width, out);
+    }
     let mut outputs = Outputs::new(arguments.force, arguments.inputs());
     let page = arguments.html.as_deref();
     let page = page
@@ -45,13 +61,13 @@ pub(crate) fn run(
         &limits,
         |opened| {
             let (core, programs, found) = (opened.core, opened.programs, opened.found);
-            let by = group_by(arguments.group_by);
             let mut progress = Progress::new(core.waves().len(), "waves");
             let mut show = |done| progress.show(done);
             let objects = &found.objects;
             // The document, the export and the page share what one question may take.
             let meter = core.meter().question();
-            let mut document = CoreDocument::within(core, programs, objects, by, &meter, &mut show);
+            let mut document =
+                CoreDocument::within(core, programs, objects, request, &meter, &mut show);
             drop(progress);
             let process = programs.process();
             document.problems.extend(objects::lost(process, found));
@@ -68,13 +84,58 @@ pub(crate) fn run(
                 page::write(output, &document, opened, &meter, arguments)?;
             }
             match arguments.format {
-                Format::Json => write_json_pretty(&document, &mut *out)?,
-                Format::Text => text::print(&document, core, programs, arguments, width, out)?,
+                CoreFormat::Json => write_json_pretty(&document, &mut *out)?,
+                CoreFormat::Jsonl => {
+                    let file = Untrusted::from(names(&arguments.files));
+                    for line in document.lines(&|index, pc| offset_in(programs, index, pc), &file) {
+                        writeln!(out, "{}", to_json(&line)?)?;
+                    }
+                }
+                CoreFormat::Text => text::print(&document, opened, arguments, width, out)?,
             }
             Ok(exit(&document.problems))
         },
     )
 }
+
+/// The same about a log.
+fn run_log(
+    arguments: &CoreArguments,
+    request: CoreRequest,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let options = [
+        ("--export", arguments.export.is_some()),
+        ("--html", arguments.html.is_some()),
+        ("--where", arguments.whereabouts.is_some()),
+    ];
+    if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
+        let message = format!("{option} is for cores; `hetdwarf import` makes snapshots of a log");
+        return Err(in_files(&arguments.files, message));
+    }
+    log::run(arguments, request, |document, log| match arguments.format {
+        CoreFormat::Json => Ok(write_json_pretty(document, &mut *out)?),
+        CoreFormat::Jsonl => {
+            let file = Untrusted::from(names(&arguments.files));
+            for line in document.lines(&|index, pc| log.offset_in(index, pc), &file) {
+                writeln!(out, "{}", to_json(&line)?)?;
+            }
+            Ok(())
+        }
+        CoreFormat::Text => text::print(document, log, arguments, width, out),
+    })
+}
+
+/// How far after the start of its function an address of the process is.
+fn offset_in(programs: &Programs<'_>, index: usize, pc: u64) -> Option<u64> {
+    let loaded = programs.process().objects().get(index)?;
+    let program = programs.get(index)?.ok()?;
+    offset_in_function(program, loaded.load_address, pc)
+}
+
+/// How to get a core.
+const HOW: &str = include_str!("how.txt");
 
 /// The file that arguments choose, or a code object of a core; with the path that messages name.
 pub(crate) fn object_or_core<'c>(
@@ -120,6 +181,14 @@ fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, F
             None => wrong(&format!("it has {} code objects, from 0", images.len())),
         }
     })
+}
+
+/// Something is wrong with a core.
+fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Failure {
+    match files {
+        [path] => Failure::in_file(path, error),
+        _ => Failure::new(format!("{}: {error}", names(files))),
+    }
 }
 
 fn exit(problems: &[ProblemDocument]) -> Exit {

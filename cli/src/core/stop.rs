@@ -18,7 +18,8 @@ use super::super::contents::Contents;
 use super::super::failure::Failure;
 use super::super::input::{check_lengths, read_file, read_wave_of, with_program};
 use super::super::progress::Progress;
-use super::objects;
+use super::source::{Ask, WaveSource};
+use super::{in_files, log, objects};
 
 /// A wave that arguments choose.
 #[derive(Clone, Copy)]
@@ -157,11 +158,14 @@ fn with_objects<T>(
     })
 }
 
-/// Something is wrong with a core.
-pub(super) fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Failure {
-    match files {
-        [path] => Failure::in_file(path, error),
-        _ => Failure::new(format!("{}: {error}", super::names(files))),
+impl WaveSource for Opened<'_> {
+    fn with(&self, index: usize, ask: &mut Ask<'_>) -> Result<(), Failure> {
+        let Some(wave) = self.core.wave(index.saturating_sub(1)) else {
+            return Ok(());
+        };
+        let arena = Arena::new();
+        let stop = self.programs.stop(&wave, &arena);
+        ask(Some(&wave), stop.as_ref())
     }
 }
 
@@ -184,6 +188,9 @@ fn with_stop<T>(
     limits: &Limits,
     then: impl FnOnce(&Stop<'_, '_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    if log::is_log(&choice.core) {
+        return with_stop_of_log(choice, wave, options, limits, then);
+    }
     let selector = match wave {
         Some(text) => {
             let text = text.to_string_lossy();
@@ -211,6 +218,35 @@ fn with_stop<T>(
                 Err(in_files(files, message))
             }
         }
+    })
+}
+
+/// The same of a log.
+fn with_stop_of_log<T>(
+    choice: &CoreChoice,
+    wave: Option<&Path>,
+    options: StopOptions,
+    limits: &Limits,
+    then: impl FnOnce(&Stop<'_, '_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (files, objects) = (&choice.core, &choice.objects);
+    log::with_log(files, objects, options, limits, |log, _, _| {
+        let wanted = wave.map(|text| text.to_string_lossy());
+        let index = log.select(wanted.as_deref())?;
+        let (mut then, mut answer) = (Some(then), None);
+        log.ask(index, &mut |_, stop| {
+            if let (Some(stop), Some(then)) = (stop, then.take()) {
+                answer = Some(then(stop));
+            }
+            Ok(())
+        })?;
+        answer.unwrap_or_else(|| {
+            let message = format!(
+                "wave {} is in no code object that was given by --object, or its registers are not whole; see hetdwarf core",
+                index + 1
+            );
+            Err(in_files(files, message))
+        })
     })
 }
 

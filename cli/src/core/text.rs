@@ -1,12 +1,13 @@
 //! What a person wants of a core: the waves that faulted, then all others in groups, then what could not be read.
 
+mod verdict;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use hetdwarf::arch::Lane;
-use hetdwarf::gpu_core::{CoreWave, FenceScope, GpuCore, StopReason, WaveState};
-use hetdwarf::inspect::{Programs, Stop};
-use hetdwarf::location::Arena;
+use hetdwarf::gpu_core::{FenceScope, StopReason, WaveState};
+use hetdwarf::inspect::{Stop, StopFrame};
 use hetdwarf::plural::counted;
 use hetdwarf::report::source_text::SourceTexts;
 use hetdwarf::report::{
@@ -25,6 +26,7 @@ use super::super::sources::{self, Sources};
 use super::super::style::{ALARM, BOLD, FAINT};
 use super::super::table::{bold, cells, faint, table};
 use super::super::variables;
+use super::source::WaveSource;
 
 /// How many different ways to stop are shown in full, unless all are wanted.
 const IN_FULL: usize = 4;
@@ -33,15 +35,18 @@ const SHOWN: usize = 12;
 
 pub(super) fn print(
     document: &CoreDocument,
-    core: &GpuCore<'_>,
-    programs: &Programs<'_>,
+    waves: &dyn WaveSource,
     arguments: &CoreArguments,
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    if let Some(found) = &document.whereabouts {
+        writeln!(out, "{:#x}: {}", found.of.0, found.text)?;
+        return Ok(());
+    }
     let chosen = arguments.agents || arguments.queues || arguments.dispatches;
     let sources = Sources::new(&arguments.sources.source_dirs);
-    let mut printer = Printer::new(document, core, programs, sources, width);
+    let mut printer = Printer::new(document, waves, sources, width);
     printer.all = arguments.all;
     if !chosen {
         printer.first(out)?;
@@ -49,23 +54,24 @@ pub(super) fn print(
     if arguments.all && !chosen {
         printer.waves(out)?;
     }
-    if !chosen || arguments.agents {
+    // A log says nothing of these.
+    let is_core = document.note.is_some();
+    if is_core && !chosen || arguments.agents {
         printer.agents(out)?;
     }
-    if !chosen || arguments.queues {
+    if is_core && !chosen || arguments.queues {
         printer.queues(out)?;
     }
-    if !chosen || arguments.dispatches {
+    if is_core && !chosen || arguments.dispatches {
         printer.dispatches(arguments.dispatches, out)?;
     }
     printer.problems(out)
 }
 
 /// Prints parts of a document.
-pub(crate) struct Printer<'p, 'r, 'c, 'data> {
+pub(crate) struct Printer<'p> {
     document: &'p CoreDocument,
-    core: &'c GpuCore<'data>,
-    programs: &'p Programs<'r>,
+    source: &'p dyn WaveSource,
     sources: Sources,
     /// The files that lines are shown of.
     texts: SourceTexts,
@@ -82,18 +88,17 @@ struct Alike<'p> {
     others: Vec<usize>,
 }
 
-impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
+impl<'p> Printer<'p> {
+    /// * `source`: the waves of the document.
     pub(crate) fn new(
         document: &'p CoreDocument,
-        core: &'c GpuCore<'data>,
-        programs: &'p Programs<'r>,
+        source: &'p dyn WaveSource,
         sources: Sources,
         width: usize,
-    ) -> Printer<'p, 'r, 'c, 'data> {
+    ) -> Printer<'p> {
         Printer {
             document,
-            core,
-            programs,
+            source,
             sources,
             texts: SourceTexts::default(),
             all: false,
@@ -103,6 +108,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
 
     /// What a person wants first: the waves that stopped, and then all in groups.
     pub(crate) fn first(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.verdict(out)?;
         self.summary(out)?;
         self.stopped(out)?;
         self.groups(out)
@@ -114,6 +120,9 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
             let of_state = waves.iter().filter(|wave| wave.state == state);
             of_state.count()
         };
+        if waves.is_empty() && self.document.note.is_none() {
+            return Ok(());
+        }
         // A computer can have GPUs that did nothing.
         let busy: BTreeSet<u32> = waves.iter().map(|wave| wave.gpu_id).collect();
         let targets: BTreeSet<String> = self
@@ -123,13 +132,16 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
             .filter(|agent| waves.is_empty() || busy.contains(&agent.gpu_id))
             .map(|agent| agent.target.to_string())
             .collect();
-        let targets: Vec<String> = targets.into_iter().collect();
-        write!(
-            out,
-            "{BOLD}{}{BOLD:#} on {}",
-            counted(waves.len() as u64, "wave"),
-            targets.join(", ")
-        )?;
+        let objects = self.document.code_objects.iter();
+        let of_objects = objects.filter_map(|object| Some(object.target.as_ref()?.to_string()));
+        let targets: Vec<String> = match targets.is_empty() {
+            true => of_objects.collect(),
+            false => targets.into_iter().collect(),
+        };
+        write!(out, "{BOLD}{}{BOLD:#}", counted(waves.len() as u64, "wave"),)?;
+        if !targets.is_empty() {
+            write!(out, " on {}", targets.join(", "))?;
+        }
         for state in [WaveState::Stopped, WaveState::Running, WaveState::Unsure] {
             let waves = count(state);
             if waves != 0 {
@@ -192,9 +204,20 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
 
     fn stopped_wave(&mut self, alike: &Alike<'_>, out: &mut dyn Write) -> Result<(), Failure> {
         let document = alike.first;
-        let Some(wave) = self.core.wave(document.index.saturating_sub(1)) else {
-            return Ok(());
-        };
+        let source = self.source;
+        source.with(document.index, &mut |wave, stop| {
+            self.stopped_wave_in_full(alike, wave, stop, out)
+        })
+    }
+
+    fn stopped_wave_in_full(
+        &mut self,
+        alike: &Alike<'_>,
+        wave: Option<&dyn Wave>,
+        stop: Option<&Stop<'_, '_>>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let document = alike.first;
         writeln!(
             out,
             "\n{BOLD}{}{BOLD:#}: {ALARM}{}{ALARM:#}{}",
@@ -202,17 +225,18 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
             document.stop.join(", "),
             others(&alike.others, self.all)
         )?;
-        for reason in wave.stops().iter() {
+        let named = document.stop.iter();
+        for reason in named.filter_map(|name| StopReason::from_name(name)) {
             let late = match reason.is_late() {
                 true => "\n  it is noticed late: the instruction at fault is before the pc",
                 false => "",
             };
             writeln!(out, "  {FAINT}{}{late}{FAINT:#}", reason.text())?;
         }
-        writeln!(out, "  {}", lanes(&wave))?;
-        let arena = Arena::new();
-        let stop = self.programs.stop(&wave, &arena);
-        if let Some(stop) = &stop {
+        if let Some(wave) = wave {
+            writeln!(out, "  {}", lanes(wave, document.exec.0))?;
+        }
+        if let Some(stop) = stop {
             self.source(stop, out)?;
         }
         let most = if self.all { usize::MAX } else { SHOWN };
@@ -225,7 +249,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         if let Some(text) = variables::entry_text(&document.entry) {
             writeln!(out, "  {text}")?;
         }
-        match &stop {
+        match stop {
             Some(stop) => self.variables(stop, out),
             None => Ok(()),
         }
@@ -233,9 +257,19 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
 
     /// The line that a wave is at, in a frame of the user's own.
     fn source(&mut self, stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
-        let Some(frame) = own_frame(stop) else {
-            return Ok(());
-        };
+        match own_frame(stop) {
+            Some(frame) => self.source_at(&frame, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The line that a frame is at.
+    fn source_at(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let stop = frame.stop();
         let Ok(at) = frame.description() else {
             return Ok(());
         };
@@ -478,12 +512,11 @@ fn place(wave: &CoreWaveDocument) -> String {
 }
 
 /// The lanes that are active, and their work-items by their places in the grid.
-fn lanes(wave: &CoreWave<'_, '_>) -> String {
-    let exec = wave.exec();
+fn lanes(wave: &dyn Wave, exec: u128) -> String {
     let active: Vec<u8> = wave
         .wave_size()
         .all_lanes()
-        .filter(|lane| exec.wrapping_shr(lane.0.into()) & 1 == 1)
+        .filter(|lane| exec >> lane.0 & 1 == 1)
         .map(|lane| lane.0)
         .collect();
     let item = |lane: Option<&u8>| {

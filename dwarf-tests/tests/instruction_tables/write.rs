@@ -62,7 +62,7 @@ pub fn file(generations: &[Generation], llvm: &Llvm) -> String {
          //!\n//! What they mean is said where the macro `instructions` is. Made by the test `instruction_tables` of LLVM 22's \
          disassembler and\n//! the list beside it; not to be edited.\n\n\
          use super::{{\n    ____, EXEC, Encoding, Entry, INDIRECT, LITERAL, LITERAL64, M0, Op, SCC, Shape, UNNAMED,\n    instructions,\n}};\n\
-         use crate::isa::effect::{{Condition, ExecOp, ScalarOp}};\n\n\
+         use crate::isa::effect::{{Condition, ExecOp, ScalarOp, VectorOp}};\n\n\
          #[rustfmt::skip]\ninstructions! {{\n",
         names.join(", ")
     );

@@ -417,6 +417,26 @@ fn effect(ours: &Instruction, text: &Text) -> Result<(), String> {
             check("dst", Operand::Registers(dst), operand(0))?;
             check("src", src, operand(1))
         }
+        Effect::Vector { op, dst, sources } => {
+            let is_first = |text: &str| text.starts_with(&format!("{dst}"));
+            if !is_first(&first_register(operand(0))) {
+                return differs("dst", &dst, operand(0));
+            }
+            // A mask that is written or read besides is named before or behind.
+            let first = if text.operands.get(1).is_some_and(|one| is_mask(text, one)) {
+                2
+            } else {
+                1
+            };
+            let mut sources = sources[..op.sources()].to_vec();
+            if text.mnemonic.contains("rev") {
+                sources.swap(0, 1);
+            }
+            for (n, source) in sources.into_iter().enumerate() {
+                check("source", source, &first_register(operand(first + n)))?;
+            }
+            Ok(())
+        }
         Effect::Load(access) | Effect::Store(access) => {
             let is_store = matches!(ours.effect, Effect::Store(_));
             let buffer = access.descriptor.is_some();
@@ -452,11 +472,18 @@ fn effect(ours: &Instruction, text: &Text) -> Result<(), String> {
             Ok(())
         }
         Effect::ScalarLoad {
+            bytes,
             dst,
             base,
             index,
             offset,
         } => {
+            let is_part = ["i8", "u8", "i16", "u16"]
+                .iter()
+                .any(|end| text.mnemonic.ends_with(end));
+            if is_part != (bytes < 4) {
+                return differs("bytes", &bytes, &text.mnemonic);
+            }
             check("dst", dst, operand(0))?;
             check("base", base, operand(1))?;
             let constant = match (index, text.operands.get(2)) {
@@ -506,6 +533,28 @@ fn branch(ours: &Instruction, target: u64, text: &str) -> Result<(), String> {
     } else {
         Err(format!("target {target:#x} for {text}"))
     }
+}
+
+/// The first register of several.
+fn first_register(text: &str) -> String {
+    match text.split_once('[') {
+        Some((file, rest)) => {
+            let first = rest.split(':').next().unwrap_or(rest);
+            format!("{file}{first}")
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// Whether the second operand is a mask that a vector instruction writes besides.
+fn is_mask(text: &Text, operand: &str) -> bool {
+    let writes_mask = ["_co_", "v_mad_u64_u32", "v_mad_i64_i32"];
+    let is_written = writes_mask.iter().any(|one| text.mnemonic.contains(one));
+    is_written
+        && (operand.starts_with("vcc")
+            || operand.starts_with('s')
+            || operand == "null"
+            || operand.starts_with("ttmp"))
 }
 
 fn hex_modifier(modifiers: &str) -> Option<i64> {

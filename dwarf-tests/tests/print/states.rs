@@ -226,7 +226,14 @@ fn what_is_in_a_register_has_no_address() {
 
 #[test]
 fn what_was_optimized_out_says_so_and_what_is_unknown_too() {
-    for text in ["g", "g[0]", "g == 0", "a + (g == 0)", "*g", "!g"] {
+    for text in [
+        "y",
+        "y == 0",
+        "a + (y == 0)",
+        "*(int *)y",
+        "((int *)y)[1]",
+        "!y",
+    ] {
         let found = lane("calls-O2", "w06", text, 5);
         assert_eq!(found["state"], "optimized-out", "{text}: {found}");
         assert!(

@@ -7,6 +7,8 @@
 
 mod table;
 
+pub(super) use table::of_family;
+
 use super::hardware_register::HardwareRegister;
 use super::stop::StopRule;
 use crate::arch::{Processor, WaveSize};
@@ -314,7 +316,7 @@ impl Layout {
     /// The layout of a target, as the note numbers it: major × 10000 + minor × 100 + stepping.
     pub(crate) fn of_target(target: u32) -> Option<&'static Layout> {
         let version = [target / 10_000, target / 100 % 100, target % 100];
-        table::of_family(Processor::family_by_version(version)?)
+        of_family(Processor::family_by_version(version)?)
     }
 
     /// Where a hardware register is.

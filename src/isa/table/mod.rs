@@ -15,7 +15,7 @@ mod tests;
 
 use crate::arch::Family;
 
-use super::effect::{Condition, ExecOp, ScalarOp};
+use super::effect::{Condition, ExecOp, ScalarOp, VectorOp};
 use index::Spans;
 
 pub(super) use index::Text;
@@ -148,13 +148,15 @@ pub(super) enum Op {
     WriteLane,
     ReadFirstLane,
     VectorMove,
-    VectorAdd,
-    VectorSub,
-    VectorSubReversed,
+    Vector(VectorOp),
+    /// The first two sources are the other way round.
+    Reversed(VectorOp),
     AccRead,
     AccWrite,
     AccMove,
     ScalarLoad,
+    /// Bytes of memory, extended to a register.
+    ScalarLoadPart(u8),
     /// Bytes of memory for each lane.
     Access(u8),
 }

@@ -17,7 +17,7 @@ use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
 /// The call stack of a wave, the innermost frame first. Waves at the same place share its frames.
-pub(super) type Stack = Vec<Rc<FrameDocument>>;
+pub(in crate::report) type Stack = Vec<Rc<FrameDocument>>;
 
 /// Where a wave is.
 pub(super) struct Location {
@@ -27,6 +27,7 @@ pub(super) struct Location {
 }
 
 /// Where call frames are in the source, by code object and address: waves are at few places.
+#[derive(Debug)]
 pub(super) struct Places<'m> {
     known: BTreeMap<(usize, u64), Stack>,
     /// By code object, address and number of lanes.
@@ -137,7 +138,7 @@ impl<'m> Places<'m> {
         vec![Rc::new(FrameDocument::of_symbol(wave.pc(), symbol))]
     }
 
-    fn frames(&mut self, stop: &Stop<'_, '_>, index: usize) -> Stack {
+    pub(super) fn frames(&mut self, stop: &Stop<'_, '_>, index: usize) -> Stack {
         let mut stack = Stack::new();
         for frame in stop.call_frames() {
             if self.meter.work(PER_FRAME).is_err() {

@@ -353,7 +353,22 @@ const drawAbout = () => {
   ].filter((child) => child instanceof Node)), { once: true });
 };
 
+/** What happened: the sentence, and of a fault the instruction and its lanes. */
+const drawVerdict = () => {
+  const { verdict } = core;
+  const said = verdict.kind === "none" ? [verdict.text] : [make("span", { class: "alarm" }, verdict.kind.replaceAll("-", " ")), ": ", verdict.text];
+  const fault = waves[(verdict.wave ?? 0) - 1]?.fault;
+  const [first, ...others] = fault?.candidates ?? [];
+  const lanes = (first?.lanes ?? []).slice(0, 8).map((of) => `lane ${of.lane}${of.work_item ? `, work-item (${of.work_item})` : ""}: ${of.address}`);
+  const more = (first?.lanes.length ?? 0) - lanes.length;
+  const of = (one) => `${one.pc}  ${one.instruction}  ${one.inlined.join(" \u2190 ")}`;
+  const rest = first ? [make("p", {}, of(first)), make("p", { class: "quiet" }, lanes.join("; "), more > 0 ? `; ${counted(more, "lane")} more` : ""),
+    ...others.map((one) => make("p", { class: "quiet" }, `or, less likely: ${of(one)}`))] : [];
+  find("verdict").replaceChildren(make("p", {}, said), ...rest);
+};
+
 const start = () => {
+  drawVerdict();
   find("title").textContent = shown(page.title);
   const count = (name) => waves.filter((of) => of.state === name).length;
   const busy = new Set(waves.map((of) => of.gpu_id));

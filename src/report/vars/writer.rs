@@ -10,8 +10,8 @@ use super::children::Lister;
 use super::empty::EmptyReason;
 use super::places::Places;
 use super::{
-    DeclarationDocument, EXEC_UNKNOWN, FrameVariables, LaneDocument, NOT_WAITING, PER_LANE,
-    RecoveredDocuments, ValueNote, VariableDocument, VarsRequest, lane_message,
+    DeclarationDocument, EXEC_UNKNOWN, FrameVariables, HiddenDocument, LaneDocument, NOT_WAITING,
+    PER_LANE, RecoveredDocuments, ValueNote, VariableDocument, VarsRequest, lane_message,
 };
 use crate::arch::Lane;
 use crate::debug_info::brackets_after_name;
@@ -144,7 +144,13 @@ impl<'w> Writer<'w> {
             None => self.completeness.accept(frame.initial_registers())?,
             Some(_) => None,
         };
+        let hidden = match self.request.hidden {
+            true => self.completeness.accept(frame.hidden_arguments())?,
+            false => None,
+        };
         if let Some(last) = frames.last_mut() {
+            let hidden = hidden.iter().flatten();
+            last.hidden = hidden.map(HiddenDocument::new).collect();
             (last.reason, last.message) = empty.unzip();
             last.entry = entry.unwrap_or_default();
         }

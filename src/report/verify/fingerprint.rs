@@ -32,7 +32,7 @@ pub(super) fn without_addresses(message: &str) -> String {
 }
 
 /// The hash FNV-1a of 64 bits. Fingerprints are kept in files, so it must be the same in every version.
-struct Fnv(u64);
+pub(in crate::report) struct Fnv(pub(in crate::report) u64);
 
 impl Default for Fnv {
     fn default() -> Fnv {
@@ -41,7 +41,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    fn write(&mut self, bytes: &[u8]) {
+    pub(in crate::report) fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }

@@ -24,6 +24,7 @@ pub use check::{
     CheckedFile, check_file, check_file_with, check_file_within, check_host_file,
     check_packaged_file,
 };
+pub(super) use fingerprint::Fnv;
 pub use gathering::Gathering;
 pub use github::github_annotations;
 pub use group::WIDESPREAD;

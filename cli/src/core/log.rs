@@ -1,0 +1,267 @@
+//! A log of the debug agent or the runtime in place of a core, and a snapshot: waves as far as they go.
+
+use std::path::{Path, PathBuf};
+
+use hetdwarf::arch::Register;
+use hetdwarf::debug_agent::LoggedWave;
+use hetdwarf::inspect::{Program, Stop, StopOptions};
+use hetdwarf::limits::Limits;
+use hetdwarf::location::Arena;
+use hetdwarf::meter::Meter;
+use hetdwarf::object::CodeObject;
+use hetdwarf::report::{
+    CoreDocument, CoreObjectDocument, CoreRequest, LogDocuments, LoggedStop, ProblemDocument,
+    offset_in_function,
+};
+use hetdwarf::untrusted::Untrusted;
+use hetdwarf::wave::{Snapshot, StopReason, Wave};
+
+use super::super::arguments::{CoreArguments, CoreObjects};
+use super::super::contents::{Contents, Input};
+use super::super::failure::{Exit, Failure};
+use super::super::import::{Chosen, Gathered, Given, choose, gather, given};
+use super::super::input::read_wave_file;
+use super::in_files;
+use super::source::{Ask, WaveSource};
+
+/// How many files of a folder are looked at.
+const MOST_FILES: usize = 10_000;
+
+/// Returns true if a file is no core: a log, which is text.
+pub(super) fn is_log(files: &[PathBuf]) -> bool {
+    let [first, ..] = files else { return false };
+    let start = Contents::start(first).unwrap_or_default();
+    !start.is_empty() && !start.contains(&0) && !start.starts_with(b"\x7fELF")
+}
+
+/// A log with the code objects that go with it.
+pub(crate) struct OpenedLog<'l> {
+    waves: &'l [LoggedWave],
+    /// The registers of each, or why they are not known.
+    chosen: Vec<Result<Chosen, Failure>>,
+    programs: Vec<Program<'l>>,
+    options: StopOptions,
+}
+
+impl OpenedLog<'_> {
+    fn snapshot(&self, index: usize) -> Option<&Snapshot> {
+        let chosen = self.chosen.get(index)?.as_ref().ok()?;
+        Some(&chosen.snapshot)
+    }
+
+    pub(super) fn ask(&self, index: usize, ask: &mut Ask<'_>) -> Result<(), Failure> {
+        let chosen = self.chosen.get(index).and_then(|one| one.as_ref().ok());
+        let Some(chosen) = chosen else {
+            return ask(None, None);
+        };
+        let wave = &chosen.snapshot;
+        let program = chosen.object.and_then(|object| self.programs.get(object));
+        let Some(program) = program else {
+            return ask(Some(wave), None);
+        };
+        let arena = Arena::new();
+        let options = self.options.at(wave.load_address);
+        let stop = Stop::new(program, wave, wave.pc(), options, &arena);
+        ask(Some(wave), Some(&stop))
+    }
+
+    /// How far after the start of its function an address of the process is.
+    pub(super) fn offset_in(&self, object: usize, pc: u64) -> Option<u64> {
+        let mut in_it = self.chosen.iter().flatten();
+        let chosen = in_it.find(|chosen| chosen.object == Some(object))?;
+        offset_in_function(self.programs.get(object)?, chosen.snapshot.load_address, pc)
+    }
+
+    /// The place of the wave that is chosen among those that a log has: a number from 1, or the first that has stopped.
+    pub(super) fn select(&self, wanted: Option<&str>) -> Result<usize, Failure> {
+        if let Some(text) = wanted.filter(|text| *text != "stopped") {
+            let index = text.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+            let index = index.filter(|index| *index < self.waves.len());
+            let count = self.waves.len();
+            let text = Untrusted::from(text);
+            return index.ok_or_else(|| {
+                Failure::new(format!(
+                    "--wave {text}: of a log it is the number of a wave, from 1 to {count}, or `stopped`"
+                ))
+            });
+        }
+        let is_stopped = |wave: &LoggedWave| !wave.stop_reasons().is_empty();
+        let stopped = self.waves.iter().position(is_stopped);
+        Ok(stopped.unwrap_or(0))
+    }
+}
+
+impl WaveSource for OpenedLog<'_> {
+    fn with(&self, index: usize, ask: &mut Ask<'_>) -> Result<(), Failure> {
+        self.ask(index.saturating_sub(1), ask)
+    }
+}
+
+/// Opens a log and calls `then` with it, the code objects and what the runtime said.
+pub(super) fn with_log<T>(
+    files: &[PathBuf],
+    wanted: &CoreObjects,
+    options: StopOptions,
+    limits: &Limits,
+    then: impl FnOnce(&OpenedLog<'_>, &Gathered, &[(&Given, CodeObject<'_>)]) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let snapshots = snapshots(files)?;
+    let gathered = match snapshots.is_empty() {
+        true => gather(files)?,
+        false => Gathered::of(snapshots.iter().map(logged).collect()),
+    };
+    if gathered.waves.is_empty() && gathered.events.is_empty() {
+        let message = "it is not an ELF file, and no log of the debug agent or the runtime: no line of these was found";
+        return Err(in_files(files, message));
+    }
+    let mut files = wanted.given.clone();
+    files.extend(in_folders(&wanted.folders)?);
+    let given = given(&files, limits)?;
+    let parsed: Vec<(&Given, CodeObject<'_>)> = given
+        .iter()
+        .map(|given| Ok((given, CodeObject::parse_with(&given.data, limits)?)))
+        .collect::<hetdwarf::Result<_>>()?;
+    let programs = parsed
+        .iter()
+        .map(|(_, object)| Program::load(object))
+        .collect::<hetdwarf::Result<Vec<_>>>()?;
+    let waves = gathered.waves.iter();
+    let chosen = match snapshots.is_empty() {
+        true => waves.map(|wave| choose(wave, &parsed, None)).collect(),
+        false => snapshots
+            .into_iter()
+            .map(|snapshot| Ok(Chosen::of(snapshot, &parsed)))
+            .collect(),
+    };
+    let opened = OpenedLog {
+        waves: &gathered.waves,
+        chosen,
+        programs,
+        options,
+    };
+    then(&opened, &gathered, &parsed)
+}
+
+/// The snapshots that files are, if they are some.
+fn snapshots(files: &[PathBuf]) -> Result<Vec<Snapshot>, Failure> {
+    let is_snapshot = |path: &&PathBuf| {
+        let start = Contents::start(path).unwrap_or_default();
+        start.trim_ascii_start().starts_with(b"{")
+    };
+    let snapshots = files.iter().filter(is_snapshot);
+    snapshots
+        .map(|path| read_wave_file(path, Input::Wave))
+        .collect()
+}
+
+/// What a log would say of a wave.
+fn logged(snapshot: &Snapshot) -> LoggedWave {
+    let mut wave = LoggedWave::default();
+    wave.pc = snapshot.pc().0;
+    wave.fault_address = snapshot.fault_address;
+    let stops = snapshot.stop.unwrap_or_default();
+    let reasons: Vec<&str> = stops.iter().map(StopReason::name).collect();
+    wave.reason = match reasons.is_empty() {
+        true => "stopped".to_owned(),
+        false => reasons.join("|").to_ascii_uppercase(),
+    };
+    let mut exec = [0; 8];
+    let register = Register::exec(snapshot.wave_size());
+    let bits = snapshot.wave_size().lanes();
+    if let Some(bytes) = exec.get_mut(..(bits / 8) as usize)
+        && snapshot.read_register(register, 0..bits, bytes).is_ok()
+    {
+        wave.scalars
+            .insert("exec".to_owned(), u64::from_le_bytes(exec));
+    }
+    wave
+}
+
+/// The files of folders that have code objects.
+fn in_folders(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    for folder in folders {
+        let entries = std::fs::read_dir(folder).map_err(|error| Failure::in_file(folder, error))?;
+        let mut files: Vec<PathBuf> = entries
+            .take(MOST_FILES)
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
+        files.sort();
+        found.extend(files.into_iter().filter(|path| has_code(path)));
+    }
+    Ok(found)
+}
+
+fn has_code(path: &Path) -> bool {
+    let start = Contents::start(path).unwrap_or_default();
+    start.starts_with(b"\x7fELF") || start.starts_with(b"__CLANG_OFFLOAD")
+}
+
+/// `hetdwarf core LOG`: calls `then` with the document.
+pub(super) fn run(
+    arguments: &CoreArguments,
+    request: CoreRequest,
+    then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let limits = arguments.limits.limits();
+    let options = arguments.recovery.options();
+    let (files, objects) = (&arguments.files, &arguments.objects);
+    with_log(files, objects, options, &limits, |log, gathered, given| {
+        let length = given.iter().map(|(one, _)| one.data.len() as u64).sum();
+        let meter = Meter::new(&limits, length);
+        let mut documents = LogDocuments::new(request, &meter);
+        for index in 0..log.waves.len() {
+            log.add_to(index, &mut documents)?;
+        }
+        let objects = (0..).zip(given);
+        let objects = objects.map(|(index, (given, object))| {
+            let mut in_it = log.chosen.iter().flatten();
+            let load = in_it.find(|chosen| chosen.object == Some(index));
+            let load = load.map(|chosen| chosen.snapshot.load_address);
+            let path = Untrusted::from(&*given.path).into_owned();
+            CoreObjectDocument::given(load.unwrap_or_default(), path, object)
+        });
+        let document = documents.finish(&gathered.events, objects.collect(), log.problems());
+        then(&document, log)?;
+        Ok(super::exit(&document.problems))
+    })
+}
+
+impl OpenedLog<'_> {
+    fn add_to(&self, index: usize, documents: &mut LogDocuments<'_>) -> Result<(), Failure> {
+        let Some(wave) = self.waves.get(index) else {
+            return Ok(());
+        };
+        let chosen = self.chosen.get(index).and_then(|one| one.as_ref().ok());
+        self.ask(index, &mut |_, stop| {
+            let mut logged = LoggedStop::new(wave);
+            logged.snapshot = self.snapshot(index);
+            logged.stop = stop;
+            logged.code_object = chosen.and_then(|chosen| chosen.object);
+            logged.place = chosen.and_then(|chosen| chosen.place);
+            documents.add(&logged);
+            Ok(())
+        })
+    }
+
+    /// What is not known of waves, and what would help.
+    fn problems(&self) -> Vec<ProblemDocument> {
+        let mut found: Vec<ProblemDocument> = Vec::new();
+        for (index, (wave, chosen)) in (1..).zip(self.waves.iter().zip(&self.chosen)) {
+            let problem = match chosen {
+                Ok(chosen) if chosen.object.is_some() => continue,
+                Ok(_) => {
+                    let uri = wave.object.as_ref().map(|object| object.uri.clone());
+                    let place = uri.map(Untrusted::from).unwrap_or("code object".into());
+                    let message = "it was not given: functions, lines and variables of its waves are not known; give --object FILE";
+                    ProblemDocument::of(place, message.to_owned())
+                }
+                Err(failure) => ProblemDocument::of(format!("wave {index}"), failure.to_string()),
+            };
+            if !found.contains(&problem) {
+                found.push(problem);
+            }
+        }
+        found
+    }
+}

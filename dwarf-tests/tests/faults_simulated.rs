@@ -1,0 +1,665 @@
+//! Faults of random programs, which are run here: nothing that is wrong is certain.
+//!
+//! A program is a function of a few kinds of instructions, printed for the assembler of five processors and run lane by lane. It runs until an active lane touches memory that does not exist,
+//! and then on for a random number of instructions, as far as no wait needs the access: that is its latency. What the search says is held against what was executed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use dwarf_tests::cores::Folder;
+use dwarf_tests::llvm_tool;
+use dwarf_tests::simulator::random::Random;
+use hetdwarf::arch::{Register, WaveSize};
+use hetdwarf::inspect::{FaultCandidate, MemoryMap};
+use hetdwarf::prelude::*;
+
+const PROCESSORS: [&str; 5] = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200"];
+/// Programs of each processor.
+const PROGRAMS: usize = 60;
+const LOAD: u64 = 0x7f00_0000_0000;
+const BUFFER: u64 = 0x7e00_0000_0000;
+const BUFFER_BYTES: u64 = 0x10_0000;
+const BAD: u64 = 0x7a00_0000_0000;
+/// The pairs `v[2:3]` to `v[8:9]` have addresses.
+const PAIRS: usize = 4;
+/// Registers of which programs make use otherwise.
+const VECTORS: u8 = 20;
+
+/// An instruction.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Move(u8, u8),
+    Constant(u8, u32),
+    Add(u8, u8, u32),
+    Xor(u8, u8, u8),
+    ScalarMove(u8, u8),
+    ScalarAdd(u8, u8, u32),
+    /// The lanes below a number go on, and EXEC is saved in a register.
+    If(u8, u32),
+    /// Those that were on before.
+    EndIf(u8),
+    Access(Access),
+    WaitLoads(u32),
+    WaitStores(u32),
+    WaitScalars,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Whole,
+    Based,
+    Flat,
+    Buffer,
+    Scalar,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    form: Form,
+    is_store: bool,
+    is_atomic: bool,
+    /// The first vector register of the address, or the scalar one.
+    address: u8,
+    data: u8,
+    offset: u32,
+}
+
+/// What an executed access touched in the lanes that were on.
+#[derive(Clone, Debug)]
+struct Touched {
+    index: usize,
+    lanes: BTreeMap<u8, u64>,
+}
+
+#[derive(Clone)]
+struct Machine {
+    lanes: u8,
+    vectors: Vec<[u32; 64]>,
+    scalars: [u32; 64],
+    exec: u64,
+}
+
+fn is_new(processor: &str) -> bool {
+    !processor.starts_with("gfx9")
+}
+
+fn wave_size(processor: &str) -> WaveSize {
+    match is_new(processor) {
+        true => WaveSize::Wave32,
+        false => WaveSize::Wave64,
+    }
+}
+
+/// The instruction in the assembler's language.
+fn text(processor: &str, op: Op) -> String {
+    let new = is_new(processor);
+    let names = processor >= "gfx1100" && new;
+    let is_12 = processor == "gfx1200";
+    let (b, vcc, exec) = match new {
+        true => ("b32", "vcc_lo", "exec_lo"),
+        false => ("b64", "vcc", "exec"),
+    };
+    let mask = |first: u8| match new {
+        true => format!("s{first}"),
+        false => format!("s[{first}:{}]", first + 1),
+    };
+    match op {
+        Op::Move(d, a) => format!("v_mov_b32_e32 v{d}, v{a}"),
+        Op::Constant(d, value) => format!("v_mov_b32_e32 v{d}, {value:#x}"),
+        Op::Add(d, a, value) if new => format!("v_add_nc_u32_e32 v{d}, {value}, v{a}"),
+        Op::Add(d, a, value) => format!("v_add_u32_e32 v{d}, {value}, v{a}"),
+        Op::Xor(d, a, b) => format!("v_xor_b32_e32 v{d}, v{a}, v{b}"),
+        Op::ScalarMove(d, a) => format!("s_mov_b32 s{d}, s{a}"),
+        Op::ScalarAdd(d, a, value) => format!("s_add_i32 s{d}, s{a}, {value}"),
+        Op::If(to, bound) => format!(
+            "v_cmp_gt_u32_e32 {vcc}, {bound}, v0\n  s_and_saveexec_{b} {}, {vcc}",
+            mask(to)
+        ),
+        Op::EndIf(from) => format!("s_or_{b} {exec}, {exec}, {}", mask(from)),
+        Op::WaitLoads(count) if is_12 => format!("s_wait_loadcnt {count}"),
+        Op::WaitLoads(count) => format!("s_waitcnt vmcnt({count})"),
+        Op::WaitStores(count) if is_12 => format!("s_wait_storecnt {count}"),
+        Op::WaitStores(count) if new => format!("s_waitcnt_vscnt null, {count}"),
+        Op::WaitStores(count) => format!("s_waitcnt vmcnt({count})"),
+        Op::WaitScalars if is_12 => "s_wait_kmcnt 0".to_owned(),
+        Op::WaitScalars => "s_waitcnt lgkmcnt(0)".to_owned(),
+        Op::Access(access) => access_text(access, names, is_12),
+    }
+}
+
+fn access_text(access: Access, names: bool, is_12: bool) -> String {
+    let Access {
+        form,
+        is_store,
+        is_atomic,
+        address,
+        data,
+        offset,
+    } = access;
+    let size = if names { "b32" } else { "dword" };
+    let what = match (is_atomic, is_store) {
+        (true, _) if names => "atomic_add_u32".to_owned(),
+        (true, _) => "atomic_add".to_owned(),
+        (_, true) => format!("store_{size}"),
+        (_, false) => format!("load_{size}"),
+    };
+    let pair = format!("v[{address}:{}]", address + 1);
+    let order = |address: &str| match is_store || is_atomic {
+        true => format!("{address}, v{data}"),
+        false => format!("v{data}, {address}"),
+    };
+    match form {
+        Form::Whole => format!("global_{what} {}, off offset:{offset}", order(&pair)),
+        Form::Based => format!(
+            "global_{what} {}, s[4:5] offset:{offset}",
+            order(&format!("v{address}"))
+        ),
+        Form::Flat => format!("flat_{what} {}", order(&pair)),
+        Form::Buffer => {
+            let scalar = if is_12 { "null" } else { "0" };
+            format!("buffer_{what} v{data}, v{address}, s[8:11], {scalar} offen offset:{offset}")
+        }
+        Form::Scalar => {
+            let size = if names { "b32" } else { "dword" };
+            format!(
+                "s_load_{size} s{data}, s[{address}:{}], {offset:#x}",
+                address + 1
+            )
+        }
+    }
+}
+
+fn program(random: &mut Random) -> Vec<Op> {
+    let mut ops = Vec::new();
+    let mut open: Option<u8> = None;
+    let free = |random: &mut Random| 10 + random.below(usize::from(VECTORS) - 10) as u8;
+    let pair = |random: &mut Random| 2 + 2 * random.below(PAIRS) as u8;
+    for _ in 0..30 + random.below(30) {
+        let op = match random.below(20) {
+            0 => Op::Move(free(random), pair(random)),
+            1 => Op::Move(free(random), free(random)),
+            // An address is lost, or changed so that it can be told.
+            2 => Op::Move(pair(random) + 1, free(random)),
+            3 => {
+                let low = pair(random);
+                Op::Add(low, low, 4 * (1 + random.below(8) as u32))
+            }
+            4 => Op::Constant(free(random), random.number() as u32),
+            5 => Op::Xor(free(random), free(random), pair(random)),
+            6 => Op::ScalarMove(30 + random.below(4) as u8, 4 + random.below(2) as u8),
+            7 => Op::ScalarAdd(34, 34, 4),
+            8 => match open.take() {
+                Some(mask) => Op::EndIf(mask),
+                None => {
+                    let mask = 20 + 2 * random.below(3) as u8;
+                    open = Some(mask);
+                    Op::If(mask, random.below(33) as u32)
+                }
+            },
+            9 if random.percent(40) => Op::WaitLoads(random.below(3) as u32),
+            10 if random.percent(40) => Op::WaitStores(random.below(3) as u32),
+            11 => Op::WaitScalars,
+            _ => {
+                let (address, data) = (pair(random), free(random));
+                Op::Access(access(random, address, data))
+            }
+        };
+        ops.push(op);
+    }
+    ops.extend(open.map(Op::EndIf));
+    ops
+}
+
+fn access(random: &mut Random, pair: u8, data: u8) -> Access {
+    let form = match random.below(10) {
+        0..5 => Form::Whole,
+        5 => Form::Based,
+        6 => Form::Flat,
+        7 => Form::Buffer,
+        8 => Form::Scalar,
+        _ => Form::Whole,
+    };
+    let is_atomic = form == Form::Whole && random.percent(20);
+    Access {
+        form,
+        is_store: form != Form::Scalar && random.percent(60),
+        is_atomic,
+        address: match form {
+            Form::Based | Form::Buffer => 1,
+            Form::Scalar => [6, 40][random.below(2)],
+            Form::Whole | Form::Flat => pair,
+        },
+        // A load can overwrite its own address.
+        data: match form {
+            Form::Scalar => 36,
+            _ if random.percent(5) => pair,
+            _ => data,
+        },
+        offset: 4 * random.below(16) as u32,
+    }
+}
+
+impl Machine {
+    fn new(random: &mut Random, lanes: u8) -> Machine {
+        let mut vectors = vec![[0; 64]; usize::from(VECTORS)];
+        for vector in &mut vectors {
+            vector.fill_with(|| random.number() as u32);
+        }
+        let bad = random.below(PAIRS);
+        for (lane, place) in vectors[0].iter_mut().enumerate() {
+            *place = lane as u32;
+        }
+        // Small offsets, from a base or in a buffer.
+        for (lane, place) in vectors[1].iter_mut().enumerate() {
+            *place = 4 * lane as u32;
+        }
+        for pair in 0..PAIRS {
+            let [low, high] = &mut vectors[2 + 2 * pair..4 + 2 * pair] else {
+                panic!("a pair is missing");
+            };
+            for (low, high) in low.iter_mut().zip(high) {
+                let is_bad = pair == bad && random.percent(30);
+                let base = if is_bad { BAD } else { BUFFER };
+                let at = base + 4 * (random.number() % (BUFFER_BYTES / 8));
+                (*low, *high) = (at as u32, (at >> 32) as u32);
+            }
+        }
+        let mut scalars = [0; 64];
+        scalars.fill_with(|| random.number() as u32);
+        let mut put = |first: usize, value: u64| {
+            scalars[first] = value as u32;
+            scalars[first + 1] = (value >> 32) as u32;
+        };
+        put(4, if random.percent(15) { BAD } else { BUFFER });
+        put(6, BUFFER + 0x100);
+        put(
+            40,
+            if random.percent(15) {
+                BAD + 0x40
+            } else {
+                BUFFER
+            },
+        );
+        // A descriptor of a buffer without a stride; it can lie where nothing is, and bounds can stop lanes.
+        put(8, if random.percent(15) { BAD } else { BUFFER });
+        scalars[10] = if random.percent(30) { 64 } else { 0x1000 };
+        scalars[11] = 0x3000_0000;
+        let exec = match lanes {
+            64 => u64::MAX,
+            _ => 0xffff_ffff,
+        };
+        Machine {
+            lanes,
+            vectors,
+            scalars,
+            exec,
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = usize> + use<> {
+        let (exec, lanes) = (self.exec, self.lanes);
+        (0..usize::from(lanes)).filter(move |lane| exec >> lane & 1 == 1)
+    }
+
+    /// The addresses that an access touches.
+    fn addresses(&self, access: Access) -> BTreeMap<u8, u64> {
+        let offset = u64::from(access.offset);
+        let first = usize::from(access.address);
+        let pair = |values: [u32; 2]| u64::from(values[1]) << 32 | u64::from(values[0]);
+        let base = |first: usize| pair([self.scalars[first], self.scalars[first + 1]]);
+        if access.form == Form::Scalar {
+            return BTreeMap::from([(0, base(first) + offset)]);
+        }
+        let addresses = self.each().filter_map(|lane| {
+            let own = u64::from(self.vectors[first][lane]);
+            let whole = || pair([self.vectors[first][lane], self.vectors[first + 1][lane]]);
+            let address = match access.form {
+                Form::Whole => whole() + offset,
+                Form::Flat => whole(),
+                Form::Based => base(4) + own + offset,
+                Form::Buffer => {
+                    let at = own + offset;
+                    (at < u64::from(self.scalars[10])).then_some(base(8) + at)?
+                }
+                Form::Scalar => return None,
+            };
+            Some((lane as u8, address))
+        });
+        addresses.collect()
+    }
+
+    fn run(&mut self, op: Op, random: &mut Random) {
+        match op {
+            Op::Move(d, a) => {
+                for lane in self.each() {
+                    self.vectors[usize::from(d)][lane] = self.vectors[usize::from(a)][lane];
+                }
+            }
+            Op::Constant(d, value) => {
+                for lane in self.each() {
+                    self.vectors[usize::from(d)][lane] = value;
+                }
+            }
+            Op::Add(d, a, value) => {
+                for lane in self.each() {
+                    let sum = self.vectors[usize::from(a)][lane].wrapping_add(value);
+                    self.vectors[usize::from(d)][lane] = sum;
+                }
+            }
+            Op::Xor(d, a, b) => {
+                for lane in self.each() {
+                    let [a, b] = [a, b].map(|n| self.vectors[usize::from(n)][lane]);
+                    self.vectors[usize::from(d)][lane] = a ^ b;
+                }
+            }
+            Op::ScalarMove(d, a) => self.scalars[usize::from(d)] = self.scalars[usize::from(a)],
+            Op::ScalarAdd(d, a, value) => {
+                self.scalars[usize::from(d)] = self.scalars[usize::from(a)].wrapping_add(value);
+            }
+            Op::If(to, bound) => {
+                let to = usize::from(to);
+                self.scalars[to] = self.exec as u32;
+                if self.lanes == 64 {
+                    self.scalars[to + 1] = (self.exec >> 32) as u32;
+                }
+                let below = (0..64).filter(|lane| self.vectors[0][*lane] < bound);
+                let mask = below.fold(0_u64, |mask, lane| mask | 1 << lane);
+                self.exec &= mask;
+            }
+            Op::EndIf(from) => {
+                let from = usize::from(from);
+                let mut mask = u64::from(self.scalars[from]);
+                if self.lanes == 64 {
+                    mask |= u64::from(self.scalars[from + 1]) << 32;
+                }
+                self.exec |= mask;
+            }
+            Op::Access(access) if access.form == Form::Scalar => {
+                self.scalars[usize::from(access.data)] = random.number() as u32;
+            }
+            Op::Access(access) if !access.is_store && !access.is_atomic => {
+                for lane in self.each() {
+                    self.vectors[usize::from(access.data)][lane] = random.number() as u32;
+                }
+            }
+            Op::Access(_) | Op::WaitLoads(_) | Op::WaitStores(_) | Op::WaitScalars => {}
+        }
+    }
+}
+
+/// Whether there is no memory.
+fn is_bad(address: u64) -> bool {
+    !(BUFFER..BUFFER + 2 * BUFFER_BYTES).contains(&address)
+}
+
+/// What was executed, and the machine at the stop.
+struct Run {
+    accesses: Vec<Touched>,
+    /// The place of the first access at fault among them.
+    first: usize,
+    stop: usize,
+    machine: Machine,
+    /// Whether the registers of its address are at the stop what they were.
+    survives: bool,
+}
+
+/// Whether an access counts as a store: atomic operations here do not return anything.
+fn writes(access: &Access) -> bool {
+    access.is_store || access.is_atomic
+}
+
+/// Whether an instruction waits for an access.
+///
+/// * `later`: how many accesses that complete after it were issued since. Flat and scalar ones, and those of the other kind, may complete before.
+fn needs(op: Op, access: &Access, later: usize, processor: &str) -> bool {
+    let is_one = !is_new(processor);
+    let (is_own, count) = match op {
+        Op::WaitLoads(count) => (is_one || !writes(access), count as usize),
+        Op::WaitStores(count) => (is_one || writes(access), count as usize),
+        Op::WaitScalars => return access.form == Form::Scalar,
+        _ => return false,
+    };
+    match access.form {
+        Form::Scalar => false,
+        Form::Flat => is_own && count == 0,
+        Form::Whole | Form::Based | Form::Buffer => is_own && later >= count,
+    }
+}
+
+fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
+    let lanes = wave_size(processor).lanes() as u8;
+    let mut machine = Machine::new(random, lanes);
+    let latency = random.below(13);
+    let mut accesses: Vec<Touched> = Vec::new();
+    let mut fault: Option<(usize, Access, Machine)> = None;
+    // How many accesses of its kind were issued since.
+    let (mut later, mut executed) = (0, 0);
+    for (index, op) in ops.iter().enumerate() {
+        if let Some((_, access, _)) = &fault {
+            if needs(*op, access, later, processor) || executed >= latency {
+                break;
+            }
+            executed += 1;
+        }
+        if let Op::Access(access) = op {
+            let lanes = machine.addresses(*access);
+            let is_fault = lanes.values().any(|address| is_bad(*address));
+            accesses.push(Touched { index, lanes });
+            match &fault {
+                None if is_fault => {
+                    fault = Some((accesses.len() - 1, *access, machine.clone()));
+                }
+                Some((_, first, _)) => {
+                    let kind =
+                        |one: &Access| (one.is_store || one.is_atomic, one.form == Form::Scalar);
+                    later += usize::from(kind(first) == kind(access) || !is_new(processor));
+                }
+                None => {}
+            }
+        }
+        machine.run(*op, random);
+        if fault.is_some() && index + 1 == ops.len() {
+            break;
+        }
+    }
+    let (first, access, then) = fault?;
+    let start = accesses[first].index;
+    let stop = ops.len().min(start + 1 + executed);
+    let survives = then.addresses(access) == {
+        let mut now = machine.clone();
+        now.exec = then.exec;
+        now.addresses(access)
+    };
+    Some(Run {
+        accesses,
+        first,
+        stop,
+        machine,
+        survives,
+    })
+}
+
+/// Assembles and links a text.
+fn assemble(tools: [&Path; 2], processor: &str, source: &str, folder: &Folder) -> Vec<u8> {
+    let [input, object, output] = ["f.s", "f.o", "f.so"].map(|name| folder.path(name));
+    std::fs::write(&input, source).unwrap();
+    let [assembler, linker] = tools;
+    let ran = Command::new(assembler)
+        .args([
+            "-triple=amdgcn-amd-amdhsa",
+            "-filetype=obj",
+            "-mcpu",
+            processor,
+        ])
+        .arg(&input)
+        .arg("-o")
+        .arg(&object)
+        .output()
+        .unwrap();
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    let ran = Command::new(linker)
+        .arg("-shared")
+        .arg(&object)
+        .arg("-o")
+        .arg(&output)
+        .status()
+        .unwrap();
+    assert!(ran.success());
+    std::fs::read(&output).unwrap()
+}
+
+fn snapshot(processor: &str, machine: &Machine, pc: u64) -> Snapshot {
+    let size = wave_size(processor);
+    let mut wave = Snapshot::new(processor, size, pc);
+    wave.load_address = LOAD.into();
+    wave.set_register(Register::exec(size), machine.exec)
+        .unwrap();
+    for (number, value) in (0..).zip(machine.scalars) {
+        let register = Register::sgpr(number).unwrap();
+        wave.set_register(register, value.into()).unwrap();
+    }
+    for (number, lanes) in (0..).zip(&machine.vectors) {
+        let register = Register::vgpr(number, size).unwrap();
+        let lanes: Vec<Option<u32>> = lanes[..usize::from(machine.lanes)]
+            .iter()
+            .copied()
+            .map(Some)
+            .collect();
+        wave.set_lanes(register, &lanes).unwrap();
+    }
+    wave
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    asked: usize,
+    first: usize,
+    among: usize,
+    missing: usize,
+    certain: usize,
+}
+
+/// What is certain was executed, and its lanes touched these addresses, which are at fault.
+fn check(found: &[FaultCandidate], run: &Run, addresses: &[u64], page: Option<u64>, what: &str) {
+    for candidate in found.iter().filter(|one| one.is_certain) {
+        let code = candidate.pc.0 - LOAD;
+        let index = addresses.iter().position(|address| *address == code);
+        let index = index.unwrap_or_else(|| panic!("{what}: no access at {code:#x}"));
+        let is_true = |touched: &&Touched| {
+            let lanes = candidate
+                .lanes
+                .iter()
+                .map(|(lane, address)| (lane.0, *address));
+            let scalar = candidate.address.map(|address| (0, address));
+            let mut said = lanes.chain(scalar).peekable();
+            let is_at_fault = |address: u64| match page {
+                Some(page) => (page..page + 4096).contains(&(address & !3)),
+                None => is_bad(address),
+            };
+            said.peek().is_some()
+                && touched.index == index
+                && said.all(|(lane, address)| {
+                    touched.lanes.get(&lane) == Some(&address) && is_at_fault(address)
+                })
+        };
+        let is_right = run.accesses.iter().any(|touched| is_true(&touched));
+        assert!(is_right, "{what}: {candidate:?}\n{:?}", run.accesses);
+    }
+}
+
+#[test]
+fn nothing_that_is_wrong_is_certain() {
+    let (Some(assembler), Some(linker)) = (llvm_tool("llvm-mc"), llvm_tool("ld.lld")) else {
+        return;
+    };
+    let (mut of_survivors, mut of_others) = (Counts::default(), Counts::default());
+    let mut faults = 0;
+    for (number, processor) in PROCESSORS.into_iter().enumerate() {
+        let mut random = Random::new(number as u64 + 1);
+        let mut programs = Vec::new();
+        while programs.len() < PROGRAMS {
+            let ops = program(&mut random);
+            if let Some(run) = run(&ops, processor, &mut random) {
+                programs.push((ops, run));
+            }
+        }
+        let mut source = String::from(".text\n");
+        for (n, (ops, _)) in programs.iter().enumerate() {
+            let _ = writeln!(
+                source,
+                ".p2align 8\n.globl f{n}\n.type f{n},@function\nf{n}:"
+            );
+            for (index, op) in ops.iter().enumerate() {
+                let _ = writeln!(source, "f{n}_{index}:\n  {}", text(processor, *op));
+            }
+            let _ = writeln!(
+                source,
+                "f{n}_{}:\n  s_endpgm\n.size f{n}, .-f{n}",
+                ops.len()
+            );
+        }
+        let folder = Folder::new();
+        let file = assemble([&assembler, &linker], processor, &source, &folder);
+        let object = CodeObject::parse(&file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let symbols: BTreeMap<&str, u64> = object
+            .symbols()
+            .unwrap()
+            .iter()
+            .map(|symbol| (&*symbol.name, symbol.address))
+            .collect();
+        for (n, (ops, run)) in programs.iter().enumerate() {
+            let at = |index: usize| symbols[&*format!("f{n}_{index}")];
+            let addresses: Vec<u64> = (0..ops.len()).map(at).collect();
+            let wave = snapshot(processor, &run.machine, LOAD + at(run.stop));
+            let arena = Arena::new();
+            let options = StopOptions::loaded_at(LOAD.into());
+            let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+            let fault = &run.accesses[run.first];
+            let page = fault
+                .lanes
+                .values()
+                .find(|address| is_bad(**address))
+                .unwrap()
+                & !0xfff;
+            let buffer = BUFFER..BUFFER + 2 * BUFFER_BYTES;
+            let map = MemoryMap::new(core::iter::once(buffer), true);
+            for asked in [Some(page), None, Some(0x7b00_0000_0000)] {
+                let what = format!("{processor} f{n} {asked:x?}");
+                let found = stop.fault_candidates(asked, &map, None).unwrap();
+                check(&found, run, &addresses, asked, &what);
+                if asked == Some(0x7b00_0000_0000) {
+                    assert!(found.iter().all(|one| !one.is_certain), "{what}");
+                    continue;
+                }
+                let place = found
+                    .iter()
+                    .position(|one| one.pc.0 - LOAD == addresses[fault.index]);
+                let counts = match run.survives {
+                    true => &mut of_survivors,
+                    false => &mut of_others,
+                };
+                counts.asked += 1;
+                match place {
+                    Some(0) => counts.first += 1,
+                    Some(_) => counts.among += 1,
+                    None => counts.missing += 1,
+                }
+                counts.certain += usize::from(place == Some(0) && found[0].is_certain);
+            }
+            faults += 1;
+        }
+    }
+    println!("{faults} faults; registers survive: {of_survivors:?}; they do not: {of_others:?}");
+    assert!(faults >= 300);
+    assert!(
+        of_survivors.first * 10 >= of_survivors.asked * 9,
+        "{of_survivors:?}"
+    );
+}

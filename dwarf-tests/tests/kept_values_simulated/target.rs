@@ -1,0 +1,127 @@
+//! How the targets spell instructions.
+
+/// A processor, with what differs in its assembly.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub name: &'static str,
+    pub lanes: u8,
+    /// The name of sums of vector registers has `_nc`.
+    pub no_carry: bool,
+    /// The names of gfx11 and later.
+    pub new_names: bool,
+    /// The names of scalar sums of gfx12.
+    pub scalar_co: bool,
+    /// Scratch is reached through a descriptor.
+    pub buffer: bool,
+    /// It has accumulation registers.
+    pub acc: bool,
+    /// It has dual instructions.
+    pub dual: bool,
+}
+
+const GFX9: Target = Target {
+    name: "gfx90a",
+    lanes: 64,
+    no_carry: false,
+    new_names: false,
+    scalar_co: false,
+    buffer: true,
+    acc: true,
+    dual: false,
+};
+
+pub const TARGETS: [Target; 5] = [
+    GFX9,
+    Target {
+        name: "gfx942",
+        buffer: false,
+        ..GFX9
+    },
+    Target {
+        name: "gfx1030",
+        lanes: 32,
+        no_carry: true,
+        acc: false,
+        ..GFX9
+    },
+    Target {
+        name: "gfx1100",
+        lanes: 32,
+        no_carry: true,
+        new_names: true,
+        buffer: false,
+        acc: false,
+        dual: true,
+        ..GFX9
+    },
+    Target {
+        name: "gfx1200",
+        lanes: 32,
+        no_carry: true,
+        new_names: true,
+        scalar_co: true,
+        buffer: false,
+        acc: false,
+        dual: true,
+    },
+];
+
+impl Target {
+    /// The width of masks in names.
+    pub fn mask_bits(&self) -> u8 {
+        self.lanes
+    }
+
+    /// The name of scalar registers that hold a mask.
+    pub fn mask(&self, first: u8) -> String {
+        match self.lanes {
+            64 => format!("s[{first}:{}]", first + 1),
+            _ => format!("s{first}"),
+        }
+    }
+
+    pub fn exec(&self) -> &'static str {
+        match self.lanes {
+            64 => "exec",
+            _ => "exec_lo",
+        }
+    }
+
+    pub fn vcc(&self) -> &'static str {
+        match self.lanes {
+            64 => "vcc",
+            _ => "vcc_lo",
+        }
+    }
+
+    /// Of `a & !b`.
+    pub fn and_not(&self) -> &'static str {
+        match self.new_names {
+            true => "and_not1",
+            false => "andn2",
+        }
+    }
+
+    /// The first register of a file of DWARF.
+    pub fn dwarf_vgpr(&self) -> u64 {
+        match self.lanes {
+            64 => 2560,
+            _ => 1536,
+        }
+    }
+
+    /// Stores and loads of a row of the stack.
+    pub fn stack(&self, is_store: bool, vector: u8, offset: u32) -> String {
+        let (word, size) = match is_store {
+            true => ("store", if self.new_names { "b32" } else { "dword" }),
+            false => ("load", if self.new_names { "b32" } else { "dword" }),
+        };
+        match (self.buffer, is_store) {
+            (true, _) => {
+                format!("buffer_{word}_{size} v{vector}, off, s[0:3], s32 offset:{offset}")
+            }
+            (false, true) => format!("scratch_{word}_{size} off, v{vector}, s32 offset:{offset}"),
+            (false, false) => format!("scratch_{word}_{size} v{vector}, off, s32 offset:{offset}"),
+        }
+    }
+}

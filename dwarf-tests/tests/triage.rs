@@ -1,0 +1,226 @@
+//! Faults and hangs whose truth is known: which access faulted, and who waits at a barrier for whom.
+//!
+//! The cases are those of `fixtures/triage`, and of the folder that `HETDWARF_TRIAGE` names, which has `fault` and `hang` in it.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use dwarf_tests::cores::Folder;
+use dwarf_tests::{fixture, hetdwarf, json};
+use serde_json::Value;
+
+/// The cases of a kind.
+fn cases(kind: &str) -> Vec<PathBuf> {
+    let more = std::env::var_os("HETDWARF_TRIAGE").map(PathBuf::from);
+    let folders = [Some(fixture("triage")), more].into_iter().flatten();
+    let mut found: Vec<PathBuf> = folders
+        .filter_map(|folder| std::fs::read_dir(folder.join(kind)).ok())
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("truth.json").is_file())
+        .collect();
+    found.sort();
+    found
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The document of a case's core.
+fn document(case: &Path, more: &[&str]) -> Value {
+    let packed = std::fs::read(case.join("merged.core.gz")).unwrap();
+    let mut bytes = Vec::new();
+    let mut reader = flate2::read::GzDecoder::new(&*packed);
+    reader.read_to_end(&mut bytes).unwrap();
+    let folder = Folder::new();
+    let core = folder.path("merged.core");
+    std::fs::write(&core, bytes).unwrap();
+    let core = core.display().to_string();
+    let arguments = [&["core", &core, "--format", "json"], more].concat();
+    let ran = hetdwarf(arguments);
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err))
+}
+
+/// The fault of the wave that the truth is about.
+fn fault<'d>(document: &'d Value, truth: &Value) -> &'d Value {
+    let same = |wave: &&Value| {
+        ["queue_id", "packet_id", "workgroup", "wave_in_group"]
+            .iter()
+            .all(|key| wave[key] == truth["wave"][key])
+    };
+    &list(&document["waves"]).iter().find(same).unwrap()["fault"]
+}
+
+/// The lanes with their addresses.
+fn lanes(lanes: &Value, is_one: impl Fn(&Value) -> bool) -> BTreeMap<u64, String> {
+    let lanes = list(lanes).iter().filter(|lane| is_one(lane));
+    lanes
+        .map(|lane| {
+            let number = lane["lane"].as_u64().unwrap();
+            (number, lane["address"].as_str().unwrap().to_owned())
+        })
+        .collect()
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    asked: usize,
+    first: usize,
+    among: usize,
+    missing: usize,
+    certain: usize,
+}
+
+/// Asks with the page, without it, and with a page that no lane touched. Nothing that is wrong is certain; the lanes of an access that is certain are
+/// those of the truth; and of accesses whose registers survive 80 of 100 come first.
+#[test]
+fn faults_are_found() {
+    let mut of_survivors = Counts::default();
+    let mut of_others = Counts::default();
+    let mut wrong = Vec::new();
+    let cases = cases("fault");
+    assert!(cases.len() >= 5, "cases are missing");
+    for case in &cases {
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        let truth = json(&case.join("truth.json"));
+        let page = truth["fault_address"].as_str().unwrap();
+        let other = truth["other_address"].as_str().unwrap();
+        let access = &truth["fault"];
+        // Another access that has faulted since is no wrong answer.
+        let also = list(&truth["also_faulting"]).iter();
+        let also: Vec<&Value> = also
+            .map(|one| if one.is_object() { &one["pc"] } else { one })
+            .collect();
+        let is_true = |pc: &Value| *pc == access["pc"] || also.contains(&pc);
+        for asked in ["with", "without", "other"] {
+            let options: &[&str] = match asked {
+                "with" => &["--fault-address", page],
+                "other" => &["--fault-address", other],
+                _ => &[],
+            };
+            let document = document(case, options);
+            let fault = fault(&document, &truth);
+            let candidates = list(&fault["candidates"]);
+            for candidate in candidates.iter().filter(|one| one["certain"] == true) {
+                if asked == "other" || !is_true(&candidate["pc"]) {
+                    wrong.push(format!("{name} {asked}: {candidate}"));
+                }
+                if candidate["pc"] == access["pc"] && access["scalar"] != true {
+                    let is_here = |lane: &Value| asked == "without" || lane["page"] == *page;
+                    let expected = lanes(&access["lanes"], is_here);
+                    let found = lanes(&candidate["lanes"], |_| true);
+                    // Some lanes' registers may be lost where others' are not.
+                    let is_same =
+                        found
+                            .iter()
+                            .all(|(lane, address)| match access["space"].as_str() {
+                                Some("scratch") => expected.contains_key(lane),
+                                _ => expected.get(lane) == Some(address),
+                            });
+                    if !is_same {
+                        wrong.push(format!("{name} {asked}: {found:?}, not {expected:?}"));
+                    }
+                }
+            }
+            let is_asked = list(&truth["ask"]).iter().any(|one| one == asked);
+            if asked == "other" || !is_asked {
+                continue;
+            }
+            let counts = match truth["survives"] == true {
+                true => &mut of_survivors,
+                false => &mut of_others,
+            };
+            let place = candidates.iter().position(|one| one["pc"] == access["pc"]);
+            counts.asked += 1;
+            match place {
+                Some(0) => counts.first += 1,
+                Some(_) => counts.among += 1,
+                None => counts.missing += 1,
+            }
+            counts.certain += usize::from(place == Some(0) && candidates[0]["certain"] == true);
+            if place == Some(0) {
+                assert_eq!(candidates[0]["kind"], access["kind"], "{name}");
+                assert_eq!(candidates[0]["line"], access["line"], "{name}");
+            }
+        }
+    }
+    println!("registers survive: {of_survivors:?}; they do not: {of_others:?}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(
+        of_survivors.first * 10 >= of_survivors.asked * 8,
+        "{of_survivors:?}"
+    );
+}
+
+/// The numbers in their workgroup of waves that a list has by their indexes.
+fn numbers(document: &Value, indexes: &Value) -> Vec<u64> {
+    let waves = list(&document["waves"]);
+    let number = |index: &Value| {
+        let wave = waves.iter().find(|wave| wave["index"] == *index).unwrap();
+        wave["wave_in_group"].as_u64().unwrap()
+    };
+    let mut numbers: Vec<u64> = list(indexes).iter().map(number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn hangs_are_told() {
+    let cases = cases("hang");
+    assert!(cases.len() >= 2, "cases are missing");
+    for case in &cases {
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        let truth = json(&case.join("truth.json"));
+        let document = document(case, &[]);
+        assert_eq!(document["verdict"]["kind"], "hang", "{name}");
+        let groups = list(&document["workgroups"]);
+        assert_eq!(groups.len(), list(&truth["workgroups"]).len(), "{name}");
+        for expected in list(&truth["workgroups"]) {
+            let same = |group: &&Value| {
+                ["workgroup", "queue_id", "packet_id"]
+                    .iter()
+                    .all(|key| group[key] == expected[key])
+            };
+            let group = groups.iter().find(same).unwrap();
+            assert_eq!(
+                group["expected_waves"], expected["expected_waves"],
+                "{name}"
+            );
+            let of = |list_of: &Value| -> Vec<u64> {
+                let waves = list(list_of).iter();
+                waves
+                    .map(|wave| wave["wave_in_group"].as_u64().or(wave.as_u64()).unwrap())
+                    .collect()
+            };
+            for key in ["at_barrier", "elsewhere"] {
+                let found = numbers(&document, &group[key]);
+                assert_eq!(found, of(&expected[key]), "{name} {key}");
+            }
+            assert_eq!(of(&group["missing"]), of(&expected["missing"]), "{name}");
+        }
+    }
+}
+
+/// The first screen of a fault and of a hang.
+#[test]
+fn the_verdict_comes_first() {
+    let verdict = |case: &str| {
+        let document = document(&fixture("triage").join(case), &[]);
+        document["verdict"].clone()
+    };
+    let fault = verdict("fault/call-942");
+    assert_eq!(fault["kind"], "memory-violation");
+    assert_eq!(fault["function"], "save");
+    assert_eq!(fault["line"], 6);
+    let text = "wave 2 (workgroup (1,0,0), wave 0) of kernel k: store (global_store_dword) in save at call-942.cl:6 faulted in lanes 0, 11, 22, \
+                33, 44, 55: 0x7f0005bffd30 is 720 bytes before the start of the mapping that argument out points into";
+    assert_eq!(fault["text"], text);
+    let hang = verdict("hang/spin-1100");
+    let text = "workgroup (0,0,0): waves 0, 1, 3 wait at the barrier of spin-1100.cl:12; wave 2 loops at spin-1100.cl:9-10 (1 other workgroup likewise)";
+    assert_eq!(hang["text"], text);
+    let lock = verdict("hang/lock-90a");
+    let text = "6 waves of kernel k loop at lock-90a.cl:8-10; none waits at a barrier";
+    assert_eq!(lock["text"], text);
+}

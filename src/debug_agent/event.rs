@@ -1,0 +1,113 @@
+//! What the runtime itself prints when something goes wrong, with or without the agent.
+//!
+//! Source: ROCR-Runtime `core/runtime/runtime.cpp` (`VMFaultHandler`, `HwExceptionHandler`); CLR `rocclr/device/rocm`; the agent's `README.md`.
+
+/// Something that the runtime said.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeEvent {
+    /// What launchers put before the line, with `@` for times.
+    pub rank: String,
+    /// What it says.
+    pub kind: EventKind,
+    /// What is said, without what is before it.
+    pub text: String,
+}
+
+/// What an event says.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// An access to memory faulted.
+    MemoryFault {
+        /// The address of the page.
+        address: u64,
+    },
+    /// A GPU hangs, or has an exception of another kind.
+    HardwareException,
+    /// A queue ends with an error.
+    QueueError,
+    /// A kernel is dispatched.
+    Dispatch {
+        /// The address of the kernel's descriptor.
+        kernel_object: u64,
+        /// The address of the arguments.
+        kernarg: u64,
+        /// The grid and the workgroup, in work-items.
+        sizes: Option<[[u32; 3]; 2]>,
+    },
+}
+
+/// The longest text that is kept, in bytes.
+const LONGEST: usize = 1024;
+/// The longest prefix of a launcher, in bytes.
+const LONGEST_PREFIX: usize = 80;
+
+impl RuntimeEvent {
+    /// Reads a line.
+    pub(super) fn of_line(line: &str) -> Option<RuntimeEvent> {
+        let from = |at: usize| line.split_at_checked(at);
+        let event = |at: usize, kind: EventKind| {
+            let (prefix, text) = from(at)?;
+            let mut ends = (0..=LONGEST.min(text.len())).rev();
+            let end = ends.find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            Some(RuntimeEvent {
+                rank: match prefix.len() <= LONGEST_PREFIX {
+                    true => prefix.trim().to_owned(),
+                    false => String::new(),
+                },
+                kind,
+                text: text.get(..end).unwrap_or_default().to_owned(),
+            })
+        };
+        if let Some(at) = line.find("Memory access fault by GPU") {
+            let address = number_after(line, " on address 0x")?;
+            return event(at, EventKind::MemoryFault { address });
+        }
+        if let Some(at) = line.find("Faulting page: 0x") {
+            let address = number_after(line, "Faulting page: 0x")?;
+            return event(at, EventKind::MemoryFault { address });
+        }
+        if let Some(at) = line.find("HW Exception by GPU") {
+            return event(at, EventKind::HardwareException);
+        }
+        if let Some(at) = line.find(" kernel_obj=0x") {
+            let kernel_object = number_after(line, " kernel_obj=0x")?;
+            let kernarg = number_after(line, " kernarg_address=0x").unwrap_or(0);
+            let sizes = sizes_after(line, "grid=[").zip(sizes_after(line, "workgroup=["));
+            let kind = EventKind::Dispatch {
+                kernel_object,
+                kernarg,
+                sizes: sizes.map(|(grid, workgroup)| [grid, workgroup]),
+            };
+            return event(at, kind);
+        }
+        let errors = [
+            "aborting with error :",
+            "Queue error (HSA_STATUS_",
+            "System event (HSA_",
+        ];
+        let at = errors.iter().find_map(|text| line.find(text))?;
+        event(at, EventKind::QueueError)
+    }
+}
+
+/// The hexadecimal number after a text.
+fn number_after(line: &str, before: &str) -> Option<u64> {
+    let (_, rest) = line.split_once(before)?;
+    let end = rest
+        .find(|c: char| !c.is_ascii_hexdigit())
+        .unwrap_or(rest.len());
+    u64::from_str_radix(rest.get(..end)?, 16).ok()
+}
+
+/// Three numbers after a text, up to `]`.
+fn sizes_after(line: &str, before: &str) -> Option<[u32; 3]> {
+    let (_, rest) = line.split_once(before)?;
+    let (numbers, _) = rest.split_once(']')?;
+    let numbers: Vec<u32> = numbers
+        .split(',')
+        .map(|number| number.trim().parse().ok())
+        .collect::<Option<_>>()?;
+    <[u32; 3]>::try_from(numbers).ok()
+}

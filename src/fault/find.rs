@@ -1,0 +1,292 @@
+//! The accesses that may be at fault, the likeliest first.
+
+use std::collections::BTreeMap;
+
+use core::cmp::Reverse;
+
+use super::address::{InLane, Memories, Touched, addresses, scalar};
+use super::past::{Now, Past};
+use super::undo::{exec_after, writes_exec};
+use super::walk::{Inputs, Place, Surroundings, Then};
+use super::{Candidate, Memory, Question, page_of};
+use crate::arch::Lane;
+use crate::error::Result;
+use crate::isa::{Reach, ReachKind};
+
+/// How many accesses are looked at.
+const MOST_ACCESSES: usize = 64;
+
+/// How likely an access is at fault, the likeliest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Likelihood {
+    Certain,
+    /// Lanes are at fault, and every path has passed it.
+    Passed,
+    /// Lanes are at fault.
+    Possible,
+    /// Its addresses are not known.
+    Unknown,
+}
+
+/// Finds the accesses that may be at fault.
+///
+/// # Errors
+/// If it takes too much.
+pub(crate) fn find(question: &Question<'_, '_>) -> Result<Vec<Candidate>> {
+    let wave = question.wave;
+    let now = Now::new(wave);
+    let wave_size = wave.wave_size();
+    let dispatched = wave.dispatch().and_then(|one| one.lanes(wave_size));
+    let all = dispatched.unwrap_or(wave_size.mask());
+    let inputs = Inputs {
+        now: &now,
+        flow: question.flow,
+        decoder: question.decoder,
+        object: question.object,
+        all,
+        load_address: question.load_address.0,
+        meter: question.meter,
+    };
+    let pc = question.load_address.to_code(question.pc).0;
+    let Some((mut surroundings, stop)) = Surroundings::new(inputs, pc) else {
+        return Ok(Vec::new());
+    };
+    let start = Past::at_stop(&now, all);
+    let accesses = accesses(&mut surroundings, stop, &start)?;
+    let memories = Memories {
+        family: question.decoder.family(),
+        apertures: wave.apertures(),
+        scratch: question.scratch,
+    };
+    let search = Search {
+        question,
+        memories,
+        stop,
+        start,
+    };
+    let mut found: Vec<(Likelihood, Reverse<bool>, usize, Candidate)> = Vec::new();
+    for (distance, (place, reach)) in accesses.into_iter().enumerate() {
+        if let Some((likelihood, candidate)) = search.judge(&mut surroundings, place, &reach)? {
+            // The first of those that surely faulted is the one; of others that which is nearest to the stop.
+            let is_first = matches!(likelihood, Likelihood::Certain | Likelihood::Passed);
+            let rank = match is_first {
+                true => MOST_ACCESSES.saturating_sub(distance),
+                false => distance,
+            };
+            found.push((likelihood, Reverse(is_first), rank, candidate));
+        }
+    }
+    found.sort_by_key(|(likelihood, _, rank, _)| (*likelihood, *rank));
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for (_, _, _, candidate) in found {
+        // The same instruction in several activations is one.
+        if candidates
+            .iter()
+            .all(|one| one.address != candidate.address)
+        {
+            candidates.push(candidate);
+        }
+    }
+    Ok(candidates)
+}
+
+/// Returns the accesses that may be outstanding, those that are nearest to the stop first.
+fn accesses(
+    surroundings: &mut Surroundings<'_, '_>,
+    stop: Place,
+    start: &Past,
+) -> Result<Vec<(Place, Reach)>> {
+    let mut found: Vec<(Place, Reach)> = Vec::new();
+    surroundings.walk(
+        stop,
+        start.clone(),
+        true,
+        &mut |around, place, one, after| {
+            if let Some(reach) = around.traits(one).reach
+                && after.may_be_outstanding(reach.counter(), reach.is_ordered())
+                && found.len() < MOST_ACCESSES
+                && found.iter().all(|(known, _)| *known != place)
+            {
+                found.push((place, reach));
+            }
+            Then::GoOn
+        },
+    )?;
+    Ok(found)
+}
+
+/// What is looked for.
+struct Search<'s, 'q, 'a> {
+    question: &'s Question<'q, 'a>,
+    memories: Memories,
+    stop: Place,
+    start: Past,
+}
+
+impl Search<'_, '_, '_> {
+    /// Says how likely an access is at fault; `None` if it is not.
+    fn judge(
+        &self,
+        surroundings: &mut Surroundings<'_, '_>,
+        place: Place,
+        reach: &Reach,
+    ) -> Result<Option<(Likelihood, Candidate)>> {
+        let now = surroundings.now;
+        let mut at: Option<Past> = None;
+        let has_escaped = surroundings.walk(
+            self.stop,
+            self.start.clone(),
+            true,
+            &mut |_, one, _, after| {
+                if one != place {
+                    return Then::GoOn;
+                }
+                match &mut at {
+                    Some(known) => drop(known.meet(now, after)),
+                    None => at = Some(after.clone()),
+                }
+                Then::Stop
+            },
+        )?;
+        let (Some(after), Some(instruction)) = (at, surroundings.instruction(place)) else {
+            return Ok(None);
+        };
+        let mut past = surroundings.back_over(&instruction, &after);
+        if past.surely != past.maybe {
+            let (surely, maybe) = self.active(surroundings, place, &past)?;
+            past.surely |= surely;
+            past.maybe &= maybe;
+        }
+        let candidate = Candidate {
+            address: instruction.address,
+            operation: reach.operation,
+            lanes: Vec::new(),
+            scalar: None,
+            is_certain: false,
+            bytes: reach.bytes,
+        };
+        if !matches!(reach.kind, ReachKind::Vector(_)) {
+            return Ok(self.judge_scalar(now, (&past, has_escaped), reach, candidate));
+        }
+        let (touched, is_unknown) = addresses(now, &past, reach, past.maybe, &self.memories);
+        let at_fault = |surely: bool| {
+            let hits = touched.iter().filter(|(lane, touched)| {
+                let is_sure = past.surely & super::past::bit(*lane) != 0;
+                (is_sure || !surely) && self.is_at_fault(touched)
+            });
+            let lanes = hits.map(|(lane, touched)| (Lane(*lane), touched.address));
+            lanes.collect::<Vec<(Lane, u64)>>()
+        };
+        let (sure, any) = (at_fault(true), at_fault(false));
+        let is_certain = !has_escaped && !sure.is_empty() && self.is_proof(&touched);
+        Ok(match (is_certain, any.is_empty(), is_unknown) {
+            (true, _, _) => Some((
+                Likelihood::Certain,
+                Candidate {
+                    lanes: sure,
+                    is_certain,
+                    ..candidate
+                },
+            )),
+            (false, false, _) => Some((
+                match has_escaped || sure.is_empty() {
+                    true => Likelihood::Possible,
+                    false => Likelihood::Passed,
+                },
+                Candidate {
+                    lanes: if sure.is_empty() { any } else { sure },
+                    ..candidate
+                },
+            )),
+            (false, true, true) => Some((Likelihood::Unknown, candidate)),
+            // Each lane had an address that is not at fault.
+            (false, true, false) => None,
+        })
+    }
+
+    fn judge_scalar(
+        &self,
+        now: &Now<'_>,
+        (past, has_escaped): (&Past, bool),
+        reach: &Reach,
+        candidate: Candidate,
+    ) -> Option<(Likelihood, Candidate)> {
+        match scalar(now, past, reach) {
+            InLane::Unknown => Some((Likelihood::Unknown, candidate)),
+            InLane::Nothing => None,
+            InLane::At(touched) => self.is_at_fault(&touched).then(|| {
+                let is_certain = !has_escaped && self.is_proof(&[(0, touched)]);
+                let candidate = Candidate {
+                    scalar: Some(touched.address),
+                    is_certain,
+                    ..candidate
+                };
+                match (is_certain, has_escaped) {
+                    (true, _) => (Likelihood::Certain, candidate),
+                    (false, false) => (Likelihood::Passed, candidate),
+                    (false, true) => (Likelihood::Possible, candidate),
+                }
+            }),
+        }
+    }
+
+    /// Returns the lanes that were surely and maybe active at an access, by what EXEC was made of before.
+    fn active(
+        &self,
+        surroundings: &mut Surroundings<'_, '_>,
+        place: Place,
+        past: &Past,
+    ) -> Result<(u64, u64)> {
+        let (now, all) = (surroundings.now, surroundings.all);
+        let mut found: BTreeMap<Place, (u64, u64)> = BTreeMap::new();
+        let has_escaped = surroundings.walk(
+            place,
+            past.clone(),
+            false,
+            &mut |_, one, instruction, after| {
+                if !writes_exec(instruction) {
+                    return Then::GoOn;
+                }
+                found.insert(one, exec_after(now, instruction, after, all));
+                Then::Stop
+            },
+        )?;
+        if has_escaped || found.is_empty() {
+            return Ok((0, all));
+        }
+        let masks = found.values();
+        Ok(masks.fold((all, 0), |(surely, maybe), (one, other)| {
+            (surely & one, maybe | other)
+        }))
+    }
+
+    /// Returns true if an access to these bytes is the one that faulted, as far as its address tells.
+    fn is_at_fault(&self, touched: &Touched) -> bool {
+        let overlaps = |start: u64, page: &core::ops::Range<u64>| {
+            start < page.end && start.saturating_add(touched.bytes) > page.start
+        };
+        match self.question.fault_address {
+            Some(address) => {
+                let page = page_of(address);
+                let starts = [Some(touched.address), touched.generic];
+                starts.into_iter().flatten().any(|at| overlaps(at, &page))
+            }
+            None => {
+                let bytes = touched.address..touched.address.saturating_add(touched.bytes);
+                let memory: &dyn Memory = self.question.memory;
+                memory.is_missing(bytes) == Some(true)
+            }
+        }
+    }
+
+    /// Returns true if what is said of memory proves that an access faulted. A page that is in the core can be one that the
+    /// GPU may read, and not write.
+    fn is_proof(&self, touched: &[(u8, Touched)]) -> bool {
+        let hits = touched.iter().filter(|(_, one)| self.is_at_fault(one));
+        let mut bytes = hits.map(|(_, one)| one.address..one.address.saturating_add(one.bytes));
+        match self.question.fault_address {
+            Some(_) => bytes.all(|bytes| self.question.memory.is_missing(bytes) != Some(false)),
+            None => true,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Waves that wait at a barrier, and loops that waves are in.
+
+use core::ops::Range;
+
+use super::stop::Stop;
+use crate::arch::{CodeAddress, ProcessAddress};
+use crate::isa::{Effect, Instruction};
+
+/// How many frames are looked at for a loop.
+const MOST_FRAMES: usize = 16;
+
+impl Stop<'_, '_> {
+    /// Returns the barrier that the wave waits at: it stands after an `s_barrier`, or at or after an `s_barrier_wait`.
+    #[must_use]
+    pub fn barrier(&self) -> Option<ProcessAddress> {
+        let frame = self.call_frame(0)?;
+        let address = frame.code_address();
+        let flow = self.program().lane_flow(self.wave().wave_size());
+        let (function, index) = flow.function_at(address, self.meter())?;
+        let instructions = &function.code().instructions;
+        let is_named = |one: &&Instruction, names: &[&str]| {
+            let name = one.mnemonic;
+            name.is_some_and(|name| names.iter().any(|wanted| name == *wanted))
+        };
+        let before = index.checked_sub(1).and_then(|n| instructions.get(n));
+        let before = before.filter(|one| is_named(one, &["s_barrier", "s_barrier_wait"]));
+        let here = instructions.get(index);
+        let here = here.filter(|one| is_named(one, &["s_barrier_wait"]));
+        let found = here.or(before)?.address;
+        let load_address = self.options().load_address;
+        Some(load_address.to_process(CodeAddress(found)))
+    }
+
+    /// Returns the addresses of the innermost loop that the wave is in, from the first instruction to the end of the last: one of the function where
+    /// it is, or of one that called it.
+    #[must_use]
+    pub fn innermost_loop(&self) -> Option<Range<ProcessAddress>> {
+        let flow = self.program().lane_flow(self.wave().wave_size());
+        let load_address = self.options().load_address;
+        let frames = self.call_frames().take(MOST_FRAMES);
+        let addresses = frames.map(|frame| frame.call_frame().lookup_address());
+        let mut loops = addresses.filter_map(|address| {
+            // Where a call returns to is looked up within the call, which is no start of an instruction.
+            let starts = [address, address & !3];
+            let mut found = starts
+                .into_iter()
+                .filter_map(|start| flow.function_at(start, self.meter()));
+            let (function, _) = found.next()?;
+            let jumps = function.code().jumps().filter_map(|jump| {
+                let Effect::Branch { target, .. } = jump.effect else {
+                    return None;
+                };
+                Some(target..jump.end())
+            });
+            jumps
+                .filter(|range| range.contains(&address))
+                .min_by_key(|range| range.end.saturating_sub(range.start))
+        });
+        let Range { start, end } = loops.next()?;
+        let process = |address: u64| load_address.to_process(CodeAddress(address));
+        Some(process(start)..process(end))
+    }
+}

@@ -1,0 +1,210 @@
+//! The access at which a wave faulted, and what is known of the memory of its process.
+
+use core::ops::Range;
+
+use super::stop::Stop;
+use crate::arch::{CodeAddress, Lane, ProcessAddress};
+use crate::error::Result;
+use crate::fault::{self, Candidate, Memory, Operation, Question};
+use crate::isa::Decoder;
+
+/// What is known of the memory of a process.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryMap {
+    /// In the order of their addresses, without overlap.
+    ranges: Vec<Range<u64>>,
+    is_complete: bool,
+}
+
+impl MemoryMap {
+    /// The memory at these addresses.
+    ///
+    /// * `is_complete`: true if there is no other memory that the GPU could have reached.
+    #[must_use]
+    pub fn new(ranges: impl IntoIterator<Item = Range<u64>>, is_complete: bool) -> MemoryMap {
+        let mut sorted: Vec<Range<u64>> = ranges.into_iter().collect();
+        sorted.sort_by_key(|range| range.start);
+        let mut ranges: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
+        for range in sorted {
+            match ranges.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => ranges.push(range),
+            }
+        }
+        MemoryMap {
+            ranges,
+            is_complete,
+        }
+    }
+
+    /// Returns true if there is no other memory that the GPU could have reached.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// The ranges of memory that follow each other, in the order of their addresses.
+    #[must_use]
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// Returns the range that an address is in.
+    #[must_use]
+    pub fn range_of(&self, address: u64) -> Option<Range<u64>> {
+        let after = self.ranges.partition_point(|range| range.start <= address);
+        let range = self.ranges.get(after.checked_sub(1)?)?;
+        range.contains(&address).then(|| range.clone())
+    }
+
+    /// Returns the range that is nearest to an address, and how far after its last byte, or (negative) before its first one, the address is; 0 inside.
+    #[must_use]
+    pub fn nearest(&self, address: u64) -> Option<(Range<u64>, i128)> {
+        let distances = self.ranges.iter().map(|range| {
+            let distance = distance(range, address);
+            (range.clone(), distance)
+        });
+        distances.min_by_key(|(_, distance)| distance.unsigned_abs())
+    }
+}
+
+/// Returns how far after the last byte of a range, or (negative) before its first one, an address is; 0 inside.
+#[must_use]
+pub fn distance(range: &Range<u64>, address: u64) -> i128 {
+    let address = i128::from(address);
+    let (start, end) = (i128::from(range.start), i128::from(range.end));
+    if address < start {
+        address.saturating_sub(start)
+    } else if address >= end {
+        address.saturating_sub(end).saturating_add(1)
+    } else {
+        0
+    }
+}
+
+impl Memory for MemoryMap {
+    fn is_missing(&self, bytes: Range<u64>) -> Option<bool> {
+        let is_there = self
+            .range_of(bytes.start)
+            .is_some_and(|range| bytes.end <= range.end);
+        match (is_there, self.is_complete) {
+            (true, _) => Some(false),
+            (false, true) => Some(true),
+            (false, false) => None,
+        }
+    }
+}
+
+/// What an access does.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccessOperation {
+    /// It reads memory.
+    Load,
+    /// It writes memory.
+    Store,
+    /// It reads and writes memory.
+    Atomic,
+}
+
+impl AccessOperation {
+    /// The name in JSON documents: `load`, `store` or `atomic`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            AccessOperation::Load => "load",
+            AccessOperation::Store => "store",
+            AccessOperation::Atomic => "atomic",
+        }
+    }
+}
+
+/// An access at which a wave may have faulted.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultCandidate {
+    /// Where the instruction is, in the process.
+    pub pc: ProcessAddress,
+    /// The instruction, as LLVM prints it.
+    pub instruction: String,
+    /// What it does.
+    pub operation: AccessOperation,
+    /// The lanes at fault with the addresses that they accessed; empty of a scalar access, and if registers of the address were
+    /// overwritten since.
+    pub lanes: Vec<(Lane, u64)>,
+    /// The address of a scalar access.
+    pub address: Option<u64>,
+    /// How many bytes a lane accesses.
+    pub bytes: u8,
+    /// Set if it is proven that the wave executed it at these addresses.
+    pub is_certain: bool,
+}
+
+impl Stop<'_, '_> {
+    /// Returns the accesses at which the wave may have faulted, the likeliest first. Empty if none is found.
+    ///
+    /// * `fault_address`: the address at fault, or any in its page, if it was reported. Without it, accesses to memory that the process
+    ///   does not have are looked for.
+    /// * `scratch`: the address of the wave's scratch in the process, if it is known.
+    ///
+    /// # Errors
+    /// If it takes too much.
+    pub fn fault_candidates(
+        &self,
+        fault_address: Option<u64>,
+        memory: &MemoryMap,
+        scratch: Option<u64>,
+    ) -> Result<Vec<FaultCandidate>> {
+        let (program, wave) = (self.program(), self.wave());
+        let Some(decoder) = Decoder::new(program.processor(), Some(wave.wave_size())) else {
+            return Ok(Vec::new());
+        };
+        let Some(pc) = self.call_frame(0).map(|frame| frame.pc()) else {
+            return Ok(Vec::new());
+        };
+        let load_address = self.options().load_address;
+        let question = Question {
+            wave,
+            pc,
+            load_address,
+            flow: program.lane_flow(wave.wave_size()),
+            decoder: &decoder,
+            object: program.object(),
+            fault_address,
+            memory,
+            scratch,
+            meter: self.meter(),
+        };
+        let found = fault::find(&question)?.into_iter();
+        let candidates = found.map(|candidate| {
+            let Candidate {
+                address,
+                operation,
+                lanes,
+                scalar,
+                is_certain,
+                bytes,
+            } = candidate;
+            // The longest instruction has 20 bytes, and the last of the code fewer after it.
+            let code = [20, 16, 12, 8, 4].into_iter();
+            let mut code = code.filter_map(|size| program.object().read_image(address, size));
+            let text = code
+                .next()
+                .and_then(|code| decoder.print(code, address).ok());
+            FaultCandidate {
+                pc: load_address.to_process(CodeAddress(address)),
+                instruction: text.unwrap_or_default(),
+                operation: match operation {
+                    Operation::Load => AccessOperation::Load,
+                    Operation::Store => AccessOperation::Store,
+                    Operation::Atomic => AccessOperation::Atomic,
+                },
+                lanes,
+                address: scalar,
+                bytes,
+                is_certain,
+            }
+        });
+        Ok(candidates.collect())
+    }
+}

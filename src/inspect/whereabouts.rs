@@ -1,0 +1,189 @@
+//! Where an address of a process lies: in which memory, or how far from it, and from the buffers that arguments of kernels point to.
+
+use core::ops::Range;
+
+use super::fault::{MemoryMap, distance};
+use crate::arch::{Apertures, ProcessAddress};
+use crate::gpu_core::{Dispatch, GpuCore, Process, Scratch};
+
+/// Addresses below this are of no memory: they are null pointers with an offset.
+const NULL_PAGE: u64 = 4096;
+
+/// An argument of a kernel that is a pointer into global memory.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointerArgument {
+    /// Its name in the source, if the object has it.
+    pub name: Option<String>,
+    /// Which argument it is, from 0.
+    pub position: usize,
+    /// Where it points.
+    pub value: u64,
+    /// The memory that it points into. The buffer begins at `value` and ends no later than this.
+    pub range: Option<Range<u64>>,
+}
+
+/// What an address is nearest to.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nearest {
+    /// The null page: a null pointer with an offset.
+    NullPage,
+    /// LDS, as generic addresses have it.
+    Local,
+    /// Scratch: of the wave, or as generic addresses have it.
+    Scratch,
+    /// The memory that an argument points into.
+    Argument(PointerArgument, Range<u64>),
+    /// Memory that no argument points into.
+    Mapping(Range<u64>),
+    /// Nothing is known of the memory of the process.
+    Nothing,
+}
+
+/// Where an address lies.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// What it is nearest to.
+    pub nearest: Nearest,
+    /// How many bytes after its last byte the address is; negative: before its first byte. 0 inside.
+    pub distance: i128,
+    /// The code object that the address is in.
+    pub code_object: Option<usize>,
+}
+
+/// The memory of a process as a dispatch sees it.
+#[derive(Clone, Debug, Default)]
+pub struct DispatchMemory {
+    /// The arguments that are pointers.
+    pub arguments: Vec<PointerArgument>,
+    /// All memory. It counts as complete if all arguments point into some of it: a core without buffers has none of that.
+    pub map: MemoryMap,
+}
+
+impl DispatchMemory {
+    /// Reads what a core says.
+    ///
+    /// * `dispatch`: the dispatch whose arguments are wanted, if it is known.
+    #[must_use]
+    pub fn new(
+        core: &GpuCore<'_>,
+        process: &Process<'_>,
+        dispatch: Option<&Dispatch>,
+    ) -> DispatchMemory {
+        let ranges = core.mapped_ranges().iter().cloned();
+        let map = MemoryMap::new(ranges.clone(), false);
+        let found = dispatch.and_then(|dispatch| arguments(core, process, dispatch, &map));
+        let points_into_memory = found.as_ref().is_some_and(|arguments| {
+            !arguments.is_empty()
+                && arguments
+                    .iter()
+                    .all(|argument| argument.value == 0 || argument.range.is_some())
+                && arguments.iter().any(|argument| argument.range.is_some())
+        });
+        let is_complete = core.has_all_mappings() && points_into_memory;
+        DispatchMemory {
+            arguments: found.unwrap_or_default(),
+            map: MemoryMap::new(ranges, is_complete),
+        }
+    }
+
+    /// Finds where an address lies.
+    ///
+    /// * `apertures`: where generic addresses show LDS and scratch.
+    /// * `scratch`: the wave's scratch.
+    #[must_use]
+    pub fn find(
+        &self,
+        address: u64,
+        apertures: Option<Apertures>,
+        scratch: Option<Scratch>,
+        process: &Process<'_>,
+    ) -> Whereabouts {
+        let in_aperture = |base: u64| {
+            let offset = address.checked_sub(base);
+            offset.is_some_and(|offset| u32::try_from(offset).is_ok())
+        };
+        let is_in_scratch = |scratch: Scratch| {
+            let offset = address.checked_sub(scratch.address);
+            offset.is_some_and(|offset| offset < scratch.size)
+        };
+        let at = |nearest: Nearest, distance: i128| Whereabouts {
+            nearest,
+            distance,
+            code_object: process.object_at(ProcessAddress(address)),
+        };
+        if address < NULL_PAGE {
+            return at(Nearest::NullPage, address.into());
+        }
+        if let Some(apertures) = apertures {
+            if in_aperture(apertures.shared_base) {
+                return at(Nearest::Local, 0);
+            }
+            if in_aperture(apertures.private_base) {
+                return at(Nearest::Scratch, 0);
+            }
+        }
+        if scratch.is_some_and(is_in_scratch) {
+            return at(Nearest::Scratch, 0);
+        }
+        let Some((range, far)) = self.map.nearest(address) else {
+            return at(Nearest::Nothing, 0);
+        };
+        // Memory of several buffers that follow each other is one range: then the last argument that begins before the address.
+        let of_range = self
+            .arguments
+            .iter()
+            .filter(|argument| argument.range.as_ref() == Some(&range));
+        let before = of_range
+            .clone()
+            .filter(|argument| argument.value <= address)
+            .max_by_key(|argument| argument.value);
+        let argument = before.or_else(|| of_range.min_by_key(|argument| argument.value));
+        match argument {
+            Some(argument) => at(Nearest::Argument(argument.clone(), range), far),
+            None => at(Nearest::Mapping(range), far),
+        }
+    }
+
+    /// Returns the argument whose memory is nearest to an address, with the distance as [`Whereabouts`] has it.
+    #[must_use]
+    pub fn nearest_argument(&self, address: u64) -> Option<(&PointerArgument, i128)> {
+        let distances = self.arguments.iter().filter_map(|argument| {
+            let range = argument.range.as_ref()?;
+            Some((argument, distance(range, address)))
+        });
+        distances.min_by_key(|(_, distance)| distance.unsigned_abs())
+    }
+}
+
+/// Reads the arguments of a kernel that are pointers into global memory; `None` if they are not known.
+fn arguments(
+    core: &GpuCore<'_>,
+    process: &Process<'_>,
+    dispatch: &Dispatch,
+    map: &MemoryMap,
+) -> Option<Vec<PointerArgument>> {
+    let (_, kernel) = process.kernel(dispatch)?;
+    let arguments = kernel.metadata.as_ref()?.args.as_ref()?;
+    let start = dispatch.packet.kernarg_address;
+    let pointers = arguments
+        .iter()
+        .enumerate()
+        .filter(|(_, argument)| argument.value_kind.as_deref() == Some("global_buffer"));
+    pointers
+        .map(|(position, argument)| {
+            let mut bytes = [0; 8];
+            let at = start.checked_add(argument.offset?)?;
+            core.read_memory(at, &mut bytes).then_some(())?;
+            let value = u64::from_le_bytes(bytes);
+            Some(PointerArgument {
+                name: argument.name.clone(),
+                position,
+                value,
+                range: map.range_of(value),
+            })
+        })
+        .collect()
+}

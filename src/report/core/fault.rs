@@ -1,0 +1,295 @@
+//! Where a wave faulted, for the documents.
+
+use core::fmt;
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::super::frame::FrameDocument;
+use super::super::number::Hex;
+use super::super::text::FileNames;
+use super::places;
+use crate::arch::ProcessAddress;
+use crate::error::Result;
+use crate::gpu_core::{CoreWave, Process};
+use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Nearest, Stop, Whereabouts};
+use crate::plural::counted;
+use crate::untrusted::Untrusted;
+use crate::wave::Wave;
+
+/// Where a wave faulted.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FaultDocument {
+    /// The address that was reported, which may be that of its page; null if none was.
+    pub address: Option<Hex>,
+    /// The accesses at which the wave may have faulted, the likeliest first.
+    pub candidates: Vec<FaultCandidateDocument>,
+    /// Where the address of the likeliest one lies; null if no address is known.
+    pub nearest: Option<NearestDocument>,
+}
+
+/// An access at which a wave may have faulted.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct FaultCandidateDocument {
+    /// Where it is, in the process.
+    pub pc: Hex,
+    /// The instruction.
+    pub instruction: String,
+    /// `load`, `store` or `atomic`.
+    pub kind: &'static str,
+    /// The lanes at fault; empty of a scalar access, and if registers of the address were overwritten since.
+    pub lanes: Vec<FaultLaneDocument>,
+    /// The address of a scalar access.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<Hex>,
+    /// How many bytes a lane accesses.
+    pub bytes: u8,
+    /// The function, which may be an inlined one.
+    pub function: Option<Untrusted<'static>>,
+    /// The path of the source file.
+    pub file: Option<Untrusted<'static>>,
+    /// The line.
+    pub line: Option<u64>,
+    /// The column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
+    /// The function and those that it is inlined in, the innermost first.
+    pub inlined: Vec<Untrusted<'static>>,
+    /// Set if it is proven that the wave executed it at these addresses, and that they are at fault.
+    pub certain: bool,
+    #[serde(skip)]
+    frames: Vec<Rc<FrameDocument>>,
+}
+
+/// A lane at fault.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct FaultLaneDocument {
+    /// Its number.
+    pub lane: u8,
+    /// The address that it accessed.
+    pub address: Hex,
+    /// Its work-item in the grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_item: Option<[u32; 3]>,
+}
+
+/// What an address is nearest to.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct NearestDocument {
+    /// The address.
+    pub of: Hex,
+    /// `mapping`, `argument`, `lds`, `scratch` or `none`.
+    pub what: &'static str,
+    /// The argument's name, or what kind of memory it is.
+    pub name: Option<Untrusted<'static>>,
+    /// How many bytes after its last byte the address is; negative: before its first byte. 0 inside.
+    pub distance: i64,
+    /// The addresses of the memory, from its first byte to that after its last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[Hex; 2]>,
+    /// All of it, for people.
+    pub text: Untrusted<'static>,
+}
+
+impl FaultDocument {
+    /// Looks for the access.
+    ///
+    /// # Errors
+    /// If it takes too much, or the debugging information is malformed.
+    pub(super) fn new(
+        wave: &CoreWave<'_, '_>,
+        stop: &Stop<'_, '_>,
+        memory: &DispatchMemory,
+        process: &Process<'_>,
+        fault_address: Option<u64>,
+    ) -> Result<FaultDocument> {
+        let scratch = wave.scratch();
+        let base = scratch.map(|scratch| scratch.address);
+        let candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
+        let mut document = FaultDocument::of(stop, candidates, fault_address)?;
+        document.nearest = document.first_address().map(|address| {
+            let found = memory.find(address, wave.apertures(), scratch, process);
+            NearestDocument::new(address, &found)
+        });
+        Ok(document)
+    }
+
+    /// Looks for the access of a wave of whose process no memory is known.
+    ///
+    /// # Errors
+    /// As those of [`new`](Self::new).
+    pub(super) fn without_memory(
+        stop: &Stop<'_, '_>,
+        fault_address: Option<u64>,
+    ) -> Result<FaultDocument> {
+        let memory = MemoryMap::default();
+        let candidates = stop.fault_candidates(fault_address, &memory, None)?;
+        FaultDocument::of(stop, candidates, fault_address)
+    }
+
+    /// Describes candidates.
+    fn of(
+        stop: &Stop<'_, '_>,
+        candidates: Vec<FaultCandidate>,
+        fault_address: Option<u64>,
+    ) -> Result<FaultDocument> {
+        let candidates = candidates.into_iter();
+        let described = candidates.map(|one| FaultCandidateDocument::new(one, stop));
+        Ok(FaultDocument {
+            address: fault_address.map(Hex::from),
+            candidates: described.collect::<Result<_>>()?,
+            nearest: None,
+        })
+    }
+
+    /// Only an address is known.
+    pub(super) fn of_address(fault_address: Option<u64>) -> FaultDocument {
+        FaultDocument {
+            address: fault_address.map(Hex::from),
+            ..FaultDocument::default()
+        }
+    }
+
+    /// The address at fault that is known best.
+    pub(super) fn first_address(&self) -> Option<u64> {
+        let first = self.candidates.first();
+        let of_lane = first
+            .and_then(|one| one.lanes.first())
+            .map(|one| one.address);
+        let found = of_lane
+            .or(first.and_then(|one| one.address))
+            .or(self.address)?;
+        u64::try_from(found.0).ok()
+    }
+}
+
+impl FaultCandidateDocument {
+    fn new(candidate: FaultCandidate, stop: &Stop<'_, '_>) -> Result<FaultCandidateDocument> {
+        let frames = frames_at(stop, candidate.pc)?;
+        let innermost = frames.first();
+        let wave = stop.wave();
+        let lanes = candidate
+            .lanes
+            .iter()
+            .map(|(lane, address)| FaultLaneDocument {
+                lane: lane.0,
+                address: Hex::from(*address),
+                work_item: wave.work_item(*lane),
+            });
+        Ok(FaultCandidateDocument {
+            pc: Hex::from(candidate.pc),
+            kind: candidate.operation.name(),
+            lanes: lanes.collect(),
+            address: candidate.address.map(Hex::from),
+            bytes: candidate.bytes,
+            function: innermost.and_then(|frame| frame.function.clone()),
+            file: innermost.and_then(|frame| frame.file.clone()),
+            line: innermost.and_then(|frame| frame.line),
+            column: innermost.and_then(|frame| frame.column),
+            inlined: Vec::new(),
+            certain: candidate.is_certain,
+            instruction: candidate.instruction,
+            frames,
+        })
+    }
+
+    /// Names the frames, once it is known how files are told apart.
+    pub(super) fn name_frames(&mut self, names: &FileNames<'_>) {
+        let lines = self.frames.iter().map(|frame| places::line(frame, names));
+        self.inlined = lines.collect();
+    }
+}
+
+/// Returns the frames at an address of the process, the innermost first.
+pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Vec<Rc<FrameDocument>>> {
+    let Some(frame) = stop.call_frame(0) else {
+        return Ok(Vec::new());
+    };
+    let frame = frame.for_waiting(pc, 0);
+    let parts = FrameDocument::parts(&frame, stop.meter())?;
+    Ok(parts.into_iter().map(Rc::new).collect())
+}
+
+impl NearestDocument {
+    pub(super) fn new(address: u64, found: &Whereabouts) -> NearestDocument {
+        let range =
+            |range: &core::ops::Range<u64>| Some([Hex::from(range.start), Hex::from(range.end)]);
+        let (what, name, range) = match &found.nearest {
+            Nearest::NullPage => ("none", Some("null page".to_owned()), None),
+            Nearest::Local => ("lds", None, None),
+            Nearest::Scratch => ("scratch", None, None),
+            Nearest::Argument(argument, memory) => {
+                let name = argument.name.clone();
+                let name = name.unwrap_or_else(|| format!("argument {}", argument.position));
+                ("argument", Some(name), range(memory))
+            }
+            Nearest::Mapping(memory) => {
+                let object = found
+                    .code_object
+                    .map(|object| format!("code object {object}"));
+                ("mapping", object, range(memory))
+            }
+            Nearest::Nothing => ("none", None, None),
+        };
+        NearestDocument {
+            of: Hex::from(address),
+            what,
+            name: name.map(Untrusted::from),
+            distance: i64::try_from(found.distance).unwrap_or(match found.distance < 0 {
+                true => i64::MIN,
+                false => i64::MAX,
+            }),
+            range,
+            text: WhereText(address, found).to_string().into(),
+        }
+    }
+}
+
+/// Says where an address lies.
+struct WhereText<'w>(u64, &'w Whereabouts);
+
+impl fmt::Display for WhereText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WhereText(address, found) = self;
+        let what = match &found.nearest {
+            Nearest::NullPage => {
+                let from = counted(*address, "byte");
+                return write!(f, "{from} after address 0: a null pointer");
+            }
+            Nearest::Local => return f.write_str("in LDS"),
+            Nearest::Scratch => return f.write_str("in scratch"),
+            Nearest::Nothing => return f.write_str("in no memory that is known"),
+            Nearest::Argument(argument, _) => match &argument.name {
+                Some(name) => {
+                    format!(
+                        "the mapping that argument {} points into",
+                        Untrusted::from(name.clone())
+                    )
+                }
+                None => format!(
+                    "the mapping that argument {} points into",
+                    argument.position
+                ),
+            },
+            Nearest::Mapping(range) => match found.code_object {
+                Some(object) => format!("code object {object}"),
+                None => format!("the mapping {:#x}-{:#x}", range.start, range.end),
+            },
+        };
+        let far = u64::try_from(found.distance.unsigned_abs()).unwrap_or(u64::MAX);
+        match found.distance {
+            0 => write!(f, "in {what}"),
+            ..0 => write!(f, "{} before the start of {what}", counted(far, "byte")),
+            // The first byte after the end is at a distance of one.
+            1 => write!(f, "at the end of {what}"),
+            2.. => {
+                let past = far.saturating_sub(1);
+                write!(f, "{} past the end of {what}", counted(past, "byte"))
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The faults of all waves of a core, as far as a question may take.
+
+use std::collections::BTreeMap;
+
+use super::ProblemDocument;
+use super::fault::{FaultDocument, NearestDocument};
+use crate::gpu_core::{CoreWave, GpuCore, StopReason};
+use crate::inspect::{DispatchMemory, Programs};
+use crate::location::Arena;
+use crate::meter::Meter;
+use crate::wave::Wave;
+
+/// As how many operations a wave counts.
+const PER_WAVE: u64 = 64;
+
+/// Looks for the accesses of waves of a core.
+pub(super) struct Faults<'f, 'data, 'p> {
+    core: &'f GpuCore<'data>,
+    programs: &'f Programs<'p>,
+    address: Option<u64>,
+    /// Charged for all waves.
+    meter: &'f Meter,
+    /// By the index of the dispatch.
+    memories: BTreeMap<Option<usize>, DispatchMemory>,
+    /// Why the last wave that could not be asked was not.
+    reason: Option<String>,
+}
+
+impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
+    pub(super) fn new(
+        core: &'f GpuCore<'data>,
+        programs: &'f Programs<'p>,
+        address: Option<u64>,
+        meter: &'f Meter,
+    ) -> Faults<'f, 'data, 'p> {
+        Faults {
+            core,
+            programs,
+            address,
+            meter,
+            memories: BTreeMap::new(),
+            reason: None,
+        }
+    }
+
+    /// Finds where a wave faulted; `None` if it cannot be asked.
+    pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>) -> Option<FaultDocument> {
+        if let Err(error) = self.meter.work(PER_WAVE) {
+            self.reason = Some(error.to_string());
+            return None;
+        }
+        let process = self.programs.process();
+        let core = self.core;
+        let memory = self
+            .memories
+            .entry(wave.dispatch_index())
+            .or_insert_with(|| DispatchMemory::new(core, process, wave.dispatch()));
+        let arena = Arena::new();
+        let stop = self.programs.stop(wave, &arena)?;
+        let before = stop.meter().steps();
+        let found = FaultDocument::new(wave, &stop, memory, process, self.address);
+        let steps = stop.meter().steps().saturating_sub(before);
+        // What was refused shows at the next wave.
+        let _ = self.meter.work(steps);
+        match found {
+            Ok(found) => Some(found),
+            Err(error) => {
+                self.reason = Some(error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Finds where an address lies, as the first wave that faulted sees it, or else the first wave.
+    pub(super) fn whereabouts(&self, address: u64) -> NearestDocument {
+        let faulted = self
+            .core
+            .waves()
+            .find(|wave| wave.stops().contains(StopReason::MemoryViolation));
+        let wave = faulted.or_else(|| self.core.waves().next());
+        let process = self.programs.process();
+        let dispatch = match &wave {
+            Some(wave) => wave.dispatch(),
+            None => self.core.dispatches().first(),
+        };
+        let memory = DispatchMemory::new(self.core, process, dispatch);
+        let apertures = wave.as_ref().and_then(Wave::apertures);
+        let scratch = wave.as_ref().and_then(CoreWave::scratch);
+        let found = memory.find(address, apertures, scratch, process);
+        NearestDocument::new(address, &found)
+    }
+
+    /// What went wrong.
+    pub(super) fn problem(&self) -> Option<ProblemDocument> {
+        let reason = self.reason.as_ref()?;
+        let message = format!("where some waves faulted was not found: {reason}");
+        Some(ProblemDocument::of("faults", message))
+    }
+}

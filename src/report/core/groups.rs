@@ -1,0 +1,51 @@
+//! Waves of a core that are alike.
+
+use std::collections::BTreeMap;
+
+use super::{CoreWaveDocument, GroupBy, GroupDocument};
+use crate::gpu_core::WaveState;
+use crate::untrusted::Untrusted;
+
+/// The waves that are alike, those that stopped first, then the largest groups, then the first ones.
+pub(super) fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
+    type Key<'w> = (
+        WaveState,
+        Option<&'w Untrusted<'static>>,
+        Vec<Untrusted<'static>>,
+        usize,
+    );
+    let mut found: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
+    for wave in waves {
+        let (common, own) = match group_by {
+            GroupBy::Stack => (wave.stack.clone(), 0),
+            GroupBy::Line => (wave.stack.first().into_iter().cloned().collect(), 0),
+            GroupBy::Kernel => (Vec::new(), 0),
+            GroupBy::None => (wave.stack.clone(), wave.index),
+        };
+        let key = (wave.state, wave.kernel.as_ref(), common, own);
+        found.entry(key).or_default().push(wave.index);
+    }
+    let mut groups: Vec<GroupDocument> = found
+        .into_iter()
+        .map(|((state, kernel, stack, _), waves)| GroupDocument {
+            waves,
+            stack,
+            state,
+            kernel: kernel.cloned(),
+        })
+        .collect();
+    let rank = |state: WaveState| match state {
+        WaveState::Stopped => 0,
+        WaveState::Unsure => 1,
+        WaveState::Running => 2,
+    };
+    groups.sort_by_key(|group| {
+        let first = group.waves.first().copied();
+        (
+            rank(group.state),
+            core::cmp::Reverse(group.waves.len()),
+            first,
+        )
+    });
+    groups
+}

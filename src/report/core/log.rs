@@ -1,0 +1,273 @@
+//! A log of ROCm's debug agent and of the runtime, as a core without memory.
+
+use serde::Serialize;
+
+use super::super::number::Hex;
+use super::super::text::FileNames;
+use super::fault::FaultDocument;
+use super::groups::groups;
+use super::places::{Places, Stack};
+use super::verdict::{Found, VerdictDocument};
+use super::workgroups::{Started, WavePlace, workgroups};
+use super::{
+    CoreDocument, CoreObjectDocument, CoreRequest, CoreWaveDocument, ProblemDocument, name_stacks,
+};
+use crate::arch::{ProcessAddress, WaveSize};
+use crate::debug_agent::{EventKind, LoggedWave, RuntimeEvent};
+use crate::gpu_core::{StopReason, WaveState};
+use crate::inspect::Stop;
+use crate::meter::Meter;
+use crate::report::FrameDocument;
+use crate::untrusted::Untrusted;
+use crate::wave::Snapshot;
+use std::rc::Rc;
+
+/// Something that the runtime said.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct EventDocument {
+    /// `memory-fault`, `hardware-exception`, `queue-error` or `dispatch`.
+    pub kind: &'static str,
+    /// What a launcher put before the line; absent if nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Untrusted<'static>>,
+    /// The address of a fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<Hex>,
+    /// What it said.
+    pub text: Untrusted<'static>,
+}
+
+impl From<&RuntimeEvent> for EventDocument {
+    fn from(event: &RuntimeEvent) -> EventDocument {
+        let (kind, address) = match event.kind {
+            EventKind::MemoryFault { address } => ("memory-fault", Some(address)),
+            EventKind::HardwareException => ("hardware-exception", None),
+            EventKind::QueueError => ("queue-error", None),
+            EventKind::Dispatch { .. } => ("dispatch", None),
+        };
+        let rank = Some(event.rank.clone()).filter(|rank| !rank.is_empty());
+        EventDocument {
+            kind,
+            rank: rank.map(Untrusted::from),
+            address: address.map(Hex::from),
+            text: event.text.clone().into(),
+        }
+    }
+}
+
+/// A wave of a log, as far as it is known.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub struct LoggedStop<'s, 'p, 'a> {
+    /// What the log says.
+    pub wave: &'s LoggedWave,
+    /// Its registers.
+    pub snapshot: Option<&'s Snapshot>,
+    /// Its stop, if its code object was given.
+    pub stop: Option<&'s Stop<'p, 'a>>,
+    /// The code object that it is in, by its place among those that were given.
+    pub code_object: Option<usize>,
+    /// Its workgroup and number in it.
+    pub place: Option<([u32; 3], u32)>,
+}
+
+impl<'s, 'p, 'a> LoggedStop<'s, 'p, 'a> {
+    /// A wave of which only the log is known.
+    #[must_use]
+    pub fn new(wave: &'s LoggedWave) -> LoggedStop<'s, 'p, 'a> {
+        LoggedStop {
+            wave,
+            snapshot: None,
+            stop: None,
+            code_object: None,
+            place: None,
+        }
+    }
+}
+
+/// Makes the document of a log, wave by wave.
+#[derive(Debug)]
+pub struct LogDocuments<'m> {
+    request: CoreRequest,
+    meter: &'m Meter,
+    places: Places<'m>,
+    waves: Vec<CoreWaveDocument>,
+    found: Vec<(Stack, WavePlace)>,
+    started: Vec<Started>,
+    problems: Vec<ProblemDocument>,
+}
+
+impl<'m> LogDocuments<'m> {
+    /// Without a wave.
+    #[must_use]
+    pub fn new(request: CoreRequest, meter: &'m Meter) -> LogDocuments<'m> {
+        LogDocuments {
+            request,
+            meter,
+            places: Places::new(meter),
+            waves: Vec::new(),
+            found: Vec::new(),
+            started: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Adds a wave.
+    pub fn add(&mut self, of: &LoggedStop<'_, '_, '_>) {
+        let LoggedStop { wave, stop, .. } = *of;
+        let mut stack = match (stop, of.code_object) {
+            (Some(stop), Some(index)) => self.places.frames(stop, index),
+            (_, _) => Stack::new(),
+        };
+        if stack.is_empty() {
+            let function = wave.function.as_deref().map(|name| (name, 0));
+            let mut frame = FrameDocument::of_symbol(ProcessAddress(wave.pc), function);
+            // How far it is after the function's start is not known.
+            frame.symbol_offset = None;
+            stack.push(Rc::new(frame));
+        }
+        let place = stop.map(WavePlace::of).unwrap_or_default();
+        let index = self.waves.len().saturating_add(1);
+        let document = self.document(index, of, &stack);
+        if let Some(stop) = stop
+            && let Err(error) = self.meter.work(stop.meter().steps())
+        {
+            let message = format!("later waves have no stack: {error}");
+            self.problems.push(ProblemDocument::of("waves", message));
+        }
+        self.started.push(Started {
+            dispatch: of.snapshot.and_then(|snapshot| snapshot.dispatch),
+            wave_size: of
+                .snapshot
+                .map_or(WaveSize::Wave32, crate::wave::Wave::wave_size),
+            exec: u64::try_from(document.exec.0).unwrap_or(0),
+        });
+        self.waves.push(document);
+        self.found.push((stack, place));
+    }
+
+    fn document(
+        &mut self,
+        index: usize,
+        of: &LoggedStop<'_, '_, '_>,
+        stack: &Stack,
+    ) -> CoreWaveDocument {
+        let LoggedStop { wave, .. } = *of;
+        let innermost = stack.first();
+        let mut stops = wave.stop_reasons();
+        let address = self.request.fault_address.or(wave.fault_address);
+        // Who has a wave without a reason, and an address at fault, says that this is the reason.
+        if address.is_some() && wave.reason == "stopped" {
+            stops.insert(StopReason::MemoryViolation);
+        }
+        let is_violation = stops.contains(StopReason::MemoryViolation);
+        let fault = is_violation.then(|| {
+            let found = of
+                .stop
+                .map(|stop| FaultDocument::without_memory(stop, address));
+            match found {
+                Some(Ok(found)) => found,
+                Some(Err(error)) => {
+                    let message = format!("where it faulted was not found: {error}");
+                    let place = format!("wave {index}");
+                    self.problems.push(ProblemDocument::of(place, message));
+                    FaultDocument::of_address(address)
+                }
+                None => FaultDocument::of_address(address),
+            }
+        });
+        let exec = wave.scalars.get("exec").or(wave.scalars.get("exec_lo"));
+        let is_running = wave.reason == "running";
+        CoreWaveDocument {
+            index,
+            gpu_id: 0,
+            queue_id: 0,
+            xcc: 0,
+            packet_id: None,
+            workgroup: of.place.map(|(workgroup, _)| workgroup),
+            wave_in_group: of.place.map(|(_, number)| number),
+            lanes: wave.wave_size().map_or(0, WaveSize::lanes),
+            pc: Hex::from(wave.pc),
+            exec: Hex::from(exec.copied().unwrap_or(0)),
+            state: match (is_running, wave.is_code_alone()) {
+                (true, _) => WaveState::Running,
+                (false, true) => WaveState::Unsure,
+                (false, false) => WaveState::Stopped,
+            },
+            stop: stops.iter().map(StopReason::name).collect(),
+            code_object: of.code_object,
+            kernel: wave.kernel.clone().map(Untrusted::from),
+            function: innermost.and_then(|frame| frame.function.clone()),
+            file: innermost.and_then(|frame| frame.file.clone()),
+            line: innermost.and_then(|frame| frame.line),
+            halted_at_launch: false,
+            fault,
+            stack: Vec::new(),
+            frames: Stack::new(),
+            entry: Vec::new(),
+        }
+    }
+
+    /// Makes the document.
+    #[must_use]
+    pub fn finish(
+        mut self,
+        events: &[RuntimeEvent],
+        code_objects: Vec<CoreObjectDocument>,
+        mut problems: Vec<ProblemDocument>,
+    ) -> CoreDocument {
+        let stacks = || self.found.iter().map(|(stack, _)| stack);
+        let files = stacks().flatten().filter_map(|frame| frame.file.as_ref());
+        let names = FileNames::of(files.map(Untrusted::raw));
+        name_stacks(&mut self.waves, stacks(), &names);
+        let places: Vec<WavePlace> = self.found.iter().map(|(_, place)| place.clone()).collect();
+        let workgroups = workgroups(self.started.iter().copied(), &self.waves, &places);
+        let found = Found {
+            waves: &self.waves,
+            places: &places,
+            workgroups: &workgroups,
+            names: &names,
+        };
+        let verdict = found.verdict();
+        let verdict = match verdict.kind == "none" {
+            true => of_events(events).unwrap_or(verdict),
+            false => verdict,
+        };
+        problems.extend(self.problems);
+        problems.extend(self.places.problems());
+        CoreDocument {
+            format: "hetdwarf-core/1",
+            verdict,
+            note: None,
+            agents: Vec::new(),
+            queues: Vec::new(),
+            dispatches: Vec::new(),
+            code_objects,
+            workgroups,
+            whereabouts: None,
+            groups: groups(&self.waves, self.request.group_by),
+            waves: self.waves,
+            events: events.iter().map(EventDocument::from).collect(),
+            problems,
+        }
+    }
+}
+
+/// What the runtime said, where no wave says more.
+fn of_events(events: &[RuntimeEvent]) -> Option<VerdictDocument> {
+    let mut worst = events
+        .iter()
+        .filter(|event| !matches!(event.kind, EventKind::Dispatch { .. }));
+    let event = worst.next()?;
+    let kind = match event.kind {
+        EventKind::MemoryFault { .. } => "memory-violation",
+        EventKind::HardwareException if event.text.contains("Hang") => "hang",
+        EventKind::HardwareException | EventKind::QueueError | EventKind::Dispatch { .. } => {
+            "queue-error"
+        }
+    };
+    let text = Untrusted::from(event.text.clone());
+    let text = format!("the runtime said: {text}; which wave it was is not in the log");
+    Some(VerdictDocument::of_runtime(kind, text))
+}

@@ -1,0 +1,121 @@
+//! Goes through the waves of a core once.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::super::frame::FrameDocument;
+use super::super::number::Hex;
+use super::super::text::FileNames;
+use super::faults::Faults;
+use super::places::{self, Places, Stack};
+use super::workgroups::{WavePlace, WavePlaces};
+use super::{
+    CoreNoteDocument, CoreObjectDocument, CoreWaveDocument, DispatchDocument, FoundObject,
+};
+use crate::arch::LoadAddress;
+use crate::gpu_core::{GpuCore, Process, StopReason};
+use crate::inspect::Programs;
+use crate::object::CodeObject;
+use crate::untrusted::Untrusted;
+
+/// What looks for things of each wave.
+pub(super) struct Finders<'f, 'm, 'data, 'p> {
+    pub(super) places: &'f mut Places<'m>,
+    pub(super) faults: &'f mut Faults<'m, 'data, 'p>,
+    pub(super) whereabouts: WavePlaces<'m, 'p>,
+}
+
+/// Describes the waves, with where each is.
+pub(super) fn survey(
+    core: &GpuCore<'_>,
+    programs: &Programs<'_>,
+    dispatches: &[DispatchDocument],
+    finders: &mut Finders<'_, '_, '_, '_>,
+    progress: &mut dyn FnMut(usize),
+) -> (Vec<CoreWaveDocument>, Vec<(Stack, WavePlace)>) {
+    let waves = core.waves().map(|wave| {
+        progress(wave.index());
+        let object = programs.object_of(&wave);
+        let found = finders.places.locate(&wave, object, programs);
+        let mut document = CoreWaveDocument::new(&wave, programs, dispatches, &found.stack);
+        document.entry = found.entry;
+        if wave.stops().contains(StopReason::MemoryViolation) {
+            document.fault = finders.faults.find(&wave);
+        }
+        let callers = found.stack.iter().map(|frame| frame.pc).collect();
+        let place = finders.whereabouts.find(&wave, callers);
+        (document, (found.stack, place))
+    });
+    waves.unzip()
+}
+
+/// Writes the stacks of waves as lines of text, and those of accesses.
+pub(super) fn name_stacks<'s>(
+    waves: &mut [CoreWaveDocument],
+    stacks: impl Iterator<Item = &'s Stack>,
+    names: &FileNames<'_>,
+) {
+    let mut lines = BTreeMap::new();
+    for (wave, stack) in waves.iter_mut().zip(stacks) {
+        let line = |frame: &Rc<FrameDocument>| {
+            let line = lines.entry(Rc::as_ptr(frame));
+            line.or_insert_with(|| places::line(frame, names)).clone()
+        };
+        wave.stack = stack.iter().map(line).collect();
+        wave.frames.clone_from(stack);
+        let fault = wave.fault.iter_mut();
+        for candidate in fault.flat_map(|fault| &mut fault.candidates) {
+            candidate.name_frames(names);
+        }
+    }
+}
+
+/// Describes the note of a core.
+pub(super) fn note(core: &GpuCore<'_>) -> CoreNoteDocument {
+    let header = core.header();
+    let (major, minor) = header.kfd;
+    CoreNoteDocument {
+        version: header.version,
+        kfd: [major, minor],
+        r_debug: Hex::from(header.r_debug),
+        runtime_state: header.runtime_state,
+        interface: core.interface(),
+    }
+}
+
+impl CoreObjectDocument {
+    /// Describes a code object that a user gave for a log.
+    #[must_use]
+    pub fn given(
+        load_address: LoadAddress,
+        file: Untrusted<'static>,
+        object: &CodeObject<'_>,
+    ) -> CoreObjectDocument {
+        CoreObjectDocument {
+            load_address: Hex::from(load_address),
+            uri: Untrusted::default(),
+            target: Some(object.target().to_string().into()),
+            found: true,
+            file: Some(file),
+        }
+    }
+}
+
+/// Describes the code objects of a process.
+pub(super) fn code_objects(
+    process: &Process<'_>,
+    found: &[FoundObject],
+) -> Vec<CoreObjectDocument> {
+    let objects = process.objects().iter().zip(found);
+    let described = objects.map(|(loaded, found)| CoreObjectDocument {
+        load_address: Hex::from(loaded.load_address),
+        uri: found.uri.clone(),
+        target: loaded
+            .object
+            .as_ref()
+            .map(|object| object.target().to_string().into()),
+        found: loaded.object.is_some(),
+        file: found.file.clone(),
+    });
+    described.collect()
+}

@@ -1,0 +1,448 @@
+//! What a person wants to know of a core first, in one sentence.
+
+use serde::Serialize;
+
+use super::super::text::{FileNames, source_place};
+use super::CoreWaveDocument;
+use super::fault::{FaultCandidateDocument, FaultDocument};
+use super::workgroups::{LoopLines, WavePlace, WorkgroupDocument};
+use crate::gpu_core::{StopReason, WaveState};
+use crate::plural::counted;
+use crate::untrusted::Untrusted;
+
+/// What a core tells first.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct VerdictDocument {
+    /// `memory-violation`, `assert`, `illegal-instruction` and so on by the reason of the stop; `hang`; `none`.
+    pub kind: String,
+    /// The index of the wave that it is about; null if it is about several.
+    pub wave: Option<usize>,
+    /// The kernel.
+    pub kernel: Option<Untrusted<'static>>,
+    /// The function.
+    pub function: Option<Untrusted<'static>>,
+    /// The path of the source file.
+    pub file: Option<Untrusted<'static>>,
+    /// The line.
+    pub line: Option<u64>,
+    /// One sentence.
+    pub text: Untrusted<'static>,
+}
+
+impl VerdictDocument {
+    /// What the runtime said, where no wave says more.
+    pub(super) fn of_runtime(kind: &str, text: String) -> VerdictDocument {
+        VerdictDocument {
+            kind: kind.to_owned(),
+            wave: None,
+            kernel: None,
+            function: None,
+            file: None,
+            line: None,
+            text: text.into(),
+        }
+    }
+}
+
+/// What the sentence is made of.
+pub(super) struct Found<'f> {
+    pub(super) waves: &'f [CoreWaveDocument],
+    pub(super) places: &'f [WavePlace],
+    pub(super) workgroups: &'f [WorkgroupDocument],
+    pub(super) names: &'f FileNames<'f>,
+}
+
+/// How a reason to stop is called.
+fn kind_of(reason: StopReason) -> String {
+    let name = reason.name();
+    name.strip_suffix("_trap")
+        .filter(|_| reason == StopReason::AssertTrap)
+        .unwrap_or(name)
+        .replace('_', "-")
+}
+
+impl Found<'_> {
+    pub(super) fn verdict(&self) -> VerdictDocument {
+        let found = self.fault().or_else(|| self.of_hang());
+        found.unwrap_or_else(|| self.of_nothing())
+    }
+
+    /// What is said of a wave that faulted.
+    pub(super) fn fault(&self) -> Option<VerdictDocument> {
+        let (reason, wave) = StopReason::ALL
+            .iter()
+            .filter(|reason| reason.is_fault())
+            .find_map(|reason| Some((*reason, self.faulted(*reason)?)))?;
+        Some(self.of_fault(reason, wave))
+    }
+
+    /// The wave that stopped for a reason of which most is known.
+    fn faulted(&self, reason: StopReason) -> Option<&CoreWaveDocument> {
+        let stopped = || {
+            let waves = self.waves.iter();
+            waves.filter(move |wave| wave.stop.contains(&reason.name()))
+        };
+        let first = |wave: &CoreWaveDocument| wave.fault.as_ref()?.candidates.first().cloned();
+        let is_certain = |wave: &&CoreWaveDocument| first(wave).is_some_and(|one| one.certain);
+        let is_at_fault =
+            |wave: &&CoreWaveDocument| first(wave).is_some_and(|one| one.has_address());
+        stopped()
+            .find(is_certain)
+            .or_else(|| stopped().find(is_at_fault))
+            .or_else(|| stopped().next())
+    }
+
+    fn of_fault(&self, reason: StopReason, wave: &CoreWaveDocument) -> VerdictDocument {
+        let fault = wave.fault.as_ref();
+        let candidate = fault.and_then(|fault| fault.candidates.first());
+        let plain = VerdictDocument {
+            kind: kind_of(reason),
+            wave: Some(wave.index),
+            kernel: wave.kernel.clone(),
+            function: wave.function.clone(),
+            file: wave.file.clone(),
+            line: wave.line,
+            text: Untrusted::default(),
+        };
+        let stopped = self.waves.iter();
+        let others = stopped
+            .filter(|one| one.index != wave.index && one.stop.contains(&reason.name()))
+            .count();
+        let more = match others {
+            0 => String::new(),
+            _ => format!(
+                "; {} stopped for the same reason",
+                counted(others as u64, "other wave")
+            ),
+        };
+        if let (Some(fault), Some(candidate)) = (fault, candidate) {
+            let text = self.fault_text(wave, fault, candidate);
+            return VerdictDocument {
+                function: candidate.function.clone(),
+                file: candidate.file.clone(),
+                line: candidate.line,
+                text: format!("{text}{more}").into(),
+                ..plain
+            };
+        }
+        let at = self.at(wave.function.as_ref(), wave.file.as_ref(), wave.line);
+        if reason.is_late() {
+            // Which access it was, and in which lanes, is not known.
+            let what = "access to memory that is not mapped, some instructions before the stop";
+            let page = fault.and_then(|fault| fault.address);
+            let page = page.map(|page| format!("; the runtime reported {:#x}", page.0));
+            let page = page.unwrap_or_default();
+            let text = format!("{}: {what}{at}{page}{more}", title(wave));
+            return VerdictDocument {
+                text: text.into(),
+                ..plain
+            };
+        }
+        let what = match reason == StopReason::AssertTrap {
+            true => "abort, or an assertion that failed,",
+            false => reason.text(),
+        };
+        let lanes = lanes_text(&lanes_of(wave.exec.0));
+        let text = format!("{}: {what}{at}{lanes}{more}", title(wave));
+        VerdictDocument {
+            text: text.into(),
+            ..plain
+        }
+    }
+
+    fn fault_text(
+        &self,
+        wave: &CoreWaveDocument,
+        fault: &FaultDocument,
+        candidate: &FaultCandidateDocument,
+    ) -> String {
+        let at = self.at(
+            candidate.function.as_ref(),
+            candidate.file.as_ref(),
+            candidate.line,
+        );
+        let lanes: Vec<u8> = candidate.lanes.iter().map(|one| one.lane).collect();
+        let lanes = lanes_text(&lanes);
+        let sure = match (candidate.certain, candidate.has_address()) {
+            (true, _) => "faulted",
+            (false, true) => "probably faulted",
+            (false, false) => "may have faulted",
+        };
+        let nearest = match (&fault.nearest, candidate.has_address(), fault.address) {
+            (Some(nearest), true, _) | (Some(nearest), false, Some(_)) => {
+                format!(": {:#x} is {}", nearest.of.0, nearest.text)
+            }
+            (_, _, _) => String::new(),
+        };
+        let name = candidate.instruction.split(' ').next().unwrap_or_default();
+        format!(
+            "{}: {} ({name}){at} {sure}{lanes}{nearest}",
+            title(wave),
+            candidate.kind,
+        )
+    }
+
+    fn at(
+        &self,
+        function: Option<&Untrusted<'static>>,
+        file: Option<&Untrusted<'static>>,
+        line: Option<u64>,
+    ) -> String {
+        let function = function
+            .map(|name| format!(" in {name}"))
+            .unwrap_or_default();
+        let file = file.map(|file| self.names.short(file));
+        format!("{function}{}", source_place(file, line))
+    }
+
+    fn of_hang(&self) -> Option<VerdictDocument> {
+        let groups = self.workgroups.iter();
+        let mut waiting = groups.filter(|group| {
+            let others = group.elsewhere.len().saturating_add(group.missing.len());
+            !group.at_barrier.is_empty() && (others > 0 || !group.divergent.is_empty())
+        });
+        let Some(group) = waiting.next() else {
+            return self.of_loop();
+        };
+        let others = waiting.count();
+        let first = group.at_barrier.first()?;
+        let wave = self.wave(*first)?;
+        let (_, frame) = self.place(*first)?.barrier.as_ref()?;
+        let frame = frame.as_ref();
+        let barrier = frame.map(|frame| {
+            let file = frame.file.as_ref().map(|file| self.names.short(file));
+            source_place(file, frame.line).replacen(" at ", "", 1)
+        });
+        let barrier = barrier.filter(|text| !text.is_empty());
+        let at = barrier
+            .map(|text| format!(" of {text}"))
+            .unwrap_or_default();
+        let [x, y, z] = group.workgroup;
+        let (who, verb) = self.named(&group.at_barrier);
+        let mut text = format!("workgroup ({x},{y},{z}): {who} wait{verb} at the barrier{at}");
+        for (place, waves) in self.elsewhere(group) {
+            let (who, verb) = self.named(&waves);
+            let is = if verb.is_empty() { "are" } else { "is" };
+            text.push_str(&match place {
+                Elsewhere::Loop(lines) => format!("; {who} loop{verb} at {}", self.lines(&lines)),
+                Elsewhere::At(at) => format!("; {who} {is} at {at}"),
+            });
+        }
+        if !group.missing.is_empty() {
+            let numbers = number_list(&group.missing);
+            let (what, has) = match group.missing.len() {
+                1 => ("wave", "has"),
+                _ => ("waves", "have"),
+            };
+            text.push_str(&format!(
+                "; {what} {numbers} {has} ended without reaching it, or {has} not been saved"
+            ));
+        }
+        for divergent in &group.divergent {
+            let number = self.number(divergent.wave);
+            let lanes = lanes_text(&divergent.lanes);
+            text.push_str(&format!("; not at the barrier{lanes} of wave {number}"));
+        }
+        if others > 0 {
+            let others = counted(others as u64, "other workgroup");
+            text.push_str(&format!(" ({others} likewise)"));
+        }
+        // Who is elsewhere and in no loop goes on, and may come to the barrier yet.
+        let goes_on = group.elsewhere.iter().any(|index| {
+            let place = self.place(*index);
+            place.is_none_or(|place| place.looping.is_none())
+        });
+        let is_hang = !goes_on || !group.divergent.is_empty();
+        Some(VerdictDocument {
+            kind: if is_hang { "hang" } else { "none" }.to_owned(),
+            wave: None,
+            kernel: wave.kernel.clone(),
+            function: frame.and_then(|frame| frame.function.clone()),
+            file: frame.and_then(|frame| frame.file.clone()),
+            line: frame.and_then(|frame| frame.line),
+            text: text.into(),
+        })
+    }
+
+    /// All waves are in loops.
+    fn of_loop(&self) -> Option<VerdictDocument> {
+        let looping = |place: &WavePlace| place.looping.clone();
+        let loops: Vec<LoopLines> = self.places.iter().map(looping).collect::<Option<_>>()?;
+        let lines = loops.first()?;
+        let is_one = loops
+            .iter()
+            .all(|one| one.first == lines.first && one.last == lines.last);
+        if !is_one {
+            return None;
+        }
+        let first = self.waves.first()?;
+        let count = counted(self.waves.len() as u64, "wave");
+        let verb = if self.waves.len() == 1 {
+            "loops"
+        } else {
+            "loop"
+        };
+        let text = format!(
+            "{count} of {} {verb} at {}; none waits at a barrier",
+            kernel_text(first),
+            self.lines(lines)
+        );
+        Some(VerdictDocument {
+            kind: "hang".to_owned(),
+            wave: None,
+            kernel: first.kernel.clone(),
+            function: lines.frame.function.clone(),
+            file: lines.frame.file.clone(),
+            line: Some(lines.first),
+            text: text.into(),
+        })
+    }
+
+    fn of_nothing(&self) -> VerdictDocument {
+        let count = |state: WaveState| {
+            let of_state = self.waves.iter().filter(|wave| wave.state == state);
+            of_state.count()
+        };
+        let states = [WaveState::Stopped, WaveState::Running, WaveState::Unsure];
+        let parts: Vec<String> = states
+            .into_iter()
+            .filter(|state| count(*state) > 0)
+            .map(|state| format!("{} {}", count(state), state.name()))
+            .collect();
+        let text = match self.waves.is_empty() {
+            true => "no wave was running".to_owned(),
+            false => format!(
+                "no wave has faulted, and none is known to hang: {}",
+                parts.join(", ")
+            ),
+        };
+        VerdictDocument {
+            kind: "none".to_owned(),
+            wave: None,
+            kernel: None,
+            function: None,
+            file: None,
+            line: None,
+            text: text.into(),
+        }
+    }
+
+    fn wave(&self, index: usize) -> Option<&CoreWaveDocument> {
+        self.waves.get(index.checked_sub(1)?)
+    }
+
+    fn place(&self, index: usize) -> Option<&WavePlace> {
+        self.places.get(index.checked_sub(1)?)
+    }
+
+    /// The number of a wave in its workgroup.
+    fn number(&self, index: usize) -> u64 {
+        let number = self.wave(index).and_then(|wave| wave.wave_in_group);
+        number.map_or(0, u64::from)
+    }
+
+    /// Waves by their numbers in their workgroup, and the ending of a verb after them.
+    fn named(&self, waves: &[usize]) -> (String, &'static str) {
+        let mut numbers: Vec<u64> = waves.iter().map(|wave| self.number(*wave)).collect();
+        numbers.sort_unstable();
+        match numbers.len() {
+            1 => (format!("wave {}", number_list(&numbers)), "s"),
+            _ => (format!("waves {}", number_list(&numbers)), ""),
+        }
+    }
+
+    fn lines(&self, lines: &LoopLines) -> String {
+        let file = lines.frame.file.as_ref().map(|file| self.names.short(file));
+        let file = file.map(|file| format!("{file}:")).unwrap_or_default();
+        match lines.first == lines.last {
+            true => format!("{file}{}", lines.first),
+            false => format!("{file}{}-{}", lines.first, lines.last),
+        }
+    }
+
+    /// The places of the waves of a workgroup that do not wait, in the order of their first waves.
+    fn elsewhere(&self, group: &WorkgroupDocument) -> Vec<(Elsewhere, Vec<usize>)> {
+        let mut found: Vec<(Elsewhere, Vec<usize>)> = Vec::new();
+        for index in &group.elsewhere {
+            let looping = self.place(*index).and_then(|place| place.looping.clone());
+            let place = match looping {
+                Some(lines) => Elsewhere::Loop(lines),
+                None => {
+                    let stack = self.wave(*index).and_then(|wave| wave.stack.first());
+                    Elsewhere::At(stack.map_or_else(String::new, ToString::to_string))
+                }
+            };
+            match found.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, waves)) => waves.push(*index),
+                None => found.push((place, vec![*index])),
+            }
+        }
+        found
+    }
+}
+
+/// Where waves are that do not wait at a barrier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Elsewhere {
+    Loop(LoopLines),
+    At(String),
+}
+
+impl FaultCandidateDocument {
+    /// Returns true if an address at fault is known.
+    pub(super) fn has_address(&self) -> bool {
+        !self.lanes.is_empty() || self.address.is_some()
+    }
+}
+
+fn kernel_text(wave: &CoreWaveDocument) -> String {
+    let kernel = wave.kernel.as_ref();
+    kernel.map_or_else(
+        || "a kernel that is not known".to_owned(),
+        |name| format!("kernel {name}"),
+    )
+}
+
+fn title(wave: &CoreWaveDocument) -> String {
+    let place = match (wave.workgroup, wave.wave_in_group) {
+        (Some([x, y, z]), Some(number)) => format!(" (workgroup ({x},{y},{z}), wave {number})"),
+        (_, _) => String::new(),
+    };
+    format!("wave {}{place} of {}", wave.index, kernel_text(wave))
+}
+
+fn lanes_of(mask: u128) -> Vec<u8> {
+    (0..64).filter(|lane| mask >> lane & 1 != 0).collect()
+}
+
+/// ` in lane 3`, ` in lanes 0-7, 9`; nothing if there is none.
+fn lanes_text(lanes: &[u8]) -> String {
+    let numbers: Vec<u64> = lanes.iter().copied().map(u64::from).collect();
+    match lanes {
+        [] => String::new(),
+        [_] => format!(" in lane {}", number_list(&numbers)),
+        [..] => format!(" in lanes {}", number_list(&numbers)),
+    }
+}
+
+/// Numbers in ascending order as `0-3, 7`.
+fn number_list(numbers: &[u64]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = numbers;
+    while let Some(first) = rest.first() {
+        let run = rest
+            .iter()
+            .zip(*first..)
+            .take_while(|(one, expected)| **one == *expected);
+        let count = run.count();
+        let last = rest.get(count.saturating_sub(1)).unwrap_or(first);
+        parts.push(match count {
+            1 => first.to_string(),
+            2 => format!("{first}, {last}"),
+            _ => format!("{first}-{last}"),
+        });
+        rest = rest.get(count..).unwrap_or_default();
+    }
+    parts.join(", ")
+}

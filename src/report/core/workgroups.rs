@@ -1,0 +1,256 @@
+//! The workgroups of a core: who waits at a barrier, and for whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::super::frame::FrameDocument;
+use super::super::number::Hex;
+use super::CoreWaveDocument;
+use super::fault::frames_at;
+use crate::arch::{ProcessAddress, WaveSize};
+use crate::gpu_core::CoreWave;
+use crate::inspect::{Programs, Stop};
+use crate::location::Arena;
+use crate::meter::Meter;
+use crate::wave::{Dispatch, Wave};
+
+/// A workgroup of which waves are in the core.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkgroupDocument {
+    /// Its place in the dispatch.
+    pub workgroup: [u32; 3],
+    /// The driver's number of its queue.
+    pub queue_id: u32,
+    /// The id of the packet that it was launched by.
+    pub packet_id: Option<u64>,
+    /// How many waves it had when it started; null if the dispatch is not known.
+    pub expected_waves: Option<u64>,
+    /// The waves that wait at a barrier, by their indexes.
+    pub at_barrier: Vec<usize>,
+    /// The other waves that are in the core, by their indexes.
+    pub elsewhere: Vec<usize>,
+    /// The numbers in the group of waves that are not in the core: they have ended, or were not saved.
+    pub missing: Vec<u64>,
+    /// Of waves that wait at a barrier without all of their lanes, the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub divergent: Vec<DivergentDocument>,
+}
+
+/// A wave that waits at a barrier without all of its lanes.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DivergentDocument {
+    /// Its index.
+    pub wave: usize,
+    /// The lanes that are not at the barrier.
+    pub lanes: Vec<u8>,
+}
+
+/// A wave at a barrier or in a loop.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WavePlace {
+    /// The barrier that it waits at, and its innermost frame there.
+    pub(super) barrier: Option<(ProcessAddress, Option<Rc<FrameDocument>>)>,
+    /// The lines of the loop that it is in, of the file of the first.
+    pub(super) looping: Option<LoopLines>,
+}
+
+/// The lines of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LoopLines {
+    pub(super) frame: Rc<FrameDocument>,
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+/// How many instructions of a loop are looked up.
+const MOST_PLACES: u64 = 128;
+/// As how many operations a wave counts.
+const PER_WAVE: u64 = 8;
+
+/// Finds the places of waves, of each address once.
+pub(super) struct WavePlaces<'w, 'p> {
+    programs: &'w Programs<'p>,
+    meter: &'w Meter,
+    known: BTreeMap<(usize, u64, Vec<Hex>), WavePlace>,
+}
+
+impl<'w, 'p> WavePlaces<'w, 'p> {
+    pub(super) fn new(programs: &'w Programs<'p>, meter: &'w Meter) -> WavePlaces<'w, 'p> {
+        WavePlaces {
+            programs,
+            meter,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Finds the place of a wave.
+    ///
+    /// * `callers`: the pcs of the frames further out, which decide about loops.
+    pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>, callers: Vec<Hex>) -> WavePlace {
+        let Some(object) = self.programs.object_of(wave) else {
+            return WavePlace::default();
+        };
+        let key = (object, wave.pc().0, callers);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        if self.meter.work(PER_WAVE).is_err() {
+            return WavePlace::default();
+        }
+        let arena = Arena::new();
+        let found = match self.programs.stop(wave, &arena) {
+            Some(stop) => {
+                let found = WavePlace::of(&stop);
+                // What was refused shows at the next wave.
+                let _ = self.meter.work(stop.meter().steps());
+                found
+            }
+            None => WavePlace::default(),
+        };
+        self.known.insert(key, found.clone());
+        found
+    }
+}
+
+impl WavePlace {
+    pub(super) fn of(stop: &Stop<'_, '_>) -> WavePlace {
+        let barrier = stop.barrier().map(|address| {
+            let frames = frames_at(stop, address).unwrap_or_default();
+            (address, frames.into_iter().next())
+        });
+        let looping = match barrier {
+            Some(_) => None,
+            None => WavePlace::find_loop(stop),
+        };
+        WavePlace { barrier, looping }
+    }
+
+    fn find_loop(stop: &Stop<'_, '_>) -> Option<LoopLines> {
+        let range = stop.innermost_loop()?;
+        let mut found: Option<LoopLines> = None;
+        let addresses = (range.start.0..range.end.0).step_by(4);
+        let count = range.end.0.saturating_sub(range.start.0) / 4;
+        let step = usize::try_from(count.div_ceil(MOST_PLACES).max(1)).unwrap_or(1);
+        for address in addresses.step_by(step) {
+            let frames = frames_at(stop, ProcessAddress(address)).ok()?;
+            // Instructions of line 0 have the line of others.
+            let Some(frame) = frames.into_iter().find(|frame| !frame.approximate) else {
+                continue;
+            };
+            let Some(line) = frame.line else { continue };
+            match &mut found {
+                None => {
+                    found = Some(LoopLines {
+                        frame,
+                        first: line,
+                        last: line,
+                    });
+                }
+                Some(lines) if lines.frame.file == frame.file => {
+                    lines.first = lines.first.min(line);
+                    lines.last = lines.last.max(line);
+                }
+                Some(_) => {}
+            }
+        }
+        found
+    }
+}
+
+/// What a wave was started with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    pub(super) dispatch: Option<Dispatch>,
+    pub(super) wave_size: WaveSize,
+    pub(super) exec: u64,
+}
+
+impl Started {
+    pub(super) fn of(wave: CoreWave<'_, '_>) -> Started {
+        Started {
+            dispatch: Wave::dispatch(&wave),
+            wave_size: wave.wave_size(),
+            exec: wave.exec(),
+        }
+    }
+}
+
+/// Lists the workgroups of a core, in the order of their first waves.
+///
+/// * `places`: where each wave is, in the order of the waves.
+pub(super) fn workgroups(
+    started: impl Iterator<Item = Started>,
+    waves: &[CoreWaveDocument],
+    places: &[WavePlace],
+) -> Vec<WorkgroupDocument> {
+    type Key = (u32, Option<u64>, [u32; 3]);
+    let mut order: Vec<WorkgroupDocument> = Vec::new();
+    let mut known: BTreeMap<Key, (usize, BTreeSet<u64>)> = BTreeMap::new();
+    for ((wave, document), place) in started.zip(waves).zip(places) {
+        let Some(workgroup) = document.workgroup else {
+            continue;
+        };
+        let key = (document.queue_id, document.packet_id, workgroup);
+        let (at, present) = known.entry(key).or_insert_with(|| {
+            order.push(WorkgroupDocument {
+                workgroup,
+                queue_id: document.queue_id,
+                packet_id: document.packet_id,
+                expected_waves: expected_waves(&wave),
+                at_barrier: Vec::new(),
+                elsewhere: Vec::new(),
+                missing: Vec::new(),
+                divergent: Vec::new(),
+            });
+            (order.len().saturating_sub(1), BTreeSet::new())
+        });
+        if let Some(number) = document.wave_in_group {
+            present.insert(number.into());
+        }
+        let Some(group) = order.get_mut(*at) else {
+            continue;
+        };
+        if place.barrier.is_none() {
+            group.elsewhere.push(document.index);
+            continue;
+        }
+        group.at_barrier.push(document.index);
+        let lanes = wave.dispatch.and_then(|one| one.lanes(wave.wave_size));
+        let absent = lanes.map_or(0, |started| started & !wave.exec);
+        if absent != 0 {
+            let lanes = wave.wave_size.all_lanes();
+            let lanes = lanes.filter(|lane| absent & lane.bit() != 0);
+            group.divergent.push(DivergentDocument {
+                wave: document.index,
+                lanes: lanes.map(|lane| lane.0).collect(),
+            });
+        }
+    }
+    for (at, present) in known.values() {
+        if let Some(group) = order.get_mut(*at) {
+            let expected = group.expected_waves.unwrap_or(0);
+            group.missing = (0..expected).filter(|n| !present.contains(n)).collect();
+        }
+    }
+    order
+}
+
+/// How many waves the workgroup of a wave started with.
+fn expected_waves(wave: &Started) -> Option<u64> {
+    /// More than any hardware has.
+    const MOST: u64 = 64;
+    let dispatch = wave.dispatch?;
+    let sizes = dispatch.workgroup_size.iter().zip(dispatch.grid_size);
+    let mut items = 1_u64;
+    for (id, (size, grid)) in dispatch.workgroup_id.iter().zip(sizes) {
+        let before = u64::from(*id).checked_mul((*size).into())?;
+        let left = u64::from(grid).checked_sub(before)?;
+        items = items.checked_mul(left.min((*size).into()))?;
+    }
+    let lanes = u64::from(wave.wave_size.lanes());
+    Some(items.div_ceil(lanes)).filter(|count| *count <= MOST)
+}

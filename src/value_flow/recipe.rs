@@ -1,0 +1,65 @@
+//! How a dword that is kept is read.
+
+use smallvec::SmallVec;
+
+use super::expression::Operation;
+use super::number::Cell;
+use crate::lane_flow::Slot;
+
+/// How many vector registers arguments are in; others are on the stack.
+///
+/// Source: USAGE "Non-Kernel Functions".
+pub(crate) const ARGUMENTS: u16 = 32;
+
+/// A step by which a dword that is kept is read: steps put dwords on a stack, and operations take two from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A constant.
+    Word(u32),
+    /// What a register has.
+    Register(Cell),
+    /// The lane's own dword of a row of scratch, counted from what a register has now.
+    Row(Slot),
+    /// What a vector register had on entry and nothing in the function has any more: the caller may have it.
+    Argument(u16),
+    /// What a register had when the kernel started: it follows from the dispatch.
+    Initial(Cell),
+    /// The result of an operation.
+    Apply(Operation),
+}
+
+/// How a dword that is kept is read. At the end there is one dword on the stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recipe(pub(crate) SmallVec<[Step; 3]>);
+
+impl Recipe {
+    pub(super) fn of(step: Step) -> Recipe {
+        Recipe(SmallVec::from_iter([step]))
+    }
+
+    /// Returns true if the caller has to be asked.
+    pub(crate) fn has_argument(&self) -> bool {
+        self.0.iter().any(|step| matches!(step, Step::Argument(_)))
+    }
+
+    /// The result of an operation on two.
+    pub(super) fn and(mut self, other: Recipe, operation: Operation) -> Recipe {
+        self.0.extend(other.0);
+        self.0.push(Step::Apply(operation));
+        self
+    }
+
+    pub(super) fn plus(self, more: u32) -> Recipe {
+        match more {
+            0 => self,
+            more => self.and(Recipe::of(Step::Word(more)), Operation::Add),
+        }
+    }
+
+    pub(super) fn times(self, by: u32) -> Recipe {
+        match by {
+            1 => self,
+            by => self.and(Recipe::of(Step::Word(by)), Operation::Mul),
+        }
+    }
+}
