@@ -11,6 +11,7 @@ use super::pattern::pattern;
 use hetdwarf::annotate::{Request, annotate_file};
 use hetdwarf::lane_flow::Reason;
 use hetdwarf::object::{code_objects_with, may_hold_code_objects};
+use hetdwarf::plural::counted;
 use hetdwarf::report::{AnnotateDocument, AnnotateFunction, write_json_pretty};
 
 pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
     }
     let mut request = Request::new(&wanted);
     request.active_lane = arguments.active_lane;
+    request.locations = arguments.locations;
     request.dialect = dialect(arguments.dialect);
     let found = annotate_file(&data, &limits, &request).map_err(place)?;
     check_lengths([(input.as_path(), &data)])?;
@@ -58,6 +60,16 @@ fn print(
         for function in &document.functions {
             writeln!(out, "{}", line(function))?;
         }
+    }
+    for variable in document.locations.iter().filter(|_| with_functions) {
+        let (name, function) = (&variable.name, &variable.function);
+        writeln!(
+            out,
+            "{} of {}: its location list covers {} bytes of code more",
+            or_unknown(name.as_ref()),
+            or_unknown(function.as_ref()),
+            variable.bytes
+        )?;
     }
     for note in &document.notes {
         writeln!(out, "{note}")?;
@@ -95,6 +107,10 @@ fn print(
              and had {before}",
             percent(covered, size)
         )?;
+        if !document.locations.is_empty() {
+            let variables = counted(document.locations.len() as u64, "variable");
+            writeln!(out, "{variables} got longer location lists")?;
+        }
     } else {
         writeln!(out, "nothing was added to any of {functions} functions")?;
     }

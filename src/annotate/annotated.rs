@@ -1,5 +1,6 @@
 //! What `annotate` says that it did.
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::debug_info::Function;
@@ -15,6 +16,8 @@ pub struct Annotated {
     pub file: Vec<u8>,
     /// The functions with debugging information, in its order.
     pub functions: Vec<AnnotatedFunction>,
+    /// The variables whose location lists got more entries.
+    pub locations: Vec<AnnotatedVariable>,
     /// What was left alone besides, and why.
     pub notes: Vec<String>,
     /// The limit that was reached, if one was: by the whole file, or by a function in its share of the work. What the analysis itself
@@ -27,6 +30,7 @@ pub struct Annotated {
 impl Annotated {
     /// Takes back all that was to be added, since it cannot be written.
     pub(super) fn refuse(&mut self, error: &Error) {
+        self.locations.clear();
         let reason = format!("the file cannot be written anew: {error}");
         for function in &mut self.functions {
             function.covered = 0;
@@ -98,4 +102,16 @@ pub struct AnnotatedFunction {
     pub added: usize,
     /// Why nothing was added.
     pub left_alone: Option<String>,
+}
+
+/// A variable whose location list got more entries.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct AnnotatedVariable {
+    /// Its name.
+    pub name: Option<String>,
+    /// The function that it is in, which may be an inlined one.
+    pub function: Option<String>,
+    /// The code for which its location list says something now, and did not before.
+    pub ranges: Vec<Range<u64>>,
 }

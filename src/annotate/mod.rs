@@ -25,6 +25,7 @@ mod elf;
 mod expression;
 mod index;
 mod lists;
+mod location;
 mod references;
 mod sections;
 mod shift;
@@ -47,10 +48,11 @@ use crate::lane_flow::{LaneFlow, LanePlan};
 use crate::limits::{Limits, reached};
 use crate::meter::Meter;
 use crate::object::CodeObject;
-pub use annotated::{Annotated, AnnotatedFunction};
+pub use annotated::{Annotated, AnnotatedFunction, AnnotatedVariable};
 pub use container::{annotate_file, annotate_file_within};
 use expression::Expressions;
 use lists::{Entry, ListKind, Lists};
+use location::NewLocation;
 use shift::Shift;
 use unit::{Addition, UnitChange};
 use waves::{active_lane, push};
@@ -69,6 +71,8 @@ pub struct Request<'r> {
     /// Whether functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. It no longer has a code of its own: tools of LLVM
     /// take it for another attribute.
     pub active_lane: bool,
+    /// Whether location lists of constant parameters get entries where the value provably is still in registers.
+    pub locations: bool,
 }
 
 impl<'r> Request<'r> {
@@ -79,6 +83,7 @@ impl<'r> Request<'r> {
             functions,
             dialect: Dialect::default(),
             active_lane: false,
+            locations: false,
         }
     }
 }
@@ -88,6 +93,7 @@ impl core::fmt::Debug for Request<'_> {
         let mut fields = f.debug_struct("Request");
         fields.field("dialect", &self.dialect);
         fields.field("active_lane", &self.active_lane);
+        fields.field("locations", &self.locations);
         fields.finish_non_exhaustive()
     }
 }
@@ -150,6 +156,9 @@ fn add_to<'a>(
     let program = Program::load(object)?.with_dialect(request.dialect);
     let mut annotator = Annotator::new(object, &program, wave_size, request)?;
     annotator.reserve(indices);
+    if request.locations {
+        annotator.find_locations();
+    }
     let info = program.info();
     for unit in info.unit_ids() {
         if let Err(error) = annotator.unit(unit, found) {
@@ -214,6 +223,8 @@ struct Annotator<'n, 'a> {
     headers: Vec<gimli::UnitHeader<Bytes<'a>>>,
     lists: BTreeMap<ListKind, Lists>,
     changes: Vec<(gimli::UnitHeader<Bytes<'a>>, UnitChange)>,
+    /// The variables that get longer location lists.
+    locations: BTreeMap<UnitId, Vec<NewLocation>>,
     budget: Budget,
     /// Whether a function's share was not enough.
     is_cut: bool,
@@ -269,6 +280,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
             headers,
             lists,
             changes: Vec::new(),
+            locations: BTreeMap::new(),
             budget: Budget::default(),
             is_cut: false,
         })
@@ -394,8 +406,14 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 Err(report) => found.functions.push(report),
             }
         }
-        match self.add(id, header, kind, &mut planned) {
-            Ok(()) => {}
+        let mut locations = Vec::new();
+        if refused.is_none() {
+            locations = self.locations.remove(&id).unwrap_or_default();
+        }
+        match self.add(id, header, kind, &mut planned, &locations) {
+            Ok(()) => found
+                .locations
+                .extend(locations.into_iter().map(|one| one.report)),
             Err(reason) => {
                 for plan in &mut planned {
                     plan.report.leave(reason.clone());
@@ -493,6 +511,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         header: gimli::UnitHeader<Bytes<'a>>,
         kind: ListKind,
         planned: &mut [Planned],
+        locations: &[NewLocation],
     ) -> core::result::Result<(), String> {
         let Some(lists) = self.lists.get_mut(&kind) else {
             return Ok(());
@@ -506,11 +525,15 @@ impl<'n, 'a> Annotator<'n, 'a> {
             let lane_pc = add(&plan.lane_pc)?;
             let active_lane = plan.active_lane.as_deref().map(add).transpose()?;
             plan.report.added = lists.mark().saturating_sub(before);
-            let addition = Addition {
+            let addition = Addition::Lanes {
                 lane_pc,
                 active_lane,
             };
             additions.insert(plan.entry, addition);
+        }
+        for one in locations {
+            let list = lists.add(one.base, &one.entries).ok_or_else(too_long)?;
+            additions.insert(one.entry, Addition::Location(list));
         }
         let source = self.source(id, header, kind);
         let source = source.map_err(|error| error.to_string())?;

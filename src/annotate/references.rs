@@ -57,6 +57,36 @@ pub(super) fn rewrite(
     rewrite_nested(found, encoding, moved, NESTED, change)
 }
 
+/// Returns true if an expression refers to entries, or cannot be read.
+pub(super) fn refers(bytes: &[u8], encoding: Encoding) -> bool {
+    let mut items = operations(bytes, encoding);
+    loop {
+        let item = match items.next() {
+            Ok(Some(item)) => item,
+            Ok(None) => return false,
+            Err(_) => return true,
+        };
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "others refer to entries of the unit, or to none"
+        )]
+        let refers = match item.operation {
+            Operation::CallRef { .. }
+            | Operation::GnuVariableValue { .. }
+            | Operation::ImplicitPointer { .. }
+            | Operation::AspaceImplicitPointer { .. }
+            | Operation::EntryValue { .. } => true,
+            operation => {
+                let bytes = bytes.get(item.offset..item.end);
+                unit_reference(operation, bytes.unwrap_or_default()).is_some()
+            }
+        };
+        if refers {
+            return true;
+        }
+    }
+}
+
 fn rewrite_nested(
     found: &Found<'_>,
     encoding: Encoding,

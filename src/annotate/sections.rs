@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 impl Annotator<'_, '_> {
     /// The sections that are others now; nothing if none is.
     pub(super) fn finish(mut self) -> Result<Option<Vec<NewSection>>> {
-        let is_unchanged = |(_, change): &(_, UnitChange)| change.edits.is_empty();
+        let is_unchanged =
+            |(_, change): &(_, UnitChange)| change.edits.is_empty() && change.patches.is_empty();
         if self.changes.iter().all(is_unchanged) {
             return Ok(None);
         }

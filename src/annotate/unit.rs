@@ -4,6 +4,8 @@
 //! operations of expressions, in the unit and in its location lists. Each keeps its size, so that nothing else
 //! moves. Sources: DWARF 5 §7.5, §7.7.1.
 
+mod entry;
+
 use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,18 +18,23 @@ use super::references::{NotRewritten, fixed, leb128_of, rewrite};
 use super::shift::{Edit, Shift};
 use crate::arch::WaveSize;
 use crate::debug_info::Bytes;
-use crate::debug_info::attribute::{Extension, extension};
+use crate::debug_info::attribute::extension;
 use crate::debug_info::raw_list::{LocationFormat, RawLocations};
 use crate::error::Error;
-use crate::expr::{Dialect, Encoding, write_uleb};
-use crate::lane_pc::attribute_code;
+use crate::expr::{Dialect, Encoding};
 use crate::meter::{BYTES_PER_STEP, Held, Meter};
+use entry::AbbreviationChange;
 
 /// What an entry gets: the offsets of its lists.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Addition {
-    pub(super) lane_pc: usize,
-    pub(super) active_lane: Option<usize>,
+pub(super) enum Addition {
+    /// New attributes of a function.
+    Lanes {
+        lane_pc: usize,
+        active_lane: Option<usize>,
+    },
+    /// Another location list in place of the one that it has.
+    Location(usize),
 }
 
 /// Bytes that take the place of as many others.
@@ -227,8 +234,8 @@ struct Walk<'w, 's, 'a> {
     change: UnitChange,
     unit_references: Vec<UnitReference>,
     expressions: Vec<Found<'a>>,
-    /// New codes by the old one, and by whether there is a list of active lanes.
-    codes: BTreeMap<(u64, bool), u64>,
+    /// New codes by the old one and what changes.
+    codes: BTreeMap<(u64, AbbreviationChange), u64>,
     /// The bytes of the unit's abbreviations without the 0 at their end.
     abbreviations: &'a [u8],
     next_code: u64,
@@ -256,9 +263,11 @@ impl<'a> Walk<'_, '_, 'a> {
             if self.within.is_some_and(|(_, of)| depth <= of) {
                 self.within = None;
             }
-            if self.additions.contains_key(&at) {
+            let addition = self.additions.get(&at);
+            if let Some(Addition::Lanes { .. }) = addition {
                 self.within = Some((at, depth));
             }
+            let mut location = None;
             let Some(abbreviation) = entries.read_abbreviation().map_err(refused)? else {
                 continue;
             };
@@ -271,10 +280,19 @@ impl<'a> Walk<'_, '_, 'a> {
                     return Err("an attribute has DW_FORM_indirect".to_owned());
                 }
                 self.attribute(before, size, abbreviation.tag(), &attribute)?;
+                if attribute.name() == dw::DW_AT_location {
+                    location = Some((before, size, specification.form()));
+                }
             }
-            if let Some(addition) = self.additions.get(&at) {
-                let end = entries.next_offset().0;
-                self.add(abbreviation, *addition, [at, after_code, end])?;
+            match (addition, location) {
+                (Some(Addition::Lanes { .. }), _) => {
+                    let end = entries.next_offset().0;
+                    self.add(abbreviation, [at, after_code, end]);
+                }
+                (Some(Addition::Location(list)), Some(location)) => {
+                    self.replace_location(abbreviation, *list, [at, after_code], location)?;
+                }
+                (Some(Addition::Location(_)) | None, _) => {}
             }
         }
         Ok(())
@@ -409,72 +427,6 @@ impl<'a> Walk<'_, '_, 'a> {
             let unreadable = &mut self.change.unreadable;
             unreadable.entry(entry).or_insert_with(|| error.to_string());
         }
-    }
-
-    /// Adds attributes to an entry: it starts, its abbreviation's code ends, and it ends at these offsets.
-    fn add(
-        &mut self,
-        abbreviation: &gimli::Abbreviation,
-        addition: Addition,
-        [at, after_code, end]: [usize; 3],
-    ) -> Result<(), Refused> {
-        let key = (abbreviation.code(), addition.active_lane.is_some());
-        let lists = [Some(addition.lane_pc), addition.active_lane];
-        let code = match self.codes.get(&key) {
-            Some(code) => *code,
-            None => {
-                let code = self.next_code;
-                self.next_code = code.saturating_add(1);
-                self.codes.insert(key, code);
-                self.declare(code, abbreviation, key.1);
-                code
-            }
-        };
-        let mut bytes = Vec::new();
-        write_uleb(code, &mut bytes);
-        self.change.edits.push(Edit {
-            at: self.start.saturating_add(at),
-            removed: after_code.saturating_sub(at),
-            bytes,
-        });
-        let mut bytes = Vec::new();
-        bytes.extend(u8::try_from(self.source.wave_size.lanes()));
-        for list in lists.into_iter().flatten() {
-            let size = bytes.len().saturating_add(self.offset_size);
-            bytes.extend((list as u64).to_le_bytes());
-            bytes.truncate(size);
-        }
-        self.change.edits.push(Edit {
-            at: self.start.saturating_add(end),
-            removed: 0,
-            bytes,
-        });
-        Ok(())
-    }
-
-    /// Declares an abbreviation with more attributes.
-    fn declare(&mut self, code: u64, old: &gimli::Abbreviation, has_active_lane: bool) {
-        let out = &mut self.new_abbreviations;
-        write_uleb(code, out);
-        write_uleb(old.tag().0.into(), out);
-        out.push(u8::from(old.has_children()));
-        for specification in old.attributes() {
-            write_uleb(specification.name().0.into(), out);
-            write_uleb(specification.form().0.into(), out);
-            if let Some(value) = specification.implicit_const_value() {
-                crate::expr::write_sleb(value, out);
-            }
-        }
-        let mut add = |extension, form: gimli::DwForm| {
-            write_uleb(attribute_code(extension).0.into(), out);
-            write_uleb(form.0.into(), out);
-        };
-        add(Extension::Lanes, dw::DW_FORM_data1);
-        add(Extension::LanePc, dw::DW_FORM_sec_offset);
-        if has_active_lane {
-            add(Extension::ActiveLane, dw::DW_FORM_sec_offset);
-        }
-        out.extend([0, 0]);
     }
 
     /// Follows what moved.

@@ -9,7 +9,7 @@ use super::statistics::CountedVariable;
 use super::{CallPath, Covered, FunctionCoverage, VariableCoverage, VariableGroup, Visit};
 use crate::debug_info::{DieId, Variable, short_name};
 use crate::error::Result;
-use crate::inspect::{KeptInFunction, KeptVariable, Program};
+use crate::inspect::{KeptInFunction, KeptQuestion, KeptVariable, Program};
 use crate::meter::Meter;
 
 /// A variable with its addresses.
@@ -65,6 +65,7 @@ pub(super) fn lost_in_function<'a>(
         counted,
         wave_size,
         types,
+        sought,
         meter,
     } = visit;
     let mut spans: BTreeMap<Key, (Spans, Spans)> = BTreeMap::new();
@@ -83,10 +84,15 @@ pub(super) fn lost_in_function<'a>(
         });
         found.unwrap_or_default()
     };
+    let question = KeptQuestion {
+        wave_size,
+        asked: &asked,
+        sought,
+    };
     let KeptInFunction {
         variables,
         is_complete,
-    } = program.kept_in_function(function, wave_size, types, &asked, meter)?;
+    } = program.kept_in_function(function, &question, types, meter)?;
     let mut known: BTreeMap<Key, KeptVariable<'a>> = variables
         .into_iter()
         .map(|one| (key_of(&one.variable), one))

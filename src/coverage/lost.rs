@@ -10,13 +10,17 @@ use super::{Visit, for_each_function};
 use crate::debug_info::Variable;
 use crate::error::Error;
 use crate::inspect::Program;
+use crate::isa::MachineRegister;
 use crate::meter::Meter;
+pub(crate) use crate::value_flow::Sought;
 use crate::value_flow::{Cell, KeptRange, Recipe, Step};
 
 /// A variable with a last known value that is kept where its location list says nothing.
 #[derive(Debug)]
 pub(crate) struct LostVariable<'a> {
     pub(crate) variable: Arc<Variable<'a>>,
+    /// True if each call of its function has it once.
+    pub(crate) is_of_function: bool,
     /// Where, in order.
     pub(crate) ranges: Vec<LostRange>,
 }
@@ -25,10 +29,10 @@ pub(crate) struct LostVariable<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct LostRange {
     pub(crate) addresses: Range<u64>,
-    /// The last address at which the location list gives the value.
-    pub(crate) as_of: u64,
+    /// The last address at which the location list gives the value; `None` for what a parameter was on entry.
+    pub(crate) as_of: Option<u64>,
     /// The dwords of the value, the lowest first: where each is.
-    pub(crate) dwords: Vec<Step>,
+    dwords: Vec<Step>,
 }
 
 impl LostRange {
@@ -41,9 +45,19 @@ impl LostRange {
         let dwords: Option<Vec<Step>> = kept.value.dwords.iter().map(place).collect();
         Some(LostRange {
             addresses: kept.addresses.clone(),
-            as_of: kept.value.as_of?,
+            as_of: kept.value.as_of,
             dwords: dwords.filter(|_| kept.is_same)?,
         })
+    }
+
+    /// The registers that have the dwords, if each is in a register by itself: a scalar one, or the lane's own dword of a vector register.
+    pub(crate) fn registers(&self) -> Option<Vec<MachineRegister>> {
+        let register = |step: &Step| match *step {
+            Step::Register(Cell::Scalar(register) | Cell::Own(register)) => Some(register),
+            Step::Register(Cell::Lane { .. } | Cell::Row(_)) | Step::Row(_) => None,
+            Step::Word(_) | Step::Initial(_) | Step::Argument(_) | Step::Apply(_) => None,
+        };
+        self.dwords.iter().map(register).collect()
     }
 
     /// How many bytes of code it is.
@@ -77,10 +91,13 @@ fn place_of(step: &Step) -> Option<String> {
 
 /// Gives each variable that is kept where its location list says nothing, function by function.
 ///
+/// * `sought`: what it may be.
+///
 /// # Errors
 /// The limit that was reached before all were found, if one was.
 pub(crate) fn lost_values<'a>(
     program: &Program<'a>,
+    sought: Sought,
     meter: &Meter,
     give: &mut dyn FnMut(LostVariable<'a>),
 ) -> Result<(), Error> {
@@ -91,7 +108,7 @@ pub(crate) fn lost_values<'a>(
         };
         for one in variables {
             let lost = one.scope.without(&one.dwarf);
-            let Some(known) = one.known.filter(|known| !known.is_argument) else {
+            let Some(known) = one.known else {
                 continue;
             };
             let kept = known.kept.iter().filter_map(LostRange::new);
@@ -106,6 +123,7 @@ pub(crate) fn lost_values<'a>(
             let ranges: Vec<LostRange> = within.collect();
             if !ranges.is_empty() {
                 give(LostVariable {
+                    is_of_function: known.is_of_function,
                     variable: known.variable,
                     ranges,
                 });
@@ -113,5 +131,12 @@ pub(crate) fn lost_values<'a>(
         }
         is_complete
     };
-    for_each_function(program, wave_size, meter, &mut Vec::new(), &mut visit)
+    for_each_function(
+        program,
+        wave_size,
+        sought,
+        meter,
+        &mut Vec::new(),
+        &mut visit,
+    )
 }

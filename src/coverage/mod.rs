@@ -40,7 +40,7 @@ use crate::object::Kernel;
 pub use compare::{
     Change, Comparison, Difference, FunctionComparison, VariableChange, compare, compare_within,
 };
-pub(crate) use lost::{LostRange, LostVariable, lost_values};
+pub(crate) use lost::{LostRange, LostVariable, Sought, lost_values};
 use spans::Spans;
 use statistics::CountedVariable;
 
@@ -261,6 +261,7 @@ pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
     let gone = for_each_function(
         program,
         found.wave_size,
+        Sought::Earlier,
         meter,
         &mut problems,
         &mut |visit| {
@@ -284,6 +285,7 @@ struct Visit<'v, 'a> {
     /// The size of the waves that run it, if that is known.
     wave_size: Option<WaveSize>,
     types: &'v mut TypeTable,
+    sought: Sought,
     /// What it may cost.
     meter: &'v Meter,
 }
@@ -298,6 +300,7 @@ struct Visit<'v, 'a> {
 fn for_each_function<'a>(
     program: &Program<'a>,
     wave_size: Option<WaveSize>,
+    sought: Sought,
     meter: &Meter,
     problems: &mut Vec<Error>,
     visit: &mut dyn FnMut(Visit<'_, 'a>) -> bool,
@@ -337,6 +340,7 @@ fn for_each_function<'a>(
             counted: &counted,
             wave_size: own.or(wave_size),
             types: &mut types,
+            sought,
             meter: &part,
         });
         meter.work(part.steps())?;

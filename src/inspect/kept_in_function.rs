@@ -11,7 +11,7 @@ use crate::debug_info::types::TypeTable;
 use crate::debug_info::{DieId, Function, InFunction, InlinedCall, Variable};
 use crate::error::Result;
 use crate::meter::Meter;
-use crate::value_flow::{Asked, KeptRange, survey};
+use crate::value_flow::{Asked, KeptRange, Sought, survey};
 
 /// A variable of a function, with what is kept of it.
 #[derive(Debug)]
@@ -21,6 +21,9 @@ pub(crate) struct KeptVariable<'a> {
     pub(crate) calls: Arc<[DieId]>,
     /// True for a parameter of a kernel whose argument is known to be in memory.
     pub(crate) is_argument: bool,
+    /// True if each call of the function has it once: it is the function's own, or of the code of a kernel of OpenCL that is inlined in the
+    /// kernel.
+    pub(crate) is_of_function: bool,
     /// Where it is kept, as far as it was asked for.
     pub(crate) kept: Vec<KeptRange>,
 }
@@ -34,20 +37,25 @@ pub(crate) struct KeptInFunction<'a> {
     pub(crate) is_complete: bool,
 }
 
+/// What is asked about a function.
+pub(crate) struct KeptQuestion<'q, 'a> {
+    /// The size of the waves that run it. Without it nothing is found.
+    pub(crate) wave_size: Option<WaveSize>,
+    /// Says at which addresses a variable is asked for, in order.
+    pub(crate) asked: &'q dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
+    pub(crate) sought: Sought,
+}
+
 impl<'a> Program<'a> {
     /// Finds where values of the variables of a function are kept. What only a caller may have is left out.
-    ///
-    /// * `wave_size`: that of the waves that run it. Without it nothing is found.
-    /// * `asked`: says at which addresses each variable is asked for, in order.
     ///
     /// # Errors
     /// If reading its variables costs more than it may.
     pub(crate) fn kept_in_function(
         &self,
         function: &Function<'a>,
-        wave_size: Option<WaveSize>,
+        question: &KeptQuestion<'_, 'a>,
         types: &mut TypeTable,
-        asked: &dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
         meter: &Meter,
     ) -> Result<KeptInFunction<'a>> {
         let info = self.info();
@@ -62,6 +70,7 @@ impl<'a> Program<'a> {
                 variable,
                 calls,
                 is_argument: argument.is_some(),
+                is_of_function: false,
                 kept: Vec::new(),
             });
         }
@@ -69,10 +78,7 @@ impl<'a> Program<'a> {
             variables: kept,
             is_complete: true,
         };
-        let Some(wave_size) = wave_size else {
-            return Ok(found);
-        };
-        match self.survey(function, wave_size, types, asked, meter, &mut found) {
+        match self.survey(function, question, types, meter, &mut found) {
             Err(error) if error.is_limit() => found.is_complete = false,
             result => result?,
         }
@@ -82,19 +88,18 @@ impl<'a> Program<'a> {
     fn survey(
         &self,
         function: &Function<'a>,
-        wave_size: WaveSize,
+        question: &KeptQuestion<'_, 'a>,
         types: &mut TypeTable,
-        asked: &dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
         meter: &Meter,
         found: &mut KeptInFunction<'a>,
     ) -> Result<()> {
+        let Some(wave_size) = question.wave_size else {
+            return Ok(());
+        };
         let addresses: Vec<Vec<Range<u64>>> = found
             .variables
             .iter()
-            .map(|one| match one.is_argument {
-                true => Vec::new(),
-                false => asked(&one.variable),
-            })
+            .map(|one| (question.asked)(&one.variable))
             .collect();
         let Some(start) = function.ranges.first().map(|range| range.start) else {
             return Ok(());
@@ -121,9 +126,13 @@ impl<'a> Program<'a> {
         let mut given = Given::new(self, wave_size, function, meter);
         let watched = given.watched_of(&followed, types)?;
         found.is_complete = !given.is_cut();
+        for (one, watched) in found.variables.iter_mut().zip(&watched) {
+            one.is_of_function = watched.activation.is_empty();
+        }
         let asked = watched.into_iter().zip(addresses);
         let asked = asked.map(|(watched, addresses)| Asked { watched, addresses });
-        let kept = survey(&flow, asked.collect(), given.kernel(), meter);
+        let kernel = given.kernel();
+        let kept = survey(&flow, asked.collect(), question.sought, kernel, meter);
         drop(flow);
         // What is kept of a function is many times its code.
         lane_flow.forget(start);

@@ -73,7 +73,7 @@ mod whereabouts;
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
 pub use fault::{AccessOperation, FaultCandidate, MemoryMap, distance};
-pub(crate) use kept_in_function::{KeptInFunction, KeptVariable};
+pub(crate) use kept_in_function::{KeptInFunction, KeptQuestion, KeptVariable};
 pub use kernel_argument::HiddenArgument;
 pub(crate) use lane_pc::SaidLanes;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::completeness::Completeness;
 use super::number::Hex;
-use crate::annotate::{Annotated, AnnotatedFunction};
+use crate::annotate::{Annotated, AnnotatedFunction, AnnotatedVariable};
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -27,6 +27,9 @@ pub struct AnnotateDocument {
     pub completeness: Completeness,
     /// The functions.
     pub functions: Vec<AnnotateFunction>,
+    /// The variables whose location lists got more entries.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locations: Vec<AnnotateVariable>,
     /// What was left alone besides, and why.
     pub notes: Vec<Untrusted<'static>>,
 }
@@ -52,6 +55,35 @@ pub struct AnnotateFunction {
     pub left_alone: Option<Untrusted<'static>>,
 }
 
+/// A variable whose location list got more entries.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct AnnotateVariable {
+    /// Its name.
+    pub name: Option<Untrusted<'static>>,
+    /// The function that it is in, which may be an inlined one.
+    pub function: Option<Untrusted<'static>>,
+    /// The code for which its location list says something now, and did not before: the ends of each range.
+    pub ranges: Vec<[Hex; 2]>,
+    /// How many bytes of code that is.
+    pub bytes: u64,
+}
+
+impl AnnotateVariable {
+    fn new(variable: &AnnotatedVariable) -> AnnotateVariable {
+        let ranges = || variable.ranges.iter();
+        let size = |range: &core::ops::Range<u64>| range.end.saturating_sub(range.start);
+        AnnotateVariable {
+            name: variable.name.clone().map(Untrusted::from),
+            function: variable.function.clone().map(Untrusted::from),
+            ranges: ranges()
+                .map(|range| [Hex::from(range.start), Hex::from(range.end)])
+                .collect(),
+            bytes: ranges().map(size).fold(0, u64::saturating_add),
+        }
+    }
+}
+
 impl AnnotateDocument {
     /// Describes what was added to a file.
     #[must_use]
@@ -66,6 +98,7 @@ impl AnnotateDocument {
                 limit: found.limit.as_ref().map(|error| error.to_string().into()),
             },
             functions: found.functions.iter().map(AnnotateFunction::new).collect(),
+            locations: found.locations.iter().map(AnnotateVariable::new).collect(),
             notes: found.notes.iter().cloned().map(Untrusted::from).collect(),
         }
     }

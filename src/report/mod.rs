@@ -48,7 +48,7 @@ pub use self::core::{
 };
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
-pub use annotate::{AnnotateDocument, AnnotateFunction};
+pub use annotate::{AnnotateDocument, AnnotateFunction, AnnotateVariable};
 pub use compare::{
     ChangeDocument, CompareDocument, CompareFunction, CompareVariable, DifferenceDocument,
     ShareDocument,

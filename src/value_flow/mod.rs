@@ -56,5 +56,5 @@ mod watched;
 pub(crate) use number::Cell;
 pub(crate) use plan::{Kept, KeptValue, find};
 pub(crate) use recipe::{ARGUMENTS, Recipe, Step};
-pub(crate) use survey::{Asked, KeptRange, survey};
+pub(crate) use survey::{Asked, KeptRange, Sought, survey};
 pub(crate) use watched::{Covered, Dword, KernelEntry, OnEntry, Watched};

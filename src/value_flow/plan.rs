@@ -132,6 +132,7 @@ pub(super) fn kept_value(
     given: Option<&Given>,
     on_entry: Option<&EntryNumbers>,
 ) -> Option<KeptValue> {
+    let given = given.filter(|given| !is_of_caller(&given.dwords));
     let given = given.and_then(|given| {
         let last = code.instructions.get(given.as_of as usize)?;
         Some((search.recipes(&given.dwords)?, Some(last.address)))
@@ -152,6 +153,15 @@ pub(super) fn kept_value(
         (given, entry) => given.or(entry)?,
     };
     Some(KeptValue { dwords, as_of })
+}
+
+/// Returns true if a dword is what a register had on entry in which no argument is passed: the caller's, which an epilogue has restored while
+/// a location list still names the register.
+fn is_of_caller(numbers: &[Number]) -> bool {
+    numbers.iter().any(|number| match number.origin() {
+        Some(Origin::Entry(Cell::Own(MachineRegister::Vgpr(register)))) => register >= ARGUMENTS,
+        _ => false,
+    })
 }
 
 /// The places at which parameters have what they had on entry, for each variable.

@@ -25,6 +25,15 @@ pub(crate) struct Asked {
     pub(crate) addresses: Vec<Range<u64>>,
 }
 
+/// Which values are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sought {
+    /// Last known values, and what parameters were on entry: those that a stop shows.
+    Earlier,
+    /// What parameters were on entry to the function.
+    OnEntry,
+}
+
 /// Where a value is kept along some code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeptRange {
@@ -43,6 +52,7 @@ pub(crate) struct KeptRange {
 pub(crate) fn survey(
     flow: &FunctionFlow<'_>,
     asked: Vec<Asked>,
+    sought: Sought,
     kernel: Option<&KernelEntry>,
     meter: &Meter,
 ) -> Option<Vec<Vec<KeptRange>>> {
@@ -71,6 +81,7 @@ pub(crate) fn survey(
     let begin = |states: Vec<Option<State>>| Half {
         entries: numbers_of_parameters(&on_entry, states.into_iter()),
         runs: vec![Vec::new(); watched.len()],
+        sought,
     };
     let give =
         |half: &mut Half, index: usize, here: &State| half.visit(&context, &wanted, index, here);
@@ -105,6 +116,7 @@ struct Half {
     entries: Vec<Option<EntryNumbers>>,
     /// For each variable, in the order in which instructions are visited.
     runs: Vec<Vec<Run>>,
+    sought: Sought,
 }
 
 impl Half {
@@ -132,7 +144,10 @@ impl Half {
                 run.instructions.end = index.saturating_add(1);
                 continue;
             }
-            let given = here.given(variable);
+            let (given, entry) = match self.sought {
+                Sought::Earlier => (here.given(variable), entry),
+                Sought::OnEntry => (None, entry.filter(|(_, is_assumed)| !is_assumed)),
+            };
             if given.is_none() && entry.is_none() {
                 continue;
             }

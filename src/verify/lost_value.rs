@@ -5,7 +5,7 @@
 use super::finding::{Finding, Findings};
 use super::rule::rules;
 use super::subject::Subject;
-use crate::coverage::{LostRange, LostVariable, lost_values};
+use crate::coverage::{LostRange, LostVariable, Sought, lost_values};
 use crate::plural::counted;
 
 rules! {
@@ -24,8 +24,12 @@ const NAMED: usize = 4;
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     let meter = subject.meter();
     // A limit is told for the whole check.
-    let _ = lost_values(subject.program, meter, &mut |lost| {
-        findings.add(finding(&lost));
+    let _ = lost_values(subject.program, Sought::Earlier, meter, &mut |mut lost| {
+        // What parameters were on entry is not what the list gave last.
+        lost.ranges.retain(|range| range.as_of.is_some());
+        if !lost.ranges.is_empty() {
+            findings.add(finding(&lost));
+        }
     });
 }
 
@@ -35,7 +39,7 @@ fn finding(lost: &LostVariable<'_>) -> Finding {
     let bytes = counted(bytes.fold(0, u64::saturating_add), "byte");
     let texts = lost.ranges.iter().take(NAMED).map(|range| {
         let ends = &range.addresses;
-        let (place, as_of) = (range.place(), range.as_of);
+        let (place, as_of) = (range.place(), range.as_of.unwrap_or(0));
         format!(
             "[{:#x}, {:#x}) in {place}, as of {as_of:#x}",
             ends.start, ends.end

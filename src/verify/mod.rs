@@ -97,6 +97,28 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
     )
 }
 
+/// Checks the tables that entries refer to, and packages.
+///
+/// * `wants`: says whether a rule of some families counts.
+fn check_tables(
+    subject: &Subject<'_, '_>,
+    wants: &dyn Fn(&[&[&Rule]]) -> bool,
+    findings: &mut Findings,
+) {
+    if wants(&[abbreviation::RULES]) {
+        abbreviation::check(subject, findings);
+    }
+    if wants(&[lines::RULES]) {
+        lines::check(subject, findings);
+    }
+    if wants(&[strings::RULES]) {
+        strings::check(subject, findings);
+    }
+    if wants(&[packages::RULES]) {
+        packages::check(subject, findings);
+    }
+}
+
 /// [`verify_with`] as a part of a question, with its meter.
 pub(crate) fn verify_within(
     program: &Program<'_>,
@@ -134,18 +156,7 @@ pub(crate) fn verify_within(
     if wants(&location::FAMILIES) {
         location::check(&subject, threads, &mut findings);
     }
-    if wants(&[abbreviation::RULES]) {
-        abbreviation::check(&subject, &mut findings);
-    }
-    if wants(&[lines::RULES]) {
-        lines::check(&subject, &mut findings);
-    }
-    if wants(&[strings::RULES]) {
-        strings::check(&subject, &mut findings);
-    }
-    if wants(&[packages::RULES]) {
-        packages::check(&subject, &mut findings);
-    }
+    check_tables(&subject, &wants, &mut findings);
     if is_amdgpu && wants(&[lane::RULES]) {
         lane::check(&subject, &mut findings);
     }

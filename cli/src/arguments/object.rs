@@ -103,6 +103,9 @@ pub(crate) struct AnnotateArguments {
     /// another one
     #[arg(long)]
     pub(crate) active_lane: bool,
+    /// Also make location lists of constant parameters longer, where the value provably is still in registers
+    #[arg(long)]
+    pub(crate) locations: bool,
     /// Which codes the heterogeneous operations have, and what is added has
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
