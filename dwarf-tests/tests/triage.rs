@@ -224,3 +224,134 @@ fn the_verdict_comes_first() {
     let text = "6 waves of kernel k loop at lock-90a.cl:8-10; none waits at a barrier";
     assert_eq!(lock["text"], text);
 }
+
+/// A core in a folder of its own.
+fn unpacked(case: &str) -> (Folder, String) {
+    let packed = std::fs::read(fixture("triage").join(case).join("merged.core.gz")).unwrap();
+    let mut bytes = Vec::new();
+    let mut reader = flate2::read::GzDecoder::new(&*packed);
+    reader.read_to_end(&mut bytes).unwrap();
+    let folder = Folder::new();
+    let core = folder.path("merged.core");
+    std::fs::write(&core, bytes).unwrap();
+    (folder, core.display().to_string())
+}
+
+/// A snapshot of the wave gives the same access as the core, with the page that was reported.
+#[test]
+fn a_snapshot_is_a_core_of_one_wave() {
+    let (folder, core) = unpacked("fault/inline-1100");
+    let out = folder.path("out").display().to_string();
+    assert_eq!(hetdwarf(["core", &core, "--export", &out]).status, 0);
+    let object = folder.path("out/object-0.hsaco").display().to_string();
+    let wave = fixture("triage/fault/inline-1100/w0.json");
+    let truth = json(&fixture("triage/fault/inline-1100/truth.json"));
+    let wave = wave.display().to_string();
+    let page = truth["fault_address"].as_str().unwrap();
+    let ran = hetdwarf([
+        "core",
+        &wave,
+        "--object",
+        &object,
+        "--fault-address",
+        page,
+        "--format",
+        "json",
+    ]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let first = &document["waves"][0]["fault"]["candidates"][0];
+    assert_eq!(first["pc"], truth["fault"]["pc"], "{}", ran.err);
+    assert_eq!(first["certain"], true);
+    // Without the page nothing is known of the memory, and nothing is certain.
+    let ran = hetdwarf(["core", &wave, "--object", &object, "--format", "json"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(document["verdict"]["kind"], "none");
+}
+
+/// A line for each wave, with what equal crashes have in common.
+#[test]
+fn lines_have_fingerprints() {
+    let (_folder, core) = unpacked("hang/spin-1100");
+    let ran = hetdwarf(["core", &core, "--format", "jsonl"]);
+    let lines: Vec<Value> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 8);
+    let print = |line: &Value| line["fingerprint"].as_str().unwrap().to_owned();
+    for line in &lines {
+        assert_eq!(line["format"], "hetdwarf-core-wave/1");
+        assert_eq!(print(line).len(), 16);
+        assert_eq!(line["verdict"]["kind"], "hang");
+        let same = lines
+            .iter()
+            .filter(|other| other["wave"]["pc"] == line["wave"]["pc"]);
+        assert!(same.into_iter().all(|other| print(other) == print(line)));
+        let other = lines
+            .iter()
+            .find(|other| other["wave"]["pc"] != line["wave"]["pc"]);
+        assert_ne!(print(other.unwrap()), print(line));
+        assert_eq!(line["stack"][0]["function"], "k");
+    }
+}
+
+/// What is nearest, by hand: the argument `out` points to 0x7f0005c00000, whose memory has 0x1000 bytes.
+#[test]
+fn it_is_said_where_an_address_lies() {
+    let (_folder, core) = unpacked("fault/call-942");
+    for (address, expected) in [
+        (
+            "0x7f0005bffd30",
+            "720 bytes before the start of the mapping that argument out points into",
+        ),
+        (
+            "0x7f0005c00ffc",
+            "in the mapping that argument out points into",
+        ),
+        (
+            "0x7f0005c01000",
+            "at the end of the mapping that argument out points into",
+        ),
+        (
+            "0x7f0005c02000",
+            "4096 bytes past the end of the mapping that argument out points into",
+        ),
+        ("0x10", "16 bytes after address 0: a null pointer"),
+        ("0x7f55008c1ae0", "in code object 0"),
+    ] {
+        let ran = hetdwarf(["core", &core, "--where", address]);
+        assert_eq!(ran.out, format!("{address}: {expected}\n"));
+    }
+}
+
+/// What the runtime says alone is said again, and a log with waves has their verdict.
+#[test]
+fn logs_are_cores_without_memory() {
+    let folder = Folder::new();
+    let path = folder.path("log").display().to_string();
+    let document = |text: &str| -> Value {
+        std::fs::write(&path, text).unwrap();
+        let ran = hetdwarf(["core", &path, "--format", "json"]);
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err))
+    };
+    let fault = "Memory access fault by GPU node-2 (Agent handle: 0x56) on address 0x7ffb61f02000. Reason: Unknown.\n";
+    let alone = document(fault);
+    assert_eq!(alone["verdict"]["kind"], "memory-violation");
+    assert_eq!(alone["events"][0]["address"], "0x7ffb61f02000");
+    let hang = document("HW Exception by GPU node-1 (Agent handle: 0x55) reason :GPU Hang\n");
+    assert_eq!(hang["verdict"]["kind"], "hang");
+    let wave = "wave_1: pc=0x7f4000001600 (kernel_code_entry=0x7f4000001900 <k>, kernargs=0x7ffb61f00000) (stopped, reason: MEMORY_VIOLATION)\n\n\
+                system registers:\n  exec: ffffffff\n";
+    let waves = document(&format!("{fault}{wave}"));
+    assert_eq!(waves["waves"][0]["kernel"], "k");
+    assert_eq!(waves["waves"][0]["fault"]["address"], "0x7ffb61f02000");
+    assert_eq!(waves["verdict"]["wave"], 1);
+    // A block of code without its wave.
+    let block = document(
+        "Disassembly for function k:\n    code object: file:///a\n    loaded at: [0x7f4000000000-0x7f4000004000]\n => 0x7f4000001608 <+48>:    s_waitcnt\n",
+    );
+    assert_eq!(block["waves"][0]["pc"], "0x7f4000001608");
+    assert_eq!(block["waves"][0]["function"], "k");
+    assert_eq!(block["waves"][0]["state"], "unsure");
+}

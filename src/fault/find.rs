@@ -148,10 +148,10 @@ impl Search<'_, '_, '_> {
                 Then::Stop
             },
         )?;
-        let (Some(after), Some(instruction)) = (at, surroundings.instruction(place)) else {
+        let (Some(mut past), Some(instruction)) = (at, surroundings.instruction(place)) else {
             return Ok(None);
         };
-        let mut past = surroundings.back_over(&instruction, &after);
+        surroundings.back_over(&instruction, &mut past);
         if past.surely != past.maybe {
             let (surely, maybe) = self.active(surroundings, place, &past)?;
             past.surely |= surely;

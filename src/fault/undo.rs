@@ -11,30 +11,48 @@ use crate::isa::{Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp
 /// Goes back over an instruction.
 ///
 /// * `all`: the lanes that there are.
-pub(super) fn undo(now: &Now<'_>, instruction: &Instruction, after: &Past, all: u64) -> Past {
-    let mut before = after.clone();
-    undo_exec(now, instruction, after, &mut before, all);
-    lose_written(now, instruction, &mut before, all);
+/// * `past`: what is known after it, and then what is known before.
+pub(super) fn undo(now: &Now<'_>, instruction: &Instruction, past: &mut Past, all: u64) {
+    let is_undone = writes_exec(instruction)
+        || matches!(
+            instruction.effect,
+            Effect::VectorMove { .. }
+                | Effect::Dual(_)
+                | Effect::Vector { .. }
+                | Effect::ReadLane { .. }
+                | Effect::Scalar { .. }
+        );
+    if is_undone {
+        let after = past.clone();
+        undo_known(now, instruction, &after, past, all);
+    } else {
+        lose_written(now, instruction, past, all);
+    }
+}
+
+fn undo_known(now: &Now<'_>, instruction: &Instruction, after: &Past, before: &mut Past, all: u64) {
+    undo_exec(now, instruction, after, before, all);
+    lose_written(now, instruction, before, all);
     match instruction.effect {
         Effect::VectorMove { dst, src } => {
             for n in 0..dst.count {
                 let to = dst.first.plus(n);
                 let from = src.registers().and_then(|span| span.first.plus(n));
                 if let (Some(to), Some(from)) = (to, from) {
-                    copy_back(now, after, &mut before, to, from);
+                    copy_back(now, after, before, to, from);
                 }
             }
         }
         Effect::Dual(parts) => {
             for one in parts.into_iter().flatten() {
-                undo_vector(now, after, &mut before, one.op, one.dst, [one.a, one.b]);
+                undo_vector(now, after, before, one.op, one.dst, [one.a, one.b]);
             }
         }
         Effect::Vector {
             op,
             dst,
             sources: [a, b, _],
-        } => undo_vector(now, after, &mut before, op, dst, [a, b]),
+        } => undo_vector(now, after, before, op, dst, [a, b]),
         Effect::ReadLane { dst, src, lane } => {
             let value = dst.register().and_then(|dst| after.scalar(now, dst));
             let lane = after.operand(now, lane, 0);
@@ -42,13 +60,12 @@ pub(super) fn undo(now: &Now<'_>, instruction: &Instruction, after: &Past, all: 
             if let (Some(value), Some(lane), Some(src)) = (value, lane, src.register())
                 && let Ok(lane) = u8::try_from(lane)
             {
-                learn(now, &mut before, src, lane, value);
+                learn(now, before, src, lane, value);
             }
         }
-        Effect::Scalar { op, dst, a, b } => undo_scalar(now, after, &mut before, (op, dst, [a, b])),
+        Effect::Scalar { op, dst, a, b } => undo_scalar(now, after, before, (op, dst, [a, b])),
         _ => {}
     }
-    before
 }
 
 /// The result of an operation and one of its sources give the other, in lanes that surely were active.

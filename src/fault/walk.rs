@@ -44,6 +44,19 @@ pub(super) enum Then {
     Stop,
 }
 
+/// What a walk calls.
+type Visit<'v, 'w, 'a> =
+    dyn FnMut(&mut Surroundings<'w, 'a>, Place, &Instruction, &Past) -> Then + 'v;
+
+/// What became of a way.
+enum After {
+    GoesOn,
+    /// Whoever walks wanted no more.
+    Stopped,
+    /// It is not known what was before, or nothing before matters.
+    Escaped,
+}
+
 /// The code around a stop, as walks have found it.
 pub(super) struct Surroundings<'w, 'a> {
     pub(super) now: &'w Now<'w>,
@@ -127,18 +140,17 @@ impl<'w, 'a> Surroundings<'w, 'a> {
     }
 
     /// Goes back over an instruction.
-    pub(super) fn back_over(&mut self, instruction: &Instruction, after: &Past) -> Past {
+    pub(super) fn back_over(&mut self, instruction: &Instruction, past: &mut Past) {
         let Traits { reach, waits } = self.traits(instruction);
-        let mut before = undo(self.now, instruction, after, self.all);
+        undo(self.now, instruction, past, self.all);
         if let Some(waits) = waits {
-            before.wait(&waits);
+            past.wait(&waits);
         }
         if let Some(reach) = reach
             && reach.is_ordered()
         {
-            before.issue(reach.counter());
+            past.issue(reach.counter());
         }
-        before
     }
 
     /// Goes back from a place over all paths, until nothing changes.
@@ -155,49 +167,100 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         from: Place,
         start: Past,
         stops_when_closed: bool,
-        visit: &mut dyn FnMut(&mut Surroundings<'w, 'a>, Place, &Instruction, &Past) -> Then,
+        visit: &mut Visit<'_, 'w, 'a>,
     ) -> Result<bool> {
-        let mut known: BTreeMap<Place, Past> = BTreeMap::from([(from, start)]);
-        let mut work = BTreeSet::from([from]);
+        // What is known after instructions from which control comes to the starts of blocks.
+        let mut known: BTreeMap<Place, Past> = BTreeMap::new();
+        let mut work = BTreeSet::new();
         let mut has_escaped = false;
         let mut steps = 0_usize;
-        while let Some(place) = work.pop_last() {
-            let Some(here) = known.get(&place).cloned() else {
-                continue;
-            };
-            let (sources, is_open) = self.sources(place, &here);
-            has_escaped |= is_open;
-            for source in sources {
+        let mut next = Some((from, start));
+        loop {
+            while let Some((place, mut past)) = next.take() {
+                let (sources, is_open) = self.sources(place, &past);
+                has_escaped |= is_open;
+                // Within a block there is one way, and nothing to be joined.
+                let is_within = !self.is_block_start(place);
+                let [source] = *sources else {
+                    self.join(&sources, &past, &mut known, &mut work);
+                    continue;
+                };
+                if !is_within || source.0 != place.0 {
+                    self.join(&sources, &past, &mut known, &mut work);
+                    continue;
+                }
                 steps = steps.saturating_add(1);
-                if steps > MOST_STEPS {
-                    return Ok(true);
-                }
-                self.meter.work(1)?;
-                let Some(instruction) = self.instruction(source) else {
-                    has_escaped = true;
-                    continue;
-                };
-                if visit(self, source, &instruction, &here) == Then::Stop {
-                    continue;
-                }
-                let before = self.back_over(&instruction, &here);
-                if stops_when_closed && before.is_closed() {
-                    has_escaped = true;
-                    continue;
-                }
-                let is_new = match known.get_mut(&source) {
-                    Some(other) => other.meet(self.now, &before),
-                    None => {
-                        known.insert(source, before);
-                        true
-                    }
-                };
-                if is_new {
-                    work.insert(source);
+                match self.step(source, &mut past, stops_when_closed, visit)? {
+                    After::Escaped => has_escaped = true,
+                    After::Stopped => {}
+                    After::GoesOn => next = Some((source, past)),
                 }
             }
+            steps = steps.saturating_add(1);
+            if steps > MOST_STEPS {
+                return Ok(true);
+            }
+            let Some(source) = work.pop_last() else {
+                return Ok(has_escaped);
+            };
+            let Some(mut past) = known.get(&source).cloned() else {
+                continue;
+            };
+            match self.step(source, &mut past, stops_when_closed, visit)? {
+                After::Escaped => has_escaped = true,
+                After::Stopped => {}
+                After::GoesOn => next = Some((source, past)),
+            }
         }
-        Ok(has_escaped)
+    }
+
+    /// Goes back over one instruction.
+    fn step(
+        &mut self,
+        source: Place,
+        past: &mut Past,
+        stops_when_closed: bool,
+        visit: &mut Visit<'_, 'w, 'a>,
+    ) -> Result<After> {
+        self.meter.work(1)?;
+        let Some(instruction) = self.instruction(source) else {
+            return Ok(After::Escaped);
+        };
+        if visit(self, source, &instruction, past) == Then::Stop {
+            return Ok(After::Stopped);
+        }
+        self.back_over(&instruction, past);
+        Ok(match stops_when_closed && past.is_closed() {
+            true => After::Escaped,
+            false => After::GoesOn,
+        })
+    }
+
+    /// Takes in what is known after some instructions.
+    fn join(
+        &self,
+        sources: &[Place],
+        past: &Past,
+        known: &mut BTreeMap<Place, Past>,
+        work: &mut BTreeSet<Place>,
+    ) {
+        for source in sources {
+            let is_new = match known.get_mut(source) {
+                Some(other) => other.meet(self.now, past),
+                None => {
+                    known.insert(*source, past.clone());
+                    true
+                }
+            };
+            if is_new {
+                work.insert(*source);
+            }
+        }
+    }
+
+    fn is_block_start(&self, (number, index): Place) -> bool {
+        let activation = self.activations.get(number);
+        activation.is_none_or(|activation| activation.flow.code().is_block_start(index))
     }
 
     /// Returns the instructions that control may have come from to a place, and whether it may have come from others too.

@@ -225,6 +225,8 @@ pub(super) struct Note<'data> {
     pub(super) contents: &'data [u8],
     /// The offset of the contents in the file.
     pub(super) offset: u64,
+    /// How many bytes it says to have beyond the end of its segment, though the file goes on.
+    pub(super) beyond: u64,
 }
 
 /// The notes of one note segment, in the order of the file; names and contents are padded to 4 bytes.
@@ -251,6 +253,10 @@ pub(super) fn notes(data: &[u8], extent: Extent) -> impl Iterator<Item = Note<'_
             kind,
             contents,
             offset,
+            beyond: match end < len(data) {
+                true => u64::from(size).saturating_sub(there),
+                false => 0,
+            },
         })
     })
 }

@@ -204,6 +204,10 @@ pub(super) fn read(
                     file,
                     offset: note.offset,
                 };
+                if note.beyond != 0 {
+                    let kind = ProblemKind::NoteBeyondSegment { bytes: note.beyond };
+                    problems.add(ProblemPlace::File(file), Some(start), kind);
+                }
                 match found {
                     None => {
                         found = Some(Contents {
@@ -211,7 +215,7 @@ pub(super) fn read(
                             start,
                         });
                     }
-                    Some(first) if first.bytes != note.contents => {
+                    Some(first) if first.bytes != note.contents || first.start.file == file => {
                         problems.add(
                             ProblemPlace::File(file),
                             Some(start),

@@ -118,8 +118,13 @@ problems! {
         /// How many bytes are missing.
         bytes: u64
     } => "the file ends early: {bytes} bytes of {segments} segments are missing";
-    /// More than one file has a note, and they differ.
-    SecondNote => "this file has another AMDGPU note, which is not read: the files are not of one process";
+    /// A note is longer than its segment.
+    NoteBeyondSegment {
+        /// How many bytes are beyond.
+        bytes: u64
+    } => "the AMDGPU note says that {bytes} bytes of it are beyond the end of its segment";
+    /// More than one file has a note, and they differ; or one file has two.
+    SecondNote => "there is another AMDGPU note, which is not read: the files are not of one process, or one was written twice";
 
     // The note.
     /// The note ends before its last entry.

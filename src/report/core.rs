@@ -302,6 +302,8 @@ pub struct CoreRequest {
     pub fault_address: Option<u64>,
     /// An address of which is asked where it lies.
     pub whereabouts: Option<u64>,
+    /// Look for the access of every wave that faulted, however many they are.
+    pub all_faults: bool,
 }
 
 impl CoreRequest {
@@ -309,6 +311,12 @@ impl CoreRequest {
     #[must_use]
     pub fn group_by(self, group_by: GroupBy) -> CoreRequest {
         CoreRequest { group_by, ..self }
+    }
+
+    /// Looks for the access of every wave that faulted, and not only of some at each place.
+    #[must_use]
+    pub fn all_faults(self, all_faults: bool) -> CoreRequest {
+        CoreRequest { all_faults, ..self }
     }
 
     /// Asks where an address lies.
@@ -367,7 +375,7 @@ impl CoreDocument {
     ) -> CoreDocument {
         let process = programs.process();
         let mut places = Places::new(meter);
-        let mut faults = Faults::new(core, programs, request.fault_address, meter);
+        let mut faults = Faults::new(core, programs, request, meter);
         let dispatches: Vec<DispatchDocument> = (1..)
             .zip(core.dispatches())
             .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))

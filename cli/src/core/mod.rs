@@ -45,7 +45,8 @@ pub(crate) fn run(
     let request = CoreRequest::default()
         .group_by(group_by(arguments.group_by))
         .fault_address(arguments.fault_address)
-        .whereabouts(arguments.whereabouts);
+        .whereabouts(arguments.whereabouts)
+        .all_faults(arguments.all);
     if log::is_log(&arguments.files) {
         return run_log(arguments, request, width, out);
     }

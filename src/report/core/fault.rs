@@ -27,6 +27,9 @@ pub struct FaultDocument {
     pub candidates: Vec<FaultCandidateDocument>,
     /// Where the address of the likeliest one lies; null if no address is known.
     pub nearest: Option<NearestDocument>,
+    /// Set if nothing was looked for, as enough other waves that stopped at the same place were searched ([`CoreRequest::all_faults`](super::CoreRequest::all_faults)).
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub not_searched: bool,
 }
 
 /// An access at which a wave may have faulted.
@@ -142,7 +145,7 @@ impl FaultDocument {
         Ok(FaultDocument {
             address: fault_address.map(Hex::from),
             candidates: described.collect::<Result<_>>()?,
-            nearest: None,
+            ..FaultDocument::default()
         })
     }
 
@@ -151,6 +154,14 @@ impl FaultDocument {
         FaultDocument {
             address: fault_address.map(Hex::from),
             ..FaultDocument::default()
+        }
+    }
+
+    /// Nothing was looked for.
+    pub(super) fn not_searched(fault_address: Option<u64>) -> FaultDocument {
+        FaultDocument {
+            not_searched: true,
+            ..FaultDocument::of_address(fault_address)
         }
     }
 

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::ProblemDocument;
 use super::fault::{FaultDocument, NearestDocument};
+use super::{CoreRequest, ProblemDocument};
 use crate::gpu_core::{CoreWave, GpuCore, StopReason};
 use crate::inspect::{DispatchMemory, Programs};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::wave::Wave;
+
+/// How many waves at one place are searched, and how many in all, unless all are wanted.
+const OF_PLACE: usize = 2;
+const IN_ALL: usize = 32;
 
 /// As how many operations a wave counts.
 const PER_WAVE: u64 = 64;
@@ -20,6 +24,9 @@ pub(super) struct Faults<'f, 'data, 'p> {
     address: Option<u64>,
     /// Charged for all waves.
     meter: &'f Meter,
+    searches_all: bool,
+    /// How many waves were searched, by their pc.
+    searched: BTreeMap<u64, usize>,
     /// By the index of the dispatch.
     memories: BTreeMap<Option<usize>, DispatchMemory>,
     /// Why the last wave that could not be asked was not.
@@ -30,14 +37,16 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
     pub(super) fn new(
         core: &'f GpuCore<'data>,
         programs: &'f Programs<'p>,
-        address: Option<u64>,
+        request: CoreRequest,
         meter: &'f Meter,
     ) -> Faults<'f, 'data, 'p> {
         Faults {
             core,
             programs,
-            address,
+            address: request.fault_address,
             meter,
+            searches_all: request.all_faults,
+            searched: BTreeMap::new(),
             memories: BTreeMap::new(),
             reason: None,
         }
@@ -48,6 +57,9 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         if let Err(error) = self.meter.work(PER_WAVE) {
             self.reason = Some(error.to_string());
             return None;
+        }
+        if !self.has_turn(wave) {
+            return Some(FaultDocument::not_searched(self.address));
         }
         let process = self.programs.process();
         let core = self.core;
@@ -69,6 +81,18 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
                 None
             }
         }
+    }
+
+    /// Whether a wave is searched: of thousands at the same place a few tell as much.
+    fn has_turn(&mut self, wave: &CoreWave<'_, '_>) -> bool {
+        let all = self
+            .searched
+            .values()
+            .fold(0, |all: usize, one| all.saturating_add(*one));
+        let here = self.searched.entry(wave.pc().0).or_default();
+        let has_turn = self.searches_all || (*here < OF_PLACE && all < IN_ALL);
+        *here = here.saturating_add(usize::from(has_turn));
+        has_turn
     }
 
     /// Finds where an address lies, as the first wave that faulted sees it, or else the first wave.

@@ -126,7 +126,21 @@ impl Found<'_> {
                 ..plain
             };
         }
-        let at = self.at(wave.function.as_ref(), wave.file.as_ref(), wave.line);
+        // A failed assertion stops in functions of the library that the program calls.
+        let frame = wave.frames.iter().find(|frame| {
+            let name = frame.function.as_ref().map(Untrusted::raw);
+            name.is_some_and(|name| !name.starts_with("__") && name != "abort")
+        });
+        let plain = match frame {
+            Some(frame) if !reason.is_late() => VerdictDocument {
+                function: frame.function.clone(),
+                file: frame.file.clone(),
+                line: frame.line,
+                ..plain
+            },
+            _ => plain,
+        };
+        let at = self.at(plain.function.as_ref(), plain.file.as_ref(), plain.line);
         if reason.is_late() {
             // Which access it was, and in which lanes, is not known.
             let what = "access to memory that is not mapped, some instructions before the stop";
