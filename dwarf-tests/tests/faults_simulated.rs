@@ -36,8 +36,8 @@ enum Op {
     Xor(u8, u8, u8),
     ScalarMove(u8, u8),
     ScalarAdd(u8, u8, u32),
-    /// The lanes below a number go on, and EXEC is saved in a register.
-    If(u8, u32),
+    /// The lanes below a number go on, and EXEC is saved in a register. If none does, there may be a jump to the end.
+    If(u8, u32, Option<usize>),
     /// Those that were on before.
     EndIf(u8),
     Access(Access),
@@ -93,7 +93,9 @@ fn wave_size(processor: &str) -> WaveSize {
 }
 
 /// The instruction in the assembler's language.
-fn text(processor: &str, op: Op) -> String {
+///
+/// * `program`: the number of the program, by which labels are named.
+fn text(processor: &str, program: usize, op: Op) -> String {
     let new = is_new(processor);
     let names = processor >= "gfx1100" && new;
     let is_12 = processor == "gfx1200";
@@ -113,10 +115,14 @@ fn text(processor: &str, op: Op) -> String {
         Op::Xor(d, a, b) => format!("v_xor_b32_e32 v{d}, v{a}, v{b}"),
         Op::ScalarMove(d, a) => format!("s_mov_b32 s{d}, s{a}"),
         Op::ScalarAdd(d, a, value) => format!("s_add_i32 s{d}, s{a}, {value}"),
-        Op::If(to, bound) => format!(
-            "v_cmp_gt_u32_e32 {vcc}, {bound}, v0\n  s_and_saveexec_{b} {}, {vcc}",
-            mask(to)
-        ),
+        Op::If(to, bound, end) => {
+            let skip = end.map(|end| format!("\n  s_cbranch_execz f{program}_{end}"));
+            format!(
+                "v_cmp_gt_u32_e32 {vcc}, {bound}, v0\n  s_and_saveexec_{b} {}, {vcc}{}",
+                mask(to),
+                skip.unwrap_or_default()
+            )
+        }
         Op::EndIf(from) => format!("s_or_{b} {exec}, {exec}, {}", mask(from)),
         Op::WaitLoads(count) if is_12 => format!("s_wait_loadcnt {count}"),
         Op::WaitLoads(count) => format!("s_waitcnt vmcnt({count})"),
@@ -195,7 +201,8 @@ fn program(random: &mut Random) -> Vec<Op> {
                 None => {
                     let mask = 20 + 2 * random.below(3) as u8;
                     open = Some(mask);
-                    Op::If(mask, random.below(33) as u32)
+                    let bound = [0, random.below(33) as u32][random.below(2)];
+                    Op::If(mask, bound, None)
                 }
             },
             9 if random.percent(40) => Op::WaitLoads(random.below(3) as u32),
@@ -209,6 +216,14 @@ fn program(random: &mut Random) -> Vec<Op> {
         ops.push(op);
     }
     ops.extend(open.map(Op::EndIf));
+    // Half of them are jumped over if no lane goes on.
+    for index in 0..ops.len() {
+        let is_end = |op: &Op| matches!(op, Op::EndIf(_));
+        let end = ops[index..].iter().position(is_end).map(|n| index + n);
+        if let Op::If(_, _, skip) = &mut ops[index] {
+            *skip = end.filter(|_| random.percent(50));
+        }
+    }
     ops
 }
 
@@ -358,7 +373,7 @@ impl Machine {
             Op::ScalarAdd(d, a, value) => {
                 self.scalars[usize::from(d)] = self.scalars[usize::from(a)].wrapping_add(value);
             }
-            Op::If(to, bound) => {
+            Op::If(to, bound, _) => {
                 let to = usize::from(to);
                 self.scalars[to] = self.exec as u32;
                 if self.lanes == 64 {
@@ -436,7 +451,8 @@ fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
     let mut fault: Option<(usize, Access, Machine)> = None;
     // How many accesses of its kind were issued since.
     let (mut later, mut executed) = (0, 0);
-    for (index, op) in ops.iter().enumerate() {
+    let mut index = 0;
+    while let Some(op) = ops.get(index) {
         if let Some((_, access, _)) = &fault {
             if needs(*op, access, later, processor) || executed >= latency {
                 break;
@@ -452,21 +468,19 @@ fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
                     fault = Some((accesses.len() - 1, *access, machine.clone()));
                 }
                 Some((_, first, _)) => {
-                    let kind =
-                        |one: &Access| (one.is_store || one.is_atomic, one.form == Form::Scalar);
-                    later += usize::from(kind(first) == kind(access) || !is_new(processor));
+                    let is_ordered = !matches!(access.form, Form::Flat | Form::Scalar);
+                    later += usize::from(is_ordered && writes(first) == writes(access));
                 }
                 None => {}
             }
         }
         machine.run(*op, random);
-        if fault.is_some() && index + 1 == ops.len() {
-            break;
-        }
+        index = match op {
+            Op::If(_, _, Some(end)) if machine.exec == 0 => *end,
+            _ => index + 1,
+        };
     }
     let (first, access, then) = fault?;
-    let start = accesses[first].index;
-    let stop = ops.len().min(start + 1 + executed);
     let survives = then.addresses(access) == {
         let mut now = machine.clone();
         now.exec = then.exec;
@@ -475,7 +489,7 @@ fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
     Some(Run {
         accesses,
         first,
-        stop,
+        stop: index,
         machine,
         survives,
     })
@@ -596,7 +610,7 @@ fn nothing_that_is_wrong_is_certain() {
                 ".p2align 8\n.globl f{n}\n.type f{n},@function\nf{n}:"
             );
             for (index, op) in ops.iter().enumerate() {
-                let _ = writeln!(source, "f{n}_{index}:\n  {}", text(processor, *op));
+                let _ = writeln!(source, "f{n}_{index}:\n  {}", text(processor, n, *op));
             }
             let _ = writeln!(
                 source,

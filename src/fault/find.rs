@@ -24,8 +24,21 @@ enum Likelihood {
     Passed,
     /// Lanes are at fault.
     Possible,
+    /// Lanes have addresses of which it is not known whether memory is there.
+    Unlisted,
+    /// Lanes have addresses in memory that no argument points to: it may be the host's.
+    Unexpected,
     /// Its addresses are not known.
     Unknown,
+}
+
+/// What the address of a lane says, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum OfLane {
+    AtFault,
+    Unlisted,
+    Unexpected,
+    Sound,
 }
 
 /// Finds the accesses that may be at fault.
@@ -169,38 +182,39 @@ impl Search<'_, '_, '_> {
             return Ok(self.judge_scalar(now, (&past, has_escaped), reach, candidate));
         }
         let (touched, is_unknown) = addresses(now, &past, reach, past.maybe, &self.memories);
-        let at_fault = |surely: bool| {
+        let worst = touched.iter().map(|(_, one)| self.of_lane(one)).min();
+        // Those that are as bad as the worst.
+        let chosen = |surely: bool| {
             let hits = touched.iter().filter(|(lane, touched)| {
                 let is_sure = past.surely & super::past::bit(*lane) != 0;
-                (is_sure || !surely) && self.is_at_fault(touched)
+                (is_sure || !surely) && Some(self.of_lane(touched)) == worst
             });
             let lanes = hits.map(|(lane, touched)| (Lane(*lane), touched.address));
             lanes.collect::<Vec<(Lane, u64)>>()
         };
-        let (sure, any) = (at_fault(true), at_fault(false));
-        let is_certain = !has_escaped && !sure.is_empty() && self.is_proof(&touched);
-        Ok(match (is_certain, any.is_empty(), is_unknown) {
-            (true, _, _) => Some((
-                Likelihood::Certain,
-                Candidate {
-                    lanes: sure,
-                    is_certain,
-                    ..candidate
-                },
-            )),
-            (false, false, _) => Some((
-                match has_escaped || sure.is_empty() {
-                    true => Likelihood::Possible,
-                    false => Likelihood::Passed,
-                },
-                Candidate {
-                    lanes: if sure.is_empty() { any } else { sure },
-                    ..candidate
-                },
-            )),
-            (false, true, true) => Some((Likelihood::Unknown, candidate)),
+        let (sure, any) = (chosen(true), chosen(false));
+        let has_sure = !sure.is_empty();
+        let lanes = if has_sure { sure } else { any };
+        let is_passed = !has_escaped && has_sure;
+        let found = |likelihood: Likelihood, is_certain: bool| {
+            let candidate = Candidate {
+                lanes,
+                is_certain,
+                ..candidate.clone()
+            };
+            Some((likelihood, candidate))
+        };
+        Ok(match (worst, is_unknown) {
+            (Some(OfLane::AtFault), _) if is_passed && self.is_proof(&touched) => {
+                found(Likelihood::Certain, true)
+            }
+            (Some(OfLane::AtFault), _) if is_passed => found(Likelihood::Passed, false),
+            (Some(OfLane::AtFault), _) => found(Likelihood::Possible, false),
+            (Some(OfLane::Unlisted), _) => found(Likelihood::Unlisted, false),
+            (_, true) => Some((Likelihood::Unknown, candidate)),
+            (Some(OfLane::Unexpected), false) => found(Likelihood::Unexpected, false),
             // Each lane had an address that is not at fault.
-            (false, true, false) => None,
+            (Some(OfLane::Sound) | None, false) => None,
         })
     }
 
@@ -214,19 +228,25 @@ impl Search<'_, '_, '_> {
         match scalar(now, past, reach) {
             InLane::Unknown => Some((Likelihood::Unknown, candidate)),
             InLane::Nothing => None,
-            InLane::At(touched) => self.is_at_fault(&touched).then(|| {
-                let is_certain = !has_escaped && self.is_proof(&[(0, touched)]);
+            InLane::At(touched) => {
+                let of_lane = self.of_lane(&touched);
+                let is_at_fault = of_lane == OfLane::AtFault;
+                let is_certain = is_at_fault && !has_escaped && self.is_proof(&[(0, touched)]);
                 let candidate = Candidate {
                     scalar: Some(touched.address),
                     is_certain,
                     ..candidate
                 };
-                match (is_certain, has_escaped) {
-                    (true, _) => (Likelihood::Certain, candidate),
-                    (false, false) => (Likelihood::Passed, candidate),
-                    (false, true) => (Likelihood::Possible, candidate),
-                }
-            }),
+                let likelihood = match (of_lane, is_certain, has_escaped) {
+                    (_, true, _) => Likelihood::Certain,
+                    (OfLane::AtFault, false, false) => Likelihood::Passed,
+                    (OfLane::AtFault, false, true) => Likelihood::Possible,
+                    (OfLane::Unlisted, _, _) => Likelihood::Unlisted,
+                    (OfLane::Unexpected, _, _) => Likelihood::Unexpected,
+                    (OfLane::Sound, _, _) => return None,
+                };
+                Some((likelihood, candidate))
+            }
         }
     }
 
@@ -258,6 +278,25 @@ impl Search<'_, '_, '_> {
         Ok(masks.fold((all, 0), |(surely, maybe), (one, other)| {
             (surely & one, maybe | other)
         }))
+    }
+
+    /// Says what the address of a lane says.
+    fn of_lane(&self, touched: &Touched) -> OfLane {
+        if self.is_at_fault(touched) {
+            return OfLane::AtFault;
+        }
+        if self.question.fault_address.is_some() {
+            return OfLane::Sound;
+        }
+        let bytes = touched.address..touched.address.saturating_add(touched.bytes);
+        let memory = self.question.memory;
+        // What is in the wave's own scratch has a generic address too.
+        match (memory.is_missing(bytes.clone()), touched.generic) {
+            (_, Some(_)) => OfLane::Sound,
+            (Some(false), None) if memory.is_expected(bytes) => OfLane::Sound,
+            (Some(false), None) => OfLane::Unexpected,
+            (_, None) => OfLane::Unlisted,
+        }
     }
 
     /// Returns true if an access to these bytes is the one that faulted, as far as its address tells.

@@ -43,6 +43,9 @@ const PAGE: u64 = 4096;
 pub(crate) trait Memory {
     /// Whether some of these bytes are in no memory of the process; `None` if that cannot be told.
     fn is_missing(&self, bytes: Range<u64>) -> Option<bool>;
+
+    /// Whether these bytes are where the kernel is known to access memory: in a buffer that an argument points to, or in scratch.
+    fn is_expected(&self, bytes: Range<u64>) -> bool;
 }
 
 /// A wave that faulted, with all that it takes to look for the access.

@@ -14,6 +14,8 @@ pub struct MemoryMap {
     /// In the order of their addresses, without overlap.
     ranges: Vec<Range<u64>>,
     is_complete: bool,
+    /// Where the kernel is known to access memory.
+    expected: Vec<Range<u64>>,
 }
 
 impl MemoryMap {
@@ -34,6 +36,16 @@ impl MemoryMap {
         MemoryMap {
             ranges,
             is_complete,
+            expected: Vec::new(),
+        }
+    }
+
+    /// The same with memory that the kernel is known to access: what arguments point to, and scratch. An access there is not suspected.
+    #[must_use]
+    pub fn expecting(self, expected: impl IntoIterator<Item = Range<u64>>) -> MemoryMap {
+        MemoryMap {
+            expected: expected.into_iter().collect(),
+            ..self
         }
     }
 
@@ -92,6 +104,11 @@ impl Memory for MemoryMap {
             (false, true) => Some(true),
             (false, false) => None,
         }
+    }
+
+    fn is_expected(&self, bytes: Range<u64>) -> bool {
+        let mut expected = self.expected.iter();
+        expected.any(|range| range.start <= bytes.start && bytes.end <= range.end)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where an address of a process lies: in which memory, or how far from it, and from the buffers that arguments of kernels point to.
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 
 use super::fault::{MemoryMap, distance};
 use crate::arch::{Apertures, ProcessAddress};
@@ -83,9 +84,24 @@ impl DispatchMemory {
                 && arguments.iter().any(|argument| argument.range.is_some())
         });
         let is_complete = core.has_all_mappings() && points_into_memory;
+        let arguments = found.unwrap_or_default();
+        let buffers = arguments.iter().filter_map(|one| one.range.clone());
+        let scratch = core.waves().filter_map(|wave| {
+            let scratch = wave.scratch()?;
+            map.range_of(scratch.address)
+        });
+        // Arguments themselves are loaded from where they are.
+        let kernarg = dispatch.map(|one| one.packet.kernarg_address);
+        let kernarg = kernarg.and_then(|address| map.range_of(address));
+        let expected: BTreeSet<(u64, u64)> = buffers
+            .chain(scratch.take(1))
+            .chain(kernarg)
+            .map(|range| (range.start, range.end))
+            .collect();
+        let expected = expected.into_iter().map(|(start, end)| start..end);
         DispatchMemory {
-            arguments: found.unwrap_or_default(),
-            map: MemoryMap::new(ranges, is_complete),
+            map: MemoryMap::new(ranges, is_complete).expecting(expected),
+            arguments,
         }
     }
 
