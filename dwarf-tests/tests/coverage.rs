@@ -7,6 +7,7 @@
 )]
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,11 +16,12 @@ use hetdwarf::Limits;
 use hetdwarf::coverage::{Covered, VariableCoverage, coverage, coverage_within};
 use hetdwarf::debug_info::DieId;
 use hetdwarf::debug_info::types::TypeTable;
-use hetdwarf::inspect::{Program, RecoveredFrom, Stop, StopOptions};
+use hetdwarf::inspect::{Program, RecoveredFrom, Stop, StopOptions, VariableValue};
 use hetdwarf::isa::Decoder;
 use hetdwarf::location::Arena;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::CodeObject;
+use hetdwarf::verify::{Selection, verify_with};
 use hetdwarf::wave::{Snapshot, Wave};
 use serde_json::Value as Json;
 
@@ -180,6 +182,75 @@ fn what_is_recovered_is_what_stops_show() {
     }
     assert!(left_open * 2 < compared, "{left_open} of {compared}");
     assert!(compared > 6_000, "{compared}");
+}
+
+/// A number in a message, after some text.
+fn number_after<'m>(message: &'m str, text: &str) -> (u64, &'m str) {
+    let (_, rest) = message.split_once(text).unwrap();
+    let end = rest.find(|c: char| !c.is_ascii_hexdigit());
+    let (digits, rest) = rest.split_at(end.unwrap_or(rest.len()));
+    (u64::from_str_radix(digits, 16).unwrap(), rest)
+}
+
+/// `verify` tells of values that are kept only where somebody asks, and what it says is what stops show. Where the register is
+/// overwritten, a range ends.
+#[test]
+fn kept_values_are_told_on_request() {
+    let folder = fixture("lost/across-gfx1100-O2");
+    let file = std::fs::read(folder.join("across-gfx1100-O2.hsaco")).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let wave = std::fs::read(folder.join("w00.json")).unwrap();
+    let wave = Snapshot::from_json(&wave).unwrap();
+    let told = |selection: &Selection| {
+        let found = verify_with(&program, selection, NonZeroUsize::MIN).findings;
+        let found = found.into_iter();
+        found
+            .filter(|one| one.rule.id == "loc-lost-value")
+            .collect::<Vec<_>>()
+    };
+    assert!(told(&Selection::default()).is_empty());
+    let mut selection = Selection::default();
+    selection.only(["loc-lost-value"]).unwrap();
+    let found = told(&selection);
+    let mut ranges = 0;
+    for finding in &found {
+        let mut rest = finding.message.raw();
+        while rest.contains("[0x") {
+            let (start, after) = number_after(rest, "[0x");
+            let (as_of, after) = number_after(after, "as of 0x");
+            rest = after;
+            let arena = Arena::new();
+            let pc = wave.load_address.to_process(start.into());
+            let options = StopOptions::loaded_at(wave.load_address);
+            let stop = Stop::new(&program, &wave, pc, options, &arena);
+            let frame = stop.call_frame(0).unwrap();
+            let values = frame.variables(&mut TypeTable::default()).unwrap();
+            let is_it = |die: DieId| Some(die.offset) == finding.offset;
+            let value = values.iter().find(|value| is_it(value.variable.die));
+            let recovered = value.unwrap().recovered().unwrap();
+            let said = recovered.as_of.map(|at| wave.load_address.to_code(at).0);
+            assert_eq!(said, Some(as_of), "{}", finding.message);
+            // What follows the range has the value no more, or it has a location or is over.
+            let (end, _) = number_after(finding.message.raw(), &format!("{start:x}, 0x"));
+            let pc = wave.load_address.to_process(end.into());
+            let stop = Stop::new(&program, &wave, pc, options, &arena);
+            let values = stop
+                .call_frame(0)
+                .map(|frame| frame.variables(&mut TypeTable::default()).unwrap());
+            let after = values
+                .iter()
+                .flatten()
+                .find(|value| is_it(value.variable.die));
+            let is_same = |value: &VariableValue<'_>| value.recovered() == Some(recovered);
+            assert!(!after.is_some_and(is_same), "{}", finding.message);
+            ranges += 1;
+        }
+    }
+    assert!(ranges > 3 && ranges >= found.len(), "{ranges}");
+    let path = "fixtures/lost/across-gfx1100-O2/across-gfx1100-O2.hsaco";
+    let ran = hetdwarf(["verify", "--warn", "loc-lost-value", path]);
+    assert!(ran.out.contains("warning[loc-lost-value]"), "{}", ran.out);
 }
 
 /// Where it would take too much, less is found, and the answer says that it is not complete.
