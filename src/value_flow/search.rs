@@ -130,17 +130,25 @@ impl<'s> Search<'s> {
             },
             Origin::Entry(_) | Origin::At { .. } | Origin::Kernarg(_) => None,
         };
-        let solved = || {
-            let mut places = self.computed.iter();
-            places.find_map(|(cell, number)| self.solved(*cell, *number, origin, depth))
-        };
+        // What the caller has is asked for last.
+        let mut found = made;
+        for (cell, number) in &self.computed {
+            if found.as_ref().is_some_and(|found| !found.has_argument()) {
+                break;
+            }
+            let solved = self.solved(*cell, *number, origin, depth);
+            let is_local = solved.as_ref().is_some_and(|one| !one.has_argument());
+            if found.is_none() || is_local {
+                found = solved;
+            }
+        }
         let argument = || match origin {
             Origin::Entry(Cell::Own(MachineRegister::Vgpr(register))) => {
                 (register < ARGUMENTS).then(|| Recipe::of(Step::Argument(register)))
             }
             Origin::Entry(_) | Origin::At { .. } | Origin::Kernarg(_) | Origin::Computed(_) => None,
         };
-        let found = made.or_else(solved).or_else(argument)?;
+        let found = found.or_else(argument)?;
         Some(found.plus(plus))
     }
 

@@ -288,8 +288,8 @@ mod tests {
         assert_eq!(severity("cfi-cfa-scale"), None);
         assert_eq!(severity("cfi-wrong-place"), Some(Severity::Warning));
         assert_eq!(severity("cfi-entry"), Some(Severity::Error));
-        let always = Rule::all().filter(|rule| !rule.is_on_request());
-        let dropped = always.filter(|rule| selection.severity(rule).is_none());
+        let asked = Rule::all().filter(|rule| !rule.is_on_request());
+        let dropped = asked.filter(|rule| selection.severity(rule).is_none());
         // All of them but the one that is kept.
         assert_eq!(dropped.count(), machine_code().count() - 1);
     }
