@@ -182,12 +182,22 @@ impl Search<'_, '_, '_> {
             return Ok(self.judge_scalar(now, (&past, has_escaped), reach, candidate));
         }
         let (touched, is_unknown) = addresses(now, &past, reach, past.maybe, &self.memories);
-        let worst = touched.iter().map(|(_, one)| self.of_lane(one)).min();
+        let is_sure = |lane: u8| past.surely & super::past::bit(lane) != 0;
+        let worst_of = |surely: bool| {
+            let lanes = touched.iter();
+            let lanes = lanes.filter(|(lane, _)| !surely || is_sure(*lane));
+            lanes.map(|(_, one)| self.of_lane(one)).min()
+        };
+        // Lanes that may have been off have any addresses: these alone make no suspicion.
+        let worst = match worst_of(false) {
+            Some(OfLane::AtFault) => Some(OfLane::AtFault),
+            _ => worst_of(true),
+        };
+        let is_unknown = is_unknown || past.surely == 0;
         // Those that are as bad as the worst.
         let chosen = |surely: bool| {
             let hits = touched.iter().filter(|(lane, touched)| {
-                let is_sure = past.surely & super::past::bit(*lane) != 0;
-                (is_sure || !surely) && Some(self.of_lane(touched)) == worst
+                (is_sure(*lane) || !surely) && Some(self.of_lane(touched)) == worst
             });
             let lanes = hits.map(|(lane, touched)| (Lane(*lane), touched.address));
             lanes.collect::<Vec<(Lane, u64)>>()
