@@ -193,7 +193,8 @@ impl Search<'_, '_, '_> {
             Some(OfLane::AtFault) => Some(OfLane::AtFault),
             _ => worst_of(true),
         };
-        let is_unknown = is_unknown || past.surely == 0;
+        let is_sound = matches!(worst_of(false), Some(OfLane::Sound) | None);
+        let is_unknown = is_unknown || (past.surely == 0 && !is_sound);
         // Those that are as bad as the worst.
         let chosen = |surely: bool| {
             let hits = touched.iter().filter(|(lane, touched)| {
