@@ -96,7 +96,7 @@ impl Core {
     /// What happened: the document of `hetdwarf core --format json`, with the verdict, the workgroups, and of each wave that stopped for a
     /// memory violation the access at fault.
     ///
-    /// * fault_address: the address that the runtime said a wave has faulted at, or that of its page.
+    /// * `fault_address`: the address that the runtime said a wave has faulted at, or that of its page.
     #[pyo3(signature = (fault_address = None))]
     fn describe(&self, py: Python<'_>, fault_address: Option<u64>) -> PyResult<Py<PyAny>> {
         let found = py.detach(|| {
