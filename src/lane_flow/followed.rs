@@ -4,7 +4,7 @@ use super::companion::Companion;
 use super::fuel::{Fuel, left};
 use super::function::FunctionFlow;
 use super::state::State;
-use super::switches::{FollowedLane, Switch, Switches};
+use super::switches::{Contexts, FollowedLane, Switch, Switches};
 use crate::meter::Meter;
 
 /// What a companion knows of lanes.
@@ -29,31 +29,11 @@ impl FunctionFlow<'_> {
         with: &X,
         meter: &Meter,
     ) -> Followed<C> {
-        let most = Fuel::of(self.steps().min(left(meter)));
-        let mut fuel = most;
-        let mut find = || -> Option<Vec<Vec<Option<C>>>> {
-            let rows = self.rows_at_entry()?;
-            let follow = |half| {
-                let contexts = self.contexts(half, &rows);
-                let lane = FollowedLane {
-                    switch: Switch::On,
-                    state: State::at_entry(),
-                    companion: entry.clone(),
-                };
-                let all = Switches::find(&contexts, lane, with, &mut fuel)?;
-                let before = |index: &usize| {
-                    let lanes = all.before(&contexts, *index, with, &mut fuel)?;
-                    let on = lanes.into_iter().find(|lane| lane.switch == Switch::On);
-                    Some(on.map(|lane| lane.companion))
-                };
-                places.iter().map(before).collect()
-            };
-            (0..self.halves()).map(follow).collect()
-        };
-        let halves = find().unwrap_or_default();
+        let (halves, instructions) =
+            self.follow(places, entry, with, meter, |_, _, known, _| Some(known));
         Followed {
-            halves,
-            instructions: fuel.since(most).instructions,
+            halves: halves.unwrap_or_default(),
+            instructions,
         }
     }
 
@@ -72,6 +52,32 @@ impl FunctionFlow<'_> {
         begin: impl Fn(Vec<Option<C>>) -> T,
         give: impl Fn(&mut T, usize, &C) -> usize,
     ) -> Visited<T> {
+        let make = |all: &Switches<C>, contexts: &Contexts<'_>, known, fuel: &mut Fuel| {
+            let mut made = begin(known);
+            all.each(contexts, with, fuel, |index, known, fuel| {
+                fuel.compare(give(&mut made, index, known))
+            })?;
+            Some(made)
+        };
+        let (halves, instructions) = self.follow(places, entry, with, meter, make);
+        Visited {
+            halves,
+            instructions,
+        }
+    }
+
+    /// Follows lanes through the function in each half of the wave. Returns what `make` makes of that, or None if it would take too much; and
+    /// over how many instructions it was found.
+    ///
+    /// * `make`: is given what is known before the `places`.
+    fn follow<X, C: Companion<X>, T>(
+        &self,
+        places: &[usize],
+        entry: &C,
+        with: &X,
+        meter: &Meter,
+        make: impl Fn(&Switches<C>, &Contexts<'_>, Vec<Option<C>>, &mut Fuel) -> Option<T>,
+    ) -> (Option<Vec<T>>, usize) {
         let most = Fuel::of(self.steps().min(left(meter)));
         let mut fuel = most;
         let mut find = || -> Option<Vec<T>> {
@@ -89,19 +95,13 @@ impl FunctionFlow<'_> {
                     let on = lanes.into_iter().find(|lane| lane.switch == Switch::On);
                     Some(on.map(|lane| lane.companion))
                 };
-                let mut made = begin(places.iter().map(before).collect::<Option<_>>()?);
-                all.each(&contexts, with, &mut fuel, |index, known, fuel| {
-                    fuel.compare(give(&mut made, index, known))
-                })?;
-                Some(made)
+                let known = places.iter().map(before).collect::<Option<_>>()?;
+                make(&all, &contexts, known, &mut fuel)
             };
             (0..self.halves()).map(follow).collect()
         };
         let halves = find();
-        Visited {
-            halves,
-            instructions: fuel.since(most).instructions,
-        }
+        (halves, fuel.since(most).instructions)
     }
 }
 
