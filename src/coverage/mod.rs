@@ -151,7 +151,7 @@ pub struct VariableCoverage {
     pub line: Option<u64>,
     /// Which group it is counted in.
     pub group: VariableGroup,
-    /// Whether it is a parameter, of the function or of an inlined one.
+    /// True for a parameter, of the function or of an inlined one.
     pub is_parameter: bool,
     /// The inlined calls that it is in, the outermost first.
     pub calls: Arc<[CallPath]>,
@@ -175,7 +175,7 @@ pub struct FunctionCoverage {
     pub size: u64,
     /// Its variables and parameters, with those of inlined calls.
     pub variables: Vec<VariableCoverage>,
-    /// Whether all was found out; otherwise more may be recovered.
+    /// True if all was found out; otherwise more may be recovered.
     pub is_complete: bool,
 }
 
@@ -212,7 +212,7 @@ pub struct Coverage {
     pub wave_size: Option<WaveSize>,
     /// The limit that was reached before all was found, if one was.
     pub limit: Option<Error>,
-    /// What could not be read.
+    /// The parts that could not be read.
     pub problems: Vec<Error>,
 }
 
@@ -286,7 +286,7 @@ struct Visit<'v, 'a> {
     wave_size: Option<WaveSize>,
     types: &'v mut TypeTable,
     sought: Sought,
-    /// What it may cost.
+    /// Bounds the cost.
     meter: &'v Meter,
 }
 

@@ -1,4 +1,4 @@
-//! What the runtime itself prints when something goes wrong, with or without the agent.
+//! Reads the lines that the runtime itself prints when something goes wrong, with or without the agent.
 //!
 //! Source: ROCR-Runtime `core/runtime/runtime.cpp` (`VMFaultHandler`, `HwExceptionHandler`); CLR `rocclr/device/rocm`; the agent's `README.md`.
 

@@ -30,7 +30,7 @@ pub(super) struct Touched {
     pub(super) generic: Option<u64>,
 }
 
-/// What a lane accesses.
+/// The bytes that a lane accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InLane {
     /// Registers of its address are not known.

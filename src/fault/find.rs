@@ -128,7 +128,7 @@ fn accesses(
     Ok(found)
 }
 
-/// What is looked for.
+/// A search for the access at fault.
 struct Search<'s, 'q, 'a> {
     question: &'s Question<'q, 'a>,
     memories: Memories,
@@ -144,7 +144,7 @@ impl Search<'_, '_, '_> {
         place: Place,
         reach: &Reach,
     ) -> Result<Option<(Likelihood, Candidate)>> {
-        let now = surroundings.now;
+        let now = surroundings.inputs.now;
         let mut at: Option<Past> = None;
         let has_escaped = surroundings.walk(
             self.stop,
@@ -268,7 +268,7 @@ impl Search<'_, '_, '_> {
         place: Place,
         past: &Past,
     ) -> Result<(u64, u64)> {
-        let (now, all) = (surroundings.now, surroundings.all);
+        let (now, all) = (surroundings.inputs.now, surroundings.inputs.all);
         let mut found: BTreeMap<Place, (u64, u64)> = BTreeMap::new();
         let has_escaped = surroundings.walk(
             place,

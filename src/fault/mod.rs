@@ -39,7 +39,7 @@ pub(crate) use crate::isa::Operation;
 /// The size of the pages in which faults are reported.
 const PAGE: u64 = 4096;
 
-/// What is known of the memory of the process.
+/// The memory of the process, as far as it is known.
 pub(crate) trait Memory {
     /// Whether some of these bytes are in no memory of the process; `None` if that cannot be told.
     fn is_missing(&self, bytes: Range<u64>) -> Option<bool>;

@@ -1,4 +1,4 @@
-//! What registers had at an earlier place of the code, as far as the stop tells.
+//! The contents of registers at an earlier place of the code, as far as the stop tells.
 
 #![expect(
     clippy::wildcard_enum_match_arm,

@@ -59,26 +59,20 @@ enum After {
 
 /// The code around a stop, as walks have found it.
 pub(super) struct Surroundings<'w, 'a> {
-    pub(super) now: &'w Now<'w>,
-    flow: &'w LaneFlow<'a>,
-    decoder: &'w Decoder,
-    object: &'a CodeObject<'a>,
-    /// The lanes that there are.
-    pub(super) all: u64,
-    load_address: u64,
-    meter: &'w Meter,
+    pub(super) inputs: Inputs<'w, 'a>,
     activations: Vec<Activation<'a>>,
     /// The activations of functions that have returned, by the place of the call.
     returned: BTreeMap<Place, Option<usize>>,
     traits: BTreeMap<u64, Traits>,
 }
 
-/// What is asked of a walk.
+/// A stop, and what walks read.
 pub(super) struct Inputs<'w, 'a> {
     pub(super) now: &'w Now<'w>,
     pub(super) flow: &'w LaneFlow<'a>,
     pub(super) decoder: &'w Decoder,
     pub(super) object: &'a CodeObject<'a>,
+    /// The lanes that there are.
     pub(super) all: u64,
     pub(super) load_address: u64,
     pub(super) meter: &'w Meter,
@@ -87,29 +81,14 @@ pub(super) struct Inputs<'w, 'a> {
 impl<'w, 'a> Surroundings<'w, 'a> {
     /// * `pc`: the stop, in the code object.
     pub(super) fn new(inputs: Inputs<'w, 'a>, pc: u64) -> Option<(Surroundings<'w, 'a>, Place)> {
-        let Inputs {
-            now,
-            flow,
-            decoder,
-            object,
-            all,
-            load_address,
-            meter,
-        } = inputs;
-        let (function, index) = flow.function_at(pc, meter)?;
+        let (function, index) = inputs.flow.function_at(pc, inputs.meter)?;
         let activation = Activation {
             flow: function,
             caller: None,
             depth: 0,
         };
         let surroundings = Surroundings {
-            now,
-            flow,
-            decoder,
-            object,
-            all,
-            load_address,
-            meter,
+            inputs,
             activations: vec![activation],
             returned: BTreeMap::new(),
             traits: BTreeMap::new(),
@@ -129,11 +108,12 @@ impl<'w, 'a> Surroundings<'w, 'a> {
             return *known;
         }
         let bytes = self
+            .inputs
             .object
             .read_image(instruction.address, instruction.length.into());
         let found = bytes.map_or(Traits::default(), |bytes| Traits {
-            reach: self.decoder.reach(bytes, instruction.address),
-            waits: self.decoder.waits(bytes, instruction.address),
+            reach: self.inputs.decoder.reach(bytes, instruction.address),
+            waits: self.inputs.decoder.waits(bytes, instruction.address),
         });
         self.traits.insert(instruction.address, found);
         found
@@ -142,7 +122,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
     /// Goes back over an instruction.
     pub(super) fn back_over(&mut self, instruction: &Instruction, past: &mut Past) {
         let Traits { reach, waits } = self.traits(instruction);
-        undo(self.now, instruction, past, self.all);
+        undo(self.inputs.now, instruction, past, self.inputs.all);
         if let Some(waits) = waits {
             past.wait(&waits);
         }
@@ -222,7 +202,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         stops_when_closed: bool,
         visit: &mut Visit<'_, 'w, 'a>,
     ) -> Result<After> {
-        self.meter.work(1)?;
+        self.inputs.meter.work(1)?;
         let Some(instruction) = self.instruction(source) else {
             return Ok(After::Escaped);
         };
@@ -246,7 +226,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
     ) {
         for source in sources {
             let is_new = match known.get_mut(source) {
-                Some(other) => other.meet(self.now, past),
+                Some(other) => other.meet(self.inputs.now, past),
                 None => {
                     known.insert(*source, past.clone());
                     true
@@ -316,7 +296,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         let depth = activation.depth.saturating_add(1);
         let target = activation.flow.code().callee(index)?;
         let is_full = self.activations.len() >= MOST_ACTIVATIONS;
-        let (flow, entry) = self.flow.function_at(target, self.meter)?;
+        let (flow, entry) = self.inputs.flow.function_at(target, self.inputs.meter)?;
         (entry == 0 && depth <= MOST_CALLS && !is_full).then(|| {
             self.activations.push(Activation {
                 flow,
@@ -362,11 +342,15 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         }
         let convention = activation.flow.code().convention;
         let first = convention.return_address();
-        let low = entry.scalar(self.now, MachineRegister::Sgpr(first))?;
-        let high = entry.scalar(self.now, MachineRegister::Sgpr(first.checked_add(1)?))?;
-        let address = (u64::from(high) << 32 | u64::from(low)).checked_sub(self.load_address)?;
+        let low = entry.scalar(self.inputs.now, MachineRegister::Sgpr(first))?;
+        let high = entry.scalar(
+            self.inputs.now,
+            MachineRegister::Sgpr(first.checked_add(1)?),
+        )?;
+        let address =
+            (u64::from(high) << 32 | u64::from(low)).checked_sub(self.inputs.load_address)?;
         let callee = activation.flow.code().instructions.first()?.address;
-        let (flow, after) = self.flow.function_at(address, self.meter)?;
+        let (flow, after) = self.inputs.flow.function_at(address, self.inputs.meter)?;
         let call = after.checked_sub(1)?;
         let code = flow.code();
         // A kernel has no caller: what is in the registers is something else, unless a call to the function is there.

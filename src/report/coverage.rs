@@ -49,7 +49,7 @@ pub struct CoverageFile {
     pub loses_most: Vec<LossDocument>,
     /// The functions.
     pub functions: Vec<CoverageFunction>,
-    /// What could not be read.
+    /// The parts that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Untrusted<'static>>,
 }

@@ -154,7 +154,7 @@ fn snapshots(files: &[PathBuf]) -> Result<Vec<Snapshot>, Failure> {
         .collect()
 }
 
-/// What a log would say of a wave.
+/// A wave as a log says it.
 fn logged(snapshot: &Snapshot) -> LoggedWave {
     let mut wave = LoggedWave::default();
     wave.pc = snapshot.pc().0;
@@ -244,7 +244,7 @@ impl OpenedLog<'_> {
         })
     }
 
-    /// What is not known of waves, and what would help.
+    /// Missing facts about waves, with what would help.
     fn problems(&self) -> Vec<ProblemDocument> {
         let mut found: Vec<ProblemDocument> = Vec::new();
         for (index, (wave, chosen)) in (1..).zip(self.waves.iter().zip(&self.chosen)) {

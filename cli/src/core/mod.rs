@@ -99,7 +99,7 @@ pub(crate) fn run(
     )
 }
 
-/// The same about a log.
+/// Answers about a log.
 fn run_log(
     arguments: &CoreArguments,
     request: CoreRequest,

@@ -5,7 +5,7 @@ use hetdwarf::wave::Wave;
 
 use super::super::failure::Failure;
 
-/// What is asked of a wave and of its stop, as far as they are known.
+/// A question about a wave and its stop, as far as they are known.
 pub(crate) type Ask<'a> =
     dyn FnMut(Option<&dyn Wave>, Option<&Stop<'_, '_>>) -> Result<(), Failure> + 'a;
 

@@ -221,7 +221,7 @@ fn with_stop<T>(
     })
 }
 
-/// The same of a log.
+/// Chooses a wave of a log and calls `then` with its stop.
 fn with_stop_of_log<T>(
     choice: &CoreChoice,
     wave: Option<&Path>,

@@ -1,4 +1,4 @@
-//! Whether the code of a function is equal in two versions.
+//! Compares the code of a function in two versions.
 
 use super::super::FunctionCoverage;
 use super::Version;

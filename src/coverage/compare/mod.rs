@@ -32,7 +32,7 @@ use crate::meter::Meter;
 use crate::object::{SymbolKind, SymbolSection};
 use variables::matched;
 
-/// What differs between two versions of a program.
+/// The differences between two versions of a program.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
@@ -48,7 +48,7 @@ pub struct Comparison {
     pub total: Change,
     /// The limit that was reached before all was compared, if one was.
     pub limit: Option<Error>,
-    /// Whether everything was found out; otherwise more may differ.
+    /// True if everything was found out; otherwise more may differ.
     pub is_complete: bool,
 }
 
@@ -107,7 +107,7 @@ pub struct FunctionComparison {
     pub name: String,
     /// Its first address in the old version, and in the new one.
     pub addresses: [u64; 2],
-    /// Whether its code is equal, but for the addresses that it computes.
+    /// True if its code is equal, but for the addresses that it computes.
     pub has_same_code: bool,
     /// True if the new version has the code and no debugging information of it.
     pub is_undescribed: bool,

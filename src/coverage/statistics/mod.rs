@@ -163,7 +163,7 @@ struct Collector<'c, 'a> {
     info: &'c DebugInfo<'a>,
     meter: &'c Meter,
     found: Statistics,
-    /// Whether each variable is kept.
+    /// True if each variable is kept.
     keeps_variables: bool,
     originals: Originals,
     /// Those of all units.

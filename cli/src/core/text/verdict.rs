@@ -1,4 +1,4 @@
-//! What happened, in one sentence, with the line of source, the instruction and the lanes.
+//! The verdict in one sentence, with the line of source, the instruction and the lanes.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ const LANES: usize = 4;
 const CANDIDATES: usize = 4;
 
 impl Printer<'_> {
-    /// What happened.
+    /// Prints the verdict.
     pub(super) fn verdict(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let document = self.document;
         let verdict = &document.verdict;
