@@ -64,6 +64,10 @@ fn lanes(lanes: &Value, is_one: impl Fn(&Value) -> bool) -> BTreeMap<u64, String
         .collect()
 }
 
+fn hex(text: &str) -> i64 {
+    i64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+}
+
 #[derive(Debug, Default)]
 struct Counts {
     asked: usize,
@@ -140,6 +144,18 @@ fn faults_are_found() {
                 None => counts.missing += 1,
             }
             counts.certain += usize::from(place == Some(0) && candidates[0]["certain"] == true);
+            // All pointers of the given cases are to `int` or `float`.
+            let nearest = &fault["nearest"];
+            let arguments = list(&truth["arguments"]).iter();
+            let mut named = arguments.filter(|one| one["name"] == nearest["name"]);
+            if let (Some(of), Some(argument)) = (nearest["of"].as_str(), named.next()) {
+                let element = &nearest["element"];
+                let start = hex(argument["value"].as_str().unwrap());
+                let end = hex(argument["range"][1].as_str().unwrap());
+                let index = (hex(of) - start).div_euclid(4);
+                assert_eq!(element["index"].as_i64(), Some(index), "{name}");
+                assert_eq!(element["most_elements"], (end - start) / 4, "{name}");
+            }
             if place == Some(0) {
                 assert_eq!(candidates[0]["kind"], access["kind"], "{name}");
                 assert_eq!(candidates[0]["line"], access["line"], "{name}");
@@ -215,7 +231,7 @@ fn the_verdict_comes_first() {
     assert_eq!(fault["function"], "save");
     assert_eq!(fault["line"], 6);
     let text = "wave 2 (workgroup (1,0,0), wave 0) of kernel k: store (global_store_dword) in save at call-942.cl:6 faulted in lanes 0, 11, 22, \
-                33, 44, 55: 0x7f0005bffd30 is 720 bytes before the start of the mapping that argument out points into";
+                33, 44, 55: 0x7f0005bffd30 is 720 bytes before the start of the mapping that argument out points into, as element -180 of at most 1024";
     assert_eq!(fault["text"], text);
     let hang = verdict("hang/spin-1100");
     let text = "workgroup (0,0,0): waves 0, 1, 3 wait at the barrier of spin-1100.cl:12; wave 2 loops at spin-1100.cl:9-10 (1 other workgroup likewise)";
@@ -296,26 +312,26 @@ fn lines_have_fingerprints() {
     }
 }
 
-/// What is nearest, by hand: the argument `out` points to 0x7f0005c00000, whose memory has 0x1000 bytes.
+/// What is nearest, by hand: the argument `out` points to 0x7f0005c00000, whose memory has 0x1000 bytes, so 1024 of type `int`; 720 / 4 is 180.
 #[test]
 fn it_is_said_where_an_address_lies() {
     let (_folder, core) = unpacked("fault/call-942");
     for (address, expected) in [
         (
             "0x7f0005bffd30",
-            "720 bytes before the start of the mapping that argument out points into",
+            "720 bytes before the start of the mapping that argument out points into, as element -180 of at most 1024",
         ),
         (
             "0x7f0005c00ffc",
-            "in the mapping that argument out points into",
+            "in the mapping that argument out points into, as element 1023 of at most 1024",
         ),
         (
             "0x7f0005c01000",
-            "at the end of the mapping that argument out points into",
+            "at the end of the mapping that argument out points into, as element 1024 of at most 1024",
         ),
         (
             "0x7f0005c02000",
-            "4096 bytes past the end of the mapping that argument out points into",
+            "4096 bytes past the end of the mapping that argument out points into, as element 2048 of at most 1024",
         ),
         ("0x10", "16 bytes after address 0: a null pointer"),
         ("0x7f55008c1ae0", "in code object 0"),

@@ -81,8 +81,7 @@ impl MemoryMap {
 }
 
 /// Returns how far after the last byte of a range, or (negative) before its first one, an address is; 0 inside.
-#[must_use]
-pub fn distance(range: &Range<u64>, address: u64) -> i128 {
+fn distance(range: &Range<u64>, address: u64) -> i128 {
     let address = i128::from(address);
     let (start, end) = (i128::from(range.start), i128::from(range.end));
     if address < start {

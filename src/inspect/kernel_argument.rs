@@ -10,6 +10,7 @@ use super::program::Program;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
 use crate::arch::AddressSpace;
+use crate::debug_info::types::{TypeKind, TypeTable};
 use crate::debug_info::{Function, Variable, VariableKind};
 use crate::error::Result;
 use crate::location::{LaneSelect, Location, Place, Storage};
@@ -19,6 +20,9 @@ use crate::wave::Memory;
 
 /// How clang names the function with the code of a kernel of OpenCL, which the kernel calls.
 const KERNEL_BODY: &str = "__clang_ocl_kern_imp_";
+
+/// How many aliases and qualifiers of a type are looked through.
+const MOST_ALIASES: usize = 64;
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// Returns the place of the argument that a parameter of a kernel had, for all lanes.
@@ -88,6 +92,40 @@ impl<'a> Program<'a> {
         let is_same =
             argument.size == Some(bytes) && is_plain(argument) && has_name(argument, variable);
         argument.offset.filter(|_| is_same)
+    }
+
+    /// Returns the size in bytes of the type that an argument of a kernel points to in the source. None if the debugging information does
+    /// not say, and for an argument that is no pointer there.
+    ///
+    /// * `position`: which of all arguments of the kernel's metadata it is, from 0.
+    pub(super) fn element_size(&self, kernel: &Kernel, position: usize) -> Option<u64> {
+        let info = self.info();
+        let entry = kernel.descriptor.as_ref()?.entry();
+        let function = info.find_function(entry).ok()??;
+        let arguments = kernel.metadata.as_ref()?.args.as_ref()?;
+        let argument = arguments.get(position).filter(|one| !is_hidden(one))?;
+        let before = arguments.get(..position)?;
+        let hidden = before.iter().filter(|one| is_hidden(one)).count();
+        let number = u32::try_from(position.checked_sub(hidden)?).ok()?;
+        let variables = info.variables_at(&function, entry).ok()?;
+        let is_own = |one: &&Variable<'a>| {
+            one.kind == VariableKind::Parameter
+                && (one.scope_die == Some(function.die) || self.is_in_body_of(kernel, one))
+        };
+        let parameter = variables
+            .iter()
+            .filter(is_own)
+            .find(|one| one.position == Some(number) && has_name(argument, one))?;
+        let (meter, mut types) = (self.meter().question(), TypeTable::default());
+        let mut ty = info.read_type(&mut types, parameter.ty, &meter).ok()?;
+        for _ in 0..MOST_ALIASES {
+            match types.get(ty).kind {
+                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => ty = target,
+                TypeKind::Pointer { target, .. } => return types.get(target).byte_size,
+                _ => return None,
+            }
+        }
+        None
     }
 
     /// Returns true if a variable is of the function with the code of a kernel of OpenCL, inlined in the kernel.

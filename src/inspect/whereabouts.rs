@@ -3,7 +3,8 @@
 use core::ops::Range;
 use std::collections::BTreeSet;
 
-use super::fault::{MemoryMap, distance};
+use super::fault::MemoryMap;
+use super::process::Programs;
 use crate::arch::{Apertures, ProcessAddress};
 use crate::gpu_core::{Dispatch, GpuCore, Process, Scratch};
 
@@ -22,6 +23,27 @@ pub struct PointerArgument {
     pub value: u64,
     /// The memory that it points into. The buffer begins at `value` and ends no later than this.
     pub range: Option<Range<u64>>,
+    /// How many bytes the type has that it points to in the source; None if the debugging information does not say.
+    pub element_size: Option<u64>,
+}
+
+impl PointerArgument {
+    /// Returns the index of the element that an address is in, counted from where the argument points. None if the size of an element is
+    /// not known.
+    #[must_use]
+    pub fn index_of(&self, address: u64) -> Option<i128> {
+        let size = i128::from(self.element_size.filter(|size| *size != 0)?);
+        let offset = i128::from(address).checked_sub(self.value.into())?;
+        offset.checked_div_euclid(size)
+    }
+
+    /// Returns how many whole elements there can be at most: as many as the memory has from where the argument points.
+    #[must_use]
+    pub fn most_elements(&self) -> Option<u64> {
+        let range = self.range.as_ref()?;
+        let bytes = range.end.checked_sub(self.value)?;
+        bytes.checked_div(self.element_size?)
+    }
 }
 
 /// What an address is nearest to.
@@ -70,12 +92,12 @@ impl DispatchMemory {
     #[must_use]
     pub fn new(
         core: &GpuCore<'_>,
-        process: &Process<'_>,
+        programs: &Programs<'_>,
         dispatch: Option<&Dispatch>,
     ) -> DispatchMemory {
         let ranges = core.mapped_ranges().iter().cloned();
         let map = MemoryMap::new(ranges.clone(), false);
-        let found = dispatch.and_then(|dispatch| arguments(core, process, dispatch, &map));
+        let found = dispatch.and_then(|dispatch| arguments(core, programs, dispatch, &map));
         let points_into_memory = found.as_ref().is_some_and(|arguments| {
             !arguments.is_empty()
                 && arguments
@@ -162,26 +184,17 @@ impl DispatchMemory {
             None => at(Nearest::Mapping(range), far),
         }
     }
-
-    /// Returns the argument whose memory is nearest to an address, with the distance as [`Whereabouts`] has it.
-    #[must_use]
-    pub fn nearest_argument(&self, address: u64) -> Option<(&PointerArgument, i128)> {
-        let distances = self.arguments.iter().filter_map(|argument| {
-            let range = argument.range.as_ref()?;
-            Some((argument, distance(range, address)))
-        });
-        distances.min_by_key(|(_, distance)| distance.unsigned_abs())
-    }
 }
 
 /// Reads the arguments of a kernel that are pointers into global memory; `None` if they are not known.
 fn arguments(
     core: &GpuCore<'_>,
-    process: &Process<'_>,
+    programs: &Programs<'_>,
     dispatch: &Dispatch,
     map: &MemoryMap,
 ) -> Option<Vec<PointerArgument>> {
-    let (_, kernel) = process.kernel(dispatch)?;
+    let (object, kernel) = programs.process().kernel(dispatch)?;
+    let program = programs.get(object).and_then(Result::ok);
     let arguments = kernel.metadata.as_ref()?.args.as_ref()?;
     let start = dispatch.packet.kernarg_address;
     let pointers = arguments
@@ -199,6 +212,7 @@ fn arguments(
                 position,
                 value,
                 range: map.range_of(value),
+                element_size: program.and_then(|one| one.element_size(kernel, position)),
             })
         })
         .collect()

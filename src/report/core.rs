@@ -1,5 +1,6 @@
 //! `hetdwarf-core/1`: what a GPU core file says.
 
+mod element;
 mod fault;
 mod faults;
 mod groups;
@@ -22,6 +23,7 @@ use crate::meter::Meter;
 use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
+pub use element::ElementDocument;
 pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, NearestDocument};
 use faults::Faults;
 pub use lines::{CoreWaveLine, offset_in_function};

@@ -8,8 +8,9 @@ use serde::Serialize;
 use super::super::frame::FrameDocument;
 use super::super::number::Hex;
 use super::super::text::FileNames;
+use super::element::ElementDocument;
 use super::places;
-use crate::arch::ProcessAddress;
+use crate::arch::{Lane, ProcessAddress};
 use crate::error::Result;
 use crate::gpu_core::{CoreWave, Process};
 use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Nearest, Stop, Whereabouts};
@@ -94,8 +95,14 @@ pub struct NearestDocument {
     /// The addresses of the memory, from its first byte to that after its last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[Hex; 2]>,
+    /// The element that the address is in, counted from where the argument points; null if the type is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub element: Option<ElementDocument>,
     /// All of it, for people.
     pub text: Untrusted<'static>,
+    /// The text without the element.
+    #[serde(skip)]
+    place: String,
 }
 
 impl FaultDocument {
@@ -116,7 +123,12 @@ impl FaultDocument {
         let mut document = FaultDocument::of(stop, candidates, fault_address)?;
         document.nearest = document.first_address().map(|address| {
             let found = memory.find(address, wave.apertures(), scratch, process);
-            NearestDocument::new(address, &found)
+            let mut nearest = NearestDocument::new(address, &found);
+            let first = document.candidates.first();
+            if let Some((access, lane)) = first.and_then(FaultCandidateDocument::first_lane) {
+                nearest.add_variables(stop, access, lane);
+            }
+            nearest
         });
         Ok(document)
     }
@@ -208,6 +220,13 @@ impl FaultCandidateDocument {
         })
     }
 
+    /// Returns where the access is, and the first lane at fault.
+    fn first_lane(&self) -> Option<(ProcessAddress, Lane)> {
+        let pc = u64::try_from(self.pc.0).ok()?;
+        let first = self.lanes.first()?;
+        Some((ProcessAddress(pc), Lane(first.lane)))
+    }
+
     /// Names the frames, once it is known how files are told apart.
     pub(super) fn name_frames(&mut self, names: &FileNames<'_>) {
         let lines = self.frames.iter().map(|frame| places::line(frame, names));
@@ -246,7 +265,11 @@ impl NearestDocument {
             }
             Nearest::Nothing => ("none", None, None),
         };
-        NearestDocument {
+        let element = match &found.nearest {
+            Nearest::Argument(argument, _) => ElementDocument::new(argument, address),
+            _ => None,
+        };
+        let mut document = NearestDocument {
             of: Hex::from(address),
             what,
             name: name.map(Untrusted::from),
@@ -255,8 +278,30 @@ impl NearestDocument {
                 false => i64::MAX,
             }),
             range,
-            text: WhereText(address, found).to_string().into(),
+            element,
+            place: WhereText(address, found).to_string(),
+            text: Untrusted::default(),
+        };
+        document.set_text();
+        document
+    }
+
+    /// Adds the variables that have the index of the element.
+    ///
+    /// * `access`: where the instruction is that accessed the address.
+    fn add_variables(&mut self, stop: &Stop<'_, '_>, access: ProcessAddress, lane: Lane) {
+        if let Some(element) = &mut self.element {
+            element.add_variables(stop, access, lane);
         }
+        self.set_text();
+    }
+
+    fn set_text(&mut self) {
+        let place = &self.place;
+        self.text = match &self.element {
+            Some(element) => format!("{place}, as {element}").into(),
+            None => place.clone().into(),
+        };
     }
 }
 

@@ -61,16 +61,15 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         if !self.has_turn(wave) {
             return Some(FaultDocument::not_searched(self.address));
         }
-        let process = self.programs.process();
-        let core = self.core;
+        let (core, programs) = (self.core, self.programs);
         let memory = self
             .memories
             .entry(wave.dispatch_index())
-            .or_insert_with(|| DispatchMemory::new(core, process, wave.dispatch()));
+            .or_insert_with(|| DispatchMemory::new(core, programs, wave.dispatch()));
         let arena = Arena::new();
         let stop = self.programs.stop(wave, &arena)?;
         let before = stop.meter().steps();
-        let found = FaultDocument::new(wave, &stop, memory, process, self.address);
+        let found = FaultDocument::new(wave, &stop, memory, programs.process(), self.address);
         let steps = stop.meter().steps().saturating_sub(before);
         // What was refused shows at the next wave.
         let _ = self.meter.work(steps);
@@ -107,7 +106,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
             Some(wave) => wave.dispatch(),
             None => self.core.dispatches().first(),
         };
-        let memory = DispatchMemory::new(self.core, process, dispatch);
+        let memory = DispatchMemory::new(self.core, self.programs, dispatch);
         let apertures = wave.as_ref().and_then(Wave::apertures);
         let scratch = wave.as_ref().and_then(CoreWave::scratch);
         let found = memory.find(address, apertures, scratch, process);

@@ -1,0 +1,160 @@
+//! Which element of the buffer that an argument points to an address is in, and which variables have its index.
+//!
+//! This is arithmetic alone: whether the access began at the argument is not known.
+
+use core::fmt;
+
+use serde::Serialize;
+
+use crate::arch::{Lane, ProcessAddress};
+use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
+use crate::display::Options;
+use crate::eval::BaseTypeEncoding;
+use crate::inspect::{PointerArgument, Stop, ValueState};
+use crate::untrusted::Untrusted;
+
+/// How many variables are named.
+const MOST_VARIABLES: usize = 2;
+/// How many aliases and qualifiers of a type are looked through.
+const MOST_ALIASES: usize = 64;
+
+/// The element of an argument's buffer that an address is in.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct ElementDocument {
+    /// Its index, counted from where the argument points; negative before it.
+    pub index: i64,
+    /// How many elements there can be at most: as many as the mapping has from where the argument points.
+    pub most_elements: Option<u64>,
+    /// The integers of the source that have this index in the lane at fault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<Untrusted<'static>>,
+}
+
+impl ElementDocument {
+    /// Returns the element that an address is in. None if the size of an element is not known.
+    pub(super) fn new(argument: &PointerArgument, address: u64) -> Option<ElementDocument> {
+        Some(ElementDocument {
+            index: i64::try_from(argument.index_of(address)?).ok()?,
+            most_elements: argument.most_elements(),
+            variables: Vec::new(),
+        })
+    }
+
+    /// Adds the variables of the function that an access is in. Those that were optimised away, and those of a function that has returned
+    /// since, are not found.
+    pub(super) fn add_variables(
+        &mut self,
+        stop: &Stop<'_, '_>,
+        access: ProcessAddress,
+        lane: Lane,
+    ) {
+        let wanted = self.index.to_string();
+        let code = stop.options().load_address.checked_to_code(access);
+        let has_access = |ranges: &[core::ops::Range<u64>]| {
+            code.is_some_and(|code| ranges.iter().any(|range| range.contains(&code.0)))
+        };
+        let frame = stop.call_frames().find(|frame| {
+            let function = frame.function().ok().flatten();
+            function.is_some_and(|function| has_access(&function.ranges))
+        });
+        let Some(frame) = frame else { return };
+        let mut types = TypeTable::default();
+        let Ok((variables, _)) = frame.variables_and_limit(&mut types) else {
+            return;
+        };
+        for value in variables {
+            if self.variables.len() == MOST_VARIABLES {
+                break;
+            }
+            let Some(name) = value.variable.name.as_ref() else {
+                continue;
+            };
+            if value.state(lane) != ValueState::Ok || !is_integer(&types, value.ty) {
+                continue;
+            }
+            let text = value.text(lane, &types, &Options::default());
+            let name = Untrusted::from(name.clone().into_owned());
+            if text.as_ref() == Some(&wanted) && !self.variables.contains(&name) {
+                self.variables.push(name);
+            }
+        }
+    }
+}
+
+/// Returns true for an integer, whatever it is called.
+fn is_integer(types: &TypeTable, mut ty: TypeId) -> bool {
+    for _ in 0..MOST_ALIASES {
+        match &types.get(ty).kind {
+            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => ty = *target,
+            TypeKind::Base(base) => {
+                return matches!(
+                    base.encoding,
+                    BaseTypeEncoding::Signed | BaseTypeEncoding::Unsigned
+                );
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+impl fmt::Display for ElementDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "element {}", self.index)?;
+        if let Some(most) = self.most_elements {
+            write!(f, " of at most {most}")?;
+        }
+        for (number, variable) in self.variables.iter().enumerate() {
+            let before = if number == 0 { " (" } else { ", " };
+            write!(f, "{before}{variable} = {}", self.index)?;
+        }
+        match self.variables.is_empty() {
+            true => Ok(()),
+            false => f.write_str(")"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu_core::{GpuCore, Process};
+    use crate::inspect::Programs;
+    use crate::limits::Limits;
+    use crate::location::Arena;
+
+    /// In `leaf` of wave 3 of the demo, the emulator that made it has `x` as 99 in lane 3 and as -3 in lane 1, and `a` as the lane. 1000
+    /// bytes from 64 on are 234 elements of 4 bytes.
+    #[test]
+    fn variables_with_the_index_are_named() {
+        let file = include_bytes!("../../../examples/demo/demo.core");
+        let core = GpuCore::open(&[file], &Limits::DEFAULT).unwrap();
+        let images = core.images();
+        let process = Process::open(&core, &images);
+        let programs = Programs::new(&process);
+        let wave = core.wave(2).unwrap();
+        let arena = Arena::new();
+        let stop = programs.stop(&wave, &arena).unwrap();
+        let argument = PointerArgument {
+            name: None,
+            position: 0,
+            value: 64,
+            range: Some(0..1000),
+            element_size: Some(4),
+        };
+        let pc = stop.call_frame(0).unwrap().pc();
+        let text = |address: u64, lane: u8| {
+            let mut element = ElementDocument::new(&argument, address).unwrap();
+            element.add_variables(&stop, pc, Lane(lane));
+            element.to_string()
+        };
+        assert_eq!(text(64 + 99 * 4, 3), "element 99 of at most 234 (x = 99)");
+        assert_eq!(text(64 - 3 * 4, 1), "element -3 of at most 234 (x = -3)");
+        assert_eq!(text(64 + 3 * 4, 3), "element 3 of at most 234 (a = 3)");
+        // Lane 2 is not in this function.
+        assert_eq!(text(64 + 2 * 4, 2), "element 2 of at most 234");
+        // The last byte of element -1.
+        assert_eq!(text(63, 3), "element -1 of at most 234");
+    }
+}
