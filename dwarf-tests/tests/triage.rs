@@ -371,3 +371,62 @@ fn logs_are_cores_without_memory() {
     assert_eq!(block["waves"][0]["function"], "k");
     assert_eq!(block["waves"][0]["state"], "unsure");
 }
+
+/// A wave that waits at a barrier in one branch of a condition, while lanes wait for the other branch and for the join.
+///
+/// The wave is one of `fixtures/lanes`, whose truth has where each lane goes on; the `s_nop` that it stands at becomes an `s_barrier`.
+#[test]
+fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
+    let case = fixture("lanes/ifelse-gfx1100-O2");
+    let truth = json(&case.join("truth.json"));
+    let stop = list(&truth["snapshots"]).iter();
+    let stop = stop
+        .filter(|one| one["wave"] == "w02.json.gz")
+        .next()
+        .unwrap();
+    let folder = Folder::new();
+    let mut object = std::fs::read(case.join("ifelse-gfx1100-O2.hsaco")).unwrap();
+    // `s_nop 0x118` and `s_barrier` of gfx1100, as llvm-mc writes them. Segments have the offset in the page that they have in memory.
+    let (nop, barrier) = ([0x18, 0x01, 0x80, 0xbf], [0x00, 0x00, 0xbd, 0xbf]);
+    let pc = hex(stop["pc"].as_str().unwrap());
+    let mut places = object.windows(4).enumerate();
+    let is_here = |(n, bytes): &(usize, &[u8])| *n as i64 % 4096 == pc % 4096 && *bytes == nop;
+    let (place, _) = places.find(is_here).unwrap();
+    assert!(places.find(is_here).is_none());
+    object[place..place + 4].copy_from_slice(&barrier);
+    let path = folder.path("barrier.hsaco");
+    std::fs::write(&path, object).unwrap();
+    let packed = std::fs::read(case.join("w02.json.gz")).unwrap();
+    let mut wave: Value = serde_json::from_reader(flate2::read::GzDecoder::new(&*packed)).unwrap();
+    wave["pc"] = format!("{:#x}", pc + 4).into();
+    let snapshot = folder.path("wave.json");
+    std::fs::write(&snapshot, wave.to_string()).unwrap();
+    let [snapshot, object] = [snapshot, path].map(|path| path.display().to_string());
+    let ran = hetdwarf(["core", &snapshot, "--object", &object, "--format", "json"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let group = &document["workgroups"][0];
+    assert_eq!(group["at_barrier"], serde_json::json!([1]), "{}", ran.err);
+    let divergent = &group["divergent"][0];
+    let load = hex(truth["load_address"].as_str().unwrap());
+    let mut lanes = Vec::new();
+    for expected in list(&stop["groups"]) {
+        let off = list(&divergent["places"]).iter();
+        let mut of_group = off.filter(|off| off["lanes"] == expected["lanes"]);
+        let off = of_group.next().unwrap_or_else(|| panic!("{divergent}"));
+        let pc = hex(off["pc"].as_str().unwrap()) - load;
+        assert_eq!(pc, hex(expected["arrival"].as_str().unwrap()), "{off}");
+        assert_eq!(off["line"], expected["line_arrival"], "{off}");
+        lanes.extend(
+            list(&expected["lanes"])
+                .iter()
+                .map(|lane| lane.as_u64().unwrap()),
+        );
+    }
+    lanes.sort_unstable();
+    assert_eq!(divergent["lanes"], serde_json::json!(lanes));
+    let text = document["verdict"]["text"].as_str().unwrap();
+    let expected = "workgroup (0,0,0): wave 0 waits at the barrier of ifelse.cl:24; \
+        lanes 0, 1, 3, 7, 8, 10, 12, 15, 17, 19, 23, 25-27, 29, 31 of wave 0 go on elsewhere, in k at ifelse.cl:30, \
+        lanes 4, 11, 13, 14, 20, 22, 30 in k at ifelse.cl:26";
+    assert_eq!(text, expected);
+}

@@ -32,7 +32,7 @@ use places::Places;
 pub use places::own_frame;
 use survey::{Finders, name_stacks, survey};
 pub use verdict::VerdictDocument;
-pub use workgroups::{DivergentDocument, WorkgroupDocument};
+pub use workgroups::{DivergentDocument, OffLanesDocument, WorkgroupDocument};
 use workgroups::{Started, WavePlace, WavePlaces};
 
 /// The document.

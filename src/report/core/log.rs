@@ -127,22 +127,24 @@ impl<'m> LogDocuments<'m> {
             frame.symbol_offset = None;
             stack.push(Rc::new(frame));
         }
-        let place = stop.map(WavePlace::of).unwrap_or_default();
         let index = self.waves.len().saturating_add(1);
         let document = self.document(index, of, &stack);
+        let started = Started {
+            dispatch: of.snapshot.and_then(|snapshot| snapshot.dispatch),
+            wave_size: of
+                .snapshot
+                .map_or(WaveSize::Wave32, crate::wave::Wave::wave_size),
+            exec: u64::try_from(document.exec.0).unwrap_or(0),
+        };
+        let place = stop.map(|stop| WavePlace::of(stop).with_off_lanes(stop, &started));
+        let place = place.unwrap_or_default();
         if let Some(stop) = stop
             && let Err(error) = self.meter.work(stop.meter().steps())
         {
             let message = format!("later waves have no stack: {error}");
             self.problems.push(ProblemDocument::of("waves", message));
         }
-        self.started.push(Started {
-            dispatch: of.snapshot.and_then(|snapshot| snapshot.dispatch),
-            wave_size: of
-                .snapshot
-                .map_or(WaveSize::Wave32, crate::wave::Wave::wave_size),
-            exec: u64::try_from(document.exec.0).unwrap_or(0),
-        });
+        self.started.push(started);
         self.waves.push(document);
         self.found.push((stack, place));
     }

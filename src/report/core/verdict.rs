@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::text::{FileNames, source_place};
 use super::CoreWaveDocument;
 use super::fault::{FaultCandidateDocument, FaultDocument};
-use super::workgroups::{LoopLines, WavePlace, WorkgroupDocument};
+use super::workgroups::{DivergentDocument, LoopLines, WavePlace, WorkgroupDocument};
 use crate::gpu_core::{StopReason, WaveState};
 use crate::plural::counted;
 use crate::untrusted::Untrusted;
@@ -254,9 +254,7 @@ impl Found<'_> {
             ));
         }
         for divergent in &group.divergent {
-            let number = self.number(divergent.wave);
-            let lanes = lanes_text(&divergent.lanes);
-            text.push_str(&format!("; not at the barrier{lanes} of wave {number}"));
+            text.push_str(&self.divergent_text(divergent));
         }
         if others > 0 {
             let others = counted(others as u64, "other workgroup");
@@ -277,6 +275,29 @@ impl Found<'_> {
             line: frame.and_then(|frame| frame.line),
             text: text.into(),
         })
+    }
+
+    /// Says which lanes of a wave are not at the barrier that it waits at, and where they go on.
+    fn divergent_text(&self, divergent: &DivergentDocument) -> String {
+        let number = self.number(divergent.wave);
+        let is_known = |lane: &&u8| divergent.places.iter().any(|off| off.lanes.contains(lane));
+        let (known, others): (Vec<u8>, Vec<u8>) =
+            divergent.lanes.iter().partition(|lane| is_known(lane));
+        let mut text = String::new();
+        if !others.is_empty() || known.is_empty() {
+            let (lanes, verb) = lanes_and_verb(&others, "is", "are");
+            text = format!("; {lanes} of wave {number} {verb} not at the barrier");
+        }
+        for (n, off) in divergent.places.iter().enumerate() {
+            let (lanes, verb) = lanes_and_verb(&off.lanes, "goes", "go");
+            let (before, of) = match n {
+                0 => ("; ", format!(" of wave {number} {verb} on elsewhere,")),
+                _ => (", ", String::new()),
+            };
+            let at = self.at(off.function.as_ref(), off.file.as_ref(), off.line);
+            text.push_str(&format!("{before}{lanes}{of}{at}"));
+        }
+        text
     }
 
     /// All waves are in loops.
@@ -430,13 +451,31 @@ fn lanes_of(mask: u128) -> Vec<u8> {
     (0..64).filter(|lane| mask >> lane & 1 != 0).collect()
 }
 
-/// ` in lane 3`, ` in lanes 0-7, 9`; nothing if there is none.
+/// Returns ` in lane 3` or ` in lanes 0-7, 9`. Empty if there is none.
 fn lanes_text(lanes: &[u8]) -> String {
-    let numbers: Vec<u64> = lanes.iter().copied().map(u64::from).collect();
     match lanes {
         [] => String::new(),
-        [_] => format!(" in lane {}", number_list(&numbers)),
-        [..] => format!(" in lanes {}", number_list(&numbers)),
+        [..] => format!(" in {}", lanes_named(lanes)),
+    }
+}
+
+fn lanes_and_verb(
+    lanes: &[u8],
+    one: &'static str,
+    several: &'static str,
+) -> (String, &'static str) {
+    let verb = match lanes.len() {
+        1 => one,
+        _ => several,
+    };
+    (lanes_named(lanes), verb)
+}
+
+fn lanes_named(lanes: &[u8]) -> String {
+    let numbers: Vec<u64> = lanes.iter().copied().map(u64::from).collect();
+    match lanes {
+        [_] => format!("lane {}", number_list(&numbers)),
+        [..] => format!("lanes {}", number_list(&numbers)),
     }
 }
 

@@ -10,10 +10,12 @@ use super::super::number::Hex;
 use super::CoreWaveDocument;
 use super::fault::frames_at;
 use crate::arch::{ProcessAddress, WaveSize};
+use crate::error::Result;
 use crate::gpu_core::CoreWave;
-use crate::inspect::{Programs, Stop};
+use crate::inspect::{LanePlace, Programs, Recovery, Stop};
 use crate::location::Arena;
 use crate::meter::Meter;
+use crate::untrusted::Untrusted;
 use crate::wave::{Dispatch, Wave};
 
 /// A workgroup of which waves are in the core.
@@ -47,6 +49,24 @@ pub struct DivergentDocument {
     pub wave: usize,
     /// The lanes that are not at the barrier.
     pub lanes: Vec<u8>,
+    /// Where those of them go on whose place is known.
+    pub places: Vec<OffLanesDocument>,
+}
+
+/// Lanes that are switched off while their wave waits at a barrier.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OffLanesDocument {
+    /// The lanes.
+    pub lanes: Vec<u8>,
+    /// Where they go on.
+    pub pc: Hex,
+    /// The function, which may be an inlined one.
+    pub function: Option<Untrusted<'static>>,
+    /// The path of the source file.
+    pub file: Option<Untrusted<'static>>,
+    /// The line.
+    pub line: Option<u64>,
 }
 
 /// A wave at a barrier or in a loop.
@@ -56,6 +76,8 @@ pub(super) struct WavePlace {
     pub(super) barrier: Option<(ProcessAddress, Option<Rc<FrameDocument>>)>,
     /// The lines of the loop that it is in, of the file of the first.
     pub(super) looping: Option<LoopLines>,
+    /// Where the lanes go on that are switched off while it waits at a barrier.
+    pub(super) off: Vec<OffLanesDocument>,
 }
 
 /// The lines of a loop.
@@ -70,12 +92,16 @@ pub(super) struct LoopLines {
 const MOST_PLACES: u64 = 128;
 /// As how many operations a wave counts.
 const PER_WAVE: u64 = 8;
+/// Of how many waves at barriers the lanes are looked for that are switched off.
+const MOST_DIVERGENT: usize = 32;
 
 /// Finds the places of waves, of each address once.
 pub(super) struct WavePlaces<'w, 'p> {
     programs: &'w Programs<'p>,
     meter: &'w Meter,
     known: BTreeMap<(usize, u64, Vec<Hex>), WavePlace>,
+    /// How many waves were asked for the lanes that are switched off.
+    divergent: usize,
 }
 
 impl<'w, 'p> WavePlaces<'w, 'p> {
@@ -84,13 +110,32 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
             programs,
             meter,
             known: BTreeMap::new(),
+            divergent: 0,
         }
     }
 
-    /// Finds the place of a wave.
+    /// Finds the place of a wave, with the lanes that are switched off.
     ///
     /// * `callers`: the pcs of the frames further out, which decide about loops.
     pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>, callers: Vec<Hex>) -> WavePlace {
+        let place = self.find_place(wave, callers);
+        let started = Started::of(*wave);
+        let is_asked = place.barrier.is_some() && started.absent() != 0;
+        if !is_asked || self.divergent == MOST_DIVERGENT {
+            return place;
+        }
+        self.divergent = self.divergent.saturating_add(1);
+        let arena = Arena::new();
+        let Some(stop) = self.programs.stop(wave, &arena) else {
+            return place;
+        };
+        let place = place.with_off_lanes(&stop, &started);
+        // What was refused shows at the next wave.
+        let _ = self.meter.work(stop.meter().steps());
+        place
+    }
+
+    fn find_place(&mut self, wave: &CoreWave<'_, '_>, callers: Vec<Hex>) -> WavePlace {
         let Some(object) = self.programs.object_of(wave) else {
             return WavePlace::default();
         };
@@ -126,7 +171,21 @@ impl WavePlace {
             Some(_) => None,
             None => WavePlace::find_loop(stop),
         };
-        WavePlace { barrier, looping }
+        WavePlace {
+            barrier,
+            looping,
+            off: Vec::new(),
+        }
+    }
+
+    /// Adds the lanes of a wave at a barrier that are switched off.
+    pub(super) fn with_off_lanes(self, stop: &Stop<'_, '_>, started: &Started) -> WavePlace {
+        let absent = started.absent();
+        if self.barrier.is_none() || absent == 0 {
+            return self;
+        }
+        let off = off_lanes(stop, absent).unwrap_or_default();
+        WavePlace { off, ..self }
     }
 
     fn find_loop(stop: &Stop<'_, '_>) -> Option<LoopLines> {
@@ -161,6 +220,42 @@ impl WavePlace {
     }
 }
 
+/// Finds where lanes go on that are switched off, in the order of their first lanes.
+fn off_lanes(stop: &Stop<'_, '_>, lanes: u64) -> Result<Vec<OffLanesDocument>> {
+    let Some(frame) = stop.call_frame(0) else {
+        return Ok(Vec::new());
+    };
+    let found = frame.lane_pcs_within(Recovery::default())?;
+    let callers = frame.lanes_in_callers(&found);
+    let mut all: Vec<OffLanesDocument> = Vec::new();
+    let places = found.places().iter().zip(callers);
+    for (lane, (place, caller)) in frame.wave_size().all_lanes().zip(places) {
+        if lanes & lane.bit() == 0 {
+            continue;
+        }
+        let pc = match (place, caller) {
+            (LanePlace::Waiting { pc, .. }, _) => *pc,
+            (LanePlace::Elsewhere, Some(caller)) => caller.pc,
+            (_, _) => continue,
+        };
+        let known = all.iter_mut().find(|one| one.pc == Hex::from(pc));
+        if let Some(known) = known {
+            known.lanes.push(lane.0);
+            continue;
+        }
+        let frame = frames_at(stop, pc)?.into_iter().next();
+        let frame = frame.as_ref();
+        all.push(OffLanesDocument {
+            lanes: vec![lane.0],
+            pc: Hex::from(pc),
+            function: frame.and_then(|frame| frame.function.clone()),
+            file: frame.and_then(|frame| frame.file.clone()),
+            line: frame.and_then(|frame| frame.line),
+        });
+    }
+    Ok(all)
+}
+
 /// What a wave was started with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Started {
@@ -170,6 +265,12 @@ pub(super) struct Started {
 }
 
 impl Started {
+    /// Returns the lanes that the wave was started with and that are switched off, a bit each. None are if the dispatch is not known.
+    fn absent(&self) -> u64 {
+        let lanes = self.dispatch.and_then(|one| one.lanes(self.wave_size));
+        lanes.map_or(0, |started| started & !self.exec)
+    }
+
     pub(super) fn of(wave: CoreWave<'_, '_>) -> Started {
         Started {
             dispatch: Wave::dispatch(&wave),
@@ -219,14 +320,14 @@ pub(super) fn workgroups(
             continue;
         }
         group.at_barrier.push(document.index);
-        let lanes = wave.dispatch.and_then(|one| one.lanes(wave.wave_size));
-        let absent = lanes.map_or(0, |started| started & !wave.exec);
+        let absent = wave.absent();
         if absent != 0 {
             let lanes = wave.wave_size.all_lanes();
             let lanes = lanes.filter(|lane| absent & lane.bit() != 0);
             group.divergent.push(DivergentDocument {
                 wave: document.index,
                 lanes: lanes.map(|lane| lane.0).collect(),
+                places: place.off.clone(),
             });
         }
     }
