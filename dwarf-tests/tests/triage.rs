@@ -430,3 +430,46 @@ fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
         lanes 4, 11, 13, 14, 20, 22, 30 in k at ifelse.cl:26";
     assert_eq!(text, expected);
 }
+
+/// The text of a condition is where the first parameter of `__assert_fail` points to: `.rodata` has `k`, `i < n` and `assert.cl` from 0x580
+/// on (llvm-readelf). The parameters are in v0 to v4 (their location lists), and `s_trap` is at 0x1984. The object has no call frame
+/// information that leads to the kernel.
+#[test]
+fn the_condition_of_an_assertion_is_read() {
+    let case = fixture("triage/assert");
+    let object = case.join("assert.hsaco").display().to_string();
+    let folder = Folder::new();
+    let snapshot = folder.path("wave.json").display().to_string();
+    let verdict = |text: u32| {
+        let each = |value: u32| vec![format!("{value:#x}"); 32];
+        let wave = serde_json::json!({
+            "format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": "0x7f4000001988",
+            "load_address": "0x7f4000000000", "stop": ["assert_trap"],
+            "registers": {
+                "exec": "0xfffffff0", "s30": "0x16a4", "s31": "0x7f40", "s32": "0x0",
+                "v0": each(text), "v1": each(0x7f40), "v2": each(0x588), "v3": each(0x7f40), "v4": each(9),
+            },
+            "memory": [],
+        });
+        std::fs::write(&snapshot, wave.to_string()).unwrap();
+        let ran = hetdwarf(["core", &snapshot, "--object", &object, "--format", "json"]);
+        let document: Value = serde_json::from_str(&ran.out).unwrap();
+        let wave = document["waves"][0].clone();
+        (document["verdict"].clone(), wave["assertion"].clone())
+    };
+    let (found, condition) = verdict(0x582);
+    assert_eq!(condition["condition"], "i < n");
+    assert_eq!(found["kind"], "assert");
+    assert_eq!(found["line"], 9);
+    let text = "wave 1 of a kernel that is not known: assertion `i < n` failed at assert.cl:9 in lanes 4-31";
+    assert_eq!(found["text"], text);
+    // Nothing is read that is not in the code object.
+    let (found, condition) = verdict(0x10_0000);
+    assert_eq!(condition, Value::Null);
+    assert!(
+        found["text"]
+            .as_str()
+            .unwrap()
+            .contains("abort, or an assertion that failed,")
+    );
+}

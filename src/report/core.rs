@@ -1,5 +1,6 @@
 //! `hetdwarf-core/1`: what a GPU core file says.
 
+mod assertion;
 mod element;
 mod fault;
 mod faults;
@@ -23,6 +24,7 @@ use crate::meter::Meter;
 use crate::object::descriptor::InitialRegisters;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
+pub use assertion::AssertionDocument;
 pub use element::ElementDocument;
 pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, NearestDocument};
 use faults::Faults;
@@ -225,6 +227,9 @@ pub struct CoreWaveDocument {
     /// Where it faulted; absent unless it stopped for a memory violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultDocument>,
+    /// The assertion that failed; absent if it is not known which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assertion: Option<AssertionDocument>,
     /// Its call stack, the innermost function first; in `groups` in the document.
     #[serde(skip)]
     pub stack: Vec<Untrusted<'static>>,
@@ -540,6 +545,7 @@ impl CoreWaveDocument {
             line: innermost.and_then(|frame| frame.line),
             halted_at_launch: wave.is_halted_at_launch(),
             fault: None,
+            assertion: None,
             stack: Vec::new(),
             frames: places::Stack::new(),
             entry: Vec::new(),

@@ -40,11 +40,12 @@ mod vars;
 mod verify;
 
 pub use self::core::{
-    AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreRequest,
-    CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument, ElementDocument,
-    EventDocument, FaultCandidateDocument, FaultDocument, FaultLaneDocument, FoundObject, GroupBy,
-    GroupDocument, LogDocuments, LoggedStop, NearestDocument, OffLanesDocument, ProblemDocument,
-    QueueDocument, VerdictDocument, WorkgroupDocument, offset_in_function, own_frame,
+    AgentDocument, AssertionDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument,
+    CoreRequest, CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument,
+    ElementDocument, EventDocument, FaultCandidateDocument, FaultDocument, FaultLaneDocument,
+    FoundObject, GroupBy, GroupDocument, LogDocuments, LoggedStop, NearestDocument,
+    OffLanesDocument, ProblemDocument, QueueDocument, VerdictDocument, WorkgroupDocument,
+    offset_in_function, own_frame,
 };
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};

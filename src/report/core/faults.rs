@@ -1,7 +1,8 @@
-//! The faults of all waves of a core, as far as a question may take.
+//! The faults and failed assertions of all waves of a core, as far as a question may take.
 
 use std::collections::BTreeMap;
 
+use super::assertion::AssertionDocument;
 use super::fault::{FaultDocument, NearestDocument};
 use super::{CoreRequest, ProblemDocument};
 use crate::gpu_core::{CoreWave, GpuCore, StopReason};
@@ -80,6 +81,19 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
                 None
             }
         }
+    }
+
+    /// Returns the assertion that failed in a wave. None if it is not known, or enough other waves were asked.
+    pub(super) fn assertion(&mut self, wave: &CoreWave<'_, '_>) -> Option<AssertionDocument> {
+        if self.meter.work(PER_WAVE).is_err() || !self.has_turn(wave) {
+            return None;
+        }
+        let arena = Arena::new();
+        let stop = self.programs.stop(wave, &arena)?;
+        let found = AssertionDocument::find(&stop);
+        // What was refused shows at the next wave.
+        let _ = self.meter.work(stop.meter().steps());
+        found
     }
 
     /// Whether a wave is searched: of thousands at the same place a few tell as much.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::super::number::Hex;
 use super::super::text::FileNames;
+use super::assertion::AssertionDocument;
 use super::fault::FaultDocument;
 use super::groups::groups;
 use super::places::{Places, Stack};
@@ -163,6 +164,7 @@ impl<'m> LogDocuments<'m> {
         if address.is_some() && wave.reason == "stopped" {
             stops.insert(StopReason::MemoryViolation);
         }
+        let is_assertion = stops.contains(StopReason::AssertTrap);
         let is_violation = stops.contains(StopReason::MemoryViolation);
         let fault = is_violation.then(|| {
             let found = of
@@ -205,6 +207,10 @@ impl<'m> LogDocuments<'m> {
             line: innermost.and_then(|frame| frame.line),
             halted_at_launch: false,
             fault,
+            assertion: of
+                .stop
+                .filter(|_| is_assertion)
+                .and_then(AssertionDocument::find),
             stack: Vec::new(),
             frames: Stack::new(),
             entry: Vec::new(),

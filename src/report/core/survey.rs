@@ -42,6 +42,9 @@ pub(super) fn survey(
         if wave.stops().contains(StopReason::MemoryViolation) {
             document.fault = finders.faults.find(&wave);
         }
+        if wave.stops().contains(StopReason::AssertTrap) {
+            document.assertion = finders.faults.assertion(&wave);
+        }
         let callers = found.stack.iter().map(|frame| frame.pc).collect();
         let place = finders.whereabouts.find(&wave, callers);
         (document, (found.stack, place))

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::super::text::{FileNames, source_place};
 use super::CoreWaveDocument;
+use super::assertion::AssertionDocument;
 use super::fault::{FaultCandidateDocument, FaultDocument};
 use super::workgroups::{DivergentDocument, LoopLines, WavePlace, WorkgroupDocument};
 use crate::gpu_core::{StopReason, WaveState};
@@ -140,6 +141,18 @@ impl Found<'_> {
             },
             _ => plain,
         };
+        // Where the function of the library is the only frame, its parameters say where it was called.
+        let plain = match &wave.assertion {
+            Some(AssertionDocument { file, line, .. }) if frame.is_none() && file.is_some() => {
+                VerdictDocument {
+                    function: None,
+                    file: file.clone(),
+                    line: *line,
+                    ..plain
+                }
+            }
+            _ => plain,
+        };
         let at = self.at(plain.function.as_ref(), plain.file.as_ref(), plain.line);
         if reason.is_late() {
             // Which access it was, and in which lanes, is not known.
@@ -153,9 +166,10 @@ impl Found<'_> {
                 ..plain
             };
         }
-        let what = match reason == StopReason::AssertTrap {
-            true => "abort, or an assertion that failed,",
-            false => reason.text(),
+        let what = match (reason == StopReason::AssertTrap, &wave.assertion) {
+            (true, Some(found)) => format!("assertion `{}` failed", found.condition),
+            (true, None) => "abort, or an assertion that failed,".to_owned(),
+            (false, _) => reason.text().to_owned(),
         };
         let lanes = lanes_text(&lanes_of(wave.exec.0));
         let text = format!("{}: {what}{at}{lanes}{more}", title(wave));
