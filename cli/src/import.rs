@@ -50,8 +50,11 @@ struct ImportedWave {
     target: Untrusted<'static>,
     /// `running`, or why it stopped.
     reason: Untrusted<'static>,
-    /// The code object that goes with it; null if none was given for it.
+    /// The file with the code object that goes with it; null if none was given for it.
     object: Option<Untrusted<'static>>,
+    /// Which code object of the file it is, for `--index`; absent if the file has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<usize>,
     /// Where the log says that it is; null if the log says of none.
     uri: Option<Untrusted<'static>>,
     /// Values that are not in the snapshot, since DWARF has no name for their registers.
@@ -64,6 +67,8 @@ pub(crate) struct Given {
     pub(crate) data: Vec<u8>,
     /// Where it is loaded, if the user says it.
     load_address: Option<LoadAddress>,
+    /// Its index in the file, if that has several.
+    index: Option<usize>,
 }
 
 pub(crate) fn run(
@@ -242,13 +247,15 @@ pub(crate) fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Fa
                 None => in_file(&"--object: it has no code object"),
             });
         }
-        for embedded in inside {
+        let has_several = inside.len() > 1;
+        for (index, embedded) in inside.into_iter().enumerate() {
             let data = embedded.data.to_vec();
             CodeObject::parse_with(&data, limits).map_err(|error| in_file(&error))?;
             found.push(Given {
                 path: path.to_owned(),
                 data,
                 load_address: load_address.map(LoadAddress),
+                index: has_several.then_some(index),
             });
         }
     }
@@ -324,6 +331,7 @@ fn snapshot(
         target: chosen.snapshot.target.clone().into(),
         reason: wave.reason.clone().into(),
         object: object.map(|(given, _)| Untrusted::from(&*given.path).into_owned()),
+        index: object.and_then(|(given, _)| given.index),
         uri: wave.object.as_ref().map(|object| object.uri.clone().into()),
         left_out: chosen.left_out,
     };
@@ -348,7 +356,11 @@ pub(crate) fn choose(
     };
     let fitting = || {
         let numbered = given.iter().enumerate();
-        numbered.filter(|(_, (given, object))| load_at(given, object, wave).is_some())
+        numbered.filter(|(_, (given, object))| {
+            let own = object.target().to_string();
+            let is_wanted = target.is_none_or(|target| own == target);
+            is_wanted && load_at(given, object, wave).is_some()
+        })
     };
     let by_name = fitting().find(|(_, (given, _))| is_saved(given));
     let mut others = fitting();
@@ -426,7 +438,10 @@ fn trap_temporaries(wave: &LoggedWave) -> [Option<u32>; 16] {
 fn print(document: &ImportDocument, out: &mut dyn Write) -> Result<(), Failure> {
     for wave in &document.waves {
         let with = match (&wave.object, &wave.uri) {
-            (Some(object), _) => format!(", in {object}"),
+            (Some(object), _) => match wave.index {
+                Some(index) => format!(", in {object} (--index {index})"),
+                None => format!(", in {object}"),
+            },
             (None, Some(uri)) => format!(", in {uri}: give it by --object"),
             (None, None) => String::new(),
         };
@@ -443,5 +458,14 @@ fn print(document: &ImportDocument, out: &mut dyn Write) -> Result<(), Failure> 
         document.skipped_lines,
         document.repeated
     )?;
+    let waves = document.waves.iter();
+    let with_object = waves.filter_map(|wave| Some((wave, wave.object.as_ref()?)));
+    let is_running = |(wave, _): &(&ImportedWave, &Untrusted<'_>)| *wave.reason.raw() == *"running";
+    if let Some((wave, object)) = with_object.min_by_key(is_running) {
+        let index = wave.index.map(|index| format!(" --index {index}"));
+        let index = index.unwrap_or_default();
+        let snapshot = &wave.snapshot;
+        writeln!(out, "next: hetdwarf vars {object}{index} --wave {snapshot}")?;
+    }
     Ok(())
 }

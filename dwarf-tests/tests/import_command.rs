@@ -295,3 +295,58 @@ fn without_a_target_or_a_wave_there_is_no_answer() {
         (&Value::Null, &"gfx1100".into())
     );
 }
+
+/// The command that is printed last shows the variables of the wave, though its code object is the second of a bundle.
+///
+/// Source of the bundle's form: the documentation of clang-offload-bundler.
+#[test]
+fn the_code_object_of_a_bundle_is_named_in_the_next_command() {
+    let folder = Folder::new();
+    let [(_, first), (wave, second)] = cases();
+    let objects = [first, second].map(|path| std::fs::read(path).unwrap());
+    let names = ["gfx1100", "gfx90a"].map(|name| format!("hipv4-amdgcn-amd-amdhsa--{name}"));
+    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    let head: usize = 24 + 8 + names.iter().map(|name| 24 + name.len()).sum::<usize>();
+    let mut offset = head.next_multiple_of(4096);
+    bundle.extend(2_u64.to_le_bytes());
+    for (name, object) in names.iter().zip(&objects) {
+        for number in [offset, object.len(), name.len()] {
+            bundle.extend((number as u64).to_le_bytes());
+        }
+        bundle.extend(name.bytes());
+        offset = (offset + object.len()).next_multiple_of(4096);
+    }
+    for object in &objects {
+        bundle.resize(bundle.len().next_multiple_of(4096), 0);
+        bundle.extend(object);
+    }
+    let path = folder.path("both.hipfb");
+    std::fs::write(&path, bundle).unwrap();
+    std::fs::write(folder.path("log"), printed(&wave, 7, true)).unwrap();
+    let [log, out] = ["log", "out"].map(|name| folder.path(name).display().to_string());
+    let path = path.display().to_string();
+    let with = ["--object", &path, "--target", "gfx90a"];
+    let ran = hetdwarf([&["import", &log, "-o", &out], &with[..]].concat());
+    let next = ran
+        .out
+        .lines()
+        .last()
+        .unwrap_or_else(|| panic!("{}", ran.err));
+    let words: Vec<&str> = next
+        .strip_prefix("next: hetdwarf ")
+        .unwrap()
+        .split(' ')
+        .collect();
+    assert_eq!(
+        words[..5],
+        ["vars", &path, "--index", "1", "--wave"],
+        "{next}"
+    );
+    let vars = hetdwarf(words);
+    // Its variables are in scratch, which a log does not have.
+    assert!(
+        vars.out.starts_with("#0 collatz at loops-gfx90a.cl:8 "),
+        "{}",
+        vars.err
+    );
+}
