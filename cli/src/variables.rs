@@ -31,7 +31,7 @@ pub(crate) struct Printer<'d> {
 /// Describes the registers that hold what they held when the kernel started, if there are any.
 pub(crate) fn entry_text(entry: &[InitialRegisters]) -> Option<String> {
     let items: Vec<String> = entry.iter().map(ToString::to_string).collect();
-    (!items.is_empty()).then(|| format!("as when the kernel started: {}", items.join("; ")))
+    (!items.is_empty()).then(|| format!("unchanged since the kernel started: {}", items.join("; ")))
 }
 
 impl<'d> Printer<'d> {

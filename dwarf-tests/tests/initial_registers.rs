@@ -517,7 +517,7 @@ fn stops_say_what_registers_still_hold() {
     assert_eq!(entry(0x1940), all[..2]);
     assert_eq!(entry(0x1944), all[1..2]);
     let text = vars(0x1918, &[]);
-    let line = "as when the kernel started: s[0:1] = kernarg segment pointer; s15 = work-group id x; v0, bits 0-9 = work-item id x\n";
+    let line = "unchanged since the kernel started: s[0:1] = kernarg segment pointer; s15 = work-group id x; v0, bits 0-9 = work-item id x\n";
     assert!(text.contains(line), "{text}");
     // In a function that the kernel calls, registers are the function's.
     let wave = fixture("waves/calls-O2/w00.json");
@@ -630,9 +630,9 @@ fn cores_say_what_registers_still_hold() {
         }
         assert_eq!(waves[0]["entry"][0]["holds"], "kernarg-segment-pointer");
         let text = core(&[]);
-        let line = "  as when the kernel started: s[0:1] = kernarg segment pointer; s15 = work-group id x; v0, bits 0-9 = work-item id x\n";
+        let line = "  unchanged since the kernel started: s[0:1] = kernarg segment pointer; s15 = work-group id x; v0, bits 0-9 = work-item id x\n";
         assert_eq!(text.matches(line).count(), 1, "{text}");
-        assert_eq!(text.matches("when the kernel started").count(), 1, "{text}");
+        assert_eq!(text.matches("since the kernel started").count(), 1, "{text}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

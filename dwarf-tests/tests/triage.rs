@@ -231,10 +231,10 @@ fn the_verdict_comes_first() {
     assert_eq!(fault["function"], "save");
     assert_eq!(fault["line"], 6);
     let text = "wave 2 (workgroup (1,0,0), wave 0) of kernel k: store (global_store_dword) in save at call-942.cl:6 faulted in lanes 0, 11, 22, \
-                33, 44, 55: 0x7f0005bffd30 is 720 bytes before the start of the mapping that argument out points into, as element -180 of at most 1024";
+                33, 44, 55: 0x7f0005bffd30 is 720 bytes before the start of the mapping that argument out points into, as element -180 of at most 1024 (at = -180)";
     assert_eq!(fault["text"], text);
     let hang = verdict("hang/spin-1100");
-    let text = "workgroup (0,0,0): waves 0, 1, 3 wait at the barrier of spin-1100.cl:12; wave 2 loops at spin-1100.cl:9-10 (1 other workgroup likewise)";
+    let text = "workgroup (0,0,0): waves 0, 1, 3 (--wave 1, 2, 4) wait at the barrier of spin-1100.cl:12; wave 2 (--wave 3) loops at spin-1100.cl:9-10 (1 other workgroup likewise)";
     assert_eq!(hang["text"], text);
     let lock = verdict("hang/lock-90a");
     let text = "6 waves of kernel k loop at lock-90a.cl:8-10; none waits at a barrier";
@@ -425,7 +425,7 @@ fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
     lanes.sort_unstable();
     assert_eq!(divergent["lanes"], serde_json::json!(lanes));
     let text = document["verdict"]["text"].as_str().unwrap();
-    let expected = "workgroup (0,0,0): wave 0 waits at the barrier of ifelse.cl:24; \
+    let expected = "workgroup (0,0,0): wave 0 (--wave 1) waits at the barrier of ifelse.cl:24; \
         lanes 0, 1, 3, 7, 8, 10, 12, 15, 17, 19, 23, 25-27, 29, 31 of wave 0 go on elsewhere, in k at ifelse.cl:30, \
         lanes 4, 11, 13, 14, 20, 22, 30 in k at ifelse.cl:26";
     assert_eq!(text, expected);
@@ -472,4 +472,31 @@ fn the_condition_of_an_assertion_is_read() {
             .unwrap()
             .contains("abort, or an assertion that failed,")
     );
+}
+
+/// An epilogue has restored the frame pointer, and the stack pointer with it: variables are those of the frame that ends, not of the caller.
+///
+/// By the source, `save(out, (long)v * n, i)`: `p` is the argument `out`, `at` the index of the element at fault, and `v` the work-item.
+#[test]
+fn variables_in_an_epilogue_are_those_of_their_function() {
+    let (_folder, core) = unpacked("fault/call-942");
+    let ran = hetdwarf([
+        "vars", "--core", &core, "--wave", "2", "--frame", "0", "--format", "json",
+    ]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let frame = &document["frames"][0];
+    assert_eq!(frame["frame"]["function"], "save", "{}", ran.err);
+    let value = |name: &str, lane: usize| {
+        let variables = list(&frame["variables"]).iter();
+        let variable = variables.filter(|one| one["name"] == name).next().unwrap();
+        let lanes = list(&variable["lanes"]).iter();
+        let lane = lanes.filter(|one| one["lane"] == lane).next().unwrap();
+        assert_eq!(lane["state"], "ok", "{name}");
+        lane["value"].clone()
+    };
+    for lane in [0, 11, 22, 55] {
+        assert_eq!(value("p", lane), "0x7f0005c00000");
+        assert_eq!(value("at", lane), "-180");
+        assert_eq!(value("v", lane), lane.to_string());
+    }
 }

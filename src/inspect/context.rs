@@ -1,5 +1,6 @@
 //! What the expressions of a frame are evaluated in: one place, so that all that ask get the same answers.
 
+use super::epilogue::in_epilogue;
 use super::legacy::{Asked, LegacyReader, UnitReader, subprogram};
 use super::program::Program;
 use super::stop::{Stop, StopFrame};
@@ -81,8 +82,21 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         function: &Function<'a>,
         unit: UnitId,
     ) -> Result<FrameContext<'s, 'p, 'a>> {
+        let restored = self.in_epilogue(function);
+        let function = restored.as_ref().unwrap_or(function);
         let reader = UnitReader::new(Asked::of_frame(self), Some(function), unit)?;
         Ok(FrameContext::new(*self, Some(function), Some(unit), reader))
+    }
+
+    /// Returns the function with another frame base, if this frame is the innermost and its epilogue has restored the frame pointer. None
+    /// where the frame base is to be read by the letter.
+    fn in_epilogue(&self, function: &Function<'a>) -> Option<Function<'a>> {
+        let stop = self.stop();
+        if self.call_frame().level() != 0 || stop.options().reading != Reading::Tolerant {
+            return None;
+        }
+        let address = self.lookup_address();
+        in_epilogue(stop.program(), function, address, self.wave_size())
     }
 
     /// The same by the letter, whatever the unit means: for attributes that only the extensions have.

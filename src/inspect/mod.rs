@@ -39,6 +39,7 @@
 mod barrier;
 mod context;
 mod description;
+mod epilogue;
 mod fault;
 mod frame_lanes;
 mod frame_list;

@@ -391,14 +391,20 @@ impl Found<'_> {
         number.map_or(0, u64::from)
     }
 
-    /// Waves by their numbers in their workgroup, and the ending of a verb after them.
+    /// Waves by their numbers in their workgroup, with those that `--wave` takes, and the ending of a verb after them.
     fn named(&self, waves: &[usize]) -> (String, &'static str) {
-        let mut numbers: Vec<u64> = waves.iter().map(|wave| self.number(*wave)).collect();
-        numbers.sort_unstable();
-        match numbers.len() {
-            1 => (format!("wave {}", number_list(&numbers)), "s"),
-            _ => (format!("waves {}", number_list(&numbers)), ""),
-        }
+        let sorted = |numbers: &mut dyn Iterator<Item = u64>| {
+            let mut numbers: Vec<u64> = numbers.collect();
+            numbers.sort_unstable();
+            number_list(&numbers)
+        };
+        let numbers = sorted(&mut waves.iter().map(|wave| self.number(*wave)));
+        let indexes = sorted(&mut waves.iter().map(|wave| *wave as u64));
+        let (what, verb) = match waves.len() {
+            1 => ("wave", "s"),
+            _ => ("waves", ""),
+        };
+        (format!("{what} {numbers} (--wave {indexes})"), verb)
     }
 
     fn lines(&self, lines: &LoopLines) -> String {

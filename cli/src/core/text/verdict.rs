@@ -1,20 +1,23 @@
 //! The verdict in one sentence, with the line of source, the instruction and the lanes.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use hetdwarf::arch::ProcessAddress;
-use hetdwarf::inspect::Stop;
+use hetdwarf::inspect::{Stop, StopFrame};
 use hetdwarf::plural::counted;
-use hetdwarf::report::{CoreWaveDocument, FaultCandidateDocument, FaultDocument};
+use hetdwarf::report::{CoreWaveDocument, FaultCandidateDocument};
+use hetdwarf::untrusted::Untrusted;
 
 use super::Printer;
 use crate::failure::Failure;
 use crate::lanes::ranges;
 use crate::style::{ALARM, BOLD, FAINT};
 
-/// How many lanes are shown one by one, and how many candidates.
+/// How many lanes are shown one by one, how many candidates, and the lines of how many waves of a hang.
 const LANES: usize = 4;
 const CANDIDATES: usize = 4;
+const LINES: usize = 4;
 
 impl Printer<'_> {
     /// Prints the verdict.
@@ -31,19 +34,52 @@ impl Printer<'_> {
                 writeln!(out, "{ALARM}{kind}{ALARM:#}: {text}")?;
             }
         }
-        let index = verdict.wave.or_else(|| self.waiting());
-        let wave = index.and_then(|index| document.waves.get(index.checked_sub(1)?));
-        if let Some(wave) = wave {
-            self.verdict_place(wave, out)?;
+        let wave = |index: usize| document.waves.get(index.checked_sub(1)?);
+        match verdict.wave.and_then(wave) {
+            Some(wave) => self.verdict_place(wave, out)?,
+            None => self.hang_lines(out)?,
         }
         writeln!(out)?;
         Ok(())
     }
 
-    /// The first wave that waits at a barrier.
-    fn waiting(&self) -> Option<usize> {
-        let mut groups = self.document.workgroups.iter();
-        groups.find_map(|group| group.at_barrier.first().copied())
+    /// The lines of source of a hang: the barrier, and where the waves are that have not reached it; or the lines of a loop.
+    fn hang_lines(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        let document = self.document;
+        if document.verdict.kind != "hang" {
+            return Ok(());
+        }
+        let mut groups = document.workgroups.iter();
+        let at_barrier = groups.find(|group| !group.at_barrier.is_empty());
+        let waves: Vec<usize> = match at_barrier {
+            Some(group) => {
+                let waiting = group.at_barrier.iter().take(1);
+                waiting.chain(&group.elsewhere).copied().collect()
+            }
+            None => document.waves.iter().map(|wave| wave.index).collect(),
+        };
+        let mut lines: BTreeMap<(Option<Untrusted<'_>>, Option<u64>), usize> = BTreeMap::new();
+        for index in waves {
+            let wave = index.checked_sub(1).and_then(|n| document.waves.get(n));
+            if let Some(wave) = wave {
+                let line = (wave.file.clone(), wave.line);
+                lines.entry(line).or_insert(index);
+            }
+        }
+        let source = self.source;
+        for index in lines.into_values().take(LINES) {
+            source.with(index, &mut |_, stop| {
+                let Some(stop) = stop else { return Ok(()) };
+                let frame = stop.call_frame(0);
+                let Some(frame) = frame else { return Ok(()) };
+                let frame = match stop.barrier() {
+                    Some(barrier) => frame.for_waiting(barrier, 0),
+                    None => frame,
+                };
+                self.source_at(&frame.innermost(), out)
+            })?;
+        }
+        Ok(())
     }
 
     fn verdict_place(
@@ -51,37 +87,41 @@ impl Printer<'_> {
         wave: &CoreWaveDocument,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
+        let Some(fault) = &wave.fault else {
+            // The wave is shown in full below, with its line.
+            return Ok(());
+        };
+        let Some((first, others)) = fault.candidates.split_first() else {
+            return Ok(());
+        };
+        instruction(first, out)?;
         let source = self.source;
-        source.with(wave.index, &mut |_, stop| match stop {
-            Some(stop) => self.verdict_line(wave, stop, out),
-            None => Ok(()),
+        source.with(wave.index, &mut |_, stop| {
+            self.fault_frames(first, stop, out)
         })?;
-        match &wave.fault {
-            Some(fault) => fault_lines(fault, out),
-            None => Ok(()),
-        }
+        lanes_of(first, out)?;
+        less_likely(others, out)
     }
 
-    /// The line of source of the verdict.
-    fn verdict_line(
+    /// The frames of an access, each with its line of source.
+    fn fault_frames(
         &mut self,
-        wave: &CoreWaveDocument,
-        stop: &Stop<'_, '_>,
+        access: &FaultCandidateDocument,
+        stop: Option<&Stop<'_, '_>>,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let first = wave
-            .fault
-            .as_ref()
-            .and_then(|fault| fault.candidates.first());
-        let pc = match first {
-            Some(candidate) => u64::try_from(candidate.pc.0).ok().map(ProcessAddress),
-            None => stop
-                .barrier()
-                .filter(|_| self.document.verdict.wave.is_none()),
-        };
-        // Otherwise the wave is shown in full below, with its line.
-        if let (Some(pc), Some(frame)) = (pc, stop.call_frame(0)) {
-            self.source_at(&frame.for_waiting(pc, 0).innermost(), out)?;
+        let pc = u64::try_from(access.pc.0).ok().map(ProcessAddress);
+        let frame = stop.zip(pc).and_then(|(stop, pc)| {
+            let frame = stop.call_frame(0)?;
+            Some(frame.for_waiting(pc, 0))
+        });
+        let parts = frame.as_ref().map(StopFrame::parts).transpose();
+        let mut parts = parts.ok().flatten();
+        for line in &access.inlined {
+            writeln!(out, "    {line}")?;
+            if let Some(part) = parts.as_mut().and_then(Iterator::next) {
+                self.source_at(&part, out)?;
+            }
         }
         Ok(())
     }
@@ -110,19 +150,17 @@ fn filled(text: &str, before: usize, width: usize) -> String {
     filled
 }
 
-/// The instruction and the lanes, and the other candidates.
-fn fault_lines(fault: &FaultDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let Some((first, others)) = fault.candidates.split_first() else {
-        return Ok(());
-    };
+fn instruction(access: &FaultCandidateDocument, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,
         "  {:#x}  {BOLD}{}{BOLD:#}",
-        first.pc.0, first.instruction
+        access.pc.0, access.instruction
     )?;
-    for frame in &first.inlined {
-        writeln!(out, "    {frame}")?;
-    }
+    Ok(())
+}
+
+/// The lanes at fault with their addresses.
+fn lanes_of(first: &FaultCandidateDocument, out: &mut dyn Write) -> Result<(), Failure> {
     for one in first.lanes.iter().take(LANES) {
         let item = one
             .work_item
@@ -147,6 +185,11 @@ fn fault_lines(fault: &FaultDocument, out: &mut dyn Write) -> Result<(), Failure
         let why = "registers of its address were overwritten since";
         writeln!(out, "  {FAINT}which lanes is not known: {why}{FAINT:#}")?;
     }
+    Ok(())
+}
+
+/// The other candidates.
+fn less_likely(others: &[FaultCandidateDocument], out: &mut dyn Write) -> Result<(), Failure> {
     if !others.is_empty() {
         writeln!(out, "  {FAINT}or, less likely:{FAINT:#}")?;
     }

@@ -1,0 +1,135 @@
+//! Epilogues: code that has given the frame pointer back to the caller.
+//!
+//! `DW_AT_frame_base` is one expression for the whole function, and LLVM's names the frame pointer (`s33`), which the last instructions before
+//! a return have restored already: from there on the caller's frame would be read. The stack pointer is restored too by then, so that it has
+//! what the frame pointer was made of.
+//!
+//! Sources: DWARF 5 §3.3.5; USAGE "Non-Kernel Functions" (`s32`, `s33` and the return address in `s[30:31]`).
+
+use core::ops::Range;
+
+use fallible_iterator::FallibleIterator;
+
+use super::program::Program;
+use crate::abi::Convention;
+use crate::arch::{RegisterClass, WaveSize};
+use crate::debug_info::Function;
+use crate::error::Error;
+use crate::eval::{ExpressionBytes, LocationAttribute, Unit, single_register};
+use crate::expr::Encoding;
+use crate::isa::{Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
+
+/// How many instructions are looked at from a stop to the return, and from the start of a function to where it sets its frame pointer.
+const MOST: usize = 64;
+/// How many bytes the longest instruction has.
+const LONGEST: u64 = 20;
+
+const CONVENTION: Convention = Convention::Llvm;
+/// `DW_OP_regx SGPR32`: the stack pointer of [`CONVENTION`].
+const STACK_POINTER: ExpressionBytes<'static> =
+    ExpressionBytes::alone(&[0x90, 0x40], Unit::unknown(Encoding::AMDGPU));
+
+/// Returns the function with the frame base that holds at an address, if the epilogue has restored the frame pointer there: the stack
+/// pointer, or none if it is not proven to have the same value. None where the frame base of the function holds.
+pub(super) fn in_epilogue<'a>(
+    program: &Program<'a>,
+    function: &Function<'a>,
+    address: u64,
+    wave_size: WaveSize,
+) -> Option<Function<'a>> {
+    let Some(LocationAttribute::Expression(base)) = function.frame_base else {
+        return None;
+    };
+    let register = single_register(&base)?;
+    let number = u8::try_from(register.index()?).ok()?;
+    let is_scalar = register.class() == Some(RegisterClass::Sgpr);
+    if !is_scalar || number == CONVENTION.stack_pointer() {
+        return None;
+    }
+    let frame_pointer = MachineRegister::Sgpr(number);
+    let stack_pointer = MachineRegister::Sgpr(CONVENTION.stack_pointer());
+    let decoder = Decoder::new(program.processor(), Some(wave_size))?;
+    let code = |range: Range<u64>| instructions(program, &decoder, range);
+    let range = function.ranges.iter().find(|one| one.contains(&address))?;
+    // What is not restored yet will be before the return.
+    let mut rest = code(address..range.end)?;
+    let mut is_moved = false;
+    loop {
+        let one = rest.next().ok()??;
+        if has(&one, frame_pointer) {
+            return None;
+        }
+        is_moved |= has(&one, stack_pointer);
+        if is_return(&one) {
+            break;
+        }
+        if may_leave(&one) {
+            return None;
+        }
+    }
+    // What a function does not set is not restored.
+    let mut first = code(function.ranges.first()?.start..address)?;
+    let mut is_sure = !is_moved;
+    let set = loop {
+        let one = first.next().ok()??;
+        if has(&one, frame_pointer) {
+            break one;
+        }
+        is_sure &= !may_leave(&one) && !has(&one, stack_pointer);
+    };
+    let stack_pointer = Operand::Registers(Span::new(stack_pointer, 1));
+    let is_copy = matches!(
+        set.effect,
+        Effect::Scalar { op: ScalarOp::Mov, a, .. } if a == stack_pointer
+    );
+    let base = (is_sure && is_copy).then_some(LocationAttribute::Expression(STACK_POINTER));
+    Some(Function {
+        frame_base: base,
+        ..function.clone()
+    })
+}
+
+/// Decodes the first instructions of a range; None if they are not in the file.
+fn instructions<'d>(
+    program: &'d Program<'_>,
+    decoder: &'d Decoder,
+    range: Range<u64>,
+) -> Option<impl FallibleIterator<Item = Instruction, Error = Error> + use<'d>> {
+    let most = LONGEST.saturating_mul(MOST as u64);
+    let length = range.end.checked_sub(range.start)?.min(most);
+    let length = usize::try_from(length).ok()?;
+    let code = program.object().read_image(range.start, length)?;
+    Some(decoder.instructions(code, range.start).take(MOST))
+}
+
+/// Returns true if an instruction writes a register.
+fn has(one: &Instruction, register: MachineRegister) -> bool {
+    one.writes
+        .spans()
+        .iter()
+        .any(|span| span.contains(register))
+}
+
+/// Returns true for a jump to the return address.
+fn is_return(one: &Instruction) -> bool {
+    let Effect::SetPc {
+        src: Operand::Registers(Span { first, .. }),
+    } = one.effect
+    else {
+        return false;
+    };
+    first == MachineRegister::Sgpr(CONVENTION.return_address())
+}
+
+/// Returns true if the next instruction need not be the one that follows.
+fn may_leave(one: &Instruction) -> bool {
+    matches!(
+        one.effect,
+        Effect::Branch { .. }
+            | Effect::Call { .. }
+            | Effect::SetPc { .. }
+            | Effect::OtherJump
+            | Effect::EndProgram
+            | Effect::CodeEnd
+    )
+}
