@@ -632,7 +632,11 @@ fn cores_say_what_registers_still_hold() {
         let text = core(&[]);
         let line = "  unchanged since the kernel started: s[0:1] = kernarg segment pointer; s15 = work-group id x; v0, bits 0-9 = work-item id x\n";
         assert_eq!(text.matches(line).count(), 1, "{text}");
-        assert_eq!(text.matches("since the kernel started").count(), 1, "{text}");
+        assert_eq!(
+            text.matches("since the kernel started").count(),
+            1,
+            "{text}"
+        );
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -379,11 +379,8 @@ fn logs_are_cores_without_memory() {
 fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
     let case = fixture("lanes/ifelse-gfx1100-O2");
     let truth = json(&case.join("truth.json"));
-    let stop = list(&truth["snapshots"]).iter();
-    let stop = stop
-        .filter(|one| one["wave"] == "w02.json.gz")
-        .next()
-        .unwrap();
+    let mut stop = list(&truth["snapshots"]).iter();
+    let stop = stop.find(|one| one["wave"] == "w02.json.gz").unwrap();
     let folder = Folder::new();
     let mut object = std::fs::read(case.join("ifelse-gfx1100-O2.hsaco")).unwrap();
     // `s_nop 0x118` and `s_barrier` of gfx1100, as llvm-mc writes them. Segments have the offset in the page that they have in memory.
@@ -487,10 +484,10 @@ fn variables_in_an_epilogue_are_those_of_their_function() {
     let frame = &document["frames"][0];
     assert_eq!(frame["frame"]["function"], "save", "{}", ran.err);
     let value = |name: &str, lane: usize| {
-        let variables = list(&frame["variables"]).iter();
-        let variable = variables.filter(|one| one["name"] == name).next().unwrap();
-        let lanes = list(&variable["lanes"]).iter();
-        let lane = lanes.filter(|one| one["lane"] == lane).next().unwrap();
+        let mut variables = list(&frame["variables"]).iter();
+        let variable = variables.find(|one| one["name"] == name).unwrap();
+        let mut lanes = list(&variable["lanes"]).iter();
+        let lane = lanes.find(|one| one["lane"] == lane).unwrap();
         assert_eq!(lane["state"], "ok", "{name}");
         lane["value"].clone()
     };

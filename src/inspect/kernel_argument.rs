@@ -21,9 +21,6 @@ use crate::wave::Memory;
 /// How clang names the function with the code of a kernel of OpenCL, which the kernel calls.
 const KERNEL_BODY: &str = "__clang_ocl_kern_imp_";
 
-/// How many aliases and qualifiers of a type are looked through.
-const MOST_ALIASES: usize = 64;
-
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// Returns the place of the argument that a parameter of a kernel had, for all lanes.
     ///
@@ -117,15 +114,11 @@ impl<'a> Program<'a> {
             .filter(is_own)
             .find(|one| one.position == Some(number) && has_name(argument, one))?;
         let (meter, mut types) = (self.meter().question(), TypeTable::default());
-        let mut ty = info.read_type(&mut types, parameter.ty, &meter).ok()?;
-        for _ in 0..MOST_ALIASES {
-            match types.get(ty).kind {
-                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => ty = target,
-                TypeKind::Pointer { target, .. } => return types.get(target).byte_size,
-                _ => return None,
-            }
-        }
-        None
+        let ty = info.read_type(&mut types, parameter.ty, &meter).ok()?;
+        let TypeKind::Pointer { target, .. } = types.resolved(ty).kind else {
+            return None;
+        };
+        types.get(target).byte_size
     }
 
     /// Returns true if a variable is of the function with the code of a kernel of OpenCL, inlined in the kernel.

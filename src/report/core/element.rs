@@ -15,8 +15,6 @@ use crate::untrusted::Untrusted;
 
 /// How many variables are named.
 const MOST_VARIABLES: usize = 2;
-/// How many aliases and qualifiers of a type are looked through.
-const MOST_ALIASES: usize = 64;
 
 /// The element of an argument's buffer that an address is in.
 #[non_exhaustive]
@@ -83,20 +81,14 @@ impl ElementDocument {
 }
 
 /// Returns true for an integer, whatever it is called.
-fn is_integer(types: &TypeTable, mut ty: TypeId) -> bool {
-    for _ in 0..MOST_ALIASES {
-        match &types.get(ty).kind {
-            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => ty = *target,
-            TypeKind::Base(base) => {
-                return matches!(
-                    base.encoding,
-                    BaseTypeEncoding::Signed | BaseTypeEncoding::Unsigned
-                );
-            }
-            _ => return false,
-        }
-    }
-    false
+fn is_integer(types: &TypeTable, ty: TypeId) -> bool {
+    let TypeKind::Base(base) = &types.resolved(ty).kind else {
+        return false;
+    };
+    matches!(
+        base.encoding,
+        BaseTypeEncoding::Signed | BaseTypeEncoding::Unsigned
+    )
 }
 
 impl fmt::Display for ElementDocument {

@@ -267,7 +267,11 @@ impl NearestDocument {
         };
         let element = match &found.nearest {
             Nearest::Argument(argument, _) => ElementDocument::new(argument, address),
-            _ => None,
+            Nearest::NullPage
+            | Nearest::Local
+            | Nearest::Scratch
+            | Nearest::Mapping(_)
+            | Nearest::Nothing => None,
         };
         let mut document = NearestDocument {
             of: Hex::from(address),
