@@ -9,6 +9,7 @@ mod completions;
 mod contents;
 mod core;
 mod coverage;
+mod dap;
 mod demo;
 mod dump;
 mod eval;
@@ -155,6 +156,7 @@ fn run_command(
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Man(arguments) => completions::write_manual(&arguments),
         Command::Compare(arguments) => compare::run(&arguments, out),
+        Command::Dap(arguments) => dap::run(&arguments, out, err),
         Command::Coverage(arguments) => coverage::run(&arguments, out, err),
         Command::Dump(arguments) => dump::run(&arguments, out, err),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),

@@ -62,16 +62,23 @@ impl Sources {
         if let Some((_, bytes)) = self.known.as_ref().filter(|(known, _)| known == path) {
             return Some(Rc::clone(bytes));
         }
-        let path = match directory {
-            Some(directory) if !path.starts_with('/') => format!("{directory}/{path}"),
-            _ => path.to_owned(),
-        };
+        let path = full(path, directory);
         if let Some(known) = self.read.borrow().get(&path) {
             return known.clone();
         }
-        let bytes = self.places.iter().find_map(|place| place.bytes(&path));
+        let mut places = self.places.iter();
+        let bytes = places.find_map(|place| read(&place.find(&path)?));
         self.read.borrow_mut().insert(path, bytes.clone());
         bytes
+    }
+
+    /// Returns where the file is that debugging information names, without links.
+    ///
+    /// * `directory`: as of [`bytes`](Sources::bytes).
+    pub(crate) fn path(&self, path: &str, directory: Option<&str>) -> Option<String> {
+        let path = full(path, directory);
+        let found = self.places.iter().find_map(|place| place.find(&path))?;
+        found.into_os_string().into_string().ok()
     }
 
     /// What a path is called here: below NEW if it is below OLD.
@@ -129,8 +136,17 @@ fn names(path: &str) -> Vec<&str> {
     names
 }
 
+/// Returns a path that starts in the folder in which the compiler ran, if that is known.
+fn full(path: &str, directory: Option<&str>) -> String {
+    match directory {
+        Some(directory) if !path.starts_with('/') => format!("{directory}/{path}"),
+        _ => path.to_owned(),
+    }
+}
+
 impl Place {
-    fn bytes(&self, path: &str) -> Option<Rc<[u8]>> {
+    /// Finds the file that a path leads to.
+    fn find(&self, path: &str) -> Option<PathBuf> {
         let names = names(path);
         let folder = self.folder.canonicalize().ok()?;
         match &self.old {
@@ -139,27 +155,28 @@ impl Place {
                     return None;
                 }
                 let below = names.strip_prefix(self::names(old).as_slice())?;
-                read(&folder, below)
+                find(&folder, below)
             }
             // As long an end as there is a file for.
-            None => (0..names.len()).find_map(|skipped| read(&folder, names.get(skipped..)?)),
+            None => (0..names.len()).find_map(|skipped| find(&folder, names.get(skipped..)?)),
         }
     }
 }
 
-/// Returns the bytes of a file in a folder.
+/// Finds a file in a folder.
 ///
 /// * `folder`: without links;
 /// * `names`: those of the folders in it, and of the file.
-fn read(folder: &Path, names: &[&str]) -> Option<Rc<[u8]>> {
+fn find(folder: &Path, names: &[&str]) -> Option<PathBuf> {
     let mut path = folder.to_owned();
     path.extend(names);
     // Links are followed as long as they lead to what is in the folder too.
     let path = path.canonicalize().ok()?;
-    if !path.starts_with(folder) {
-        return None;
-    }
-    let bytes = Contents::open(&path, Input::Source).ok()?;
+    (path.starts_with(folder) && path.is_file()).then_some(path)
+}
+
+fn read(path: &Path) -> Option<Rc<[u8]>> {
+    let bytes = Contents::open(path, Input::Source).ok()?;
     Some(Rc::from(&*bytes))
 }
 

@@ -3,6 +3,7 @@
 mod alone;
 mod core;
 mod coverage;
+mod dap;
 mod dump;
 mod eval;
 mod format;
@@ -20,6 +21,7 @@ pub(crate) use self::core::{
     object_and_load,
 };
 pub(crate) use self::coverage::{CompareArguments, CoverageArguments};
+pub(crate) use self::dap::DapArguments;
 pub(crate) use self::dump::{DumpArguments, DumpStyle};
 pub(crate) use self::eval::{EvalArguments, ResultName};
 pub(crate) use self::format::Format;
@@ -35,6 +37,7 @@ pub(crate) use self::verify::{ProfileName, VerifyArguments, VerifyFormat};
 
 use self::core::{CORE_EXAMPLES, CORE_HELP};
 use self::coverage::{COMPARE_EXAMPLES, COVERAGE_EXAMPLES};
+use self::dap::DAP_EXAMPLES;
 use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
 use self::object::ANNOTATE_EXAMPLES;
 use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
@@ -125,6 +128,9 @@ pub(crate) enum Command {
     /// Print what a code object's debugging information says, as llvm-dwarfdump does
     #[command(after_help = DUMP_EXAMPLES, after_long_help = DUMP_JSON)]
     Dump(DumpArguments),
+    /// Open a core in an editor: the Debug Adapter Protocol
+    #[command(after_help = DAP_EXAMPLES)]
+    Dap(DapArguments),
     /// Count how much of the variables of code objects a debugger can show
     #[command(after_help = COVERAGE_EXAMPLES)]
     Coverage(CoverageArguments),

@@ -206,9 +206,31 @@ pub(super) fn run(
     let limits = arguments.limits.limits();
     let options = arguments.recovery.options();
     let (files, objects) = (&arguments.files, &arguments.objects);
-    with_log(files, objects, options, &limits, |log, gathered, given| {
+    with_document(
+        files,
+        objects,
+        options,
+        &limits,
+        request,
+        |document, log| {
+            then(document, log)?;
+            Ok(super::exit(&document.problems))
+        },
+    )
+}
+
+/// Opens a log and calls `then` with the document about it.
+pub(super) fn with_document<T>(
+    files: &[PathBuf],
+    wanted: &CoreObjects,
+    options: StopOptions,
+    limits: &Limits,
+    request: CoreRequest,
+    then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_log(files, wanted, options, limits, |log, gathered, given| {
         let length = given.iter().map(|(one, _)| one.data.len() as u64).sum();
-        let meter = Meter::new(&limits, length);
+        let meter = Meter::new(limits, length);
         let mut documents = LogDocuments::new(request, &meter);
         for index in 0..log.waves.len() {
             log.add_to(index, &mut documents)?;
@@ -222,8 +244,7 @@ pub(super) fn run(
             CoreObjectDocument::given(load.unwrap_or_default(), path, object)
         });
         let document = documents.finish(&gathered.events, objects.collect(), log.problems());
-        then(&document, log)?;
-        Ok(super::exit(&document.problems))
+        then(&document, log)
     })
 }
 

@@ -1,5 +1,6 @@
 //! `hetdwarf core`.
 
+mod document;
 mod export;
 mod log;
 mod objects;
@@ -8,6 +9,8 @@ mod source;
 mod stop;
 mod text;
 
+pub(crate) use document::with_document;
+pub(crate) use source::WaveSource;
 pub(crate) use stop::{Chosen, Opened, ask_all_waves, with_bytes, with_chosen};
 pub(crate) use text::{Printer, numbers};
 

@@ -1,0 +1,39 @@
+//! A core, a log or a snapshot, with the document about it.
+
+use std::path::PathBuf;
+
+use hetdwarf::inspect::StopOptions;
+use hetdwarf::limits::Limits;
+use hetdwarf::report::{CoreDocument, CoreRequest};
+
+use super::super::arguments::CoreObjects;
+use super::super::failure::Failure;
+use super::source::WaveSource;
+use super::{log, objects, stop};
+
+/// Opens files and calls `then` with the document about them and with their waves.
+pub(crate) fn with_document<T>(
+    files: &[PathBuf],
+    wanted: &CoreObjects,
+    options: StopOptions,
+    limits: &Limits,
+    request: CoreRequest,
+    then: impl FnOnce(&CoreDocument, &dyn WaveSource) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if log::is_log(files) {
+        return log::with_document(files, wanted, options, limits, request, |document, log| {
+            then(document, log)
+        });
+    }
+    stop::with_core(files, wanted, options, limits, |opened| {
+        let (core, programs, found) = (opened.core, opened.programs, opened.found);
+        let meter = core.meter().question();
+        let objects = &found.objects;
+        let mut document =
+            CoreDocument::within(core, programs, objects, request, &meter, &mut |_| {});
+        let lost = objects::lost(programs.process(), found);
+        document.problems.extend(lost);
+        document.problems.extend(found.problems.iter().cloned());
+        then(&document, opened)
+    })
+}

@@ -1,0 +1,102 @@
+//! References that the editor gets: to frames, scopes, variables and parts of values. A wave never goes on, so that they stay valid.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// How many references there may be in a session.
+const MOST: usize = 1 << 20;
+
+/// A frame of a wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FrameId {
+    /// The wave's number, from 1.
+    pub(super) wave: usize,
+    /// The frame's number; 0 is the innermost.
+    pub(super) frame: usize,
+}
+
+/// A group of variables of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ScopeKind {
+    /// Parameters and local variables.
+    Locals,
+    /// Variables of file scope.
+    Globals,
+    /// Scalar registers.
+    ScalarRegisters,
+    /// Vector registers.
+    VectorRegisters,
+}
+
+/// What has a value in each lane.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Root {
+    /// A variable, by its place among those of the frame.
+    Variable(usize),
+    /// An expression.
+    Expression(Rc<str>),
+    /// A vector register, by its DWARF number.
+    Register(u16),
+}
+
+/// What a reference stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Handle {
+    Frame(FrameId),
+    Scope(FrameId, ScopeKind),
+    /// The lanes of a value.
+    Lanes(FrameId, Root),
+    /// The parts of a value in a lane: those of the part that a path of numbers leads to.
+    Parts(FrameId, Root, u8, Rc<[u64]>),
+    /// A source file, by the number that the session has for it.
+    Source(usize),
+}
+
+/// The references of a session.
+#[derive(Debug, Default)]
+pub(super) struct Handles {
+    handles: Vec<Handle>,
+    numbers: HashMap<Handle, i64>,
+}
+
+impl Handles {
+    /// Returns the number of a reference; equal ones have one number.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub(super) fn number(&mut self, handle: Handle) -> Result<i64, String> {
+        if let Some(number) = self.numbers.get(&handle) {
+            return Ok(*number);
+        }
+        if self.handles.len() == MOST {
+            return Err(format!(
+                "{MOST} references were given out: open the core again"
+            ));
+        }
+        self.handles.push(handle.clone());
+        let number = i64::try_from(self.handles.len()).unwrap_or(i64::MAX);
+        self.numbers.insert(handle, number);
+        Ok(number)
+    }
+
+    /// Returns what a number stands for.
+    ///
+    /// # Errors
+    /// If no reference has this number.
+    pub(super) fn get(&self, number: i64) -> Result<&Handle, String> {
+        let index = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
+        let handle = index.and_then(|index| self.handles.get(index));
+        handle.ok_or_else(|| format!("there is no reference {number}"))
+    }
+
+    /// Returns the frame that a number stands for.
+    ///
+    /// # Errors
+    /// If it stands for none.
+    pub(super) fn frame(&self, number: i64) -> Result<FrameId, String> {
+        match self.get(number)? {
+            Handle::Frame(frame) => Ok(*frame),
+            _ => Err(format!("reference {number} is no frame")),
+        }
+    }
+}

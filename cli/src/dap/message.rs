@@ -1,0 +1,204 @@
+//! Messages of the Debug Adapter Protocol: a header with their length, and JSON.
+//!
+//! Source: Debug Adapter Protocol, "Base Protocol".
+
+use std::io::{BufRead, Read, Write};
+
+use serde_json::{Value, json};
+
+/// How many bytes a message may have.
+const MOST: u64 = 16 << 20;
+/// How many bytes a line of a header may have.
+const MOST_LINE: u64 = 1 << 12;
+
+/// What was read.
+pub(super) enum Received {
+    Request(Request),
+    /// Bytes that are no request, with what is wrong.
+    Malformed(String),
+}
+
+/// A request of the editor.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) seq: i64,
+    pub(super) command: String,
+    pub(super) arguments: Value,
+}
+
+/// The stream of messages.
+pub(super) struct Connection<'c> {
+    input: &'c mut dyn BufRead,
+    output: &'c mut dyn Write,
+    /// The number of the last message that was sent.
+    seq: i64,
+}
+
+impl<'c> Connection<'c> {
+    pub(super) fn new(input: &'c mut dyn BufRead, output: &'c mut dyn Write) -> Connection<'c> {
+        Connection {
+            input,
+            output,
+            seq: 0,
+        }
+    }
+
+    /// Reads the next message; None at the end of the stream.
+    pub(super) fn receive(&mut self) -> std::io::Result<Option<Received>> {
+        let mut length = None;
+        let mut is_first = true;
+        loop {
+            let mut line = Vec::new();
+            let read = (&mut self.input)
+                .take(MOST_LINE)
+                .read_until(b'\n', &mut line)?;
+            if read == 0 {
+                return Ok(None);
+            }
+            let text = String::from_utf8_lossy(&line);
+            let text = text.trim_end();
+            if text.is_empty() {
+                match (length, is_first) {
+                    (Some(length), _) => return self.body(length).map(Some),
+                    // Blank lines between messages harm nobody.
+                    (None, true) => continue,
+                    (None, false) => {
+                        let message = "a message has no Content-Length".to_owned();
+                        return Ok(Some(Received::Malformed(message)));
+                    }
+                }
+            }
+            is_first = false;
+            let Some((name, value)) = text.split_once(':') else {
+                continue;
+            };
+            if name.trim().eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse::<u64>().ok();
+            }
+        }
+    }
+
+    fn body(&mut self, length: u64) -> std::io::Result<Received> {
+        let mut body = Vec::new();
+        (&mut self.input)
+            .take(length.min(MOST))
+            .read_to_end(&mut body)?;
+        if length > MOST {
+            let rest = length.saturating_sub(MOST);
+            std::io::copy(&mut (&mut self.input).take(rest), &mut std::io::sink())?;
+            let message = format!("a message of {length} bytes is too long: {MOST} are read");
+            return Ok(Received::Malformed(message));
+        }
+        Ok(request(&body).map_or_else(Received::Malformed, Received::Request))
+    }
+
+    /// Answers a request.
+    pub(super) fn respond(
+        &mut self,
+        request: &Request,
+        answer: Result<Value, String>,
+    ) -> std::io::Result<()> {
+        let mut message = json!({
+            "type": "response",
+            "request_seq": request.seq,
+            "command": request.command,
+            "success": answer.is_ok(),
+        });
+        match answer {
+            Ok(Value::Null) => {}
+            Ok(body) => message["body"] = body,
+            Err(text) => {
+                // The identifier is for the editor's log; there is one text for all of them.
+                message["body"] = json!({ "error": { "id": 1, "format": text, "showUser": true } });
+                message["message"] = Value::String(text);
+            }
+        }
+        self.send(message)
+    }
+
+    /// Sends an event.
+    pub(super) fn event(&mut self, name: &str, body: Value) -> std::io::Result<()> {
+        self.send(json!({ "type": "event", "event": name, "body": body }))
+    }
+
+    fn send(&mut self, mut message: Value) -> std::io::Result<()> {
+        self.seq = self.seq.saturating_add(1);
+        message["seq"] = self.seq.into();
+        let text = message.to_string();
+        write!(self.output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+        self.output.flush()
+    }
+}
+
+/// Reads a request.
+fn request(body: &[u8]) -> Result<Request, String> {
+    let mut value: Value =
+        serde_json::from_slice(body).map_err(|error| format!("a message is no JSON: {error}"))?;
+    let seq = value["seq"].as_i64().ok_or("a message has no seq")?;
+    if value["type"] != "request" {
+        return Err(format!("message {seq} is no request"));
+    }
+    let command = value["command"]
+        .as_str()
+        .ok_or_else(|| format!("request {seq} has no command"))?
+        .to_owned();
+    let arguments = value["arguments"].take();
+    Ok(Request {
+        seq,
+        command,
+        arguments,
+    })
+}
+
+impl Request {
+    /// Returns an argument that is an integer; None if it is absent.
+    pub(super) fn integer(&self, name: &str) -> Result<Option<i64>, String> {
+        let value = &self.arguments[name];
+        match value.as_i64() {
+            Some(number) => Ok(Some(number)),
+            None if value.is_null() => Ok(None),
+            None => Err(format!("{name}: an integer is expected")),
+        }
+    }
+
+    /// Returns an argument that must be there, and is an integer.
+    pub(super) fn needed(&self, name: &str) -> Result<i64, String> {
+        self.integer(name)?
+            .ok_or_else(|| format!("{name}: it is missing"))
+    }
+
+    /// Returns how many of a list are wanted, and from which on: 0 and absent counts are all of them.
+    pub(super) fn page(&self, start: &str, count: &str) -> Result<(usize, usize), String> {
+        let start = self.integer(start)?.unwrap_or(0);
+        let count = self.integer(count)?.filter(|count| *count > 0);
+        let start = usize::try_from(start).map_err(|_| "start: it is negative".to_owned())?;
+        let count = count.map_or(usize::MAX, |count| {
+            usize::try_from(count).unwrap_or(usize::MAX)
+        });
+        Ok((start, count))
+    }
+
+    /// Returns an argument that is a text; None if it is absent.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, String> {
+        let value = &self.arguments[name];
+        match value.as_str() {
+            Some(text) => Ok(Some(text)),
+            None if value.is_null() => Ok(None),
+            None => Err(format!("{name}: a text is expected")),
+        }
+    }
+
+    /// Returns an argument that is a text, or a list of texts.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, String> {
+        let wrong = || format!("{name}: a text, or a list of texts, is expected");
+        match &self.arguments[name] {
+            Value::Null => Ok(Vec::new()),
+            Value::String(text) => Ok(vec![text.clone()]),
+            Value::Array(texts) => texts
+                .iter()
+                .map(|text| text.as_str().map(str::to_owned).ok_or_else(wrong))
+                .collect(),
+            Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(wrong()),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `hetdwarf dap`: the Debug Adapter Protocol, so that editors can open cores.
+//!
+//! A session opens one core, log or snapshot. Nothing runs: the waves are as they stopped. Threads of the protocol are waves, and the lanes
+//! of a variable are its children.
+//!
+//! Source: Debug Adapter Protocol, <https://microsoft.github.io/debug-adapter-protocol/>.
+
+mod evaluate;
+mod handle;
+mod machine;
+mod message;
+mod open;
+mod session;
+mod source;
+mod stack;
+mod thread;
+mod value;
+mod variables;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::arguments::DapArguments;
+use super::failure::{Exit, Failure};
+use message::Connection;
+
+/// How many editors may be connected at once.
+const MOST_SESSIONS: usize = 16;
+
+pub(crate) fn run(
+    arguments: &DapArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    match arguments.port {
+        Some(port) => listen(port, err),
+        None => {
+            let mut input = std::io::stdin().lock();
+            serve(&mut input, out)?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Answers one editor until it leaves.
+fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> std::io::Result<()> {
+    open::serve(&mut Connection::new(input, output))
+}
+
+/// Answers all editors that connect, each in a thread of its own, until the command is stopped.
+fn listen(port: u16, err: &mut dyn Write) -> Result<Exit, Failure> {
+    let failed =
+        |error: std::io::Error| Failure::new(format!("--port {port}: it cannot be used: {error}"));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    writeln!(err, "listening on {address}")?;
+    err.flush()?;
+    let sessions = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else { continue };
+        let others = sessions.fetch_add(1, Ordering::SeqCst);
+        let sessions = Arc::clone(&sessions);
+        std::thread::spawn(move || {
+            if others < MOST_SESSIONS {
+                // Whoever left needs no answer.
+                let _ = serve_stream(&stream);
+            }
+            sessions.fetch_sub(1, Ordering::SeqCst);
+        });
+    }
+    Ok(Exit::Done)
+}
+
+fn serve_stream(stream: &TcpStream) -> std::io::Result<()> {
+    let mut output = stream.try_clone()?;
+    serve(&mut BufReader::new(stream), &mut output)
+}

@@ -1,0 +1,147 @@
+//! The start of a session: what the editor asks before a core is open.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use hetdwarf::inspect::StopOptions;
+use hetdwarf::limits::Limits;
+use hetdwarf::report::CoreRequest;
+
+use super::message::{Connection, Received, Request};
+use super::session::Session;
+use crate::arguments::CoreObjects;
+use crate::core::with_document;
+use crate::failure::Failure;
+use crate::sources::Sources;
+
+/// What a session does after a request.
+pub(super) enum Next {
+    GoOn,
+    End,
+}
+
+/// Answers requests until the editor leaves.
+pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
+    while let Some(received) = connection.receive()? {
+        let request = match received {
+            Received::Request(request) => request,
+            Received::Malformed(message) => {
+                complain(connection, &message)?;
+                continue;
+            }
+        };
+        match request.command.as_str() {
+            "initialize" => connection.respond(&request, Ok(capabilities()))?,
+            "launch" | "attach" => match open(connection, &request)? {
+                Next::End => return Ok(()),
+                Next::GoOn => {}
+            },
+            "disconnect" | "terminate" => {
+                connection.respond(&request, Ok(Value::Null))?;
+                return Ok(());
+            }
+            command => {
+                let message = format!("{command}: no core is open yet: attach comes first");
+                connection.respond(&request, Err(message))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Says that a message was not understood.
+pub(super) fn complain(connection: &mut Connection<'_>, message: &str) -> std::io::Result<()> {
+    let body = json!({ "category": "stderr", "output": format!("hetdwarf: {message}\n") });
+    connection.event("output", body)
+}
+
+fn capabilities() -> Value {
+    json!({
+        "supportsConfigurationDoneRequest": true,
+        "supportsDelayedStackTraceLoading": true,
+        "supportsEvaluateForHovers": true,
+        "supportsReadMemoryRequest": true,
+        "supportsDisassembleRequest": true,
+        "supportsModulesRequest": true,
+        "supportsExceptionInfoRequest": true,
+        "supportsLoadedSourcesRequest": true,
+        "supportsCompletionsRequest": true,
+        "supportsClipboardContext": true,
+        "supportsTerminateRequest": true,
+        "supportsCancelRequest": true,
+    })
+}
+
+/// What an editor wants to open.
+struct Wanted {
+    files: Vec<PathBuf>,
+    objects: CoreObjects,
+    sources: Vec<String>,
+}
+
+impl Wanted {
+    fn of(request: &Request) -> Result<Wanted, String> {
+        let paths = |name: &str| -> Result<Vec<PathBuf>, String> {
+            let texts = request.texts(name)?;
+            Ok(texts.into_iter().map(PathBuf::from).collect())
+        };
+        let given = [paths("coreFile")?, paths("waveFile")?, paths("log")?];
+        let mut given = given.into_iter().filter(|files| !files.is_empty());
+        let files = given
+            .next()
+            .ok_or("what to open is missing: coreFile, waveFile or log, with the path of a file")?;
+        if given.next().is_some() {
+            return Err("give one of coreFile, waveFile and log".to_owned());
+        }
+        Ok(Wanted {
+            files,
+            objects: CoreObjects {
+                given: paths("object")?,
+                folders: paths("objectPath")?,
+            },
+            sources: request.texts("sourceDir")?,
+        })
+    }
+}
+
+/// Opens a core and answers requests about it until the editor leaves. If it cannot be opened, the editor may ask for another.
+fn open(connection: &mut Connection<'_>, request: &Request) -> std::io::Result<Next> {
+    let wanted = match Wanted::of(request) {
+        Ok(wanted) => wanted,
+        Err(message) => {
+            connection.respond(request, Err(message))?;
+            return Ok(Next::GoOn);
+        }
+    };
+    let mut is_open = false;
+    let opened = with_document(
+        &wanted.files,
+        &wanted.objects,
+        StopOptions::default(),
+        &Limits::default(),
+        CoreRequest::default(),
+        |document, source| {
+            is_open = true;
+            let sources = Sources::new(&wanted.sources);
+            let mut session = Session::new(document, source, sources);
+            connection.respond(request, Ok(Value::Null))?;
+            connection.event("initialized", json!({}))?;
+            Ok(session.serve(connection)?)
+        },
+    );
+    match opened {
+        Ok(()) => Ok(Next::End),
+        // A core can shrink while it is read.
+        Err(failure) if is_open => {
+            complain(connection, &failure.to_string())?;
+            connection.event("terminated", json!({}))?;
+            Ok(Next::End)
+        }
+        Err(Failure::ClosedPipe) => Ok(Next::End),
+        Err(failure @ Failure::Message(_)) => {
+            connection.respond(request, Err(failure.to_string()))?;
+            Ok(Next::GoOn)
+        }
+    }
+}

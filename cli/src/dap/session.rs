@@ -1,0 +1,217 @@
+//! An open core: what is kept between requests, and which function answers which request.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use hetdwarf::arch::Lane;
+use hetdwarf::inspect::Stop;
+use hetdwarf::report::source_text::SourceTexts;
+use hetdwarf::report::{CoreDocument, CoreWaveDocument};
+
+use super::handle::{FrameId, Handles};
+use super::message::{Connection, Received, Request};
+use super::open::{Next, complain};
+use super::source::SourceFile;
+use crate::core::WaveSource;
+use crate::failure::Failure;
+use crate::sources::Sources;
+
+/// What a request is answered with, or why it cannot be.
+pub(super) type Answer = Result<Value, String>;
+
+/// An open core.
+pub(super) struct Session<'s> {
+    pub(super) document: &'s CoreDocument,
+    source: &'s dyn WaveSource,
+    pub(super) sources: Sources,
+    pub(super) texts: SourceTexts,
+    pub(super) files: Vec<SourceFile>,
+    pub(super) handles: Handles,
+    /// The lane that each wave is seen in, if the user chose one.
+    pub(super) focus: BTreeMap<usize, Lane>,
+    /// The frame that was asked for last: addresses without a wave are those of its wave.
+    pub(super) current: FrameId,
+}
+
+/// Requests that need a process that runs.
+const NEEDS_PROCESS: [&str; 15] = [
+    "continue",
+    "next",
+    "stepIn",
+    "stepOut",
+    "stepBack",
+    "reverseContinue",
+    "pause",
+    "goto",
+    "restart",
+    "restartFrame",
+    "setVariable",
+    "setExpression",
+    "writeMemory",
+    "dataBreakpointInfo",
+    "terminateThreads",
+];
+
+impl<'s> Session<'s> {
+    pub(super) fn new(
+        document: &'s CoreDocument,
+        source: &'s dyn WaveSource,
+        sources: Sources,
+    ) -> Session<'s> {
+        let wave = document.verdict.wave.unwrap_or(1);
+        Session {
+            document,
+            source,
+            sources,
+            texts: SourceTexts::default(),
+            files: Vec::new(),
+            handles: Handles::default(),
+            focus: BTreeMap::new(),
+            current: FrameId { wave, frame: 0 },
+        }
+    }
+
+    /// Answers requests until the editor leaves.
+    pub(super) fn serve(&mut self, connection: &mut Connection<'_>) -> std::io::Result<()> {
+        while let Some(received) = connection.receive()? {
+            let next = match received {
+                Received::Request(request) => self.answer(&request, connection)?,
+                Received::Malformed(message) => {
+                    complain(connection, &message)?;
+                    Next::GoOn
+                }
+            };
+            if let Next::End = next {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(
+        &mut self,
+        request: &Request,
+        connection: &mut Connection<'_>,
+    ) -> std::io::Result<Next> {
+        let command = request.command.as_str();
+        let answer = match command {
+            "threads" => Ok(self.threads()),
+            "hetdwarf/groups" => Ok(self.groups()),
+            "hetdwarf/lanes" => self.lanes(request),
+            "stackTrace" => self.stack_trace(request),
+            "scopes" => self.scopes(request),
+            "variables" => self.variables(request),
+            "evaluate" => self.evaluate(request),
+            "completions" => self.completions(request),
+            "source" => self.source_text(request),
+            "loadedSources" => Ok(self.loaded_sources()),
+            "modules" => self.modules(request),
+            "exceptionInfo" => self.exception_info(request),
+            "disassemble" => self.disassemble(request),
+            "readMemory" => self.read_memory(request),
+            "hetdwarf/setLane" => self.set_lane(request),
+            // Nothing runs into breakpoints.
+            "setBreakpoints" => Ok(unverified(request)),
+            "setFunctionBreakpoints" | "setInstructionBreakpoints" | "setDataBreakpoints" => {
+                Ok(unverified(request))
+            }
+            "setExceptionBreakpoints"
+            | "configurationDone"
+            | "cancel"
+            | "disconnect"
+            | "terminate" => Ok(Value::Null),
+            "breakpointLocations" => Ok(json!({ "breakpoints": [] })),
+            "initialize" | "launch" | "attach" => Err(format!("{command}: a core is open already")),
+            _ if NEEDS_PROCESS.contains(&command) => Err(format!(
+                "{command}: the waves of a core cannot run, and are not changed"
+            )),
+            _ => Err(format!("{command}: there is no such request here")),
+        };
+        let is_done = answer.is_ok();
+        connection.respond(request, answer)?;
+        match command {
+            "configurationDone" => connection.event("stopped", self.stopped())?,
+            "hetdwarf/setLane" if is_done => {
+                let body =
+                    json!({ "areas": ["variables"], "threadId": request.arguments["threadId"] });
+                connection.event("invalidated", body)?;
+            }
+            "disconnect" | "terminate" => {
+                connection.event("terminated", json!({}))?;
+                return Ok(Next::End);
+            }
+            _ => {}
+        }
+        Ok(Next::GoOn)
+    }
+
+    /// Returns what is said of a wave.
+    pub(super) fn wave(&self, index: usize) -> Result<&'s CoreWaveDocument, String> {
+        let wave = index
+            .checked_sub(1)
+            .and_then(|index| self.document.waves.get(index));
+        wave.ok_or_else(|| {
+            let count = self.document.waves.len();
+            format!("there is no wave {index}: they are numbered from 1 to {count}")
+        })
+    }
+
+    /// Asks the stop of a wave.
+    ///
+    /// # Errors
+    /// If its code object is not known, and what `ask` returns.
+    pub(super) fn with_stop<T>(
+        &mut self,
+        index: usize,
+        ask: impl FnOnce(&mut Session<'s>, &Stop<'_, '_>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        self.wave(index)?;
+        let source = self.source;
+        let (mut ask, mut answer) = (Some(ask), None);
+        let asked = source.with(index, &mut |_, stop| {
+            if let (Some(stop), Some(ask)) = (stop, ask.take()) {
+                answer = Some(ask(self, stop));
+            }
+            Ok(())
+        });
+        match (asked, answer) {
+            (_, Some(answer)) => answer,
+            (Err(Failure::Message(message)), None) => Err(message),
+            (_, None) => Err(format!(
+                "wave {index} is in no code object that was found: give it by \"object\" or \"objectPath\""
+            )),
+        }
+    }
+
+    fn set_lane(&mut self, request: &Request) -> Answer {
+        let wave = usize::try_from(request.needed("threadId")?).unwrap_or(0);
+        let lanes = self.wave(wave)?.lanes;
+        match request.integer("lane")? {
+            None => {
+                self.focus.remove(&wave);
+            }
+            Some(lane) => {
+                let lane = u8::try_from(lane)
+                    .ok()
+                    .filter(|lane| u32::from(*lane) < lanes);
+                let lane = lane.ok_or_else(|| {
+                    format!(
+                        "lane: wave {wave} has lanes 0 to {}",
+                        lanes.saturating_sub(1)
+                    )
+                })?;
+                self.focus.insert(wave, Lane(lane));
+            }
+        }
+        Ok(Value::Null)
+    }
+}
+
+/// The breakpoints that were asked for, none of which can be hit.
+fn unverified(request: &Request) -> Value {
+    let wanted = request.arguments["breakpoints"].as_array();
+    let one = json!({ "verified": false, "message": "the waves of a core do not run" });
+    let all: Vec<Value> = wanted.into_iter().flatten().map(|_| one.clone()).collect();
+    json!({ "breakpoints": all })
+}
