@@ -35,6 +35,7 @@ mod save;
 mod skeleton;
 mod sources;
 mod style;
+mod symbolize;
 mod table;
 mod until_closed;
 mod unwind;
@@ -125,7 +126,7 @@ fn dispatch(
     let prints_on = if let Command::Eval(arguments) = &command {
         arguments.batch.is_some()
     } else {
-        matches!(command, Command::Dump(_))
+        matches!(command, Command::Dump(_) | Command::Symbolize(_))
     };
     if prints_on {
         return run_command(command, width, out, err);
@@ -156,6 +157,7 @@ fn run_command(
         Command::Man(arguments) => completions::write_manual(&arguments),
         Command::Compare(arguments) => compare::run(&arguments, out),
         Command::Coverage(arguments) => coverage::run(&arguments, out, err),
+        Command::Symbolize(arguments) => symbolize::run(&arguments, out, err),
         Command::Dump(arguments) => dump::run(&arguments, out, err),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }?;

@@ -10,6 +10,7 @@ mod object;
 mod recovery;
 mod sources;
 mod stop;
+mod symbolize;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -31,6 +32,7 @@ pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
     VarsArguments, WaveArguments,
 };
+pub(crate) use self::symbolize::{FunctionNames, SymbolizeArguments, SymbolizeFormat};
 pub(crate) use self::verify::{ProfileName, VerifyArguments, VerifyFormat};
 
 use self::core::{CORE_EXAMPLES, CORE_HELP};
@@ -38,6 +40,7 @@ use self::coverage::{COMPARE_EXAMPLES, COVERAGE_EXAMPLES};
 use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
 use self::object::ANNOTATE_EXAMPLES;
 use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
+use self::symbolize::SYMBOLIZE_EXAMPLES;
 use self::verify::VERIFY_EXAMPLES;
 
 /// Reads the DWARF of GPU code: variables of stopped waves, lane by lane, call stacks, locations.
@@ -125,6 +128,13 @@ pub(crate) enum Command {
     /// Print what a code object's debugging information says, as llvm-dwarfdump does
     #[command(after_help = DUMP_EXAMPLES, after_long_help = DUMP_JSON)]
     Dump(DumpArguments),
+    /// Show the functions and lines that addresses belong to
+    #[command(
+        override_usage = "hetdwarf symbolize [OPTIONS] <OBJECT[@LOAD]>... [ADDRESS]... [-]\n       \
+        hetdwarf symbolize [OPTIONS] --core <FILE> [OBJECT[@LOAD]]... [ADDRESS]... [-]",
+        after_help = SYMBOLIZE_EXAMPLES
+    )]
+    Symbolize(SymbolizeArguments),
     /// Count how much of the variables of code objects a debugger can show
     #[command(after_help = COVERAGE_EXAMPLES)]
     Coverage(CoverageArguments),
