@@ -140,7 +140,7 @@ impl<'p> File<'p> {
         };
         let chosen = match selector {
             Selector::Only => None,
-            _ => Some(select(&found, &selector)?.index),
+            Selector::Index(_) | Selector::Target(_) | _ => Some(select(&found, &selector)?.index),
         };
         let found = found.into_iter();
         let is_chosen =

@@ -91,7 +91,7 @@ fn is_memory(object: &CodeObject<'_>, symbol: &Symbol<'_>) -> bool {
     let is_kind = match symbol.kind {
         SymbolKind::None | SymbolKind::Function | SymbolKind::Object => true,
         SymbolKind::Other(kind) => kind == INDIRECT_FUNCTION,
-        _ => false,
+        SymbolKind::Section | SymbolKind::File | _ => false,
     };
     is_kind && section.is_some_and(|section| section.allocated)
 }
