@@ -2,10 +2,12 @@
 //!
 //! Both get the same sections, and are asked for the same addresses; names, paths, lines and columns of all frames are read. "Warm" is one
 //! of many questions to the same program, "cold" the first one to a program that has just been opened. What both find is compared
-//! when a case is made.
+//! when a case is made. `symbolize` is a batch of a [`Symbolizer`]: descriptions of frames that borrow nothing, and symbols.
 
 use gimli::{EndianSlice, LittleEndian};
+use hetdwarf::arch::LoadAddress;
 use hetdwarf::debug_info::DebugInfo;
+use hetdwarf::inspect::{Program, Symbolized, Symbolizer};
 use hetdwarf::object::CodeObject;
 
 use super::{Case, Maker, fixture, keep, maker};
@@ -66,6 +68,18 @@ pub(super) fn makers() -> Vec<Maker> {
             let context = keep(world.context());
             world.check(&world.info());
             Case::repeated(ADDRESSES, move || world.sum(|pc| theirs(context, pc)))
+        }));
+        makers.push(maker(format!("symbolize/{name}"), move || {
+            let world = World::of(fixture(path), ADDRESSES);
+            let program = keep(Program::load(world.object).unwrap());
+            let symbolizer = keep(Symbolizer::new([(program, LoadAddress(0))]));
+            Case::repeated(ADDRESSES, move || {
+                let count = |found: &Symbolized| found.frames.len();
+                symbolizer
+                    .symbolize_all(&world.addresses, count)
+                    .iter()
+                    .sum::<usize>()
+            })
         }));
         makers.push(maker(format!("lookup/{name}, cold/hetdwarf"), move || {
             let world = World::of(fixture(path), ADDRESSES);

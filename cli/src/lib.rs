@@ -36,6 +36,7 @@ mod save;
 mod skeleton;
 mod sources;
 mod style;
+mod symbolize;
 mod table;
 mod until_closed;
 mod unwind;
@@ -126,7 +127,7 @@ fn dispatch(
     let prints_on = if let Command::Eval(arguments) = &command {
         arguments.batch.is_some()
     } else {
-        matches!(command, Command::Dump(_))
+        matches!(command, Command::Dump(_) | Command::Symbolize(_))
     };
     if prints_on {
         return run_command(command, width, out, err);
@@ -158,6 +159,7 @@ fn run_command(
         Command::Compare(arguments) => compare::run(&arguments, out),
         Command::Dap(arguments) => dap::run(&arguments, out, err),
         Command::Coverage(arguments) => coverage::run(&arguments, out, err),
+        Command::Symbolize(arguments) => symbolize::run(&arguments, out, err),
         Command::Dump(arguments) => dump::run(&arguments, out, err),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }?;

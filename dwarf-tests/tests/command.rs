@@ -55,6 +55,7 @@ fn help() {
         "completions",
         "coverage",
         "compare",
+        "symbolize",
     ] {
         assert_snapshot!(
             format!("help-{command}"),

@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
+use hetdwarf::arch::LoadAddress;
 use hetdwarf::gpu_core::{GpuCore, Process};
-use hetdwarf::inspect::{Program, Programs};
+use hetdwarf::inspect::{Program, Programs, Symbolizer};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::{Limits, Result};
-use hetdwarf_owned::{LoadedCore, LoadedProgram};
+use hetdwarf_owned::{LoadedCore, LoadedProgram, LoadedSymbolizer};
 
 fn demo(name: &str) -> Vec<u8> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/demo");
@@ -104,4 +105,69 @@ fn given_code_objects_take_the_place_of_lost_ones() {
     // In no program a wave has no stop.
     let lost = open(b"no code object".to_vec());
     assert!(lost.with(stacks).iter().all(Option::is_none));
+}
+
+/// The functions and lines of code that is loaded at an address.
+fn symbolized(
+    symbolizer: &Symbolizer<'_, '_>,
+    load_address: u64,
+) -> Vec<Vec<(Option<String>, Option<u64>)>> {
+    let addresses: Vec<u64> = (0x1600..0x2000)
+        .step_by(4)
+        .map(|pc| load_address + pc)
+        .collect();
+    symbolizer.symbolize_all(&addresses, |found| {
+        let frames = found.frames.iter();
+        frames
+            .map(|frame| (frame.function.clone(), frame.line))
+            .collect()
+    })
+}
+
+/// A symbolizer outlives its programs, and is asked by several threads at once; that of a core has the load addresses of the core.
+#[test]
+fn a_symbolizer_outlives_what_it_was_made_of() {
+    const LOADED: LoadAddress = LoadAddress(0x7f40_0000_0000);
+    let bytes = demo("calls-O2.rocm.hsaco");
+    let object = CodeObject::parse(&bytes).unwrap();
+    let program = Program::load(&object).unwrap();
+    let expected = symbolized(&Symbolizer::new([(&program, LOADED)]), LOADED.0);
+    assert!(expected.iter().any(|frames| frames.len() > 1));
+
+    let loaded = Arc::new(LoadedProgram::load(bytes.clone().into()).unwrap());
+    let owned = LoadedSymbolizer::of_programs(vec![(loaded, LOADED)]);
+    let found = asked_by_four(owned, |owned| owned.with(|it| symbolized(it, LOADED.0)));
+    assert!(found.iter().all(|found| *found == expected));
+
+    let core = LoadedCore::open(vec![demo("demo.core").into()], &[]).unwrap();
+    let core = Arc::new(core);
+    let at = core.with(|core, _| core.code_objects().first().unwrap().load_address);
+    let owned = LoadedSymbolizer::of_core(&core);
+    drop(core);
+    assert_eq!(owned.with(|it| symbolized(it, at.0)), expected);
+}
+
+/// An address that two code objects have is in none of them; their own addresses are.
+#[test]
+fn an_address_in_two_code_objects_is_ambiguous() {
+    let bytes = demo("calls-O2.rocm.hsaco");
+    let object = CodeObject::parse(&bytes).unwrap();
+    let program = Program::load(&object).unwrap();
+    let at = |address| (&program, LoadAddress(address));
+    let symbolizer = Symbolizer::new([at(0), at(0x100), at(0x10_0000)]);
+    assert_eq!(symbolizer.objects_at(0x1a1c_u64), [0, 1]);
+    let found = symbolizer.symbolize(0x1a1c_u64);
+    assert!(found.object.is_none() && found.frames.is_empty() && found.symbol.is_none());
+    assert_eq!(symbolizer.objects_at(0x10_1a1c_u64), [2]);
+    let alone = symbolizer.symbolize(0x10_1a1c_u64);
+    assert_eq!(alone.object, Some(2));
+    assert_eq!(alone.frames, symbolizer.symbolize_in(1, 0x1a1c_u64).frames);
+    assert!(symbolizer.objects_at(0x20_0000_u64).is_empty());
+    assert!(symbolizer.symbolize_in(3, 0x1a1c_u64).object.is_none());
+    let named: Vec<_> = symbolizer
+        .symbols_named("leaf")
+        .map(|(object, ..)| object)
+        .collect();
+    assert_eq!(named, [0, 1, 2]);
+    assert_eq!(symbolizer.symbols_named("lea").count(), 0);
 }

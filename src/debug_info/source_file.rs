@@ -46,6 +46,21 @@ impl<'a> DebugInfo<'a> {
         Ok(path.map(|path| SourceFile { index, path }))
     }
 
+    /// Returns the name of a file as the line table of a unit has it, which its directory is left out of unless the name is an absolute path.
+    ///
+    /// # Errors
+    /// If the header of the table is malformed.
+    pub fn source_file_name(&self, unit: UnitId, index: u64) -> Result<Option<Cow<'a, str>>> {
+        let Some(table) = self.lines_of(unit)? else {
+            return Ok(None);
+        };
+        let Some(entry) = table.file_entry(index) else {
+            return Ok(None);
+        };
+        let name = self.line_string(unit, table, entry.path_name())?;
+        Ok(Some(lossy(name)))
+    }
+
     /// The path of a name that counts from the directory of a unit.
     ///
     /// # Errors

@@ -101,6 +101,11 @@ impl<'d, 'a> SourceFrame<'d, 'a> {
         let place = self.place.filter(|place| place.line != 0)?;
         Some(place.column).filter(|column| *column != 0)
     }
+    /// Returns the line and the column as the row or the call has them: 0 for what it does not give.
+    #[must_use]
+    pub fn raw_position(&self) -> Option<(u64, u64)> {
+        self.place.map(|place| (place.line, place.column))
+    }
 }
 
 /// The frames at an address, the innermost first: a plain iterator, as what can fail was done by
@@ -131,8 +136,20 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If nothing is found, but something that might have led to it could not be read.
     pub fn source_frames(&self, pc: u64) -> Result<SourceFrames<'_, 'a>> {
+        self.source_frames_within(pc, &self.question())
+    }
+
+    /// Returns the frames of [`source_frames`](DebugInfo::source_frames), and charges a meter.
+    ///
+    /// # Errors
+    /// As those of `source_frames`; and if it costs more than `meter` has.
+    pub(crate) fn source_frames_within(
+        &self,
+        pc: u64,
+        meter: &Meter,
+    ) -> Result<SourceFrames<'_, 'a>> {
         let place = self.place_of(pc)?.map(|(place, _)| place);
-        self.frames_from(pc, place, &self.question())
+        self.frames_from(pc, place, meter)
     }
 
     /// Returns the frames of [`source_frames`](DebugInfo::source_frames); where the address has line 0, the place of the innermost is that

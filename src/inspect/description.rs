@@ -2,6 +2,7 @@
 //!
 //! The places are those of `debug_info`; code without debugging information has the name of its ELF symbol.
 
+use super::Program;
 use super::frame_list::Part;
 use super::stop::StopFrame;
 use crate::arch::ProcessAddress;
@@ -113,15 +114,86 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Returns where the program location is in the source.
     pub(super) fn source_frames(&self, meter: &Meter) -> Result<SourceFrames<'p, 'a>> {
-        let program = self.stop.program();
-        let address = self.lookup_address();
-        let symbol = || {
-            let (_, offset) = program.symbol_at(address)?;
-            address.checked_sub(offset)
-        };
-        program.info().source_frames_near(address, symbol, meter)
+        (self.stop.program()).source_frames_near(self.lookup_address(), meter)
     }
 
+    fn describe(&self, source: &SourceFrame<'_, '_>, is_call: bool) -> FrameDescription {
+        self.location().describe(source, is_call)
+    }
+
+    fn describe_symbol(&self, source: Option<&SourceFrame<'_, '_>>) -> FrameDescription {
+        self.location().describe_symbol(source)
+    }
+
+    fn location(&self) -> Location<'p, 'a> {
+        Location {
+            program: self.stop.program(),
+            lookup_address: self.lookup_address(),
+            address: self.code_address(),
+        }
+    }
+}
+
+impl<'a> Program<'a> {
+    /// Returns the frames at an address of the code object; one with line 0 has the line of the nearest row before it.
+    fn source_frames_near(&self, address: u64, meter: &Meter) -> Result<SourceFrames<'_, 'a>> {
+        let symbol = || {
+            let (_, offset) = self.symbol_at(address)?;
+            address.checked_sub(offset)
+        };
+        self.info().source_frames_near(address, symbol, meter)
+    }
+
+    /// Returns the descriptions of all frames at an address of the code object, the innermost first; none for an address without a line, a
+    /// function and a symbol.
+    pub(super) fn describe_address(
+        &self,
+        address: u64,
+        meter: &Meter,
+    ) -> Result<Vec<FrameDescription>> {
+        let location = Location {
+            program: self,
+            lookup_address: address,
+            address,
+        };
+        let mut found = Vec::new();
+        let mut frames = self.source_frames_near(address, meter)?.peekable();
+        while let Some(source) = frames.next() {
+            let frame = location.describe(&source, frames.peek().is_none());
+            let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+            let length = text(&frame.function).saturating_add(text(&frame.linkage_name));
+            meter.work(1)?;
+            meter.charge_bytes(length)?;
+            found.push(frame);
+        }
+        if found.is_empty() {
+            found.extend(self.describe_symbol_at(address));
+        }
+        Ok(found)
+    }
+
+    /// Describes an address of the code object by its symbol alone.
+    pub(super) fn describe_symbol_at(&self, address: u64) -> Option<FrameDescription> {
+        self.symbol_at(address)?;
+        let location = Location {
+            program: self,
+            lookup_address: address,
+            address,
+        };
+        Some(location.describe_symbol(None))
+    }
+}
+
+/// An address of a program that frames are described at.
+struct Location<'p, 'a> {
+    program: &'p Program<'a>,
+    /// The address that is looked up: of a caller the one before the return address.
+    lookup_address: u64,
+    /// The address that offsets are counted to.
+    address: u64,
+}
+
+impl Location<'_, '_> {
     fn describe(&self, source: &SourceFrame<'_, '_>, is_call: bool) -> FrameDescription {
         if source.die().is_none() {
             return self.describe_symbol(Some(source));
@@ -140,10 +212,10 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Describes a frame without an entry of its function by its symbol.
     fn describe_symbol(&self, source: Option<&SourceFrame<'_, '_>>) -> FrameDescription {
-        let address = self.lookup_address();
-        let symbol = self.stop.program().symbol_at(address);
+        let address = self.lookup_address;
+        let symbol = self.program.symbol_at(address);
         let start = address.saturating_sub(symbol.map_or(0, |(_, offset)| offset));
-        let offset = self.code_address().checked_sub(start);
+        let offset = self.address.checked_sub(start);
         FrameDescription {
             kind: match symbol {
                 Some(_) => FrameKind::Symbol,

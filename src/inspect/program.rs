@@ -172,10 +172,12 @@ impl<'a> Program<'a> {
     /// Returns the name of the function symbol that covers an address of the code object, and how many bytes after it the address is.
     #[must_use]
     pub fn symbol_at(&self, address: u64) -> Option<(&'a str, u64)> {
-        let symbols = self
-            .symbols
-            .get_or_init(|| FunctionSymbols::new(self.object()));
-        symbols.at(address)
+        self.function_symbols().at(address)
+    }
+
+    /// Returns the function symbols.
+    pub(super) fn function_symbols(&self) -> &FunctionSymbols<'a> {
+        (self.symbols).get_or_init(|| FunctionSymbols::new(self.object()))
     }
 
     /// Its machine code as the lanes of waves of a size go through it.

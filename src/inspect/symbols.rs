@@ -1,11 +1,15 @@
 //! Names of functions by address, from the ELF symbol table, for code without debugging information.
 
+use std::sync::OnceLock;
+
 use crate::object::{CodeObject, Symbol, SymbolKind, SymbolSection};
 
 /// The function symbols of a code object, by address.
 #[derive(Debug)]
 pub(super) struct FunctionSymbols<'a> {
     symbols: Vec<&'a Symbol<'a>>,
+    /// The same by name, sorted when a name is first asked for.
+    by_name: OnceLock<Vec<&'a Symbol<'a>>>,
 }
 
 /// How many symbols before an address are tried: functions can lie within each other.
@@ -20,7 +24,23 @@ impl<'a> FunctionSymbols<'a> {
         };
         let mut symbols: Vec<_> = symbols.filter(is_function).collect();
         symbols.sort_by_key(|symbol| symbol.address);
-        FunctionSymbols { symbols }
+        FunctionSymbols {
+            symbols,
+            by_name: OnceLock::new(),
+        }
+    }
+
+    /// Returns the symbols of a name, in the order of their addresses.
+    pub(super) fn named(&self, name: &str) -> &[&'a Symbol<'a>] {
+        let sorted = self.by_name.get_or_init(|| {
+            let mut symbols = self.symbols.clone();
+            symbols.sort_by(|one, other| one.name.cmp(&other.name));
+            symbols
+        });
+        let first = sorted.partition_point(|symbol| &*symbol.name < name);
+        let rest = sorted.get(first..).unwrap_or_default();
+        let count = rest.partition_point(|symbol| &*symbol.name == name);
+        rest.get(..count).unwrap_or_default()
     }
 
     /// Returns the nearest symbol that covers an address, and how far after its start that is. One without a size reaches to the next.

@@ -34,6 +34,7 @@ mod place;
 mod print;
 mod registers;
 pub mod source_text;
+mod symbolize;
 pub mod text;
 mod unwind;
 mod vars;
@@ -76,6 +77,7 @@ pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::{PartDocument, PlaceDocument, places};
 pub use print::{ExpressionDocument, PrintDocument, QueryErrorDocument, WaitingAnswers};
 pub use registers::{RegisterRow, RegistersDocument};
+pub use symbolize::{SymbolDocument, SymbolizedDocument, SymbolizedFrame};
 pub use unwind::{
     CallDocument, CfaDocument, RegisterDocument, RegisterValue, UnwindDocument, UnwindFrame,
     UnwindLane,

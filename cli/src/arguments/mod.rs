@@ -11,6 +11,7 @@ mod object;
 mod recovery;
 mod sources;
 mod stop;
+mod symbolize;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -33,6 +34,7 @@ pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
     VarsArguments, WaveArguments,
 };
+pub(crate) use self::symbolize::{FunctionNames, SymbolizeArguments, SymbolizeFormat};
 pub(crate) use self::verify::{ProfileName, VerifyArguments, VerifyFormat};
 
 use self::core::{CORE_EXAMPLES, CORE_HELP};
@@ -41,6 +43,7 @@ use self::dap::DAP_EXAMPLES;
 use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
 use self::object::ANNOTATE_EXAMPLES;
 use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
+use self::symbolize::SYMBOLIZE_EXAMPLES;
 use self::verify::VERIFY_EXAMPLES;
 
 /// Reads the DWARF of GPU code: variables of stopped waves, lane by lane, call stacks, locations.
@@ -131,6 +134,13 @@ pub(crate) enum Command {
     /// Open a core in an editor: the Debug Adapter Protocol
     #[command(after_help = DAP_EXAMPLES)]
     Dap(DapArguments),
+    /// Show the functions and lines that addresses belong to
+    #[command(
+        override_usage = "hetdwarf symbolize [OPTIONS] <OBJECT[@LOAD]>... [ADDRESS]... [-]\n       \
+        hetdwarf symbolize [OPTIONS] --core <FILE> [OBJECT[@LOAD]]... [ADDRESS]... [-]",
+        after_help = SYMBOLIZE_EXAMPLES
+    )]
+    Symbolize(SymbolizeArguments),
     /// Count how much of the variables of code objects a debugger can show
     #[command(after_help = COVERAGE_EXAMPLES)]
     Coverage(CoverageArguments),

@@ -11,7 +11,9 @@ mod text;
 
 pub(crate) use document::with_document;
 pub(crate) use source::WaveSource;
-pub(crate) use stop::{Chosen, Opened, ask_all_waves, with_bytes, with_chosen};
+pub(crate) use stop::{
+    Chosen, Opened, ask_all_waves, check_which, with_bytes, with_chosen, with_core,
+};
 pub(crate) use text::{Printer, numbers};
 
 use std::io::Write;
@@ -32,7 +34,6 @@ use super::outputs::{Kind, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;
 use hetdwarf::limits::Limits;
-use stop::with_core;
 
 pub(crate) fn run(
     arguments: &CoreArguments,

@@ -8,7 +8,7 @@ use hetdwarf::inspect::{Programs, Stop, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::meter::Meter;
-use hetdwarf::report::Completeness;
+use hetdwarf::report::{Completeness, ProblemDocument};
 use hetdwarf::untrusted::Untrusted;
 
 use super::super::arguments::{
@@ -88,7 +88,7 @@ pub(crate) fn with_chosen<T>(
 }
 
 /// What says which code object of a file is meant says nothing of a core's.
-fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
+pub(crate) fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
     let given = [
         ("--target", which.target.is_some()),
         ("--index", which.index.is_some()),
@@ -114,8 +114,17 @@ pub(crate) struct Opened<'c> {
     pub(super) found: &'c objects::Found<'c>,
 }
 
+impl Opened<'_> {
+    /// Returns the code objects that were not found, and what is wrong with those that the user gave.
+    pub(crate) fn problems(&self) -> Vec<ProblemDocument> {
+        let mut problems = objects::lost(self.programs.process(), self.found);
+        problems.extend(self.found.problems.iter().cloned());
+        problems
+    }
+}
+
 /// Opens a core and calls `then` with it; it lives no longer, since it borrows from the files.
-pub(super) fn with_core<T>(
+pub(crate) fn with_core<T>(
     files: &[PathBuf],
     wanted: &CoreObjects,
     options: StopOptions,

@@ -16,7 +16,7 @@ fn promised(length: usize) -> u64 {
 
 /// The arguments of every command that reads a code object; `FILE`, `WAVE` and `OUT` are put in. A dump of everything has in it what
 /// dumps of parts print.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 21] = [
     "info FILE",
     "info FILE --format json",
     "dump FILE --all",
@@ -35,10 +35,13 @@ const COMMANDS: [&str; 18] = [
     "eval --expr DW_OP_lit1 --object FILE --wave WAVE --lane all",
     "annotate FILE -o OUT",
     "core FILE",
+    "symbolize FILE 0x0 0x1000 0x1004 0:0x1800 k+0x4",
+    "symbolize FILE 0x0 0x1000 0x1004 0:0x1800 --format json",
+    "symbolize FILE 0x0 0x1000 0x1004 k+4 --format llvm",
 ];
 
 /// The arguments of every command that reads a core.
-const CORE_COMMANDS: [&str; 9] = [
+const CORE_COMMANDS: [&str; 10] = [
     "core FILE",
     "core FILE --format json",
     "core FILE --html OUT --all",
@@ -48,6 +51,7 @@ const CORE_COMMANDS: [&str; 9] = [
     "vars --core FILE --wave 1 --frame all --children 2",
     "lane-pc --core FILE --wave 1 --html OUT",
     "eval --expr DW_OP_lit1 --core FILE --wave 1 --lane all",
+    "symbolize --core FILE 0x1000 0:0x1000 --format json",
 ];
 
 /// Cores: the demo's, damaged ones, one with many waves, and the one that was given.

@@ -1,7 +1,10 @@
 //! Functions, files, lines, columns and inlined calls at addresses: those of llvm-symbolizer 22.
 //!
 //! Addresses are asked as stops, so that what is compared is what `unwind` and all other commands show. Each kind of difference is a rule of
-//! [`Difference`] here, and is justified in `spec-notes/frames.md`.
+//! [`Difference`] here, and is justified in `spec-notes/frames.md`. What [`Symbolizer`] says of the same addresses has to be equal, and `command` has
+//! the output of `hetdwarf symbolize --format llvm`.
+
+mod command;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -9,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use dwarf_tests::{corpus, fixture, lane_cases, wave_cases};
-use hetdwarf::arch::WaveSize;
+use hetdwarf::arch::{LoadAddress, WaveSize};
 use hetdwarf::debug_info::{DieId, Row};
-use hetdwarf::inspect::{FrameDescription, FrameKind, Program, Stop, StopOptions};
+use hetdwarf::inspect::{FrameDescription, FrameKind, Program, Stop, StopOptions, Symbolizer};
 use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, SymbolKind};
 use hetdwarf::wave::Snapshot;
@@ -313,6 +316,7 @@ fn compare(path: &Path, count: usize, sums: &mut Sums) {
     let ours: BTreeMap<u64, Vec<FrameDescription>> =
         asked.into_iter().map(|pc| subject.ours(pc)).collect();
     let pcs: BTreeSet<u64> = ours.keys().copied().collect();
+    check_symbolizer(path, &program, &ours);
     let places = theirs(path, &pcs, &["--functions=short", "--skip-line-zero"]);
     let names = theirs(path, &pcs, &["--functions=linkage"]);
     for (pc, ours) in &ours {
@@ -362,6 +366,57 @@ fn compare(path: &Path, count: usize, sums: &mut Sums) {
         sums.approximate += usize::from(ours[0].is_approximate);
     }
     sums.objects += 1;
+}
+
+/// Asks for the same addresses of the process, each twice and in another order.
+fn check_symbolizer(
+    path: &Path,
+    program: &Program<'_>,
+    expected: &BTreeMap<u64, Vec<FrameDescription>>,
+) {
+    const LOADED: u64 = 0x7f40_0000_0000;
+    let symbolizer = Symbolizer::new([(program, LoadAddress(LOADED))]);
+    let mut asked: Vec<u64> = expected.keys().flat_map(|pc| [*pc, *pc]).collect();
+    let mut numbers = SplitMix(asked.len() as u64);
+    for end in (1..asked.len()).rev() {
+        asked.swap(end, usize::try_from(numbers.next()).unwrap() % (end + 1));
+    }
+    let process: Vec<u64> = asked.iter().map(|pc| pc + LOADED).collect();
+    let mut looked_up = 0;
+    let found = symbolizer.symbolize_all(&process, |found| {
+        looked_up += 1;
+        assert!(found.problem.is_none(), "{:?}", found.problem);
+        let symbol = program.symbol_at(found.address.unwrap().0);
+        let symbol = symbol.map(|(name, offset)| (name.to_owned(), offset));
+        assert_eq!(found.symbol, symbol);
+        found.frames.clone()
+    });
+    assert_eq!(looked_up, expected.len());
+    for (pc, found) in asked.iter().zip(found) {
+        // A stop has a frame also where nothing is known of it.
+        let is_known = |frame: &FrameDescription| {
+            frame.kind != FrameKind::Call || frame.function.is_some() || frame.unit.is_some()
+        };
+        let frames: Vec<_> = expected[pc]
+            .iter()
+            .filter(|frame| is_known(frame))
+            .collect();
+        let same = frames.iter().copied().eq(&found);
+        // A stop after a trap has the distance of the address after it.
+        let without_offset = |frame: &FrameDescription| {
+            let mut frame = frame.clone();
+            frame.symbol_offset = None;
+            frame
+        };
+        let place =
+            |frames: &[FrameDescription]| frames.iter().map(without_offset).collect::<Vec<_>>();
+        let frames: Vec<FrameDescription> = frames.into_iter().cloned().collect();
+        assert!(
+            same || place(&frames) == place(&found),
+            "{} {pc:#x}\n{frames:?}\n{found:?}",
+            path.display()
+        );
+    }
 }
 
 /// What was compared, and what differs.

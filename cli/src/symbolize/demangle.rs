@@ -1,0 +1,185 @@
+//! Names of functions as the source has them, made of those for the linker.
+//!
+//! The libraries that read mangled names recurse into them, and what they print can be far longer than what they read: lengths and depths
+//! are bounded here. A name beyond them is printed as it is.
+
+use core::fmt;
+use std::borrow::Cow;
+
+use cpp_demangle::{BorrowedSymbol, DemangleOptions, ParseOptions};
+
+/// The longest name that is demangled, in bytes.
+const LONGEST: usize = 4096;
+/// The longest name that is made, in bytes.
+const LONGEST_MADE: usize = 16 << 10;
+/// How deep names are nested.
+const DEPTH: u32 = 96;
+
+/// Demangles a name of Rust or C++ for people: without hashes.
+pub(super) fn demangled(name: &str) -> Cow<'_, str> {
+    match short_enough(name).and_then(|name| rust(name).or_else(|| itanium(name))) {
+        Some(made) => Cow::Owned(made),
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// Demangles a name as llvm-symbolizer does, which takes the older names of Rust for C++.
+pub(super) fn as_llvm(name: &str) -> Cow<'_, str> {
+    let (dot, inner) = match name.strip_prefix('.') {
+        Some(inner) => (".", inner),
+        None => ("", name),
+    };
+    let made = short_enough(inner).and_then(|inner| match inner.starts_with("_R") {
+        true => rust(inner),
+        false => itanium(inner).map(|made| with_lambdas_of_llvm(&made)),
+    });
+    match made {
+        Some(made) => Cow::Owned(format!("{dot}{made}")),
+        None => Cow::Borrowed(name),
+    }
+}
+
+fn short_enough(name: &str) -> Option<&str> {
+    Some(name).filter(|name| name.len() <= LONGEST)
+}
+
+fn rust(name: &str) -> Option<String> {
+    let name = rustc_demangle::try_demangle(name).ok()?;
+    let mut made = Bounded::default();
+    fmt::write(&mut made, format_args!("{name:#}")).ok()?;
+    Some(made.0)
+}
+
+/// Demangles a name of the Itanium C++ ABI. What compilers add after a dot stands in parentheses.
+fn itanium(name: &str) -> Option<String> {
+    let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
+    if !(1..=4).contains(&underscores) || name.as_bytes().get(underscores) != Some(&b'Z') {
+        return None;
+    }
+    let name = name.get(underscores.checked_sub(1)?..)?;
+    let (name, suffix) = match name.find('.') {
+        Some(dot) => name.split_at_checked(dot)?,
+        None => (name, ""),
+    };
+    let parse = ParseOptions::default().recursion_limit(DEPTH);
+    let symbol = BorrowedSymbol::new_with_options(name.as_bytes(), &parse).ok()?;
+    let options = DemangleOptions::new().recursion_limit(DEPTH);
+    let mut made = Bounded::default();
+    symbol.structured_demangle(&mut made, &options).ok()?;
+    let mut made = made.0;
+    if !suffix.is_empty() {
+        made.push_str(" (");
+        made.push_str(suffix);
+        made.push(')');
+    }
+    Some(made)
+}
+
+/// Writes `{lambda(int)#2}` as LLVM does: `'lambda0'(int)`.
+fn with_lambdas_of_llvm(name: &str) -> String {
+    const START: &str = "{lambda";
+    let mut made = String::with_capacity(name.len());
+    // Where the braces of lambdas began that are still open, and where their names are in `made`.
+    let mut open: Vec<Option<usize>> = Vec::new();
+    let mut rest = name;
+    while let Some(letter) = rest.chars().next() {
+        if let Some(after) = rest
+            .strip_prefix(START)
+            .filter(|after| after.starts_with('('))
+        {
+            made.push_str("'lambda");
+            open.push(Some(made.len()));
+            made.push('\'');
+            rest = after;
+            continue;
+        }
+        rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+        match letter {
+            '{' => open.push(None),
+            '#' if matches!(open.last(), Some(Some(_))) => {
+                let (number, after) = rest.split_once('}').unwrap_or((rest, ""));
+                let name = open.pop().flatten();
+                let before = number.parse::<u32>().ok().and_then(|n| n.checked_sub(2));
+                if let (Some(name), Some(before)) = (name, before) {
+                    made.insert_str(name, &before.to_string());
+                }
+                rest = after;
+                continue;
+            }
+            '}' => drop(open.pop()),
+            _ => {}
+        }
+        made.push(letter);
+    }
+    made
+}
+
+/// Text that is refused once it is too long.
+#[derive(Default)]
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len().saturating_add(text.len()) > LONGEST_MADE {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The expected names are those that llvm-cxxfilt 22 prints.
+    #[test]
+    fn names_of_llvm() {
+        for (name, expected) in [
+            ("_Z4leafi", "leaf(int)"),
+            ("_ZN2ns1fIiEEvT_", "void ns::f<int>(int)"),
+            (
+                "_ZZ4tilePiPKiiENKUliE_clEi",
+                "tile(int*, int const*, int)::'lambda'(int)::operator()(int) const",
+            ),
+            (
+                "_ZZ1fvENKUliE0_clEi",
+                "f()::'lambda0'(int)::operator()(int) const",
+            ),
+            ("_Z1fv.llvm.12", "f() (.llvm.12)"),
+            ("._Z1fv", ".f()"),
+            ("__Z1fv", "f()"),
+            ("_RNvC1a1f", "a::f"),
+            ("k", "k"),
+            ("_Z", "_Z"),
+            ("_Zoo", "operator||"),
+            ("_Z9f", "_Z9f"),
+        ] {
+            assert_eq!(as_llvm(name), expected, "{name}");
+        }
+    }
+
+    /// Names that were made to recurse, and to grow: each substitution names two of the one before.
+    #[test]
+    fn hostile_names_end() {
+        let deep = format!("_Z1f{}i", "P".repeat(LONGEST - 6));
+        assert_eq!(demangled(&deep), deep);
+        let nested = format!("_Z1f{}i{}", "1AI".repeat(1000), "E".repeat(1000));
+        assert_eq!(demangled(&nested), nested);
+        let mut growing = "_Z1fP1AIiiE".to_owned();
+        for number in 0..32 {
+            let digit = char::from_digit(number, 36).unwrap().to_ascii_uppercase();
+            growing.push_str(&format!("1BIS{digit}_S{digit}_E"));
+        }
+        assert!(demangled(&growing).len() <= LONGEST_MADE);
+        let long = format!("_Z{}f{}", LONGEST, "f".repeat(LONGEST));
+        assert_eq!(demangled(&long), long);
+    }
+
+    #[test]
+    fn rust_is_without_hashes_for_people() {
+        let name = "_ZN4core3ptr4read17h0123456789abcdefE";
+        assert_eq!(demangled(name), "core::ptr::read");
+        assert_eq!(as_llvm(name), "core::ptr::read::h0123456789abcdef");
+    }
+}

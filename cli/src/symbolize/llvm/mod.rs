@@ -1,0 +1,246 @@
+//! Answers as llvm-symbolizer 22 prints them, for programs that read its output.
+//!
+//! Names, lines and the choice of symbols follow llvm-symbolizer, also where the other formats are better. Differences that are left are listed in
+//! `spec-notes/symbolize.md`.
+
+mod request;
+mod symbols;
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use super::super::arguments::FunctionNames;
+use super::super::failure::Failure;
+use super::Answers;
+use super::demangle::as_llvm;
+use super::shape::Shape;
+use crate::style::WARNING;
+use hetdwarf::arch::ProcessAddress;
+use hetdwarf::debug_info::SourceFrame;
+use hetdwarf::inspect::Program;
+use hetdwarf::untrusted::Untrusted;
+use request::{Command, Place, Request};
+use symbols::Symbols;
+
+/// As many bytes of a line are read at once; the rest is a line of its own.
+const LINE: usize = 1023;
+
+/// A frame as it is printed.
+#[derive(Clone, Debug, Default)]
+struct Frame {
+    function: Option<String>,
+    file: Option<String>,
+    line: u64,
+    column: u64,
+}
+
+/// Answers lines.
+pub(super) struct Printer<'w, 's, 'p, 'a, 'e> {
+    answers: &'w mut Answers<'s, 'p, 'a, 'e>,
+    shape: Shape,
+    /// The symbols of each code object.
+    symbols: Vec<Symbols<'a>>,
+}
+
+impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
+    pub(super) fn new(answers: &'w mut Answers<'s, 'p, 'a, 'e>) -> Printer<'w, 's, 'p, 'a, 'e> {
+        let symbolizer = answers.symbolizer;
+        let programs = (0..symbolizer.object_count()).map(|object| symbolizer.program(object));
+        let symbols = programs
+            .map(|program| match program {
+                Some((program, _)) => Symbols::of(program.object()),
+                None => Symbols::default(),
+            })
+            .collect();
+        Printer {
+            shape: answers.shape,
+            symbols,
+            answers,
+        }
+    }
+
+    /// Answers a line.
+    pub(super) fn line(&mut self, line: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+        for piece in line.chunks(LINE) {
+            let end = piece.iter().position(|byte| *byte == 0);
+            let text = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
+            let mut text = text.to_vec();
+            text.retain(|byte| !matches!(byte, b'\r' | b'\n'));
+            self.piece(&String::from_utf8_lossy(&text), out)?;
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, line: &str, out: &mut dyn Write) -> Result<(), Failure> {
+        if line.is_empty() {
+            return self.print(&[Frame::default()], out);
+        }
+        let Request { command, place } = match request::parse(line) {
+            Ok(request) => request,
+            Err(reason) => {
+                let shown = Untrusted::from(line);
+                let _ = writeln!(
+                    self.answers.err,
+                    "{WARNING}warning{WARNING:#}: {shown}: {reason}"
+                );
+                return self.print(&[Frame::default()], out);
+            }
+        };
+        match (command, place) {
+            (Command::Data, Place::Address(address)) => self.data(address, out),
+            (Command::Data, Place::Symbol(_, offset)) => self.data(offset, out),
+            (Command::Frame, _) => {
+                let message = "FRAME is not answered; `hetdwarf vars` shows variables";
+                let _ = writeln!(self.answers.err, "{WARNING}warning{WARNING:#}: {message}");
+                Ok(writeln!(out, "??\n")?)
+            }
+            (Command::Code, Place::Address(address)) => {
+                let frames = match self.object_at(address) {
+                    Some((object, address)) => self.code(object, address, self.shape.inlines),
+                    None => vec![Frame::default()],
+                };
+                self.print(&frames, out)
+            }
+            (Command::Code, Place::Symbol(name, offset)) => self.symbol(&name, offset, out),
+        }
+    }
+
+    /// The code object that has an address of the process, and the address in it.
+    fn object_at(&mut self, address: u64) -> Option<(usize, u64)> {
+        let address = ProcessAddress(address);
+        let objects = self.answers.symbolizer.objects_at(address);
+        self.answers.is_ambiguous |= objects.len() > 1;
+        let [object] = *objects else {
+            return None;
+        };
+        let (_, load_address) = self.answers.symbolizer.program(object)?;
+        Some((object, load_address.to_code(address).0))
+    }
+
+    /// The frames of an address, at least one.
+    fn code(&mut self, object: usize, address: u64, inlines: bool) -> Vec<Frame> {
+        let Some((program, _)) = self.answers.symbolizer.program(object) else {
+            return vec![Frame::default()];
+        };
+        let shape = self.shape;
+        let mut frames: Vec<Frame> = match self.answers.lookups.source_frames(object, address) {
+            Some(Ok(frames)) => {
+                let frames = frames.enumerate();
+                let frames =
+                    frames.filter_map(|(number, frame)| shown(shape, program, &frame, number == 0));
+                frames.take(if inlines { usize::MAX } else { 1 }).collect()
+            }
+            Some(Err(error)) => {
+                self.answers.note(&error);
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
+        let is_unknown = match inlines {
+            true => frames.is_empty(),
+            false => !matches!(program.info().find_unit(address), Ok(Some(_))),
+        };
+        if frames.is_empty() {
+            frames.push(Frame::default());
+        }
+        // The symbol table names the function that contains the code.
+        if shape.functions == FunctionNames::Linkage
+            && let Some(symbol) = self.symbols.get(object).and_then(|all| all.at(address))
+            && let Some(frame) = frames.last_mut()
+        {
+            frame.function = Some(symbol.name.to_owned());
+            if is_unknown && let Some(file) = symbol.file.filter(|file| !file.is_empty()) {
+                frame.file = Some(file.to_owned());
+            }
+        }
+        frames
+    }
+
+    /// Prints the lines of all symbols of a name.
+    fn symbol(&mut self, name: &str, offset: u64, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut places = Vec::new();
+        for (object, symbols) in self.symbols.iter().enumerate() {
+            places.extend(symbols.named(name).iter().map(|named| {
+                let offset = if offset < named.size { offset } else { 0 };
+                (object, named.address.wrapping_add(offset))
+            }));
+        }
+        let mut frames = Vec::new();
+        for (object, address) in places {
+            let found = self.code(object, address, false);
+            frames.extend(found.into_iter().filter(|frame| frame.file.is_some()));
+        }
+        if frames.is_empty() {
+            frames.push(Frame::default());
+        }
+        self.print(&frames, out)
+    }
+
+    /// Prints the symbol at an address.
+    fn data(&mut self, address: u64, out: &mut dyn Write) -> Result<(), Failure> {
+        let place = self.object_at(address);
+        let symbol = place.and_then(|(object, address)| self.symbols.get(object)?.at(address));
+        let name = symbol.map_or(Cow::Borrowed("??"), |symbol| as_llvm(symbol.name));
+        let (start, size) = symbol.map_or((0, 0), |symbol| (symbol.address, symbol.size));
+        let file = symbol
+            .and_then(|symbol| symbol.file)
+            .filter(|file| !file.is_empty());
+        match file {
+            Some(file) => writeln!(out, "{name}\n{start} {size}\n{file}:0\n")?,
+            None => writeln!(out, "{name}\n{start} {size}\n??:?\n")?,
+        }
+        Ok(())
+    }
+
+    fn print(&self, frames: &[Frame], out: &mut dyn Write) -> Result<(), Failure> {
+        for frame in frames {
+            if self.shape.functions != FunctionNames::None {
+                let name = frame.function.as_deref().map(as_llvm);
+                writeln!(out, "{}", name.as_deref().unwrap_or("??"))?;
+            }
+            let file = frame.file.as_deref().unwrap_or("??");
+            writeln!(out, "{file}:{}:{}", frame.line, frame.column)?;
+        }
+        Ok(writeln!(out)?)
+    }
+}
+
+/// A frame as it is printed; None for code without a function whose file is not known.
+fn shown(
+    shape: Shape,
+    program: &Program<'_>,
+    frame: &SourceFrame<'_, '_>,
+    is_innermost: bool,
+) -> Option<Frame> {
+    let short = || frame.name().map(str::to_owned);
+    let function = match shape.functions {
+        FunctionNames::None => None,
+        FunctionNames::Short => short(),
+        FunctionNames::Linkage => frame.linkage_name().map(Cow::into_owned).or_else(short),
+    };
+    let file = frame.file();
+    if frame.die().is_none() && file.is_none() {
+        return None;
+    }
+    let position = frame
+        .raw_position()
+        .filter(|_| !is_innermost || file.is_some());
+    let (line, column) = position.unwrap_or_default();
+    let file = file.map(|file| match (shape.basenames, frame.unit()) {
+        (true, Some(unit)) => {
+            let name = program.info().source_file_name(unit, file.index);
+            let name = name.ok().flatten().unwrap_or_default();
+            match name.starts_with('/') {
+                true => name.into_owned(),
+                false => name.rsplit('/').next().unwrap_or_default().to_owned(),
+            }
+        }
+        _ => file.path.to_string(),
+    });
+    Some(Frame {
+        function,
+        file,
+        line,
+        column,
+    })
+}

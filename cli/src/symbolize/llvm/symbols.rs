@@ -1,0 +1,97 @@
+//! The symbol table as llvm-symbolizer reads it.
+//!
+//! It differs from [`Program::symbol_at`](hetdwarf::inspect::Program::symbol_at): data and labels name code too, of several symbols at an address
+//! the largest counts and then the last, and one without a size reaches to the next.
+
+use core::cell::OnceCell;
+
+use hetdwarf::object::{CodeObject, Symbol, SymbolKind, SymbolSection};
+
+/// `STT_GNU_IFUNC`.
+const INDIRECT_FUNCTION: u8 = 10;
+
+/// A symbol that stands for memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'a> {
+    pub(super) name: &'a str,
+    pub(super) address: u64,
+    pub(super) size: u64,
+    /// Of a symbol that no other file sees, the source file that the table says it is from.
+    pub(super) file: Option<&'a str>,
+}
+
+/// The symbols of a code object by address, one at each.
+#[derive(Debug, Default)]
+pub(super) struct Symbols<'a> {
+    by_address: Vec<Named<'a>>,
+    /// The same, sorted by name and then by address when a name is first asked for.
+    by_name: OnceCell<Vec<Named<'a>>>,
+}
+
+impl<'a> Symbols<'a> {
+    pub(super) fn of(object: &'a CodeObject<'a>) -> Symbols<'a> {
+        let mut found = Vec::new();
+        let mut file = None;
+        for symbol in object.symbols().unwrap_or_default() {
+            if symbol.kind == SymbolKind::File {
+                file = Some(&*symbol.name);
+            } else if is_memory(object, symbol) {
+                found.push(Named {
+                    name: &symbol.name,
+                    address: symbol.address,
+                    size: symbol.size,
+                    file: file.filter(|_| !symbol.global),
+                });
+            }
+        }
+        // The sort is stable: of equal ones the last of the table stays the last.
+        found.sort_by_key(|named| (named.address, named.size));
+        let mut kept: Vec<Named<'a>> = Vec::with_capacity(found.len());
+        for named in found {
+            match kept.last_mut() {
+                Some(last) if last.address == named.address => *last = named,
+                _ => kept.push(named),
+            }
+        }
+        Symbols {
+            by_address: kept,
+            by_name: OnceCell::new(),
+        }
+    }
+
+    /// Returns the symbol that covers an address.
+    pub(super) fn at(&self, address: u64) -> Option<&Named<'a>> {
+        let after = self
+            .by_address
+            .partition_point(|named| named.address <= address);
+        let named = self.by_address.get(after.checked_sub(1)?)?;
+        let offset = address.checked_sub(named.address)?;
+        Some(named).filter(|named| named.size == 0 || offset < named.size)
+    }
+
+    /// Returns the symbols of a name, in the order of their addresses.
+    pub(super) fn named(&self, name: &str) -> &[Named<'a>] {
+        let sorted = self.by_name.get_or_init(|| {
+            let mut sorted = self.by_address.clone();
+            sorted.sort_by_key(|named| named.name);
+            sorted
+        });
+        let first = sorted.partition_point(|named| named.name < name);
+        let rest = sorted.get(first..).unwrap_or_default();
+        let count = rest.partition_point(|named| named.name == name);
+        rest.get(..count).unwrap_or_default()
+    }
+}
+
+fn is_memory(object: &CodeObject<'_>, symbol: &Symbol<'_>) -> bool {
+    let SymbolSection::Index(index) = symbol.section else {
+        return false;
+    };
+    let section = object.sections().get(index);
+    let is_kind = match symbol.kind {
+        SymbolKind::None | SymbolKind::Function | SymbolKind::Object => true,
+        SymbolKind::Other(kind) => kind == INDIRECT_FUNCTION,
+        SymbolKind::Section | SymbolKind::File | _ => false,
+    };
+    is_kind && section.is_some_and(|section| section.allocated)
+}

@@ -1,0 +1,252 @@
+//! `hetdwarf symbolize`.
+
+mod demangle;
+mod llvm;
+mod objects;
+mod request;
+mod shape;
+mod text;
+
+use std::collections::BTreeSet;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::arguments::{SymbolizeArguments, SymbolizeFormat};
+use super::contents::Lines;
+use super::failure::{Exit, Failure};
+use super::input::STANDARD_INPUT;
+use super::style::WARNING;
+use hetdwarf::arch::ProcessAddress;
+use hetdwarf::inspect::{Lookups, Symbolized, Symbolizer};
+use hetdwarf::report::{SymbolizedDocument, to_json};
+use hetdwarf::untrusted::Untrusted;
+use request::Request;
+use shape::Shape;
+
+/// How many different problems are printed.
+const MOST_PROBLEMS: usize = 16;
+
+pub(crate) fn run(
+    arguments: &SymbolizeArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    if arguments.filter && arguments.format != SymbolizeFormat::Text {
+        return Err(Failure::new("--filter is for --format text"));
+    }
+    let inputs = Inputs::of(arguments)?;
+    let mut out = BufWriter::new(out);
+    objects::with_symbolizer(arguments, &inputs.objects, err, |symbolizer, err| {
+        let mut answers = Answers::new(symbolizer, Shape::of(arguments), err);
+        let exit = match arguments.format {
+            SymbolizeFormat::Llvm => {
+                let mut printer = llvm::Printer::new(&mut answers);
+                inputs.each(&mut out, |line, out| printer.line(line, out))?;
+                answers.exit()
+            }
+            SymbolizeFormat::Json => {
+                inputs.each(&mut out, |line, out| answers.json(line, out))?;
+                answers.exit()
+            }
+            SymbolizeFormat::Text => {
+                inputs.each(&mut out, |line, out| match arguments.filter {
+                    true => text::filter(&mut answers, line, out),
+                    false => text::line(&mut answers, line, out),
+                })?;
+                answers.exit()
+            }
+        };
+        out.flush()?;
+        Ok(exit)
+    })
+}
+
+/// What the arguments that are no options name.
+struct Inputs<'i> {
+    objects: Vec<&'i Path>,
+    addresses: Vec<&'i Path>,
+    reads_standard_input: bool,
+}
+
+impl<'i> Inputs<'i> {
+    fn of(arguments: &'i SymbolizeArguments) -> Result<Inputs<'i>, Failure> {
+        let paths = arguments.inputs.iter().map(PathBuf::as_path);
+        let (standard, given): (Vec<&Path>, Vec<&Path>) =
+            paths.partition(|path| *path == Path::new(STANDARD_INPUT));
+        let (objects, addresses): (Vec<&Path>, Vec<&Path>) = match arguments.format {
+            // Its addresses can be any text.
+            SymbolizeFormat::Llvm => {
+                let count = usize::from(arguments.core.is_empty());
+                let (objects, addresses) = given.split_at(count.min(given.len()));
+                (objects.to_vec(), addresses.to_vec())
+            }
+            SymbolizeFormat::Text | SymbolizeFormat::Json => {
+                given.into_iter().partition(|path| !is_address(path))
+            }
+        };
+        if objects.is_empty() && arguments.core.is_empty() {
+            return Err(Failure::new("name an OBJECT, or a --core"));
+        }
+        Ok(Inputs {
+            objects,
+            reads_standard_input: addresses.is_empty() || !standard.is_empty(),
+            addresses,
+        })
+    }
+
+    /// Answers all lines, each before the next one is waited for.
+    fn each<W: Write>(
+        &self,
+        out: &mut W,
+        mut answer: impl FnMut(&[u8], &mut W) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for address in &self.addresses {
+            answer(address.as_os_str().as_encoded_bytes(), out)?;
+        }
+        if !self.reads_standard_input {
+            return Ok(());
+        }
+        out.flush()?;
+        let wrong = |error: std::io::Error| Failure::new(format!("standard input: {error}"));
+        for line in Lines::open(None).map_err(wrong)? {
+            answer(&line.map_err(wrong)?, out)?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if an argument is an address and no path.
+fn is_address(path: &Path) -> bool {
+    path.to_str()
+        .is_some_and(|text| !text.contains('/') && Request::parse(text).is_some())
+}
+
+/// The answers of one run.
+struct Answers<'s, 'p, 'a, 'e> {
+    symbolizer: &'s Symbolizer<'p, 'a>,
+    lookups: Lookups<'s, 'p, 'a>,
+    shape: Shape,
+    err: &'e mut dyn Write,
+    problems: BTreeSet<String>,
+    has_problem: bool,
+    is_ambiguous: bool,
+}
+
+/// An address that was looked up.
+struct Answer {
+    address: ProcessAddress,
+    /// The code objects that have it.
+    objects: Vec<usize>,
+    symbolized: Symbolized,
+}
+
+/// A line that is no address, in JSON.
+#[derive(Serialize)]
+struct OtherLine<'l> {
+    text: &'l str,
+}
+
+impl<'s, 'p, 'a, 'e> Answers<'s, 'p, 'a, 'e> {
+    fn new(
+        symbolizer: &'s Symbolizer<'p, 'a>,
+        shape: Shape,
+        err: &'e mut dyn Write,
+    ) -> Answers<'s, 'p, 'a, 'e> {
+        Answers {
+            symbolizer,
+            lookups: symbolizer.lookups(),
+            shape,
+            err,
+            problems: BTreeSet::new(),
+            has_problem: false,
+            is_ambiguous: false,
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match (self.has_problem, self.is_ambiguous) {
+            (true, _) => Exit::Incomplete,
+            (false, true) => Exit::BadNews,
+            (false, false) => Exit::Done,
+        }
+    }
+
+    /// Looks an address up; None if there is no such code object or symbol.
+    fn answer(&mut self, request: &Request<'_>) -> Option<Answer> {
+        let place = match *request {
+            Request::Process(address) => Err(ProcessAddress(address)),
+            Request::Within(object, address) => Ok((object, address)),
+            Request::Symbol(name, offset) => {
+                let mut found = self.symbolizer.symbols_named(name);
+                let (object, address, size) = found.next()?;
+                let others: Vec<usize> = found.map(|(object, ..)| object).collect();
+                if !others.is_empty() {
+                    self.is_ambiguous = true;
+                    return Some(Answer {
+                        address: ProcessAddress(offset),
+                        objects: [object].into_iter().chain(others).collect(),
+                        symbolized: Symbolized::default(),
+                    });
+                }
+                let is_within = size == 0 || offset < size;
+                let address = address.0.checked_add(offset).filter(|_| is_within)?;
+                Ok((object, address))
+            }
+        };
+        let answer = match place {
+            Ok((object, address)) => {
+                let (_, load_address) = self.symbolizer.program(object)?;
+                Answer {
+                    address: load_address.to_process(address.into()),
+                    objects: vec![object],
+                    symbolized: self.lookups.within(object, address),
+                }
+            }
+            Err(address) => Answer {
+                address,
+                objects: self.symbolizer.objects_at(address),
+                symbolized: self.lookups.at(address),
+            },
+        };
+        self.is_ambiguous |= answer.objects.len() > 1;
+        if let Some(problem) = &answer.symbolized.problem {
+            self.note(problem);
+        }
+        let symbolized = self.shape.apply(answer.symbolized);
+        Some(Answer {
+            symbolized,
+            ..answer
+        })
+    }
+
+    /// Says once what could not be read.
+    fn note(&mut self, problem: &hetdwarf::Error) {
+        self.has_problem = true;
+        let text = problem.to_string();
+        if self.problems.len() < MOST_PROBLEMS && !self.problems.contains(&text) {
+            let shown = Untrusted::from(text.as_str());
+            let _ = writeln!(self.err, "{WARNING}warning{WARNING:#}: {shown}");
+            self.problems.insert(text);
+        }
+    }
+
+    fn json(&mut self, line: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+        let line = String::from_utf8_lossy(line.trim_ascii_end());
+        let answer = Request::parse(&line).and_then(|request| self.answer(&request));
+        let text = match answer {
+            Some(answer) => {
+                let Answer {
+                    address,
+                    objects,
+                    symbolized,
+                } = answer;
+                to_json(&SymbolizedDocument::new(address, &objects, &symbolized))?
+            }
+            None => to_json(&OtherLine { text: &line })?,
+        };
+        Ok(writeln!(out, "{text}")?)
+    }
+}

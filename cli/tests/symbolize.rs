@@ -1,0 +1,125 @@
+//! `hetdwarf symbolize` as a process: lines of standard input.
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests: a failure here is a failure of the test"
+)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const OBJECT: &str = "calls-O2.rocm.hsaco";
+
+/// Runs a program in the folder of the built-in example.
+fn run(program: &Path, arguments: &[&str], input: &[u8]) -> (Vec<u8>, Option<i32>) {
+    let mut child = command(program, arguments).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // It answers while it is asked. A command that does not read closes the pipe.
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    (output.stdout, output.status.code())
+}
+
+fn command(program: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/demo"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command
+}
+
+fn own() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_hetdwarf"))
+}
+
+/// Lines as no terminal sends them: empty, with zeros, longer than the buffer of llvm-symbolizer, and without an end.
+#[test]
+fn lines_are_those_of_llvm_symbolizer() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path);
+    let Some(llvm) = folders
+        .find_map(|folder| Some(folder.join("llvm-symbolizer-22")).filter(|path| path.is_file()))
+    else {
+        test_skips::skipped("llvm-symbolizer-22 is not installed");
+        return;
+    };
+    let long = format!("{:1022}0x1a1c\n", "");
+    let exact = format!("0x1a1c{:1016}\n", "");
+    let lines: Vec<&[u8]> = vec![
+        b"0x1a1c\n",
+        b"\n",
+        b"\r\n",
+        b"0x1a1c\0 rest\n",
+        b"\0\n",
+        b"0x1\ra1c\r\n",
+        b"CODE 0x1a1c\n",
+        b"\t0x1a1c\x0b\n",
+        b"na\xffme\n",
+        long.as_bytes(),
+        exact.as_bytes(),
+        b"0x1a1c",
+    ];
+    let input = lines.concat();
+    let theirs = run(
+        &llvm,
+        &["--no-debuginfod", &format!("--obj={OBJECT}")],
+        &input,
+    );
+    let ours = run(own(), &["symbolize", "--format", "llvm", OBJECT], &input);
+    assert!(theirs.0.len() > 300);
+    assert_eq!(
+        String::from_utf8_lossy(&ours.0),
+        String::from_utf8_lossy(&theirs.0)
+    );
+    assert_eq!(ours.1, Some(0));
+}
+
+/// Each line is answered before the next one is read, as programs need it that ask one address at a time.
+#[test]
+fn a_line_is_answered_before_the_next_is_read() {
+    for format in ["text", "json", "llvm"] {
+        let mut child = command(own(), &["symbolize", "--format", format, OBJECT])
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        for _ in 0..3 {
+            input.write_all(b"0x1a1c\n").unwrap();
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            assert!(line.contains("__clang_ocl_kern_imp_k"), "{format}: {line}");
+            if format == "llvm" {
+                output.read_line(&mut line).unwrap();
+                output.read_line(&mut line).unwrap();
+            }
+        }
+        drop(input);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+/// A log goes through, with what its addresses are.
+#[test]
+fn a_log_is_filtered() {
+    let log = b"wave 3 at 0x7f0000001a1c\nlocals 0x10, x0x7f0000001a1c, 0x7f0000001a1cz, k+0x4:\n\x1b[1mred\x1b[0m 0:0x1a1c\n";
+    let object = format!("{OBJECT}@0x7f0000000000");
+    let (out, status) = run(own(), &["symbolize", "--filter", &object], log);
+    let out = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = out.lines().collect();
+    let place = "__clang_ocl_kern_imp_k at ./calls-O2.cl:41:3";
+    assert_eq!(status, Some(0));
+    assert_eq!(
+        lines,
+        [
+            format!("wave 3 at 0x7f0000001a1c ({place})"),
+            "locals 0x10, x0x7f0000001a1c, 0x7f0000001a1cz, k+0x4 (__clang_ocl_kern_imp_k (inlined) at ./calls-O2.cl:35:12, k at ./calls-O2.cl:34:60):"
+                .to_owned(),
+            format!("\\u{{1b}}[1mred\\u{{1b}}[0m 0:0x1a1c ({place})"),
+        ]
+    );
+}

@@ -1,0 +1,98 @@
+//! A line of `hetdwarf symbolize`: the functions and lines of an address.
+
+use serde::Serialize;
+
+use super::frame::path;
+use super::number::Hex;
+use crate::arch::ProcessAddress;
+use crate::inspect::{FrameDescription, FrameKind, Symbolized};
+use crate::untrusted::Untrusted;
+
+/// An address with the functions and lines that it belongs to.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct SymbolizedDocument {
+    /// The address in the process.
+    pub address: Hex,
+    /// The number of the code object that has it; `null` if none has, or several have.
+    pub object: Option<usize>,
+    /// The numbers of the code objects that have it, if there are several: it was not looked up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<usize>,
+    /// The frames, the innermost first and the function last; empty if nothing is known of the address.
+    pub frames: Vec<SymbolizedFrame>,
+    /// The ELF symbol that covers the address.
+    pub symbol: Option<SymbolDocument>,
+    /// What kept frames from being read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Untrusted<'static>>,
+}
+
+/// A frame at an address that nobody stopped at.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct SymbolizedFrame {
+    /// `call`, `inlined` or `symbol`.
+    pub kind: FrameKind,
+    /// The function, or the symbol.
+    pub function: Option<Untrusted<'static>>,
+    /// The function's name for the linker.
+    pub linkage_name: Option<Untrusted<'static>>,
+    /// The path of the source file, as the line table gives it.
+    pub file: Option<Untrusted<'static>>,
+    /// The line; of a frame with an inlined call in it that of the call.
+    pub line: Option<u64>,
+    /// The column.
+    pub column: Option<u64>,
+    /// Set if the address has line 0, and the line is that of the nearest row before it.
+    pub approximate: bool,
+}
+
+/// An ELF symbol that covers an address.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct SymbolDocument {
+    /// Its name for the linker.
+    pub name: Untrusted<'static>,
+    /// How many bytes after it the address is.
+    pub offset: u64,
+}
+
+impl SymbolizedDocument {
+    /// Describes an address.
+    ///
+    /// * `objects`: the numbers of the code objects that have it.
+    #[must_use]
+    pub fn new(
+        address: ProcessAddress,
+        objects: &[usize],
+        symbolized: &Symbolized,
+    ) -> SymbolizedDocument {
+        SymbolizedDocument {
+            address: Hex::from(address),
+            object: symbolized.object,
+            objects: match objects {
+                [_] => Vec::new(),
+                several => several.to_vec(),
+            },
+            frames: symbolized.frames.iter().map(frame).collect(),
+            symbol: (symbolized.symbol.clone()).map(|(name, offset)| SymbolDocument {
+                name: name.into(),
+                offset,
+            }),
+            problem: (symbolized.problem.as_ref()).map(|problem| problem.to_string().into()),
+        }
+    }
+}
+
+fn frame(frame: &FrameDescription) -> SymbolizedFrame {
+    SymbolizedFrame {
+        kind: frame.kind,
+        function: frame.function.clone().map(Untrusted::from),
+        linkage_name: frame.linkage_name.clone().map(Untrusted::from),
+        file: frame.file.as_ref().map(path),
+        line: frame.line,
+        column: frame.column,
+        approximate: frame.is_approximate,
+    }
+}
