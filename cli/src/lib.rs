@@ -13,6 +13,7 @@ mod demo;
 mod dump;
 mod eval;
 mod failure;
+mod folders;
 mod import;
 mod info;
 mod input;
@@ -29,6 +30,7 @@ mod pattern;
 mod plain;
 mod print;
 mod process;
+mod profile;
 mod progress;
 mod regs;
 mod save;
@@ -157,6 +159,7 @@ fn run_command(
         Command::Compare(arguments) => compare::run(&arguments, out),
         Command::Coverage(arguments) => coverage::run(&arguments, out, err),
         Command::Dump(arguments) => dump::run(&arguments, out, err),
+        Command::Profile(arguments) => profile::run(&arguments, width, out, err),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }?;
     out.flush()?;

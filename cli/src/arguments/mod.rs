@@ -7,6 +7,7 @@ mod dump;
 mod eval;
 mod format;
 mod object;
+mod profile;
 mod recovery;
 mod sources;
 mod stop;
@@ -26,6 +27,7 @@ pub(crate) use self::format::Format;
 pub(crate) use self::object::{
     AnnotateArguments, DialectName, InfoArguments, ObjectArguments, StrictArguments,
 };
+pub(crate) use self::profile::{ByName, ProfileArguments, ProfileFormat};
 pub(crate) use self::recovery::RecoveryArguments;
 pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
@@ -37,6 +39,7 @@ use self::core::{CORE_EXAMPLES, CORE_HELP};
 use self::coverage::{COMPARE_EXAMPLES, COVERAGE_EXAMPLES};
 use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
 use self::object::ANNOTATE_EXAMPLES;
+use self::profile::PROFILE_EXAMPLES;
 use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
 use self::verify::VERIFY_EXAMPLES;
 
@@ -131,6 +134,9 @@ pub(crate) enum Command {
     /// Compare how much of their variables two versions of a code object show
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Show where the samples of a profiler are in the source, and which branches leave lanes idle
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(ProfileArguments),
     /// Check debugging information by rules, for a compiler's tests and for CI
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),
