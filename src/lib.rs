@@ -52,6 +52,8 @@ mod nearest;
 pub mod object;
 pub mod plural;
 pub mod prelude;
+#[cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+pub mod profile;
 pub mod query;
 #[cfg(feature = "serde")]
 pub mod report;

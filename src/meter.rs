@@ -284,7 +284,7 @@ impl Meter {
     /// # Errors
     /// [`Limit::Memory`] if fewer are left; then none are paid for, and what takes fewer may still be.
     #[inline]
-    pub(crate) fn hold(&self, bytes: u64) -> Result<()> {
+    pub fn hold(&self, bytes: u64) -> Result<()> {
         let sum = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         match sum.checked_add(bytes) {
             Some(sum) if sum <= self.most_bytes => {

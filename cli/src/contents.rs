@@ -38,6 +38,8 @@ pub(crate) enum Input {
     Source,
     /// What a program printed.
     Log,
+    /// What a profiler wrote, of which all is read once or twice.
+    Profile,
 }
 
 /// How an input is read.
@@ -66,6 +68,7 @@ impl Input {
             Input::Configuration => row("configuration", 256 << 10, false, false),
             Input::Source        => row("source file",    16 << 20, false, false),
             Input::Log           => row("log",           256 << 20, false, true),
+            Input::Profile       => row("profile",        16 << 20, true,  false),
         }
     }
 }
@@ -93,6 +96,20 @@ impl Contents {
         let file = Opened::new(path, Input::Whole)?.file;
         file.take(512).read_to_end(&mut start)?;
         Ok(start)
+    }
+
+    /// Lets the system have the memory that a mapped file takes. What is read again is read from the file again.
+    #[expect(
+        unsafe_code,
+        reason = "advice about a mapped file; see the comment within"
+    )]
+    pub(crate) fn release(&self) {
+        #[cfg(unix)]
+        if let Contents::Mapped(map, _) = self {
+            // SAFETY: the map is of a file and never written to, so that its pages are those of the file whenever they are read.
+            // Advice that is refused changes nothing.
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
     }
 
     /// Whether the file is as long as it was. To be asked after a mapped one was used.

@@ -14,6 +14,7 @@ mod demo;
 mod dump;
 mod eval;
 mod failure;
+mod folders;
 mod import;
 mod info;
 mod input;
@@ -30,6 +31,7 @@ mod pattern;
 mod plain;
 mod print;
 mod process;
+mod profile;
 mod progress;
 mod regs;
 mod save;
@@ -161,6 +163,7 @@ fn run_command(
         Command::Coverage(arguments) => coverage::run(&arguments, out, err),
         Command::Symbolize(arguments) => symbolize::run(&arguments, out, err),
         Command::Dump(arguments) => dump::run(&arguments, out, err),
+        Command::Profile(arguments) => profile::run(&arguments, width, out, err),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }?;
     out.flush()?;

@@ -54,6 +54,7 @@ fn help() {
         "demo",
         "completions",
         "coverage",
+        "profile",
         "compare",
         "symbolize",
     ] {

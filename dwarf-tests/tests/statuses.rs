@@ -73,7 +73,11 @@ fn write_files(folder: &Path) {
     let (object, core, log) = (read("calls-O2.rocm.hsaco"), read("demo.core"), log());
     let cut = log.find("wave_2").unwrap() + 100;
     let hard = dwarf_tests::fixture("lanes/sw-gfx90a-O2/sw-gfx90a-O2.hsaco");
-    let files: [(&str, Vec<u8>); 12] = [
+    let profile = dwarf_tests::fixture("profiles/stochastic/4242_results.json");
+    let profile = std::fs::read(profile).unwrap();
+    let files: [(&str, Vec<u8>); 14] = [
+        ("CUT-PROFILE", profile[..profile.len() - 1000].to_vec()),
+        ("PROFILE", profile),
         ("HARD", std::fs::read(hard).unwrap()),
         ("NESTED", nested(9, object.clone())),
         ("UNDESCRIBED", undescribed(&object)),

@@ -213,7 +213,7 @@ impl<'a> Program<'a> {
     }
 
     /// Returns the kernel of a name.
-    pub(super) fn kernel_named(&self, name: &str) -> Option<&'a Kernel> {
+    pub(crate) fn kernel_named(&self, name: &str) -> Option<&'a Kernel> {
         // A kernel whose descriptor or metadata is damaged is a kernel less, and no reason to stop.
         let kernels = self.source.object.kernels().unwrap_or_default();
         let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));

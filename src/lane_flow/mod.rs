@@ -108,6 +108,7 @@ mod switches;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod unasked;
 mod uniform;
 mod value;
 mod vector;
@@ -125,6 +126,7 @@ pub use lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub use place::{DwordPlace, Slot};
 pub(crate) use possible::{OffLane, Right};
 pub use stop::LaneFlow;
+pub use unasked::{PlaceOff, PossiblyOff};
 pub(crate) use uniform::Uniformity;
 
 /// Why it cannot be told where a lane is.

@@ -32,6 +32,8 @@ mod named;
 mod number;
 mod place;
 mod print;
+mod profile;
+mod profile_page;
 mod registers;
 pub mod source_text;
 mod symbolize;
@@ -76,6 +78,10 @@ pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::{PartDocument, PlaceDocument, places};
 pub use print::{ExpressionDocument, PrintDocument, QueryErrorDocument, WaitingAnswers};
+pub use profile::{
+    BranchDocument, CyclesDocument, DivergenceDocument, ProfileDocument, ProfileRow,
+};
+pub use profile_page::ProfilePage;
 pub use registers::{RegisterRow, RegistersDocument};
 pub use symbolize::{SymbolDocument, SymbolizedDocument, SymbolizedFrame};
 pub use unwind::{

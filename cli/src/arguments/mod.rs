@@ -8,6 +8,7 @@ mod dump;
 mod eval;
 mod format;
 mod object;
+mod profile;
 mod recovery;
 mod sources;
 mod stop;
@@ -29,6 +30,7 @@ pub(crate) use self::format::Format;
 pub(crate) use self::object::{
     AnnotateArguments, DialectName, InfoArguments, ObjectArguments, StrictArguments,
 };
+pub(crate) use self::profile::{ByName, ProfileArguments, ProfileFormat};
 pub(crate) use self::recovery::RecoveryArguments;
 pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
@@ -42,6 +44,7 @@ use self::coverage::{COMPARE_EXAMPLES, COVERAGE_EXAMPLES};
 use self::dap::DAP_EXAMPLES;
 use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
 use self::object::ANNOTATE_EXAMPLES;
+use self::profile::PROFILE_EXAMPLES;
 use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
 use self::symbolize::SYMBOLIZE_EXAMPLES;
 use self::verify::VERIFY_EXAMPLES;
@@ -147,6 +150,9 @@ pub(crate) enum Command {
     /// Compare how much of their variables two versions of a code object show
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Show where the samples of a profiler are in the source, and which branches leave lanes idle
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(ProfileArguments),
     /// Check debugging information by rules, for a compiler's tests and for CI
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),

@@ -2,7 +2,7 @@
 //! opened, whatever the core says.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hetdwarf::arch::LoadAddress;
 use hetdwarf::gpu_core::{Fit, GpuCore, Image, ObjectSource, Process};
@@ -15,6 +15,7 @@ use hetdwarf::untrusted::Untrusted;
 use super::super::arguments::{CoreObjects, object_and_load};
 use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
+use super::super::folders::files_below;
 use super::super::packages::ObjectFile;
 
 /// The code objects that were found.
@@ -26,11 +27,6 @@ pub(super) struct Found<'data> {
     /// What is wrong with those that a user gave.
     pub(super) problems: Vec<ProblemDocument>,
 }
-
-/// How many files of the folders are looked at.
-const MOST_FILES: usize = 100_000;
-/// How deep folders are looked at.
-const MOST_DEPTH: usize = 32;
 
 /// Finds the code objects.
 pub(super) fn find<'data>(
@@ -278,65 +274,4 @@ fn misfit(fit: Fit) -> String {
             format!("the loaded code differs, first at its address {address:#x}")
         }
     }
-}
-
-/// What is in a folder.
-#[derive(Default)]
-struct Below {
-    /// All files, sorted.
-    files: Vec<PathBuf>,
-    /// How many entries could not be looked at, and why the first could not.
-    skipped: u64,
-    first: Option<String>,
-}
-
-impl Below {
-    fn skip(&mut self, path: &Path, why: impl core::fmt::Display) {
-        self.skipped += 1;
-        self.first
-            .get_or_insert_with(|| format!("{}: {why}", Untrusted::from(path)));
-    }
-}
-
-/// All files in a folder and those within it; links to folders are not followed.
-fn files_below(folder: &Path) -> Below {
-    let mut below = Below::default();
-    let mut folders = vec![(folder.to_owned(), 0_usize)];
-    while let Some((folder, depth)) = folders.pop() {
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) => {
-                below.skip(&folder, error);
-                continue;
-            }
-        };
-        for entry in entries {
-            let found = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)));
-            let (path, kind) = match found {
-                Ok(found) => found,
-                Err(error) => {
-                    below.skip(&folder, error);
-                    continue;
-                }
-            };
-            if kind.is_dir() {
-                if depth < MOST_DEPTH {
-                    folders.push((path, depth + 1));
-                } else {
-                    below.skip(
-                        &path,
-                        format!("it is not looked into, {MOST_DEPTH} folders deep"),
-                    );
-                }
-            } else if kind.is_file() || kind.is_symlink() && path.is_file() {
-                if below.files.len() < MOST_FILES {
-                    below.files.push(path);
-                } else {
-                    below.skip(&path, format!("it is not read, after {MOST_FILES} files"));
-                }
-            }
-        }
-    }
-    below.files.sort();
-    below
 }

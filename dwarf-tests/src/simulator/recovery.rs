@@ -38,6 +38,8 @@ pub struct Figures {
     pub left: usize,
     /// Lanes that were not there at the start, and are found not to have been.
     pub elsewhere: usize,
+    /// Of how many lanes one instruction only may have switched them off, whatever the masks are: it was that.
+    pub charged: usize,
     /// Lanes of which nothing is known, by the reason.
     pub unknown: BTreeMap<&'static str, usize>,
 }
@@ -50,6 +52,7 @@ impl AddAssign for Figures {
         self.waiting += other.waiting;
         self.left += other.left;
         self.elsewhere += other.elsewhere;
+        self.charged += other.charged;
         for (reason, count) in other.unknown {
             *self.unknown.entry(reason).or_default() += count;
         }
@@ -216,6 +219,7 @@ fn stop(
         .stop(wave, pc, LoadAddress(0), Some(dispatched), &meter)
         .unwrap();
     figures.stops = 1;
+    let possible = flow.possibly_off(pc, &meter);
     for (number, position) in positions.iter().enumerate() {
         let state = found.frames[0].lanes[number];
         let wrong = || {
@@ -235,15 +239,23 @@ fn stop(
                     return Err(wrong());
                 }
                 figures.waiting += 1;
+                let last = lane.last.ok_or_else(wrong)?;
+                // It may be the second half of an instruction.
+                let halves = [Some(last), last.checked_sub(4)];
+                let last = halves.into_iter().flatten().find_map(address);
                 if left.is_some() {
-                    let last = lane.last.ok_or_else(wrong)?;
-                    // It may be the second half of an instruction.
-                    let halves = [Some(last), last.checked_sub(4)];
-                    let last = halves.into_iter().flatten().find_map(address);
                     if left != last {
                         return Err(wrong());
                     }
                     figures.left += 1;
+                }
+                // A profiler does not know the masks.
+                if let Ok(place) = &possible {
+                    let switches = &place.halves[number / 32].switches;
+                    if !last.is_some_and(|last| switches.contains(&last)) {
+                        return Err(format!("{}, not by {switches:x?}", wrong()));
+                    }
+                    figures.charged += usize::from(switches.len() == 1);
                 }
             }
             // Nothing has called the function.

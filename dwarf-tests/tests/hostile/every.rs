@@ -16,7 +16,7 @@ fn promised(length: usize) -> u64 {
 
 /// The arguments of every command that reads a code object; `FILE`, `WAVE` and `OUT` are put in. A dump of everything has in it what
 /// dumps of parts print.
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 23] = [
     "info FILE",
     "info FILE --format json",
     "dump FILE --all",
@@ -38,6 +38,8 @@ const COMMANDS: [&str; 21] = [
     "symbolize FILE 0x0 0x1000 0x1004 0:0x1800 k+0x4",
     "symbolize FILE 0x0 0x1000 0x1004 0:0x1800 --format json",
     "symbolize FILE 0x0 0x1000 0x1004 k+4 --format llvm",
+    "profile FILE",
+    "profile stats.csv --object FILE --format html",
 ];
 
 /// The arguments of every command that reads a core.
@@ -104,11 +106,20 @@ fn files() -> Vec<(String, Vec<u8>)> {
     all
 }
 
+/// What a profiler says of a code object: something at every address that code has in small files.
+fn statistics() -> String {
+    let rows = (0..0x4000).step_by(4);
+    let rows = rows.map(|address| format!("1,{address},,1,2,1,0,\n"));
+    let header = "CodeObj,Vaddr,Instruction,Hitcount,Latency,Stall,Idle,Source\n";
+    core::iter::once(header.to_owned()).chain(rows).collect()
+}
+
 /// A command's arguments, for a file in a folder.
 fn arguments(command: &str, folder: &Path) -> Vec<PathBuf> {
     let put_in = |word: &str| match word {
         "FILE" => folder.join("file"),
         "WAVE" => folder.join("wave.json"),
+        "stats.csv" => folder.join("stats.csv"),
         "OUT" => folder.join("out"),
         "FOLDER" => folder.join("folder"),
         word => word.into(),
@@ -288,6 +299,7 @@ fn every_command(name: &str, file: &[u8], commands: &[&str], wrong: &mut Vec<Str
     let folder = std::env::temp_dir().join(folder);
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("wave.json"), stopped_wave()).unwrap();
+    std::fs::write(folder.join("stats.csv"), statistics()).unwrap();
     std::fs::write(folder.join("file"), file).unwrap();
     for command in commands {
         let fault = match run_alone(&arguments(command, &folder)) {
@@ -316,6 +328,7 @@ fn files_for_a_release() {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("file"), file).unwrap();
         std::fs::write(folder.join("wave.json"), stopped_wave()).unwrap();
+        std::fs::write(folder.join("stats.csv"), statistics()).unwrap();
     }
     let commands = COMMANDS.map(|command| command.replace("FILE", "file"));
     let commands =

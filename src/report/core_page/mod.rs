@@ -5,7 +5,7 @@
 //! is data: the script puts it into text nodes only, and in the JSON no `<` is left that could end an element.
 
 mod detail;
-mod source;
+pub(super) mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Nothing is fetched, and nothing is sent: text of a file that came to be obeyed could not tell anybody.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// As many bytes of details a page has unless all are wanted: those of a thousand waves or more, which can be sent to
 /// somebody, and which a browser opens at once.
@@ -213,7 +213,7 @@ fn in_turn(document: &CoreDocument) -> impl Iterator<Item = usize> {
 }
 
 /// Writes an element with data for the script; gives its length in bytes.
-fn data(out: &mut dyn Write, id: &str, document: &impl Serialize) -> io::Result<u64> {
+pub(super) fn data(out: &mut dyn Write, id: &str, document: &impl Serialize) -> io::Result<u64> {
     // It can only be in strings, where it can be written so too. `</script` and `<!--` would mean something.
     let json = to_json(document)?.replace('<', "\\u003c");
     writeln!(

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
+use crate::debug_info::{DebugInfo, SourceFile, UnitId};
 use crate::inspect::{FrameDescription, StopFrame};
 use crate::meter::Meter;
 use crate::report::source_text::{ReadSource, SourceText, SourceTexts};
@@ -16,7 +17,7 @@ const AROUND: u64 = 8;
 const WIDTH: usize = 240;
 
 /// The source files that waves are in.
-pub(super) struct Sources<'r> {
+pub(in crate::report) struct Sources<'r> {
     read: ReadSource<'r>,
     /// Charged for the texts: one file can be named by any number of paths.
     meter: &'r Meter,
@@ -26,10 +27,10 @@ pub(super) struct Sources<'r> {
 }
 
 /// A place in a source file, as a page names it: the number of the file, and the line.
-pub(super) type SourcePlace = (usize, u64);
+pub(in crate::report) type SourcePlace = (usize, u64);
 
 impl<'r> Sources<'r> {
-    pub(super) fn new(read: ReadSource<'r>, meter: &'r Meter) -> Sources<'r> {
+    pub(in crate::report) fn new(read: ReadSource<'r>, meter: &'r Meter) -> Sources<'r> {
         Sources {
             read,
             meter,
@@ -46,13 +47,24 @@ impl<'r> Sources<'r> {
     ) -> Option<SourcePlace> {
         let (file, unit, line) = (place.file.as_ref()?, place.unit?, place.line?);
         let info = frame.stop().program().info();
+        Some(self.want_line(info, unit, file, line))
+    }
+
+    /// Wants a line of the line table of a unit to be shown, and those around it.
+    pub(in crate::report) fn want_line(
+        &mut self,
+        info: &DebugInfo<'_>,
+        unit: UnitId,
+        file: &SourceFile,
+        line: u64,
+    ) -> SourcePlace {
         let index = (self.texts).want(info, unit, file, line, self.read, self.meter);
         self.wanted
             .resize_with(self.texts.files().len(), BTreeSet::new);
         if let Some(wanted) = self.wanted.get_mut(index) {
             wanted.insert(line);
         }
-        Some((index, line))
+        (index, line)
     }
 
     /// The names of files whose text is not known.

@@ -1,0 +1,83 @@
+//! What the parts of a JSON file are read with.
+
+use std::path::Path;
+
+use hetdwarf::error::Error;
+use hetdwarf::meter::Meter;
+use serde::de::MapAccess;
+
+use super::recording::{Recording, Scope};
+use super::stream::{Fields, Number, skip};
+
+/// What is read with.
+pub(super) struct Reader<'r> {
+    pub(super) recording: &'r mut Recording,
+    pub(super) meter: &'r Meter,
+    /// The process that is read.
+    pub(super) scope: Scope,
+    pub(super) path: &'r Path,
+    /// True the second time: only samples are read.
+    pub(super) again: bool,
+    /// True if the file has what is expected of one.
+    pub(super) is_known: bool,
+    /// The first process of the file.
+    pub(super) first: Scope,
+    /// Gives back what is kept of the part of the file that was read.
+    pub(super) release: &'r dyn Fn(),
+    /// How many samples were read since.
+    pub(super) since: u32,
+    /// The header of a thread trace's rows.
+    pub(super) header: Option<Vec<String>>,
+}
+
+impl Reader<'_> {
+    /// Goes on unless a limit is reached, which is kept.
+    pub(super) fn check<T>(&mut self, result: Result<T, Error>) -> Result<T, String> {
+        result.map_err(|error| {
+            let text = error.to_string();
+            self.recording.limit.get_or_insert(error);
+            text
+        })
+    }
+
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), String> {
+        let held = self.meter.hold(bytes as u64);
+        self.check(held)
+    }
+
+    /// Is told of each sample.
+    pub(super) fn go_on(&mut self) {
+        /// So many samples are in some tens of megabytes.
+        const SAMPLES: u32 = 1 << 15;
+        self.since = self.since.saturating_add(1);
+        if self.since >= SAMPLES {
+            self.since = 0;
+            (self.release)();
+        }
+    }
+}
+
+/// Three numbers.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Triple(pub(super) [Option<u64>; 3]);
+
+impl Triple {
+    pub(super) fn all(self) -> Option<[u64; 3]> {
+        let [x, y, z] = self.0;
+        Some([x?, y?, z?])
+    }
+}
+
+impl<'de> Fields<'de> for Triple {
+    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+        let [x, y, z] = &mut self.0;
+        let number = match name {
+            "x" => x,
+            "y" => y,
+            "z" => z,
+            _ => return skip(map),
+        };
+        *number = map.next_value_seed(Number)?;
+        Ok(())
+    }
+}

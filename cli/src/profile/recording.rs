@@ -1,0 +1,258 @@
+//! What files of profilers say: the samples, counted by place, and the tables that go with them.
+//!
+//! A table may come after the samples that need it. So places name code objects and kernels by numbers that are given at
+//! the first mention, and what the tables say of them is filled in.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use hetdwarf::error::Error;
+use hetdwarf::meter::Meter;
+use hetdwarf::profile::{Activity, DispatchShape, Sample, Samples, Site, Started};
+
+/// A process of a file.
+pub(super) type Scope = u32;
+
+/// A code object, by its number in its process.
+#[derive(Debug, Default)]
+pub(super) struct ListedObject {
+    pub(super) scope: Scope,
+    pub(super) id: u64,
+    /// Set if a table of the file has it.
+    pub(super) is_listed: bool,
+    pub(super) uri: String,
+    pub(super) load_base: Option<u64>,
+    pub(super) load_size: Option<u64>,
+    pub(super) load_delta: Option<u64>,
+    /// The agent that it is loaded on.
+    pub(super) agent: Option<u64>,
+    /// Set if addresses are those of the ELF file already.
+    pub(super) is_linked: bool,
+}
+
+/// A process.
+#[derive(Debug, Default)]
+pub(super) struct Process {
+    /// The file.
+    pub(super) file: PathBuf,
+    pub(super) pid: Option<u64>,
+    /// The names of agents by their handles, and how many lanes their waves have at least.
+    pub(super) agents: BTreeMap<u64, (String, Option<u64>)>,
+    /// By the number of a text: of instructions, and what is said of each.
+    pub(super) instructions: Vec<String>,
+    pub(super) comments: Vec<String>,
+}
+
+/// A dispatch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dispatch {
+    pub(super) shape: Option<DispatchShape>,
+    pub(super) kernel: Option<u32>,
+}
+
+/// A sample as files have it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RawSample {
+    pub(super) code_object: Option<u64>,
+    pub(super) offset: Option<u64>,
+    pub(super) exec: Option<u64>,
+    pub(super) dispatch: Option<u64>,
+    pub(super) workgroup: [Option<u64>; 3],
+    pub(super) wave: Option<u64>,
+    pub(super) issued: Option<u64>,
+    pub(super) kind: Option<hetdwarf::profile::NameId>,
+    pub(super) stall: Option<hetdwarf::profile::NameId>,
+    pub(super) text: Option<u64>,
+}
+
+/// What files say.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    pub(super) samples: Samples,
+    pub(super) processes: Vec<Process>,
+    pub(super) objects: Vec<ListedObject>,
+    objects_by_id: HashMap<(Scope, u64), u32>,
+    /// The names of kernels.
+    pub(super) kernels: Vec<Option<String>>,
+    kernels_by_id: HashMap<(Scope, u64), u32>,
+    dispatches: HashMap<(Scope, u64), Dispatch>,
+    /// The last dispatch that was looked up; samples of one mostly follow each other.
+    last_dispatch: Option<((Scope, u64), Option<Dispatch>)>,
+    /// Set if a dispatch was read after samples.
+    pub(super) is_late: bool,
+    /// Texts of instructions that have no address: the instruction, and what is said of it.
+    pub(super) texts: Vec<[String; 2]>,
+    texts_by_name: HashMap<[String; 2], u32>,
+    /// Samples that were left out, by the reason.
+    pub(super) discarded: BTreeMap<&'static str, u64>,
+    /// Fields that are not known.
+    pub(super) unknown: BTreeSet<String>,
+    /// What has to be said of the files.
+    pub(super) notes: BTreeSet<String>,
+    /// What is wrong with them.
+    pub(super) problems: Vec<String>,
+    /// Set if samples are executions of a thread trace.
+    pub(super) is_trace: bool,
+    /// The limit that was reached, if one was.
+    pub(super) limit: Option<Error>,
+}
+
+/// Prefixes of names, which say nothing.
+pub(super) const INSTRUCTION_TYPE: &str = "ROCPROFILER_PC_SAMPLING_INSTRUCTION_TYPE_";
+pub(super) const STALL_REASON: &str = "ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_";
+
+/// The most names of fields that are remembered.
+const MOST_UNKNOWN: usize = 32;
+/// The longest of them.
+const LONGEST: usize = 64;
+
+impl Recording {
+    /// Begins a process.
+    pub(super) fn begin(&mut self, file: PathBuf) -> Scope {
+        let scope = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
+        self.processes.push(Process {
+            file,
+            ..Process::default()
+        });
+        scope
+    }
+
+    pub(super) fn process(&mut self, scope: Scope) -> Option<&mut Process> {
+        self.processes.get_mut(usize::try_from(scope).ok()?)
+    }
+
+    /// Notes a field that is not known.
+    pub(super) fn note_unknown(&mut self, name: &str) {
+        let is_new = !self.unknown.contains(name);
+        if is_new && self.unknown.len() < MOST_UNKNOWN && name.len() <= LONGEST {
+            self.unknown.insert(name.to_owned());
+        }
+    }
+
+    /// Leaves a sample out.
+    pub(super) fn discard(&mut self, reason: &'static str) {
+        let count = self.discarded.entry(reason).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// Returns the number of a code object.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn object(&mut self, scope: Scope, id: u64, meter: &Meter) -> Result<u32, Error> {
+        if let Some(number) = self.objects_by_id.get(&(scope, id)) {
+            return Ok(*number);
+        }
+        meter.hold(4 * size_of::<ListedObject>() as u64)?;
+        let number = u32::try_from(self.objects.len()).unwrap_or(u32::MAX);
+        self.objects.push(ListedObject {
+            scope,
+            id,
+            ..ListedObject::default()
+        });
+        self.objects_by_id.insert((scope, id), number);
+        Ok(number)
+    }
+
+    /// Returns the number of a kernel.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn kernel(&mut self, scope: Scope, id: u64, meter: &Meter) -> Result<u32, Error> {
+        if let Some(number) = self.kernels_by_id.get(&(scope, id)) {
+            return Ok(*number);
+        }
+        meter.hold(4 * size_of::<Option<String>>() as u64)?;
+        let number = u32::try_from(self.kernels.len()).unwrap_or(u32::MAX);
+        self.kernels.push(None);
+        self.kernels_by_id.insert((scope, id), number);
+        Ok(number)
+    }
+
+    /// Adds a dispatch.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn add_dispatch(
+        &mut self,
+        scope: Scope,
+        id: u64,
+        dispatch: Dispatch,
+        meter: &Meter,
+    ) -> Result<(), Error> {
+        meter.work(1)?;
+        meter.hold(2 * size_of::<((Scope, u64), Dispatch)>() as u64)?;
+        self.is_late |= !self.samples.places().is_empty();
+        self.dispatches.insert((scope, id), dispatch);
+        Ok(())
+    }
+
+    fn dispatch(&mut self, scope: Scope, id: u64) -> Option<Dispatch> {
+        if let Some((key, known)) = self.last_dispatch
+            && key == (scope, id)
+        {
+            return known;
+        }
+        let found = self.dispatches.get(&(scope, id)).copied();
+        self.last_dispatch = Some(((scope, id), found));
+        found
+    }
+
+    /// Returns the number of a text.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn text(&mut self, text: [String; 2], meter: &Meter) -> Result<u32, Error> {
+        if let Some(number) = self.texts_by_name.get(&text) {
+            return Ok(*number);
+        }
+        let bytes = text.iter().map(String::len).sum::<usize>();
+        meter.hold(2 * (bytes + size_of::<([String; 2], u32)>()) as u64)?;
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text.clone());
+        self.texts_by_name.insert(text, number);
+        Ok(number)
+    }
+
+    /// Counts a sample.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn add(
+        &mut self,
+        scope: Scope,
+        raw: &RawSample,
+        meter: &Meter,
+    ) -> Result<(), Error> {
+        let (Some(id), Some(address)) = (raw.code_object, raw.offset) else {
+            self.discard("its code object or address is no number");
+            return Ok(());
+        };
+        if raw.exec.is_none() {
+            self.discard("its EXEC mask is no number");
+            return Ok(());
+        }
+        let dispatch = raw.dispatch.and_then(|id| self.dispatch(scope, id));
+        let object = self.object(scope, id, meter)?;
+        let site = Site::Code {
+            object,
+            kernel: dispatch.and_then(|dispatch| dispatch.kernel),
+            address,
+        };
+        let started = || {
+            let shape = dispatch?.shape?;
+            let [x, y, z] = raw.workgroup;
+            Some(shape.started([x?, y?, z?], raw.wave?))
+        };
+        let mut sample = Sample::new(site);
+        sample.exec = raw.exec;
+        sample.started = started().unwrap_or(Started::UNKNOWN);
+        sample.activity = match raw.issued {
+            None => Activity::Unknown,
+            Some(0) => Activity::Stalled(raw.stall),
+            Some(_) => Activity::Issued(raw.kind),
+        };
+        sample.text = raw.text.and_then(|text| u32::try_from(text).ok());
+        self.samples.add(&sample, meter)
+    }
+}

@@ -1,0 +1,121 @@
+//! A PC sample of rocprofv3, as JSON.
+
+use hetdwarf::profile::NameId;
+use serde::de::MapAccess;
+
+use super::reader::{Reader, Triple};
+use super::recording::{INSTRUCTION_TYPE, RawSample, STALL_REASON};
+use super::stream::{Fields, Number, Object, Text, skip};
+
+/// A sample.
+pub(super) struct SampleFields<'s, 'r> {
+    reader: &'s mut Reader<'r>,
+    sample: RawSample,
+    /// The last type and the last reason, with their numbers.
+    last_names: [Option<(String, NameId)>; 2],
+}
+
+impl<'de> Fields<'de> for SampleFields<'_, '_> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+        match name {
+            "record" => map.next_value_seed(Object(&mut RecordFields(&mut *self))),
+            "inst_index" => {
+                self.sample.text = map.next_value_seed(Number)?;
+                Ok(())
+            }
+            other => {
+                self.reader.recording.note_unknown(other);
+                skip(map)
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        let sample = core::mem::take(&mut self.sample);
+        let reader = &mut *self.reader;
+        reader.go_on();
+        let added = reader.recording.add(reader.scope, &sample, reader.meter);
+        reader.check(added)
+    }
+}
+
+impl<'s, 'r> SampleFields<'s, 'r> {
+    pub(super) fn new(reader: &'s mut Reader<'r>) -> SampleFields<'s, 'r> {
+        SampleFields {
+            reader,
+            sample: RawSample::default(),
+            last_names: [None, None],
+        }
+    }
+
+    /// Returns the number of a name.
+    fn name(&mut self, text: &str, prefix: &str, which: usize) -> Option<NameId> {
+        let last = self.last_names.get_mut(which)?;
+        if let Some((known, id)) = last
+            && known == text
+        {
+            return Some(*id);
+        }
+        let name = text.strip_prefix(prefix).unwrap_or(text);
+        let id = self.reader.recording.samples.names.id(name);
+        *last = Some((text.to_owned(), id));
+        Some(id)
+    }
+}
+
+struct RecordFields<'s, 'd, 'r>(&'s mut SampleFields<'d, 'r>);
+
+impl<'de> Fields<'de> for RecordFields<'_, '_, '_> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+        let sample = &mut self.0.sample;
+        match name {
+            "pc" => map.next_value_seed(Object(&mut PcFields(sample)))?,
+            "exec_mask" => sample.exec = map.next_value_seed(Number)?,
+            "dispatch_id" => sample.dispatch = map.next_value_seed(Number)?,
+            "wrkgrp_id" => {
+                let mut workgroup = Triple::default();
+                map.next_value_seed(Object(&mut workgroup))?;
+                sample.workgroup = workgroup.0;
+            }
+            "wave_in_grp" => sample.wave = map.next_value_seed(Number)?,
+            "wave_issued" => sample.issued = map.next_value_seed(Number)?,
+            "inst_type" => {
+                let text = map.next_value_seed(Text)?;
+                self.0.sample.kind = self.0.name(&text, INSTRUCTION_TYPE, 0);
+            }
+            "snapshot" => map.next_value_seed(Object(&mut SnapshotFields(&mut *self.0)))?,
+            "hw_id" | "flags" | "timestamp" | "corr_id" | "wave_cnt" | "size" => skip(map)?,
+            other => {
+                self.0.reader.recording.note_unknown(other);
+                skip(map)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct PcFields<'s>(&'s mut RawSample);
+
+impl<'de> Fields<'de> for PcFields<'_> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+        match name {
+            "code_object_id" => self.0.code_object = map.next_value_seed(Number)?,
+            "code_object_offset" => self.0.offset = map.next_value_seed(Number)?,
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
+}
+
+struct SnapshotFields<'s, 'd, 'r>(&'s mut SampleFields<'d, 'r>);
+
+impl<'de> Fields<'de> for SnapshotFields<'_, '_, '_> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+        if name != "stall_reason" {
+            return skip(map);
+        }
+        let text = map.next_value_seed(Text)?;
+        self.0.sample.stall = self.0.name(&text, STALL_REASON, 1);
+        Ok(())
+    }
+}

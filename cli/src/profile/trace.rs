@@ -1,0 +1,246 @@
+//! Statistics of a thread trace: `code.json`, and the CSV that goes with it. Columns are known by their names.
+
+use std::fmt;
+
+use hetdwarf::error::Error;
+use hetdwarf::meter::Meter;
+use hetdwarf::profile::{Activity, Sample, Site};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::reader::Reader;
+use super::recording::{Recording, Scope};
+use super::stream::parse_number;
+
+/// The columns of `code.json`, where it does not name them.
+const HEADER: [&str; 10] = [
+    "ISA",
+    "_",
+    "LineNumber",
+    "Source",
+    "Codeobj",
+    "Vaddr",
+    "Hit",
+    "Latency",
+    "Stall",
+    "Idle",
+];
+
+/// An instruction with what was counted of it.
+#[derive(Debug, Default)]
+pub(super) struct TraceRow<'t> {
+    instruction: &'t str,
+    source: &'t str,
+    object: Option<u64>,
+    address: Option<u64>,
+    hits: u64,
+    /// Of latency, of stalls, and idle.
+    cycles: [u64; 3],
+    issued: u64,
+    stalled: u64,
+}
+
+impl<'t> TraceRow<'t> {
+    /// Takes the value of a column. Returns false if the column is not known.
+    pub(super) fn set(&mut self, column: &str, text: &'t str) -> bool {
+        let number = || parse_number(text);
+        let [latency, stall, idle] = &mut self.cycles;
+        let count = match column.to_ascii_lowercase().as_str() {
+            "isa" | "instruction" => {
+                self.instruction = text;
+                return true;
+            }
+            "source" => {
+                self.source = text;
+                return true;
+            }
+            "codeobj" => {
+                self.object = number();
+                return true;
+            }
+            "vaddr" => {
+                self.address = number();
+                return true;
+            }
+            "hit" | "hitcount" => &mut self.hits,
+            "latency" => latency,
+            "stall" => stall,
+            "idle" => idle,
+            "issued" => &mut self.issued,
+            "stalled" => &mut self.stalled,
+            "_" | "linenumber" | "servicetype" | "notissuedreasons" => return true,
+            _ => return false,
+        };
+        *count = number().unwrap_or(0);
+        true
+    }
+}
+
+impl Recording {
+    /// Counts what a thread trace has of an instruction.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn add_trace(
+        &mut self,
+        scope: Scope,
+        row: &TraceRow<'_>,
+        meter: &Meter,
+    ) -> Result<(), Error> {
+        // A comment stands before the first instruction of a kernel.
+        let has_none = row.hits == 0 && row.cycles == [0; 3] && row.issued == 0 && row.stalled == 0;
+        if has_none || row.instruction.starts_with(';') {
+            return Ok(());
+        }
+        let (Some(id), Some(address)) = (row.object, row.address) else {
+            self.discard("its code object or address is no number");
+            return Ok(());
+        };
+        let object = self.object(scope, id, meter)?;
+        if let Some(listed) = usize::try_from(object)
+            .ok()
+            .and_then(|one| self.objects.get_mut(one))
+        {
+            listed.is_linked = true;
+        }
+        let mut sample = Sample::new(Site::Code {
+            object,
+            kernel: None,
+            address,
+        });
+        let text = row.instruction.len().saturating_add(row.source.len());
+        meter.hold(2 * (text + 2 * size_of::<String>()) as u64)?;
+        if let Some(process) = self.process(scope) {
+            sample.text = u32::try_from(process.instructions.len()).ok();
+            process.instructions.push(row.instruction.to_owned());
+            process.comments.push(row.source.to_owned());
+        }
+        self.is_trace = true;
+        sample.cycles = row.cycles;
+        // Newer files have samples beside or in place of executions.
+        let (issued, stalled) = (Activity::Issued(None), Activity::Stalled(None));
+        let parts = match row.issued.saturating_add(row.stalled) {
+            0 => [(row.hits, Activity::Unknown), (0, stalled)],
+            _ => [(row.issued, issued), (row.stalled, stalled)],
+        };
+        for (number, (count, activity)) in parts.into_iter().enumerate() {
+            if number > 0 && count == 0 {
+                continue;
+            }
+            (sample.count, sample.activity) = (count, activity);
+            self.samples.add(&sample, meter)?;
+            sample.cycles = [0; 3];
+        }
+        Ok(())
+    }
+}
+
+/// A row of `code.json`: the text of each value.
+#[derive(Clone, Copy)]
+pub(super) struct RowSeed;
+
+impl<'de> DeserializeSeed<'de> for RowSeed {
+    type Value = Vec<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RowSeed {
+    type Value = Vec<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row, which is a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        /// The most columns that are read.
+        const MOST: usize = 64;
+        let mut row = Vec::new();
+        while let Some(cell) = seq.next_element_seed(Cell)? {
+            if row.len() < MOST {
+                row.push(cell);
+            }
+        }
+        Ok(row)
+    }
+}
+
+/// A value as a text; empty if it is a list or an object.
+struct Cell;
+
+impl<'de> DeserializeSeed<'de> for Cell {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Cell {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<String, E> {
+        Ok(String::new())
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<String, E> {
+        Ok(u8::from(flag).to_string())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+
+    fn visit_unit<E>(self) -> Result<String, E> {
+        Ok(String::new())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<String, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(String::new())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<String, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(String::new())
+    }
+}
+
+/// Counts a row of `code.json`.
+pub(super) fn add_row(reader: &mut Reader<'_>, cells: &[String]) -> Result<(), String> {
+    let mut row = TraceRow::default();
+    let mut unknown = Vec::new();
+    let mut take = |column: &str, cell| {
+        if !row.set(column, cell) {
+            unknown.push(column.to_owned());
+        }
+    };
+    match &reader.header {
+        Some(header) => {
+            let columns = header.iter().zip(cells);
+            columns.for_each(|(column, cell)| take(column, cell));
+        }
+        None => {
+            let columns = HEADER.iter().zip(cells);
+            columns.for_each(|(column, cell)| take(column, cell));
+        }
+    }
+    for column in unknown {
+        reader.recording.note_unknown(&column);
+    }
+    let added = reader.recording.add_trace(reader.scope, &row, reader.meter);
+    reader.check(added)
+}

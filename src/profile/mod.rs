@@ -1,0 +1,116 @@
+//! What the samples of a profiler say about code: which lines, functions, kernels and instructions waves were at, how many of their lanes
+//! were active there, and which branches switched the others off.
+//!
+//! Reading the files of profilers is left to the caller, who gives one [`Sample`] after the other to [`Samples`]. That counts by place, so
+//! that what it keeps does not grow with the number of samples. [`Profile`] then looks the places up in code objects, and groups
+//! them ([`By`]). What is known of the forms of files: `spec-notes/profiles.md`.
+//!
+//! ```
+//! use hetdwarf::limits::Limits;
+//! use hetdwarf::meter::Meter;
+//! use hetdwarf::profile::{Activity, Sample, Samples, Site};
+//!
+//! let mut samples = Samples::new();
+//! let meter = Meter::new(&Limits::DEFAULT, 0);
+//! let site = Site::Code { object: 0, kernel: None, address: 0x1a08 };
+//! for exec in [0xff, 0x0f] {
+//!     let sample = Sample { exec: Some(exec), ..Sample::new(site) };
+//!     samples.add(&sample, &meter)?;
+//! }
+//! let place = &samples.places()[0];
+//! assert_eq!((place.counts.samples, place.counts.active), (2, [12, 0]));
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+
+mod counts;
+mod dispatch;
+mod divergence;
+mod locate;
+mod names;
+mod rows;
+mod samples;
+
+pub use counts::{Activity, Counts, Off, Sample, Site};
+pub use dispatch::{DispatchShape, Started};
+pub use divergence::{Cause, Idle, divergence};
+pub use locate::{Located, SourcePosition, locate};
+pub use names::{NameId, Names};
+#[cfg(feature = "serde")]
+pub(crate) use rows::share;
+pub use rows::{By, Key, Row, rows};
+pub use samples::{Place, Samples};
+
+use crate::error::Result;
+use crate::inspect::Program;
+use crate::meter::Meter;
+
+/// Where the code of a place is.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeOf<'p, 'a> {
+    /// The number that the caller has for the code object.
+    pub object: u32,
+    /// The code object.
+    pub program: &'p Program<'a>,
+    /// The address in it.
+    pub address: u64,
+}
+
+/// A place of samples, looked up.
+#[derive(Clone, Debug)]
+pub struct ProfilePlace<'p, 'a> {
+    /// What was counted there.
+    pub counts: Counts,
+    /// Where it is in the source.
+    pub located: Located,
+    /// The code, if it is known.
+    pub code: Option<CodeOf<'p, 'a>>,
+}
+
+/// Samples, looked up in code objects.
+#[derive(Clone, Debug, Default)]
+pub struct Profile<'p, 'a> {
+    /// The places, in the order in which the samples have them.
+    pub places: Vec<ProfilePlace<'p, 'a>>,
+    /// How many samples could not be looked up.
+    pub unresolved: u64,
+    /// The names of stall reasons and types of instructions in the counts.
+    pub names: Names,
+}
+
+impl<'p, 'a> Profile<'p, 'a> {
+    /// Returns how many samples there are.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        let all = self.places.iter().map(|place| place.counts.samples);
+        all.fold(self.unresolved, u64::saturating_add)
+    }
+
+    /// Adds a place whose code is known. Returns false, and adds nothing, if nothing is known there.
+    ///
+    /// * `kernel`: the kernel that was running, if the samples tell.
+    /// * `meter`: what the question may cost.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub fn add_code(
+        &mut self,
+        counts: Counts,
+        code: CodeOf<'p, 'a>,
+        kernel: Option<&str>,
+        meter: &Meter,
+    ) -> Result<bool> {
+        let Some(mut located) = locate(code, meter)? else {
+            return Ok(false);
+        };
+        if let Some(kernel) = kernel {
+            located.kernel = Some(kernel.to_owned());
+        }
+        meter.hold(located.bytes())?;
+        self.places.push(ProfilePlace {
+            counts,
+            located,
+            code: Some(code),
+        });
+        Ok(true)
+    }
+}

@@ -1,0 +1,80 @@
+//! Samples, counted by place.
+
+use foldhash::HashMap;
+
+use super::counts::{Counts, Sample, Site};
+use super::names::Names;
+use crate::error::Result;
+use crate::meter::Meter;
+
+/// A place, with what was counted there.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Where it is.
+    pub site: Site,
+    /// What was counted.
+    pub counts: Counts,
+    /// The number that the profiler has for the text of the instruction.
+    pub text: Option<u32>,
+}
+
+/// Samples, counted by place.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    places: Vec<Place>,
+    by_site: HashMap<Site, usize>,
+    /// The names in the counts.
+    pub names: Names,
+}
+
+impl Samples {
+    /// Has none.
+    #[must_use]
+    pub fn new() -> Samples {
+        Samples::default()
+    }
+
+    /// Counts a sample.
+    ///
+    /// * `meter`: takes a step, and holds a place that is new.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub fn add(&mut self, sample: &Sample, meter: &Meter) -> Result<()> {
+        /// The place, and its entry in the table.
+        const BYTES: u64 = 2 * (size_of::<Place>() + size_of::<(Site, usize)>()) as u64;
+        meter.work(1)?;
+        let index = match self.by_site.get(&sample.site) {
+            Some(index) => *index,
+            None => {
+                meter.hold(BYTES)?;
+                let index = self.places.len();
+                self.by_site.insert(sample.site, index);
+                self.places.push(Place {
+                    site: sample.site,
+                    counts: Counts::default(),
+                    text: sample.text,
+                });
+                index
+            }
+        };
+        if let Some(place) = self.places.get_mut(index) {
+            place.counts.add(sample);
+        }
+        Ok(())
+    }
+
+    /// Returns the places, in the order in which they first came.
+    #[must_use]
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// Returns the number of samples.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        let all = self.places.iter().map(|place| place.counts.samples);
+        all.fold(0, u64::saturating_add)
+    }
+}

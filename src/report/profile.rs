@@ -1,0 +1,322 @@
+//! `hetdwarf-profile/1`: where the samples of a profiler are in the source, and what left lanes idle.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::completeness::Completeness;
+use super::number::Hex;
+use super::text::FileNames;
+use crate::profile::{By, Idle, Key, Located, NameId, Names, Profile, Row, rows, share};
+use crate::untrusted::Untrusted;
+
+/// The document.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct ProfileDocument {
+    /// `hetdwarf-profile/1`.
+    pub format: &'static str,
+    /// Whether it is complete; its fields are the document's.
+    #[serde(flatten)]
+    pub completeness: Completeness,
+    /// What is counted: `samples`, or `executions` of a thread trace.
+    pub counts: &'static str,
+    /// How many samples there are.
+    pub samples: u64,
+    /// How many of them could not be looked up.
+    pub unresolved: u64,
+    /// Why not.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unresolved_reasons: BTreeMap<String, u64>,
+    /// How many were looked up by the comments of the profiler only, since their code object was not found.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub by_comment: u64,
+    /// How many are not counted, by what is wrong with them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub discarded: BTreeMap<&'static str, u64>,
+    /// What the samples are grouped by.
+    pub grouped_by: &'static str,
+    /// The rows, that with the most samples first.
+    pub rows: Vec<ProfileRow>,
+    /// How many rows are left out.
+    #[serde(skip_serializing_if = "is_none")]
+    pub rows_left_out: usize,
+    /// How many lanes were off, summed over samples.
+    pub idle_lane_samples: u64,
+    /// Why they were, the most lanes first.
+    pub divergence: Vec<DivergenceDocument>,
+    /// Fields of the files that are not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_fields: Vec<Untrusted<'static>>,
+    /// What has to be said of the files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Untrusted<'static>>,
+    /// What is wrong with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Untrusted<'static>>,
+}
+
+/// Samples that are grouped together.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct ProfileRow {
+    /// What they have in common: `k.cl:7`, `k`, `k;f`, `0x1a08 v_add_u32 v0, v1, v2`; `?` if it is not known.
+    pub by: Untrusted<'static>,
+    /// How many.
+    pub samples: u64,
+    /// The share of lanes that were active, in the mean over samples; `null` if it is not known.
+    pub lanes_active: Option<f64>,
+    /// How many were stalled, by the reason.
+    pub stalls: BTreeMap<Untrusted<'static>, u64>,
+    /// The innermost functions.
+    pub functions: Vec<Untrusted<'static>>,
+    /// How many issued an instruction, where that is known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub issued: u64,
+    /// How many were stalled.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stalled: u64,
+    /// The types of instructions that were issued.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub types: BTreeMap<Untrusted<'static>, u64>,
+    /// Of a thread trace: cycles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<CyclesDocument>,
+    /// The address of an instruction in its code object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pc: Option<Hex>,
+    /// The path of the file of a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<Untrusted<'static>>,
+    /// The line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+}
+
+/// Cycles of a thread trace.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CyclesDocument {
+    /// From issue to issue.
+    pub latency: u64,
+    /// Of these, those stalled.
+    pub stall: u64,
+    /// Those between instructions.
+    pub idle: u64,
+}
+
+/// Lanes that were off for one cause.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct DivergenceDocument {
+    /// The instruction that switched them off; `null` if that is not known, or there is none.
+    pub branch: Option<BranchDocument>,
+    /// The instructions of which one switched them off.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<BranchDocument>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// The reason for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<&'static str>,
+    /// How many lanes, summed over samples.
+    pub idle_lane_samples: u64,
+    /// The share of all lanes that were off.
+    pub share: f64,
+}
+
+/// An instruction that switches lanes off.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct BranchDocument {
+    /// The address in its code object; `null` if it is one of several instructions of the line, which are `candidates`.
+    pub pc: Option<Hex>,
+    /// The innermost function.
+    pub function: Option<Untrusted<'static>>,
+    /// The path of the file.
+    pub file: Option<Untrusted<'static>>,
+    /// The line.
+    pub line: Option<u64>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_none(number: &usize) -> bool {
+    *number == 0
+}
+
+fn text(text: &str) -> Untrusted<'static> {
+    Untrusted::from(text.to_owned())
+}
+
+/// A share, to four digits.
+pub(super) fn rounded(share: f64) -> f64 {
+    (share * 1e4).round() / 1e4
+}
+
+impl By {
+    /// The name in documents: `line`, `function`, `kernel`, `instruction` or `stack`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            By::Line => "line",
+            By::Function => "function",
+            By::Kernel => "kernel",
+            By::Instruction => "instruction",
+            By::Stack => "stack",
+        }
+    }
+}
+
+/// Returns the functions of a stack, the outermost first, as tools for flame graphs read them.
+fn folded(stack: &[Option<std::sync::Arc<str>>]) -> String {
+    let name = |function: &Option<std::sync::Arc<str>>| {
+        let name = function.as_deref().unwrap_or("?");
+        name.replace(|c: char| c == ';' || c.is_whitespace(), "_")
+    };
+    let names: Vec<String> = stack.iter().map(name).collect();
+    names.join(";")
+}
+
+/// Returns what is counted by name.
+fn named(counts: &[(NameId, u64)], names: &Names) -> BTreeMap<Untrusted<'static>, u64> {
+    let counts = counts.iter();
+    counts
+        .map(|(name, count)| (text(names.name(*name)), *count))
+        .collect()
+}
+
+impl ProfileRow {
+    fn new(row: &Row, names: &Names, files: &FileNames<'_>) -> ProfileRow {
+        let short = |path: &str| files.short(&path.into()).raw().to_owned();
+        let by = match &row.key {
+            Key::Line(Some(file), Some(line)) => format!("{}:{line}", short(file)),
+            Key::Line(..) => "?".to_owned(),
+            Key::Name(name) => name.as_deref().unwrap_or("?").to_owned(),
+            Key::Instruction(at, instruction) => {
+                let instruction = instruction.as_deref().unwrap_or("?");
+                match at {
+                    Some((_, address)) => format!("{address:#x} {instruction}"),
+                    None => instruction.to_owned(),
+                }
+            }
+            Key::Stack(stack) => folded(stack),
+        };
+        let (mut pc, mut file, mut line) = (None, None, None);
+        match &row.key {
+            Key::Line(path, number) => {
+                file = path.as_deref().map(text);
+                line = *number;
+            }
+            Key::Instruction(at, _) => pc = at.map(|(_, address)| Hex::from(address)),
+            Key::Name(_) | Key::Stack(_) => {}
+        }
+        let counts = &row.counts;
+        let [latency, stall, idle] = counts.cycles;
+        let has_cycles = counts.cycles != [0; 3];
+        ProfileRow {
+            by: by.into(),
+            samples: counts.samples,
+            lanes_active: row.lanes_active().map(rounded),
+            stalls: named(&counts.stalls, names),
+            functions: row.functions.iter().map(|name| text(name)).collect(),
+            issued: counts.issued,
+            stalled: counts.stalled,
+            types: named(&counts.types, names),
+            cycles: has_cycles.then_some(CyclesDocument {
+                latency,
+                stall,
+                idle,
+            }),
+            pc,
+            file,
+            line,
+        }
+    }
+}
+
+impl DivergenceDocument {
+    fn new(idle: &Idle, all: u64) -> DivergenceDocument {
+        let reason = idle.cause.name();
+        let branch = |pc: Option<u64>, located: &Option<Located>| {
+            let position = located.as_ref().and_then(|one| one.frames.first());
+            BranchDocument {
+                pc: pc.map(Hex::from),
+                function: position.and_then(|one| one.function.as_deref()).map(text),
+                file: position.and_then(|one| one.file.as_deref()).map(text),
+                line: position.and_then(|one| one.line),
+            }
+        };
+        let own = || branch(idle.cause.branch(), &idle.located);
+        let candidates = idle.candidates.iter();
+        let candidates = candidates.map(|(pc, located)| branch(Some(*pc), located));
+        DivergenceDocument {
+            branch: reason.is_none().then(own),
+            candidates: candidates.collect(),
+            reason,
+            text: reason.map(|_| idle.cause.text()),
+            idle_lane_samples: idle.lane_samples,
+            share: share(idle.lane_samples, all).map_or(0.0, rounded),
+        }
+    }
+}
+
+impl ProfileDocument {
+    /// The document of a profile. What is known of its files is added by the caller.
+    ///
+    /// * `top`: how many rows it has at most.
+    /// * `idle`: what [`divergence`](crate::profile::divergence) found.
+    #[must_use]
+    pub fn new(
+        profile: &Profile<'_, '_>,
+        by: By,
+        top: Option<usize>,
+        idle: &[Idle],
+    ) -> ProfileDocument {
+        let mut rows = rows(profile, by);
+        let top = top.unwrap_or(usize::MAX);
+        let rows_left_out = rows.len().saturating_sub(top);
+        rows.truncate(top);
+        let files = rows.iter().filter_map(|row| match &row.key {
+            Key::Line(Some(file), _) => Some(&**file),
+            Key::Line(..) | Key::Name(_) | Key::Instruction(..) | Key::Stack(_) => None,
+        });
+        let files = FileNames::of(files);
+        let all = idle.iter().map(|one| one.lane_samples);
+        let all = all.fold(0, u64::saturating_add);
+        ProfileDocument {
+            format: "hetdwarf-profile/1",
+            completeness: Completeness::default(),
+            counts: "samples",
+            samples: profile.samples(),
+            unresolved: profile.unresolved,
+            unresolved_reasons: BTreeMap::new(),
+            by_comment: 0,
+            discarded: BTreeMap::new(),
+            grouped_by: by.name(),
+            rows: (rows.iter())
+                .map(|row| ProfileRow::new(row, &profile.names, &files))
+                .collect(),
+            rows_left_out,
+            idle_lane_samples: all,
+            divergence: idle
+                .iter()
+                .map(|one| DivergenceDocument::new(one, all))
+                .collect(),
+            unknown_fields: Vec::new(),
+            notes: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}

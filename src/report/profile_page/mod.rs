@@ -1,0 +1,190 @@
+//! A profile as a page for a browser: one file, which works without a network.
+//!
+//! Its size grows with the lines and instructions that have samples, up to a bound, and not with the number of samples. All text of
+//! files is data, as in the page of a core.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::core_page::source::{SourcePlace, Sources};
+use super::core_page::{POLICY, data};
+use super::lane_pc_svg::STYLE;
+use super::number::Hex;
+use super::profile::{ProfileDocument, ProfileRow, rounded};
+use super::source_text::ReadSource;
+use crate::meter::Meter;
+use crate::profile::{By, Profile, ProfilePlace, Row, rows, share};
+use crate::untrusted::Untrusted;
+
+/// Elements of the page, and where the script finds them.
+const BODY: &str = include_str!("page.html");
+const PAGE_STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// How many lines a page has.
+const MOST_LINES: usize = 4000;
+/// How many instructions it has.
+const MOST_INSTRUCTIONS: usize = 20_000;
+
+/// A page about a profile.
+pub struct ProfilePage<'d, 'p, 'a> {
+    title: Untrusted<'d>,
+    document: &'d ProfileDocument,
+    profile: &'d Profile<'p, 'a>,
+    read: ReadSource<'d>,
+    meter: &'d Meter,
+}
+
+impl core::fmt::Debug for ProfilePage<'_, '_, '_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ProfilePage")
+            .field("title", &self.title)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A line with samples.
+#[derive(Serialize)]
+struct Line<'r> {
+    row: &'r ProfileRow,
+    /// Where its text is.
+    at: Option<SourcePlace>,
+    code: Vec<Instruction>,
+}
+
+/// An instruction with samples.
+#[derive(Serialize)]
+struct Instruction {
+    pc: Option<Hex>,
+    text: Option<Untrusted<'static>>,
+    samples: u64,
+    lanes: Option<f64>,
+    stalls: Vec<(Untrusted<'static>, u64)>,
+    latency: u64,
+}
+
+/// What the script reads.
+#[derive(Serialize)]
+struct Data<'d> {
+    title: &'d Untrusted<'d>,
+    document: &'d ProfileDocument,
+    lines: Vec<Line<'d>>,
+    functions: Vec<ProfileRow>,
+    /// How many lines are not on the page.
+    left_out: usize,
+}
+
+impl<'d, 'p, 'a> ProfilePage<'d, 'p, 'a> {
+    /// A page about a profile.
+    ///
+    /// * `document`: what is said of it, grouped by lines and with all rows.
+    /// * `title`: what it is called, for people.
+    /// * `read`: the bytes of a source file, by its path and the directory that the compiler ran in.
+    /// * `meter`: holds the texts.
+    #[must_use]
+    pub fn new(
+        title: Untrusted<'d>,
+        document: &'d ProfileDocument,
+        profile: &'d Profile<'p, 'a>,
+        read: ReadSource<'d>,
+        meter: &'d Meter,
+    ) -> ProfilePage<'d, 'p, 'a> {
+        ProfilePage {
+            title,
+            document,
+            profile,
+            read,
+            meter,
+        }
+    }
+
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// If `out` cannot be written to.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let title = super::lane_pc_picture::escape(&self.title.to_string());
+        write!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n{BODY}"
+        )?;
+        let mut sources = Sources::new(self.read, self.meter);
+        let by_line = rows(self.profile, By::Line);
+        let left_out = by_line.len().saturating_sub(MOST_LINES);
+        let mut room = MOST_INSTRUCTIONS;
+        let lines = by_line.iter().zip(&self.document.rows).take(MOST_LINES);
+        let lines = lines.map(|(row, document)| self.line(row, document, &mut sources, &mut room));
+        let lines = lines.collect();
+        let functions = ProfileDocument::new(self.profile, By::Function, Some(1000), &[]).rows;
+        let page = Data {
+            title: &self.title,
+            document: &ProfileDocument {
+                rows: Vec::new(),
+                ..self.document.clone()
+            },
+            lines,
+            functions,
+            left_out,
+        };
+        data(out, "profile", &page)?;
+        data(out, "sources", &sources)?;
+        writeln!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>")
+    }
+
+    fn line<'r>(
+        &self,
+        row: &Row,
+        document: &'r ProfileRow,
+        sources: &mut Sources<'_>,
+        room: &mut usize,
+    ) -> Line<'r> {
+        let places = row.places.iter();
+        let places: Vec<&ProfilePlace<'_, '_>> = places
+            .filter_map(|place| self.profile.places.get(*place))
+            .collect();
+        let at = places.iter().find_map(|place| {
+            let position = place.located.frames.first()?;
+            let (unit, file) = position.source.as_ref()?;
+            let info = place.code?.program.info();
+            Some(sources.want_line(info, *unit, file, position.line?))
+        });
+        let mut code: Vec<Instruction> = places
+            .iter()
+            .take(*room)
+            .map(|place| self.instruction(place))
+            .collect();
+        *room = room.saturating_sub(code.len());
+        code.sort_by_key(|one| (one.pc, core::cmp::Reverse(one.samples)));
+        Line {
+            row: document,
+            at,
+            code,
+        }
+    }
+
+    fn instruction(&self, place: &ProfilePlace<'_, '_>) -> Instruction {
+        let located = &place.located;
+        let counts = &place.counts;
+        let (active, lanes) = place.lanes();
+        let mut stalls: Vec<_> = (counts.stalls.iter())
+            .map(|(name, count)| {
+                let name = self.profile.names.name(*name).to_owned();
+                (Untrusted::from(name), *count)
+            })
+            .collect();
+        stalls.sort_by_key(|(_, count)| core::cmp::Reverse(*count));
+        let [latency, ..] = counts.cycles;
+        Instruction {
+            pc: located.address.map(Hex::from),
+            text: located.instruction.clone().map(Untrusted::from),
+            samples: counts.samples,
+            lanes: share(active, lanes).map(rounded),
+            stalls,
+            latency,
+        }
+    }
+}
