@@ -57,6 +57,7 @@ use until_closed::UntilClosed;
 
 use hetdwarf::untrusted::Untrusted;
 
+pub use dap::debug_adapter;
 #[cfg(unix)]
 pub use interrupt::handle_signals;
 pub use plain::Plain;

@@ -38,15 +38,10 @@ pub(crate) fn run(
         Some(port) => listen(port, err),
         None => {
             let mut input = std::io::stdin().lock();
-            serve(&mut input, out)?;
+            debug_adapter(&mut input, out)?;
             Ok(Exit::Done)
         }
     }
-}
-
-/// Answers one editor until it leaves.
-fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> std::io::Result<()> {
-    open::serve(&mut Connection::new(input, output))
 }
 
 /// Answers all editors that connect, each in a thread of its own, until the command is stopped.
@@ -75,5 +70,13 @@ fn listen(port: u16, err: &mut dyn Write) -> Result<Exit, Failure> {
 
 fn serve_stream(stream: &TcpStream) -> std::io::Result<()> {
     let mut output = stream.try_clone()?;
-    serve(&mut BufReader::new(stream), &mut output)
+    debug_adapter(&mut BufReader::new(stream), &mut output)
+}
+
+/// Answers one editor as `hetdwarf dap` does, until it leaves or its messages end.
+///
+/// # Errors
+/// If messages cannot be read or written.
+pub fn debug_adapter(input: &mut dyn BufRead, output: &mut dyn Write) -> std::io::Result<()> {
+    open::serve(&mut Connection::new(input, output))
 }
