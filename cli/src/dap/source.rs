@@ -6,6 +6,7 @@ use hetdwarf::inspect::StopFrame;
 use hetdwarf::report::FrameDocument;
 use hetdwarf::untrusted::Untrusted;
 
+use super::fields::field;
 use super::handle::Handle;
 use super::message::Request;
 use super::session::{Answer, Session};
@@ -75,7 +76,7 @@ impl Session<'_> {
     pub(super) fn source_text(&mut self, request: &Request) -> Answer {
         let number = match request.integer("sourceReference")? {
             Some(number) if number > 0 => number,
-            _ => request.arguments["source"]["sourceReference"]
+            _ => field(field(&request.arguments, "source"), "sourceReference")
                 .as_i64()
                 .ok_or("sourceReference: it is missing")?,
         };
