@@ -20,6 +20,12 @@ pub(super) enum Received {
     Malformed(String),
 }
 
+/// What a session does after a request.
+pub(super) enum Next {
+    GoOn,
+    End,
+}
+
 /// A request of the editor.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
@@ -125,6 +131,12 @@ impl<'c> Connection<'c> {
     /// Sends an event.
     pub(super) fn event(&mut self, name: &str, body: Value) -> std::io::Result<()> {
         self.send(json!({ "type": "event", "event": name, "body": body }))
+    }
+
+    /// Says that a message was not understood.
+    pub(super) fn complain(&mut self, message: &str) -> std::io::Result<()> {
+        let body = json!({ "category": "stderr", "output": format!("hetdwarf: {message}\n") });
+        self.event("output", body)
     }
 
     fn send(&mut self, mut message: Value) -> std::io::Result<()> {

@@ -11,12 +11,11 @@ use hetdwarf::report::{CoreDocument, CoreWaveDocument};
 
 use super::fields::field;
 use super::handle::{FrameId, Handles};
-use super::message::{Connection, Received, Request};
-use super::open::{Next, complain};
-use super::source::SourceFile;
+use super::message::{Connection, Next, Received, Request};
 use crate::core::WaveSource;
 use crate::failure::Failure;
 use crate::sources::Sources;
+use hetdwarf::untrusted::Untrusted;
 
 /// What a request is answered with, or why it cannot be.
 pub(super) type Answer = Result<Value, String>;
@@ -35,6 +34,16 @@ pub(super) struct Session<'s> {
     pub(super) current: FrameId,
     /// Events that follow the answer to the request at hand.
     pub(super) events: Vec<(&'static str, Value)>,
+}
+
+/// A source file that frames are in.
+pub(super) struct SourceFile {
+    /// Its path in the debugging information.
+    pub(super) path: Untrusted<'static>,
+    /// Its number among the texts that were read.
+    pub(super) text: usize,
+    /// Where it is in a folder that the user named.
+    pub(super) local: Option<String>,
 }
 
 /// Requests that need a process that runs.
@@ -82,7 +91,7 @@ impl<'s> Session<'s> {
             let next = match received {
                 Received::Request(request) => self.answer(&request, connection)?,
                 Received::Malformed(message) => {
-                    complain(connection, &message)?;
+                    connection.complain(&message)?;
                     Next::GoOn
                 }
             };

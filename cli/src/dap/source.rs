@@ -9,17 +9,7 @@ use hetdwarf::untrusted::Untrusted;
 use super::fields::field;
 use super::handle::Handle;
 use super::message::Request;
-use super::session::{Answer, Session};
-
-/// A source file that frames are in.
-pub(super) struct SourceFile {
-    /// Its path in the debugging information.
-    path: Untrusted<'static>,
-    /// Its number among the texts that were read.
-    text: usize,
-    /// Where it is in a folder that the user named.
-    local: Option<String>,
-}
+use super::session::{Answer, Session, SourceFile};
 
 impl Session<'_> {
     /// Returns the source of a frame; None if its text is not known.

@@ -130,15 +130,16 @@ impl Session<'_> {
                 if let Some(item) = stop.wave().work_item(lane) {
                     set(&mut one, "workItem", json!(item));
                 }
-                let there = match (place, caller) {
-                    (LanePlace::Waiting { pc, .. }, _) => Some(frame.for_waiting(*pc, 0)),
-                    (_, Some(LaneInCaller { level, pc, .. })) => stop
-                        .call_frame(level)
-                        .map(|caller| caller.for_waiting(pc, 0)),
+                let place = match (place, caller) {
+                    (LanePlace::Waiting { pc, .. }, _) => Some((frame, *pc)),
+                    (_, Some(LaneInCaller { level, pc, .. })) => {
+                        stop.call_frame(level).map(|caller| (caller, pc))
+                    }
                     (_, None) => None,
                 };
-                if let Some(there) = there {
-                    session.add_place(&there.innermost(), &mut one)?;
+                if let Some((frame, pc)) = place {
+                    set(&mut one, "frame", frame.call_index());
+                    session.add_place(&frame.for_waiting(pc, 0).innermost(), &mut one)?;
                 }
                 listed.push(one);
             }
@@ -149,7 +150,6 @@ impl Session<'_> {
     /// Adds to what is said of a lane where it goes on.
     fn add_place(&mut self, there: &StopFrame<'_, '_, '_>, one: &mut Value) -> Result<(), String> {
         let document = FrameDocument::new(there).map_err(|error| error.to_string())?;
-        set(one, "frame", document.index);
         set(one, "pc", format!("{:#x}", document.pc.0));
         set(one, "file", json!(document.file));
         set(one, "line", json!(document.line));
