@@ -19,7 +19,7 @@ pub(super) fn makers() -> Vec<Maker> {
     vec![
         maker(format!("profile/a sample, {subject}"), move || {
             let (samples, meter) = (keep(samples(subject)), meter());
-            assert_eq!(counted(samples, &meter).count(), SAMPLES.into());
+            assert_eq!(counted(samples, &meter).count(), u64::from(SAMPLES));
             let meter = keep(meter);
             Case::repeated(SAMPLES, move || counted(samples, meter).count())
         }),
