@@ -294,6 +294,8 @@ fn a_core_is_opened_as_editors_do() {
         json!({ "expression": "nosuch", "frameId": frames[0]["id"] }),
     );
     assert_eq!(wrong["success"], false);
+    // Editors show it where the expression is, and need no window for it.
+    assert_eq!(wrong["body"]["error"]["showUser"], false);
     // Where lanes are: 27 to 31 never entered `mid`.
     let lanes = client.body("hetdwarf/lanes", json!({ "frameId": frames[0]["id"] }));
     assert_eq!(lanes["lanes"][1]["state"], "active");

@@ -116,11 +116,13 @@ impl<'c> Connection<'c> {
             Ok(Value::Null) => {}
             Ok(body) => set(&mut message, "body", body),
             Err(text) => {
-                // The identifier is for the editor's log; there is one text for all of them.
+                // The identifier is for the editor's log; there is one text for all of them. What is wrong with an expression shows
+                // where it stands.
+                let is_shown = !["evaluate", "completions"].contains(&&*request.command);
                 set(
                     &mut message,
                     "body",
-                    json!({ "error": { "id": 1, "format": text, "showUser": true } }),
+                    json!({ "error": { "id": 1, "format": text, "showUser": is_shown } }),
                 );
                 set(&mut message, "message", Value::String(text));
             }
