@@ -79,13 +79,13 @@ fn itanium(name: &str) -> Option<String> {
 fn tidy(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
     for letter in name.chars() {
-        if letter == '>' {
+        if matches!(letter, '>' | ')') {
             while made.ends_with(", ") {
                 made.truncate(made.len().saturating_sub(2));
             }
-            if made.ends_with("> ") {
-                made.pop();
-            }
+        }
+        if letter == '>' && made.ends_with("> ") {
+            made.pop();
         }
         made.push(letter);
     }
