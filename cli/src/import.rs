@@ -231,35 +231,74 @@ pub(crate) fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
     })
 }
 
-/// The code objects of the files that are given.
+/// Reads the code objects of the files that are given.
+///
+/// # Errors
+/// If a file cannot be read, or has none.
 pub(crate) fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
     let mut found = Vec::new();
     for path in paths {
-        let (path, load_address) = object_and_load(path);
-        let in_file = |error: &dyn core::fmt::Display| Failure::in_file(path, error);
-        let file = ObjectFile::open(path, Input::Object, limits)?;
-        let meter = file.meter(limits);
-        let inside = code_objects_within(&file, &file.packages(), &meter);
-        let inside = inside.map_err(|error| in_file(&error))?;
-        if inside.is_empty() {
-            return Err(match &file.reference {
-                Some(reference) => in_file(&format!("--object: {reference}")),
-                None => in_file(&"--object: it has no code object"),
-            });
-        }
-        let has_several = inside.len() > 1;
-        for (index, embedded) in inside.into_iter().enumerate() {
-            let data = embedded.data.to_vec();
-            CodeObject::parse_with(&data, limits).map_err(|error| in_file(&error))?;
-            found.push(Given {
-                path: path.to_owned(),
-                data,
-                load_address: load_address.map(LoadAddress),
-                index: has_several.then_some(index),
-            });
+        let (file, load_address) = object_and_load(path);
+        let load_address = load_address.map(LoadAddress);
+        match objects_in(file, load_address, limits)? {
+            Inside::Objects(objects) => found.extend(objects),
+            Inside::Nothing(reason) => {
+                return Err(Failure::in_file(file, format!("--object: {reason}")));
+            }
         }
     }
     Ok(found)
+}
+
+/// Reads the code objects of files that were found in a folder. Those that have none are left out.
+///
+/// # Errors
+/// If a file cannot be read.
+pub(crate) fn given_in_folder(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
+    let mut found = Vec::new();
+    for path in paths {
+        if let Inside::Objects(objects) = objects_in(path, None, limits)? {
+            found.extend(objects);
+        }
+    }
+    Ok(found)
+}
+
+/// What a file has in it.
+enum Inside {
+    Objects(Vec<Given>),
+    /// No code object, with the reason.
+    Nothing(String),
+}
+
+fn objects_in(
+    path: &Path,
+    load_address: Option<LoadAddress>,
+    limits: &Limits,
+) -> Result<Inside, Failure> {
+    let in_file = |error: &dyn core::fmt::Display| Failure::in_file(path, error);
+    let file = ObjectFile::open(path, Input::Object, limits)?;
+    let meter = file.meter(limits);
+    let inside = code_objects_within(&file, &file.packages(), &meter);
+    let inside = inside.map_err(|error| in_file(&error))?;
+    if inside.is_empty() {
+        let reason = file.reference.as_ref().map(ToString::to_string);
+        let reason = reason.unwrap_or_else(|| "it has no code object".to_owned());
+        return Ok(Inside::Nothing(reason));
+    }
+    let has_several = inside.len() > 1;
+    let mut found = Vec::new();
+    for (index, embedded) in inside.into_iter().enumerate() {
+        let data = embedded.data.to_vec();
+        CodeObject::parse_with(&data, limits).map_err(|error| in_file(&error))?;
+        found.push(Given {
+            path: path.to_owned(),
+            data,
+            load_address,
+            index: has_several.then_some(index),
+        });
+    }
+    Ok(Inside::Objects(found))
 }
 
 /// The name that the agent gives to the file of a code object that it saves.

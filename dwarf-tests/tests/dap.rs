@@ -539,7 +539,9 @@ fn a_log_is_opened() {
     let wave = "wave_1: pc=0x7f4000001600 (kernel_code_entry=0x7f4000001900 <k>) (stopped, reason: MEMORY_VIOLATION)\n\n\
                 system registers:\n  exec: ffffffff\n";
     std::fs::write(&log, wave).unwrap();
-    let mut client = Client::open(json!({ "log": text(&log) }));
+    // The folder has a core beside the code object.
+    let folder = text(&dwarf_tests::package().join("../examples/demo"));
+    let mut client = Client::open(json!({ "log": text(&log), "objectPath": [folder] }));
     assert_eq!(client.stopped()["description"], "memory violation");
     let frames = client.frames(&json!(1));
     assert_eq!(frames[0]["instructionPointerReference"], "0x7f4000001600");

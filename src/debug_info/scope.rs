@@ -203,6 +203,8 @@ impl<'a> DebugInfo<'a> {
                 }
             }
         }
+        // What was passed over at the end of the function.
+        walk.pay(meter)?;
         Ok(found)
     }
 }

@@ -253,6 +253,8 @@ impl<'a> DebugInfo<'a> {
             };
             scopes.push(ScopeNode::new(&die, scope, function));
         }
+        // What was passed over at the end of the function.
+        walk.pay(meter)?;
         let parent = |number: u32| scopes.get(number as usize).map(|scope| scope.parent);
         if !nest(&mut covered, parent) {
             return Ok(None);

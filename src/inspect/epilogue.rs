@@ -19,7 +19,9 @@ use crate::eval::{ExpressionBytes, LocationAttribute, Unit, single_register};
 use crate::expr::Encoding;
 use crate::isa::{Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
 
-/// How many instructions are looked at from a stop to the return, and from the start of a function to where it sets its frame pointer.
+/// How many instructions are looked at from a stop to the return: LLVM restores the frame pointer shortly before it.
+const MOST_LEFT: usize = 8;
+/// How many are looked at from the start of a function to where it sets its frame pointer.
 const MOST: usize = 64;
 /// How many bytes the longest instruction has.
 const LONGEST: u64 = 20;
@@ -52,7 +54,7 @@ pub(super) fn in_epilogue<'a>(
     let code = |range: Range<u64>| instructions(program, &decoder, range);
     let range = function.ranges.iter().find(|one| one.contains(&address))?;
     // What is not restored yet will be before the return.
-    let mut rest = code(address..range.end)?;
+    let mut rest = code(address..range.end)?.take(MOST_LEFT);
     let mut is_moved = false;
     loop {
         let one = rest.next().ok()??;

@@ -14,7 +14,8 @@
 //! let meter = Meter::new(&Limits::DEFAULT, 0);
 //! let site = Site::Code { object: 0, kernel: None, address: 0x1a08 };
 //! for exec in [0xff, 0x0f] {
-//!     let sample = Sample { exec: Some(exec), ..Sample::new(site) };
+//!     let mut sample = Sample::new(site);
+//!     sample.exec = Some(exec);
 //!     samples.add(&sample, &meter)?;
 //! }
 //! let place = &samples.places()[0];

@@ -19,7 +19,7 @@ use hetdwarf::wave::{Snapshot, StopReason, Wave};
 use super::super::arguments::{CoreArguments, CoreObjects};
 use super::super::contents::{Contents, Input};
 use super::super::failure::{Exit, Failure};
-use super::super::import::{Chosen, Gathered, Given, choose, gather, given};
+use super::super::import::{Chosen, Gathered, Given, choose, gather, given, given_in_folder};
 use super::super::input::read_wave_file;
 use super::in_files;
 use super::source::{Ask, WaveSource};
@@ -114,9 +114,8 @@ pub(super) fn with_log<T>(
         let message = "it is not an ELF file, and no log of the debug agent or the runtime: no line of these was found";
         return Err(in_files(files, message));
     }
-    let mut files = wanted.given.clone();
-    files.extend(in_folders(&wanted.folders)?);
-    let given = given(&files, limits)?;
+    let mut given = given(&wanted.given, limits)?;
+    given.extend(given_in_folder(&in_folders(&wanted.folders)?, limits)?);
     let parsed: Vec<(&Given, CodeObject<'_>)> = given
         .iter()
         .map(|given| Ok((given, CodeObject::parse_with(&given.data, limits)?)))

@@ -1,6 +1,6 @@
 //! An open core: what is kept between requests, and which function answers which request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -32,6 +32,8 @@ pub(super) struct Session<'s> {
     pub(super) focus: BTreeMap<usize, Lane>,
     /// The frame that was asked for last: addresses without a wave are those of its wave.
     pub(super) current: FrameId,
+    /// The waves that were gone to: they are listed, however many there are.
+    pub(super) seen: BTreeSet<usize>,
     /// Events that follow the answer to the request at hand.
     pub(super) events: Vec<(&'static str, Value)>,
 }
@@ -81,6 +83,7 @@ impl<'s> Session<'s> {
             handles: Handles::default(),
             focus: BTreeMap::new(),
             current: FrameId { wave, frame: 0 },
+            seen: BTreeSet::new(),
             events: Vec::new(),
         }
     }
@@ -231,6 +234,7 @@ impl<'s> Session<'s> {
     pub(super) fn see_wave(&mut self, wave: usize) -> Result<(), String> {
         self.wave(wave)?;
         self.current = FrameId { wave, frame: 0 };
+        self.seen.insert(wave);
         let body = json!({
             "reason": "pause",
             "description": "the wave in focus",

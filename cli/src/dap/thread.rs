@@ -9,7 +9,7 @@ use hetdwarf::untrusted::Untrusted;
 use super::message::Request;
 use super::session::{Answer, Session};
 
-/// How many waves are listed one by one. Of more, those that stopped are, and one of each group of the others.
+/// How many waves are listed one by one. Of more, those that stopped are, one of each group of the others, and those that were gone to.
 const MOST: usize = 20_000;
 
 impl Session<'_> {
@@ -26,7 +26,7 @@ impl Session<'_> {
                 () if self.document.verdict.wave == Some(wave.index) => 0,
                 () if is_stopped && !wave.stop.is_empty() => 1,
                 () if is_stopped => 2,
-                () if first.contains(&wave.index) => 3,
+                () if first.contains(&wave.index) || self.seen.contains(&wave.index) => 3,
                 () => 4,
             }
         };

@@ -100,6 +100,9 @@ pub fn seeds() -> Vec<Vec<u8>> {
         "f{\"text\":\"a + \",\"column\":5,\"frameId\":1}\ng{\"sourceReference\":2}\nh{}\ni{\"startModule\":0}",
         "k{\"memoryReference\":\"0x7f4000001630\",\"instructionOffset\":-3,\"instructionCount\":6}\nl{\"memoryReference\":\"private_lane:3:0x10\",\"count\":16}",
         "m{\"threadId\":3,\"lane\":3}\nn{\"threadId\":2}\no{\"frameId\":1}\np{}\nq{\"breakpoints\":[{\"line\":1}]}\nr{}\ns{}\nt{}",
+        "b{\"threadId\":99}\nc{\"frameId\":99}\nd{\"variablesReference\":-1}\ne{\"expression\":\"(((((\"}",
+        "e{\"expression\":\"y\",\"frameId\":1,\"context\":\"lanes\"}\nd{\"variablesReference\":6}\nd{\"variablesReference\":6,\"start\":31,\"count\":9999999999}",
+        "e{\"expression\":\"wave 5\",\"context\":\"repl\"}\ne{\"expression\":\"waves\",\"context\":\"repl\"}\ne{\"expression\":\"lanes\",\"context\":\"repl\"}\nb{\"threadId\":5}",
         "{\"seq\":9,\"type\":\"request\",\"command\":\"threads\"}\n{\nnull\n[]",
     ]
     .map(|text| text.as_bytes().to_vec())
