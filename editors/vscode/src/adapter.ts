@@ -1,0 +1,169 @@
+/** The process `hetdwarf dap`, between the editor and the extension: both ask it, and each gets its own answers. */
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+
+import { Decoder, type Message, encode } from './messages';
+import type { LaneValue, LanesBody, StackFrame } from './protocol';
+
+/** The first number of the extension's own requests. The editor counts from 1. */
+const FIRST_OWN = 1_000_000_000;
+/** How many characters of the command's standard error output are kept. */
+const MOST_ERROR = 2000;
+
+interface Pending {
+  command: string;
+  resolve(body: unknown): void;
+  reject(error: Error): void;
+}
+
+export class Adapter {
+  /** Receives every message for the editor. */
+  onMessage: (message: Message) => void = () => undefined;
+  private readonly process: ChildProcessWithoutNullStreams;
+  private readonly decoder = new Decoder();
+  private readonly own = new Map<number, Pending>();
+  private readonly ofEditor = new Map<number, string>();
+  private next = FIRST_OWN;
+  private error = '';
+  private ended = false;
+  /** How many events the extension's own requests still cause. */
+  private hidden = 0;
+
+  constructor(private readonly command: string) {
+    this.process = spawn(command, ['dap'], { stdio: 'pipe', windowsHide: true });
+    this.process.stdout.on('data', (chunk: Buffer) => this.receive(chunk));
+    this.process.stderr.on('data', (chunk: Buffer) => {
+      this.error = (this.error + chunk.toString('utf8')).slice(-MOST_ERROR);
+    });
+    // Writing to a process that has ended fails, and `close` reports the reason.
+    this.process.stdin.on('error', () => undefined);
+    this.process.on('error', (error) => this.end(`${command} cannot be run: ${error.message}`));
+    this.process.on('close', (status) => {
+      const reason = this.error.trim();
+      this.end(`${command} dap ended with status ${status ?? 'unknown'}${reason ? `: ${reason}` : ''}`);
+    });
+  }
+
+  /** Passes on a message of the editor. */
+  send(message: Message): void {
+    if (message.type === 'request') {
+      if (this.ended) {
+        this.refuse(message.seq, message.command ?? '', 'hetdwarf has ended');
+        return;
+      }
+      this.ofEditor.set(message.seq, message.command ?? '');
+    }
+    this.process.stdin.write(encode(message));
+  }
+
+  /** Asks for something that only the extension shows. */
+  ask<Body>(command: string, args: object = {}): Promise<Body> {
+    const seq = this.next++;
+    return new Promise<Body>((resolve, reject) => {
+      if (this.ended) {
+        reject(new Error('hetdwarf has ended'));
+        return;
+      }
+      this.own.set(seq, { command, resolve: (body) => resolve(body as Body), reject });
+      this.process.stdin.write(encode({ seq, type: 'request', command, arguments: args }));
+    });
+  }
+
+  /** Returns the values of an expression in all lanes of a frame, whatever lane is in focus. */
+  async laneValues(thread: number, frame: number, expression: string, focus: number | null): Promise<LaneValue[]> {
+    const requests: Promise<unknown>[] = [];
+    // The three are written at once, so that no request of the editor comes between them.
+    if (focus !== null) {
+      requests.push(this.ask('hetdwarf/setLane', { threadId: thread }));
+    }
+    const evaluated = this.ask<{ variablesReference: number; result: string }>('evaluate', {
+      expression,
+      frameId: frame,
+      context: 'watch',
+    });
+    if (focus !== null) {
+      requests.push(this.ask('hetdwarf/setLane', { threadId: thread, lane: focus }));
+    }
+    const [value] = await Promise.all([evaluated, ...requests]);
+    const { variables } = await this.ask<{ variables: { name: string; value: string }[] }>('variables', {
+      variablesReference: value.variablesReference,
+    });
+    return variables.map(({ name, value: text }) => ({ lane: Number(/^lane (\d+)/.exec(name)?.[1]), text }));
+  }
+
+  /** Returns the lanes of each frame of a wave, the innermost frame first. */
+  async lanesOfFrames(thread: number, most: number): Promise<{ frame: StackFrame; lanes: LanesBody }[]> {
+    const { stackFrames } = await this.ask<{ stackFrames: StackFrame[] }>('stackTrace', { threadId: thread, levels: most });
+    return Promise.all(
+      stackFrames.map(async (frame) => ({
+        frame,
+        lanes: await this.ask<LanesBody>('hetdwarf/lanes', { frameId: frame.id }),
+      })),
+    );
+  }
+
+  /** Ends the process. */
+  dispose(): void {
+    this.process.stdin.end();
+    this.process.kill();
+  }
+
+  private receive(chunk: Buffer): void {
+    let messages: Message[];
+    try {
+      messages = this.decoder.push(chunk);
+    } catch (error) {
+      this.end(`${this.command} sent something that is no message: ${String(error)}`);
+      this.process.kill();
+      return;
+    }
+    for (const message of messages) {
+      this.deliver(message);
+    }
+  }
+
+  private deliver(message: Message): void {
+    if (message.type === 'response' && message.request_seq !== undefined) {
+      const pending = this.own.get(message.request_seq);
+      if (pending) {
+        this.own.delete(message.request_seq);
+        if (message.success === false) {
+          pending.reject(new Error(message.message ?? `${pending.command}: it failed`));
+          return;
+        }
+        if (pending.command === 'hetdwarf/setLane') {
+          this.hidden += 1;
+        }
+        pending.resolve(message.body);
+        return;
+      }
+      this.ofEditor.delete(message.request_seq);
+    }
+    if (message.event === 'invalidated' && this.hidden > 0) {
+      this.hidden -= 1;
+      return;
+    }
+    this.onMessage(message);
+  }
+
+  private refuse(seq: number, command: string, reason: string): void {
+    this.onMessage({ seq: 0, type: 'response', request_seq: seq, success: false, command, message: reason });
+  }
+
+  /** Answers what is still open. */
+  private end(reason: string): void {
+    if (this.ended) {
+      return;
+    }
+    this.ended = true;
+    for (const pending of this.own.values()) {
+      pending.reject(new Error(reason));
+    }
+    this.own.clear();
+    for (const [seq, command] of this.ofEditor) {
+      this.refuse(seq, command, reason);
+    }
+    this.ofEditor.clear();
+    this.onMessage({ seq: 0, type: 'event', event: 'terminated', body: {} });
+  }
+}

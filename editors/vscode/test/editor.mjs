@@ -1,0 +1,194 @@
+// Opens the demo's core in VS Code as a person does, and checks what is on the screen.
+//
+//   CODE_SERVER   the file out/node/entry.js of code-server, which is VS Code in a browser
+//   PLAYWRIGHT    the folder of playwright-core
+//   CHROMIUM      the browser (default: chromium on the PATH)
+//   HETDWARF      the command hetdwarf
+//   PICTURES      a folder for screenshots (default: none are taken)
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const here = resolve(import.meta.dirname, '..');
+const demo = resolve(here, '../../examples/demo');
+const needed = (name) => {
+  const value = process.env[name];
+  assert.ok(value, `${name} is not set`);
+  return value;
+};
+const server = needed('CODE_SERVER');
+const hetdwarf = resolve(needed('HETDWARF'));
+const { chromium } = createRequire(import.meta.url)(needed('PLAYWRIGHT'));
+const browserPath = process.env.CHROMIUM ?? execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+const pictures = process.env.PICTURES;
+
+async function freePort() {
+  const listener = createServer();
+  await new Promise((done) => listener.listen(0, '127.0.0.1', done));
+  const { port } = listener.address();
+  await new Promise((done) => listener.close(done));
+  return port;
+}
+
+async function start(folder, theme) {
+  const extensions = join(folder, 'extensions');
+  const user = join(folder, 'data', 'User');
+  const workspace = join(folder, 'crash');
+  for (const one of [extensions, user, workspace]) {
+    mkdirSync(one, { recursive: true });
+  }
+  symlinkSync(here, join(extensions, 'hetdwarf.hetdwarf-0.1.0'));
+  copyFileSync(join(demo, 'demo.core'), join(workspace, 'gpucore.1234'));
+  copyFileSync(join(demo, 'calls-O2.cl'), join(workspace, 'calls-O2.cl'));
+  writeFileSync(
+    join(user, 'settings.json'),
+    JSON.stringify({
+      'hetdwarf.path': hetdwarf,
+      'workbench.colorTheme': theme,
+      'workbench.startupEditor': 'none',
+      'workbench.tips.enabled': false,
+      'security.workspace.trust.enabled': false,
+      'telemetry.telemetryLevel': 'off',
+      'window.commandCenter': false,
+      'workbench.layoutControl.enabled': false,
+      'editor.minimap.enabled': false,
+      'debug.openDebug': 'openOnDebugBreak',
+      'workbench.secondarySideBar.defaultVisibility': 'hidden',
+      'chat.commandCenter.enabled': false,
+    }),
+  );
+  const port = await freePort();
+  const options = ['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry', '--disable-update-check'];
+  const child = spawn(process.execPath, [
+    server, ...options, '--disable-workspace-trust', '--extensions-dir', extensions, '--user-data-dir', join(folder, 'data'), workspace,
+  ], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  const listening = new Promise((done, failed) => {
+    const read = (chunk) => {
+      log += chunk;
+      if (log.includes('HTTP server listening')) {
+        done();
+      }
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.on('close', () => failed(new Error(`code-server ended: ${log}`)));
+    setTimeout(() => failed(new Error(`code-server does not listen: ${log}`)), 60_000).unref();
+  });
+  await listening;
+  return { child, url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}` };
+}
+
+/** The frame of the view Lanes. Pages of views are in frames within frames. */
+async function lanesFrame(page) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    for (const frame of page.frames()) {
+      if (await frame.locator('#grid button').count().catch(() => 0)) {
+        return frame;
+      }
+    }
+    await page.waitForTimeout(200);
+  }
+  throw new Error('the view Lanes has no lanes');
+}
+
+async function picture(page, name) {
+  if (pictures) {
+    mkdirSync(pictures, { recursive: true });
+    await page.screenshot({ path: join(pictures, `${name}.png`) });
+  }
+}
+
+async function look(page, url, name) {
+  await page.goto(url);
+  // A double click on the core.
+  const file = page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'gpucore.1234' });
+  await file.waitFor({ timeout: 90_000 });
+  await file.dblclick();
+  // The faulting line, of leaf: the third line of its body.
+  const stopped = page.locator('.debug-top-stack-frame-line, .debug-top-stack-frame-column');
+  await stopped.first().waitFor({ timeout: 60_000 });
+  const editor = page.locator('.monaco-editor').filter({ hasText: 'MARK(257' }).first();
+  await editor.waitFor();
+  const waves = page.locator('.pane', { hasText: 'Waves' }).locator('.monaco-list-row');
+  await waves.filter({ hasText: '1 × leaf at calls-O2.cl:10' }).waitFor();
+  const groups = await waves.allInnerTexts();
+  assert.match(groups[0], /leaf at calls-O2\.cl:10/, 'the group at fault is first');
+  let lanes = await lanesFrame(page);
+  assert.equal(await lanes.locator('#grid button').count(), 32);
+  assert.equal(await lanes.locator('#grid button.active').count(), 13);
+  assert.match(await lanes.locator('#grid button').nth(30).getAttribute('aria-label'), /work-item \(94,0,0\).*waits in k at calls-O2\.cl:41/);
+  await picture(page, `${name}-1-opened`);
+
+  // A lane watch: x is 99 in the lanes whose number leaves 3 when divided by 4, and -3 in the others.
+  await lanes.locator('#expression').fill('x');
+  await lanes.locator('#expression').press('Enter');
+  await lanes.locator('#legend', { hasText: '99 × 6' }).waitFor();
+  assert.match(await lanes.locator('#legend').innerText(), /-3 × 7/);
+
+  // A lane: values are its own.
+  await lanes.locator('#grid button').nth(3).click();
+  await lanes.locator('#grid button[aria-selected=true]', { hasText: '3' }).waitFor();
+  assert.match(await lanes.locator('#legend').innerText(), /99 × 6/, 'the watch is of all lanes');
+  const variables = page.locator('.debug-variables');
+  await variables.locator('.monaco-list-row', { hasText: /^x\s*=\s*99$/ }).waitFor();
+  await picture(page, `${name}-2-lane`);
+
+  // By keyboard: the next lane of the grid and back to all.
+  await lanes.locator('#grid button').nth(3).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await lanes.locator('#grid button[aria-selected=true]', { hasText: '5' }).waitFor();
+  await lanes.locator('#all').click();
+  await variables.locator('.monaco-list-row', { hasText: /2 values/ }).waitFor();
+
+  // A watch.
+  const pane = page.locator('.pane', { has: page.locator('.pane-header', { hasText: 'Watch' }) });
+  await page.keyboard.press('F1');
+  await page.keyboard.type('>Debug: Add Expression');
+  await page.waitForTimeout(500);
+  await page.keyboard.press('Escape');
+  await pane.locator('.pane-header').hover();
+  await pane.locator('.codicon-watch-expressions-add, [aria-label="Add Expression"]').first().click();
+  await page.keyboard.type('a + x');
+  await page.keyboard.press('Enter');
+  await pane.locator('.monaco-list-row', { hasText: /a \+ x.*13 values/ }).waitFor();
+  await picture(page, `${name}-3-watch`);
+
+  // Another wave.
+  const group = waves.filter({ hasText: '2 × mid at calls-O2.cl:21' });
+  await group.click();
+  await waves.filter({ hasText: '(1,0,0)/0' }).click();
+  await lanes.locator('#title', { hasText: '(1,0,0)/0' }).waitFor();
+  await page.locator('.debug-call-stack .monaco-list-row', { hasText: /mid/ }).first().waitFor();
+  await picture(page, `${name}-4-wave`);
+}
+
+async function main() {
+  const themes = { light: 'Default Light Modern', dark: 'Default Dark Modern' };
+  for (const [name, theme] of Object.entries(themes)) {
+    const folder = mkdtempSync(join(tmpdir(), 'hetdwarf-editor-'));
+    const { child, url } = await start(folder, theme);
+    const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
+    try {
+      await look(page, url, name);
+      console.log(`${name}: the core opens, waves, lanes and watches are shown`);
+    } catch (error) {
+      await picture(page, `${name}-failed`);
+      throw error;
+    } finally {
+      await browser.close();
+      child.removeAllListeners('close');
+      child.kill();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    }
+  }
+}
+
+await main();
