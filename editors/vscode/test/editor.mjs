@@ -1,4 +1,4 @@
-// Opens the demo's core in VS Code as a person does, and checks what is on the screen.
+// Opens the demo's core in VS Code as a person does, with the packed extension (npm run package), and checks what is on the screen.
 //
 //   CODE_SERVER   the file out/node/entry.js of code-server, which is VS Code in a browser
 //   PLAYWRIGHT    the folder of playwright-core
@@ -7,7 +7,7 @@
 //   PICTURES      a folder for screenshots (default: none are taken)
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,6 @@ async function start(folder, theme) {
   for (const one of [extensions, user, workspace]) {
     mkdirSync(one, { recursive: true });
   }
-  symlinkSync(here, join(extensions, 'hetdwarf.hetdwarf-0.1.0'));
   copyFileSync(join(demo, 'demo.core'), join(workspace, 'gpucore.1234'));
   copyFileSync(join(demo, 'calls-O2.cl'), join(workspace, 'calls-O2.cl'));
   writeFileSync(
@@ -61,10 +60,12 @@ async function start(folder, theme) {
       'chat.commandCenter.enabled': false,
     }),
   );
+  const config = ['--config', join(folder, 'config.yaml'), '--extensions-dir', extensions, '--user-data-dir', join(folder, 'data')];
+  execFileSync(process.execPath, [server, ...config, '--install-extension', join(here, 'hetdwarf.vsix')], { stdio: ['ignore', 'ignore', 'inherit'] });
   const port = await freePort();
   const options = ['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry', '--disable-update-check'];
   const child = spawn(process.execPath, [
-    server, ...options, '--disable-workspace-trust', '--extensions-dir', extensions, '--user-data-dir', join(folder, 'data'), workspace,
+    server, ...options, ...config, '--disable-workspace-trust', workspace,
   ], { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   const listening = new Promise((done, failed) => {
