@@ -27,6 +27,8 @@ export async function openCore(uri: vscode.Uri): Promise<boolean> {
     request: 'attach',
     name: basename(uri.fsPath),
     coreFile: filesOf(uri.fsPath),
+    // Nothing is printed at the start.
+    internalConsoleOptions: 'neverOpen',
   });
 }
 

@@ -38,15 +38,17 @@ async function start(folder, theme) {
   const extensions = join(folder, 'extensions');
   const user = join(folder, 'data', 'User');
   const workspace = join(folder, 'crash');
-  for (const one of [extensions, user, workspace]) {
+  // The path of the command is a setting of the machine, where the server runs.
+  const machine = join(folder, 'data', 'Machine');
+  for (const one of [extensions, user, machine, workspace]) {
     mkdirSync(one, { recursive: true });
   }
   copyFileSync(join(demo, 'demo.core'), join(workspace, 'gpucore.1234'));
   copyFileSync(join(demo, 'calls-O2.cl'), join(workspace, 'calls-O2.cl'));
+  writeFileSync(join(machine, 'settings.json'), JSON.stringify({ 'hetdwarf.path': hetdwarf }));
   writeFileSync(
     join(user, 'settings.json'),
     JSON.stringify({
-      'hetdwarf.path': hetdwarf,
       'workbench.colorTheme': theme,
       'workbench.startupEditor': 'none',
       'workbench.tips.enabled': false,
@@ -97,9 +99,40 @@ async function lanesFrame(page) {
   throw new Error('the view Lanes has no lanes');
 }
 
+/** A part of the side bar. */
+function paneOf(page, title) {
+  return page.locator('.pane', { has: page.locator('.pane-header h3', { hasText: new RegExp(`^${title}$`, 'i') }) });
+}
+
+async function setOpen(page, title, isOpen) {
+  const header = paneOf(page, title).locator('.pane-header');
+  if ((await header.count()) > 0 && (await header.getAttribute('aria-expanded')) !== String(isOpen)) {
+    await header.click();
+  }
+}
+
+/** Waits until the palette has the extension's command: until then a double click opens the file as text. */
+async function extensionLoaded(page) {
+  for (let tries = 0; tries < 60; tries += 1) {
+    await page.keyboard.press('F1');
+    await page.locator('.quick-input-widget input').fill('>hetdwarf: Open');
+    await page.waitForTimeout(500);
+    const found = await page.locator('.quick-input-widget .monaco-list-row', { hasText: 'Open GPU core' }).count();
+    await page.keyboard.press('Escape');
+    if (found > 0) {
+      return;
+    }
+    await page.waitForTimeout(500);
+  }
+  throw new Error('the extension was not loaded');
+}
+
 async function picture(page, name) {
   if (pictures) {
     mkdirSync(pictures, { recursive: true });
+    // Away from what shows a text under the pointer.
+    await page.mouse.move(700, 790);
+    await page.waitForTimeout(1000);
     await page.screenshot({ path: join(pictures, `${name}.png`) });
   }
 }
@@ -109,13 +142,17 @@ async function look(page, url, name) {
   // A double click on the core.
   const file = page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'gpucore.1234' });
   await file.waitFor({ timeout: 90_000 });
+  await extensionLoaded(page);
   await file.dblclick();
   // The faulting line, of leaf: the third line of its body.
   const stopped = page.locator('.debug-top-stack-frame-line, .debug-top-stack-frame-column');
   await stopped.first().waitFor({ timeout: 60_000 });
   const editor = page.locator('.monaco-editor').filter({ hasText: 'MARK(257' }).first();
   await editor.waitFor();
-  const waves = page.locator('.pane', { hasText: 'Waves' }).locator('.monaco-list-row');
+  for (const [title, isOpen] of Object.entries({ Breakpoints: false, 'Loaded Scripts': false, Waves: true, Lanes: true })) {
+    await setOpen(page, title, isOpen);
+  }
+  const waves = paneOf(page, 'Waves').locator('.monaco-list-row');
   await waves.filter({ hasText: '1 × leaf at calls-O2.cl:10' }).waitFor();
   const groups = await waves.allInnerTexts();
   assert.match(groups[0], /leaf at calls-O2\.cl:10/, 'the group at fault is first');
@@ -149,11 +186,7 @@ async function look(page, url, name) {
   await variables.locator('.monaco-list-row', { hasText: /2 values/ }).waitFor();
 
   // A watch.
-  const pane = page.locator('.pane', { has: page.locator('.pane-header', { hasText: 'Watch' }) });
-  await page.keyboard.press('F1');
-  await page.keyboard.type('>Debug: Add Expression');
-  await page.waitForTimeout(500);
-  await page.keyboard.press('Escape');
+  const pane = paneOf(page, 'Watch');
   await pane.locator('.pane-header').hover();
   await pane.locator('.codicon-watch-expressions-add, [aria-label="Add Expression"]').first().click();
   await page.keyboard.type('a + x');
@@ -176,7 +209,7 @@ async function main() {
     const folder = mkdtempSync(join(tmpdir(), 'hetdwarf-editor-'));
     const { child, url } = await start(folder, theme);
     const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
-    const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
     try {
       await look(page, url, name);
       console.log(`${name}: the core opens, waves, lanes and watches are shown`);
