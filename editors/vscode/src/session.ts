@@ -37,7 +37,7 @@ export class Core implements vscode.DebugAdapter {
   /** Makes the editor show a wave. There is no function for that, but an editor shows the thread of the last stop. */
   focusWave(wave: number): void {
     const faulted = this.stopped?.threadId === wave;
-    const body = { ...(faulted ? this.stopped : { reason: 'pause', description: 'wave' }), threadId: wave, allThreadsStopped: true };
+    const body = { ...(faulted ? this.stopped : { reason: 'pause', description: 'in focus' }), threadId: wave, allThreadsStopped: true };
     this.toEditor.fire({ seq: 0, type: 'event', event: 'stopped', body } as vscode.DebugProtocolMessage);
   }
 

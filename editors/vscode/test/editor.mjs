@@ -111,6 +111,15 @@ async function setOpen(page, title, isOpen) {
   }
 }
 
+/** Moves the upper edge of a part of the side bar, as a person drags it. */
+async function drag(page, title, up) {
+  const { x, y } = await paneOf(page, title).boundingBox();
+  await page.mouse.move(x + 150, y - 1);
+  await page.mouse.down();
+  await page.mouse.move(x + 150, y - 1 - up, { steps: 10 });
+  await page.mouse.up();
+}
+
 /** Waits until the palette has the extension's command: until then a double click opens the file as text. */
 async function extensionLoaded(page) {
   for (let tries = 0; tries < 60; tries += 1) {
@@ -131,7 +140,7 @@ async function picture(page, name) {
   if (pictures) {
     mkdirSync(pictures, { recursive: true });
     // Away from what shows a text under the pointer.
-    await page.mouse.move(700, 790);
+    await page.mouse.move(1000, 16);
     await page.waitForTimeout(1000);
     await page.screenshot({ path: join(pictures, `${name}.png`) });
   }
@@ -149,9 +158,11 @@ async function look(page, url, name) {
   await stopped.first().waitFor({ timeout: 60_000 });
   const editor = page.locator('.monaco-editor').filter({ hasText: 'MARK(257' }).first();
   await editor.waitFor();
-  for (const [title, isOpen] of Object.entries({ Breakpoints: false, 'Loaded Scripts': false, Waves: true, Lanes: true })) {
+  for (const [title, isOpen] of Object.entries({ Breakpoints: false, 'Loaded Scripts': false, Watch: false, Waves: true, Lanes: true })) {
     await setOpen(page, title, isOpen);
   }
+  await drag(page, 'Waves', 200);
+  await drag(page, 'Lanes', 200);
   const waves = paneOf(page, 'Waves').locator('.monaco-list-row');
   await waves.filter({ hasText: '1 × leaf at calls-O2.cl:10' }).waitFor();
   const groups = await waves.allInnerTexts();
@@ -186,6 +197,7 @@ async function look(page, url, name) {
   await variables.locator('.monaco-list-row', { hasText: /2 values/ }).waitFor();
 
   // A watch.
+  await setOpen(page, 'Watch', true);
   const pane = paneOf(page, 'Watch');
   await pane.locator('.pane-header').hover();
   await pane.locator('.codicon-watch-expressions-add, [aria-label="Add Expression"]').first().click();

@@ -112,6 +112,7 @@ function show(next: State): void {
   current = Math.min(next.focus ?? current, Math.max(0, next.lanes.length - 1));
   element('title').textContent = next.title;
   element('error').textContent = next.error;
+  element('detail').textContent = '';
   element<HTMLButtonElement>('all').disabled = next.focus === null;
   if (document.activeElement !== expression) {
     expression.value = next.expression;
