@@ -26,7 +26,7 @@ built=fuzz/target/$(rustc +nightly -vV | sed -n 's/^host: //p')/release
 max_len() {
     case $1 in
     object | containers) echo 16384 ;;
-    call_frames | snapshot | bundles | archives | configuration | baseline) echo 4096 ;;
+    call_frames | snapshot | bundles | archives | configuration | baseline | adapter) echo 4096 ;;
     entries | lines | frames | lists | flow) echo 1024 ;;
     damage | capi) echo 97 ;;
     machine_code) echo 40 ;;

@@ -10,6 +10,7 @@ mod lanes;
 mod lookup;
 mod mixes;
 mod objects;
+mod profile;
 mod rows;
 mod stops;
 
@@ -61,6 +62,7 @@ fn makers() -> Vec<Maker> {
     makers.extend(lookup::makers());
     makers.extend(mixes::makers());
     makers.extend(rows::makers());
+    makers.extend(profile::makers());
     makers
 }
 

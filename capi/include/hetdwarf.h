@@ -1181,6 +1181,32 @@ typedef struct hetdwarf_frame {
   uint64_t reserved[1];
 } hetdwarf_frame;
 
+/// A function or inlined call at an address. Strings belong to the handle that was asked; NULL if there is none.
+typedef struct hetdwarf_source_frame {
+  /// `sizeof(hetdwarf_source_frame)`, set by the caller, the same in all entries of an array.
+  size_t size;
+  /// The function, or the symbol.
+  const char *function;
+  /// Its name as the linker sees it.
+  const char *linkage_name;
+  /// The file of the source without directories.
+  const char *file;
+  /// Its path as the line table has it.
+  const char *path;
+  /// The line, from 1; 0 if it is not known. Of a frame with an inlined call in it that of the call.
+  uint64_t line;
+  /// The column, from 1; 0 for the line as a whole.
+  uint64_t column;
+  /// What kind of frame it is: `HETDWARF_FRAME_…`.
+  uint32_t kind;
+  /// Whether the address has line 0, and the line is that of the nearest row before it: 1 or 0.
+  uint32_t is_approximate;
+  /// Of a symbol, how many bytes after it the address is.
+  uint64_t symbol_offset;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_source_frame;
+
 /// A type. Strings belong to the types; NULL if there is none. Members, dimensions and so on of a typedef or a qualified type are those of what it
 /// stands for.
 typedef struct hetdwarf_type {
@@ -2035,6 +2061,38 @@ hetdwarf_status hetdwarf_stop_frame(const struct hetdwarf_stop *stop,
                                     struct hetdwarf_frame *frame,
                                     const char **inlined,
                                     size_t capacity);
+
+/// The functions, inlined calls and lines of many addresses. Each address is looked up once, in ascending order, however often and in whatever
+/// order it is given.
+///
+/// * `load_address`: what is added to addresses in the object to get those of the process; 0 for addresses in the object.
+/// * `addresses`, `count`: addresses of the process.
+/// * `first`: an array of `count + 1` entries. The frames of address `i` are `frames[first[i]]` up to, not including, `frames[first[i + 1]]`, the
+///   innermost first; an address of which nothing is known has none.
+/// * `frames`, `capacity`: get the frames, as many as there is room for; `size` of each is set. NULL and 0 if only the count is wanted.
+/// * `frame_count`: gets how many there are; may be NULL.
+///
+/// Errors: `HETDWARF_TOO_SMALL` if there are more frames than `capacity`; `HETDWARF_MALFORMED` and `HETDWARF_LIMIT` if the frames of an address could
+/// not be read: it has that of its symbol only, and those of the others are written.
+hetdwarf_status hetdwarf_symbolize(const struct hetdwarf_object *object,
+                                   uint64_t load_address,
+                                   const uint64_t *addresses,
+                                   size_t count,
+                                   size_t *first,
+                                   struct hetdwarf_source_frame *frames,
+                                   size_t capacity,
+                                   size_t *frame_count);
+
+/// The functions, inlined calls and lines of many addresses of the process of a core, in its code objects.
+///
+/// Arguments and errors: as `hetdwarf_symbolize`.
+hetdwarf_status hetdwarf_core_symbolize(const struct hetdwarf_core *core,
+                                        const uint64_t *addresses,
+                                        size_t count,
+                                        size_t *first,
+                                        struct hetdwarf_source_frame *frames,
+                                        size_t capacity,
+                                        size_t *frame_count);
 
 /// Writes text as it can be shown: what a terminal would obey is written by its number.
 ///

@@ -109,6 +109,25 @@ template <class T, class F, class... A> result<T> given(F function, A... argumen
     return last_error(status);
   return value;
 }
+
+/// The frames of each address, of a function that fills arrays.
+template <class F, class... A>
+result<std::vector<std::vector<hetdwarf_source_frame>>> symbolized(F function, const std::vector<std::uint64_t> &addresses,
+                                                                   A... arguments) {
+  std::vector<std::size_t> first(addresses.size() + 1);
+  std::size_t count = 0;
+  if (auto status = function(arguments..., addresses.data(), addresses.size(), first.data(), nullptr, 0, &count);
+      status != HETDWARF_OK)
+    return last_error(status);
+  std::vector<hetdwarf_source_frame> frames(count, sized<hetdwarf_source_frame>());
+  if (auto status = function(arguments..., addresses.data(), addresses.size(), first.data(), frames.data(), count, nullptr);
+      status != HETDWARF_OK)
+    return last_error(status);
+  std::vector<std::vector<hetdwarf_source_frame>> found;
+  for (std::size_t at = 0; at < addresses.size(); ++at)
+    found.emplace_back(frames.begin() + first[at], frames.begin() + first[at + 1]);
+  return found;
+}
 } // namespace detail
 
 /// What a debugger knows of a stopped wave: derive from it. It must live as long as the stops that are made with it.
@@ -580,6 +599,12 @@ public:
     return found;
   }
 
+  /// The functions, inlined calls and lines of addresses of a process, for each the innermost first.
+  result<std::vector<std::vector<hetdwarf_source_frame>>> symbolize(const std::vector<std::uint64_t> &addresses,
+                                                                    std::uint64_t load_address = 0) const {
+    return detail::symbolized(hetdwarf_symbolize, addresses, get(), load_address);
+  }
+
   /// How many functions, global variables or rows there are: `HETDWARF_LIST_…`.
   result<std::size_t> count(std::uint32_t list) const {
     return detail::given<std::size_t>(hetdwarf_object_count, get(), list);
@@ -806,6 +831,11 @@ public:
     if (auto status = hetdwarf_core_describe(get(), fault_address, &text); status != HETDWARF_OK)
       return last_error(status);
     return std::string_view(text);
+  }
+
+  /// The functions, inlined calls and lines of addresses of the process, for each the innermost first.
+  result<std::vector<std::vector<hetdwarf_source_frame>>> symbolize(const std::vector<std::uint64_t> &addresses) const {
+    return detail::symbolized(hetdwarf_core_symbolize, addresses, get());
   }
 
   result<hetdwarf_core_wave> wave(std::size_t index) const {

@@ -18,8 +18,8 @@ use crate::text::Texts;
 
 /// What is behind a handle of a core.
 pub(crate) struct Core {
-    loaded: Arc<LoadedCore>,
-    texts: Texts,
+    pub(crate) loaded: Arc<LoadedCore>,
+    pub(crate) texts: Texts,
 }
 
 /// A core file of a process with GPUs. Free it with `hetdwarf_free`.

@@ -580,6 +580,8 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_object_line_row(h.cast(), 0, null_mut());
         hetdwarf_object_open_with(null(), null_mut());
         hetdwarf_object_types(h.cast(), null(), null_mut());
+        hetdwarf_symbolize(h.cast(), 0, null(), 1, null_mut(), null_mut(), 1, null_mut());
+        hetdwarf_core_symbolize(h.cast(), null(), 1, null_mut(), null_mut(), 1, null_mut());
         hetdwarf_types_count(h.cast(), null_mut());
         hetdwarf_types_dimension(h.cast(), 0, 0, null_mut());
         hetdwarf_types_discriminant(h.cast(), 0, null_mut());
@@ -1104,4 +1106,82 @@ fn the_limit_of_a_value_can_be_set() {
         message.contains("\"sizes\"") && message.contains("value"),
         "{message}"
     );
+}
+
+/// Frames of many addresses, in arrays of the caller: those that the command shows.
+#[test]
+fn addresses_are_symbolized_into_arrays() {
+    const LOADED: u64 = 0x7f40_0000_0000;
+    let root = common::root().join("../examples/demo");
+    let object = open_object(root.join("calls-O2.rocm.hsaco").to_str().unwrap());
+    let addresses = [0x1a1c, 0, 0x1a1c, 0x1984, 0x1600].map(|pc: u64| pc + LOADED);
+    let mut first = [usize::MAX; 6];
+    let mut count = 0;
+    let ask = |frames: &mut [hetdwarf_source_frame], count: &mut usize, first: &mut [usize; 6]| {
+        let place = match frames.is_empty() {
+            true => null_mut(),
+            false => frames.as_mut_ptr(),
+        };
+        unsafe {
+            hetdwarf_symbolize(
+                object,
+                LOADED,
+                addresses.as_ptr(),
+                addresses.len(),
+                first.as_mut_ptr(),
+                place,
+                frames.len(),
+                count,
+            )
+        }
+    };
+    ok(ask(&mut [], &mut count, &mut first));
+    let mut frames = vec![sized!(hetdwarf_source_frame); count];
+    let status = ask(&mut frames[1..], &mut count, &mut first);
+    assert_eq!(status, HETDWARF_TOO_SMALL);
+    ok(ask(&mut frames, &mut count, &mut first));
+    assert_eq!(count, frames.len());
+    let places: Vec<Vec<(String, u64, u64)>> = first
+        .windows(2)
+        .map(|ends| {
+            let frames = frames[ends[0]..ends[1]].iter();
+            frames
+                .map(|frame| (text(frame.function), frame.line, frame.column))
+                .collect()
+        })
+        .collect();
+    // As llvm-symbolizer 22 prints them.
+    let expected = ("k".to_owned(), 41, 3);
+    assert_eq!(places[0], [expected]);
+    assert!(places[1].is_empty());
+    assert_eq!(places[2], places[0]);
+    assert!(!places[3].is_empty() && places[4][0].0 == "leaf");
+    frames[0].size = 1;
+    let status = ask(&mut frames, &mut count, &mut first);
+    assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+    unsafe { hetdwarf_free(object.cast()) };
+
+    // A core has the load address.
+    let path = c(root.join("demo.core").to_str().unwrap());
+    let mut file = sized!(hetdwarf_file);
+    file.path = path.as_ptr();
+    let mut core = null_mut();
+    ok(unsafe { hetdwarf_core_open(&file, 1, null(), 0, &mut core) });
+    let mut wave = sized!(hetdwarf_core_wave);
+    ok(unsafe { hetdwarf_core_get_wave(core, 0, &mut wave) });
+    let mut frames = [sized!(hetdwarf_source_frame); 8];
+    let mut ends = [0; 2];
+    ok(unsafe {
+        hetdwarf_core_symbolize(
+            core,
+            &wave.pc,
+            1,
+            ends.as_mut_ptr(),
+            frames.as_mut_ptr(),
+            8,
+            &mut count,
+        )
+    });
+    assert!(ends == [0, count] && count > 0, "{ends:?}");
+    unsafe { hetdwarf_free(core.cast()) };
 }

@@ -89,6 +89,10 @@ int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const he
   auto line = object.line_at(addresses->front());
   if (!line || line->line != row->line)
     return failed("the line of an address");
+  auto frames = object.symbolize({addresses->front(), UINT64_MAX, addresses->front()});
+  if (!frames || frames->size() != 3 || (*frames)[0].front().line != row->line || !(*frames)[1].empty() ||
+      (*frames)[2].size() != (*frames)[0].size())
+    return failed("the frames of addresses");
   auto kernel = object.kernel(0);
   if (!kernel || !object.kernel_limits(0) || !object.kernel_field(0, 0) || !object.info_json())
     return failed("a kernel");

@@ -99,9 +99,12 @@ impl Contents {
     }
 
     /// Lets the system have the memory that a mapped file takes. What is read again is read from the file again.
-    #[expect(
-        unsafe_code,
-        reason = "advice about a mapped file; see the comment within"
+    #[cfg_attr(
+        unix,
+        expect(
+            unsafe_code,
+            reason = "advice about a mapped file; see the comment within"
+        )
     )]
     pub(crate) fn release(&self) {
         #[cfg(unix)]

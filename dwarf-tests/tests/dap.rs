@@ -269,7 +269,15 @@ fn a_core_is_opened_as_editors_do() {
         (&json!("3"), &json!(0))
     );
     let sum = json!({ "expression": "a + x", "frameId": frames[0]["id"], "context": "watch" });
-    assert_eq!(client.body("evaluate", sum.clone())["result"], "102");
+    let found = client.body("evaluate", sum.clone());
+    assert_eq!(
+        found,
+        json!({ "result": "102", "type": "int", "variablesReference": 0 })
+    );
+    let mut watch = sum.clone();
+    watch["context"] = "lanes".into();
+    let found = client.body("evaluate", watch);
+    assert_eq!(found["indexedVariables"], 32);
     client.body("hetdwarf/setLane", json!({ "threadId": 3 }));
     let of_all = client.body("evaluate", sum);
     assert!(
@@ -286,10 +294,36 @@ fn a_core_is_opened_as_editors_do() {
         json!({ "expression": "nosuch", "frameId": frames[0]["id"] }),
     );
     assert_eq!(wrong["success"], false);
+    // Editors show it where the expression is, and need no window for it.
+    assert_eq!(wrong["body"]["error"]["showUser"], false);
     // Where lanes are: 27 to 31 never entered `mid`.
     let lanes = client.body("hetdwarf/lanes", json!({ "frameId": frames[0]["id"] }));
     assert_eq!(lanes["lanes"][1]["state"], "active");
-    assert_eq!(lanes["lanes"][30]["state"], "elsewhere");
+    let other = &lanes["lanes"][30];
+    assert_eq!(other["state"], "elsewhere");
+    assert_eq!((&other["line"], &other["frame"]), (&json!(41), &json!(3)));
+    assert!(
+        other["source"]["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("demo/calls-O2.cl"),
+        "{other}"
+    );
+    // Commands of the console.
+    client.events.clear();
+    let command = |text: &str| json!({ "expression": text, "context": "repl" });
+    assert_eq!(
+        client.body("evaluate", command("lane 5"))["result"],
+        "lane 5 of wave 3"
+    );
+    assert_eq!(
+        client.body("evaluate", command("wave 2"))["result"],
+        "wave 1:381:(1,0,0)/0 k  running"
+    );
+    client.body("threads", json!({}));
+    let events: Vec<&Value> = client.events.iter().map(|event| &event["event"]).collect();
+    assert_eq!(events, ["invalidated", "stopped"]);
+    assert_eq!(client.events[1]["body"]["threadId"], 2);
     let info = client.body("exceptionInfo", json!({ "threadId": 3 }));
     assert_eq!(info["exceptionId"], "memory-violation");
     let modules = client.body("modules", json!({}));
@@ -396,7 +430,7 @@ fn parts_of_values_are_those_of_vars() {
 }
 
 /// The requests of the protocol.
-const REQUESTS: [&str; 44] = [
+const REQUESTS: [&str; 46] = [
     "attach",
     "breakpointLocations",
     "cancel",
@@ -441,6 +475,8 @@ const REQUESTS: [&str; 44] = [
     "variables",
     "writeMemory",
     "hetdwarf/setLane",
+    "hetdwarf/focus",
+    "hetdwarf/lanes",
 ];
 
 /// Each request is answered once, before something is open and after it, whatever its arguments are.

@@ -7,9 +7,10 @@
     reason = "helpers of tests: a failure here is a failure of the test"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use dwarf_tests::browser::Browser;
 use dwarf_tests::{Ran, fixture, hetdwarf};
 use serde_json::{Value, json};
 
@@ -480,4 +481,90 @@ fn text_and_stacks() {
     let top: Value = serde_json::from_str(&top.out).unwrap();
     assert_eq!(top["rows"].as_array().unwrap().len(), 2);
     assert!(top["rows_left_out"].as_u64().unwrap() > 3);
+}
+
+/// The page shows the rows of the document, the instructions of the line that is chosen, and the source.
+#[test]
+fn the_page_shows_what_the_document_says() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = Folder::new("page");
+    let file = profiles("stochastic").join("4242_results.json");
+    let object = object("stochastic");
+    let source = fixture("corpus/src");
+    let more = ["--object", object.to_str().unwrap()];
+    let page = ["--source-dir", source.to_str().unwrap(), "--format", "html"];
+    let ran = run(&file, &[&more[..], &page].concat());
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    browser.open(&folder.write("page.html", ran.out));
+    let (document, _) = document(&file, &more);
+    let rows = document["rows"].as_array().unwrap();
+    let lines = browser.texts("#lines tbody td.text");
+    let found: BTreeSet<&str> = lines.iter().map(String::as_str).collect();
+    let expected: BTreeSet<&str> = rows.iter().map(|row| row["by"].as_str().unwrap()).collect();
+    assert_eq!((found, lines.len()), (expected, rows.len()));
+    assert_eq!(lines[0], rows[0]["by"].as_str().unwrap());
+    // At first the line with the most samples is open.
+    let counts = browser.texts("#source tr.code td:first-child");
+    let sum: u64 = counts
+        .iter()
+        .map(|count| count.parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(rows[0]["samples"], sum);
+    let text = std::fs::read_to_string(source.join("inlined.cl")).unwrap();
+    let number = usize::try_from(rows[0]["line"].as_u64().unwrap()).unwrap();
+    let shown = browser.texts("#source tr.chosen td.text");
+    assert_eq!(
+        shown[0].trim(),
+        text.lines().nth(number - 1).unwrap().trim()
+    );
+    // Sorted by lanes: the fewest first.
+    browser.click("#lines th button", 2);
+    let lanes = browser.texts("#lines tbody td:nth-child(3)");
+    let lanes = lanes
+        .iter()
+        .map(|one| one.trim_end_matches(" %").parse::<f64>().unwrap());
+    assert!(
+        lanes.is_sorted(),
+        "{:?}",
+        browser.texts("#lines tbody td:nth-child(3)")
+    );
+    browser.click("#lines tbody tr", 1);
+    let chosen = browser.texts("#lines tr.chosen td.text");
+    let row = rows
+        .iter()
+        .find(|row| row["by"] == chosen[0].as_str())
+        .unwrap();
+    let counts = browser.texts("#source tr.code td:first-child");
+    let sum: u64 = counts
+        .iter()
+        .map(|count| count.parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(row["samples"], sum);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Text of a file is text on the page, and never a part of it.
+#[test]
+fn nothing_of_a_file_is_obeyed() {
+    let text = changed(|process| {
+        for list in ["pc_sample_instructions", "pc_sample_comments"] {
+            for text in process["strings"][list].as_array_mut().unwrap() {
+                *text = json!("</script><script>document.title = 'x'</script>\u{1b}[2J:7");
+            }
+        }
+    });
+    let folder = Folder::new("obeyed");
+    let file = folder.write("4242_results.json", text);
+    for format in ["text", "json", "folded", "html"] {
+        let ran = run(&file, &["--format", format, "--by", "line"]);
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        assert!(!ran.out.contains('\u{1b}'), "{format}");
+        assert!(
+            format != "html" || !ran.out.contains("<script>document.title"),
+            "{}",
+            ran.out
+        );
+    }
 }

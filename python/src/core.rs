@@ -79,6 +79,12 @@ pub fn open_core(
     })
 }
 
+impl Core {
+    pub fn loaded(&self) -> &Arc<LoadedCore> {
+        &self.loaded
+    }
+}
+
 #[pymethods]
 impl Core {
     /// The waves, in the order of queues and control stacks.

@@ -19,6 +19,7 @@ mod part;
 mod place;
 mod statics;
 mod stop;
+mod symbolize;
 mod text;
 mod types;
 mod value;
@@ -59,6 +60,8 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lanes::LaneCaller>()?;
     module.add_class::<core::Core>()?;
     module.add_class::<core::CoreWave>()?;
+    module.add_class::<symbolize::SourceFrame>()?;
+    module.add_class::<symbolize::Symbolizer>()?;
     module.add_function(wrap_pyfunction!(object::open, module)?)?;
     module.add_function(wrap_pyfunction!(object::open_all, module)?)?;
     module.add_function(wrap_pyfunction!(object::rules, module)?)?;

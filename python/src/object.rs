@@ -25,6 +25,7 @@ use crate::finding::Finding;
 use crate::json;
 use crate::statics::{self, Function, Global, LineRow};
 use crate::stop::{Stop, StopData};
+use crate::symbolize::{self, Frames};
 use crate::text::shown;
 use crate::types::Type;
 use crate::wave::WaveSource;
@@ -198,6 +199,11 @@ impl Object {
     ) -> PyResult<R> {
         detached(py, || Ok(self.data.ask(question)?))
     }
+
+    /// Its program, loaded with the interpreter released.
+    pub fn loaded(&self, py: Python<'_>) -> PyResult<Arc<LoadedProgram>> {
+        detached(py, || Ok(Arc::clone(self.data.program()?)))
+    }
 }
 
 #[pymethods]
@@ -333,6 +339,21 @@ impl Object {
     /// * file: a path as the line table has it, or its last components: `k.cl`.
     fn addresses_of(&self, py: Python<'_>, file: &str, line: u64) -> PyResult<Vec<u64>> {
         self.ask(py, |program| Ok(program.info().addresses_of(file, line)?))
+    }
+
+    /// The functions, inlined calls and lines of addresses: a tuple of frames for each, the innermost first, empty if nothing is known of it.
+    ///
+    /// * addresses: a list or an array of numpy. Each address is looked up once, however often it is in it.
+    /// * load_address: what is added to addresses in the code object to get those that are given.
+    #[pyo3(signature = (addresses, load_address = 0))]
+    fn symbolize(
+        &self,
+        py: Python<'_>,
+        addresses: &Bound<'_, PyAny>,
+        load_address: u64,
+    ) -> PyResult<Frames> {
+        let symbolizer = symbolize::of_program(self.loaded(py)?, load_address);
+        symbolize::symbolize(py, &symbolizer, addresses)
     }
 
     /// The rows of all line tables.

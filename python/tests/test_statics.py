@@ -252,3 +252,54 @@ def test_variables_are_written_through_their_places(structs: Path) -> None:
         obj.stop(JsonWave(structs / "w00.json")).frames[1]["recs"].write(0, bytes(64))
     with pytest.raises(hetdwarf.Unsupported, match="wave of your own"):
         obj.stop(structs / "w00.json").frames[1]["recs"].write(0, bytes(64))
+
+
+@pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.name)
+def test_symbolized_addresses_have_functions_and_lines(path: Path) -> None:
+    import numpy
+
+    obj = hetdwarf.open(path)
+    load_address = 0x7F40_0000_0000
+    pcs = [pc for function in obj.functions for start, end in function.ranges for pc in range(start, end, 4)]
+    frames = obj.symbolize(pcs)
+    for pc, found in zip(pcs, frames):
+        function = obj.function_at(pc)
+        line = obj.line_at(pc)
+        assert function is not None and line is not None
+        assert [frame.function for frame in found] == [*function.inlined, function.name]
+        assert found[-1].kind == "call" and all(frame.kind == "inlined" for frame in found[:-1])
+        if line[1] != 0:
+            assert (found[0].line, found[0].column or 0, found[0].approximate) == (line[1], line[2], False)
+
+    # Any order, any kind of array, several threads' worth of repetition: equal addresses have the same tuple.
+    symbolizer = hetdwarf.Symbolizer([(obj, load_address)])
+    array = numpy.array(pcs[::-1] + pcs, dtype=numpy.uint64) + numpy.uint64(load_address)
+    again = symbolizer.symbolize(array)
+    shown = [[(frame.function, frame.line) for frame in found] for found in frames]
+    assert [[(frame.function, frame.line) for frame in found] for found in again] == shown[::-1] + shown
+    assert all(one is other for one, other in zip(again[: len(pcs)][::-1], again[len(pcs) :]))
+
+
+def test_a_symbolizer_of_several_objects() -> None:
+    first, second = (hetdwarf.open(path) for path in OBJECTS[:2])
+    both = hetdwarf.Symbolizer([first, (second, 0x100000)])
+    pc = first.functions[0].low_pc
+    assert pc is not None
+    assert [frame.function for frame in both.symbolize([pc])[0]] == [frame.function for frame in first.symbolize([pc])[0]]
+    assert repr(both) == "<Symbolizer of 2 code objects>"
+    assert both.symbolize([]) == [] and both.symbolize([2**64 - 1]) == [()]
+    # An address that two have is in neither.
+    assert hetdwarf.Symbolizer([first, first]).symbolize([pc]) == [()]
+    with pytest.raises(OverflowError):
+        both.symbolize([-1])
+    with pytest.raises(TypeError):
+        hetdwarf.Symbolizer([1])  # type: ignore[list-item]
+
+
+def test_a_symbolizer_of_a_core() -> None:
+    core = hetdwarf.open_core(FIXTURES.parent.parent / "examples" / "demo" / "demo.core")
+    symbolizer = hetdwarf.Symbolizer(core)
+    for wave in core.waves:
+        frame = wave.stop().frames[0]
+        (found,) = symbolizer.symbolize([frame.pc])
+        assert found and found[0].function is not None

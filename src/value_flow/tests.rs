@@ -249,6 +249,9 @@ fn rows_of_scratch_keep_values_until_an_unknown_store() {
         kept(&[a, b, V1_IS_0, c, d, NOP, RETURN], 5, in_v1(0..2)),
         None
     );
+    // A function that is called may have the address of the row.
+    let called = kept(&[a, b, V1_IS_0, CALL, NOP, RETURN], 4, in_v1(0..2));
+    assert_eq!(called, None);
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use hetdwarf::arch::Lane;
 use hetdwarf::untrusted::Untrusted;
 
+use super::fields::{field, set};
 use super::handle::{FrameId, Root};
 use super::message::Request;
 use super::session::{Answer, Session};
@@ -44,7 +44,8 @@ impl Session<'_> {
             Some(number) => self.handles.frame(number)?,
             None => self.current,
         };
-        if request.text("context")? == Some("repl")
+        let context = request.text("context")?;
+        if context == Some("repl")
             && let Some(answer) = self.command(text, id)
         {
             let result = answer?;
@@ -61,9 +62,19 @@ impl Session<'_> {
                 expression: None,
             };
             let root = Root::Expression(Rc::from(text));
-            let mut found = session.shown(&frame, id, root, &shown)?;
-            found["result"] = found["value"].take();
-            Ok(found)
+            let found = match context {
+                // A watch of lanes is about all of them, whichever is in focus.
+                Some("lanes") => session.shown_in_all(id, root, &shown)?,
+                _ => session.shown(&frame, id, root, &shown)?,
+            };
+            let mut body = json!({ "type": field(&found, "type") });
+            set(&mut body, "result", field(&found, "value").clone());
+            for name in ["variablesReference", "indexedVariables"] {
+                if let Some(value) = found.get(name) {
+                    set(&mut body, name, value.clone());
+                }
+            }
+            Ok(body)
         })
     }
 
@@ -79,28 +90,17 @@ impl Session<'_> {
             ("lanes", None, None) => self.lanes_text(id),
             ("wave", Some(number), None) => {
                 let number: usize = number.parse().ok()?;
-                self.wave(number).map(|wave| {
-                    self.current = FrameId {
-                        wave: number,
-                        frame: 0,
-                    };
-                    name(wave)
-                })
+                self.see_wave(number)
+                    .and_then(|()| self.wave(number).map(name))
             }
             ("lane", None, None) => {
-                self.focus.remove(&id.wave);
-                Ok("all lanes".to_owned())
+                let all = "all lanes".to_owned();
+                self.see_lane(id.wave, None).map(|()| all)
             }
             ("lane", Some(number), None) => {
-                let number: u8 = number.parse().ok()?;
-                self.wave(id.wave)
-                    .and_then(|wave| match u32::from(number) < wave.lanes {
-                        true => {
-                            self.focus.insert(id.wave, Lane(number));
-                            Ok(format!("lane {number} of wave {}", id.wave))
-                        }
-                        false => Err(format!("wave {} has {} lanes", id.wave, wave.lanes)),
-                    })
+                let number: i64 = number.parse().ok()?;
+                let one = format!("lane {number} of wave {}", id.wave);
+                self.see_lane(id.wave, Some(number)).map(|()| one)
             }
             (_, _, _) => return None,
         };

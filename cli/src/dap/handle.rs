@@ -96,7 +96,9 @@ impl Handles {
     pub(super) fn frame(&self, number: i64) -> Result<FrameId, String> {
         match self.get(number)? {
             Handle::Frame(frame) => Ok(*frame),
-            _ => Err(format!("reference {number} is no frame")),
+            Handle::Scope(..) | Handle::Lanes(..) | Handle::Parts(..) | Handle::Source(_) => {
+                Err(format!("reference {number} is no frame"))
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use hetdwarf::inspect::Stop;
 use hetdwarf::isa::Decoder;
 use hetdwarf::location::{Access, LaneSelect, Location, Place, Storage, read};
 
+use super::fields::set;
 use super::message::Request;
 use super::session::{Answer, Session};
 
@@ -83,12 +84,14 @@ impl Session<'_> {
             let missing = count.unsigned_abs().saturating_sub(bytes.len() as u64);
             let mut body = json!({ "address": reference.plus(0) });
             if !bytes.is_empty() {
-                body["data"] = base64::engine::general_purpose::STANDARD
-                    .encode(bytes)
-                    .into();
+                set(
+                    &mut body,
+                    "data",
+                    base64::engine::general_purpose::STANDARD.encode(bytes),
+                );
             }
             if missing > 0 {
-                body["unreadableBytes"] = missing.into();
+                set(&mut body, "unreadableBytes", missing);
             }
             Ok(body)
         })
@@ -188,23 +191,25 @@ impl Session<'_> {
         match (text, code) {
             (Some(text), Some(code)) => {
                 let bytes: Vec<String> = code.iter().map(|byte| format!("{byte:02x}")).collect();
-                one["instruction"] = text.into();
-                one["instructionBytes"] = bytes.join(" ").into();
+                set(&mut one, "instruction", text);
+                set(&mut one, "instructionBytes", bytes.join(" "));
             }
             (_, _) => {
-                one["instruction"] = "(no code)".into();
-                one["presentationHint"] = "invalid".into();
+                set(&mut one, "instruction", "(no code)");
+                set(&mut one, "presentationHint", "invalid");
             }
         }
         if let Ok(Some(line)) = stop.program().info().line_at(at)
             && line.line != 0
         {
-            one["line"] = line.line.into();
+            set(&mut one, "line", line.line);
         }
         if let Some((name, 0)) = stop.program().symbol_at(at) {
-            one["symbol"] = hetdwarf::untrusted::Untrusted::from(name.to_owned())
-                .to_string()
-                .into();
+            set(
+                &mut one,
+                "symbol",
+                hetdwarf::untrusted::Untrusted::from(name.to_owned()).to_string(),
+            );
         }
         (one, bytes)
     }

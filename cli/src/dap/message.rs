@@ -6,6 +6,8 @@ use std::io::{BufRead, Read, Write};
 
 use serde_json::{Value, json};
 
+use super::fields::{field, set};
+
 /// How many bytes a message may have.
 const MOST: u64 = 16 << 20;
 /// How many bytes a line of a header may have.
@@ -16,6 +18,12 @@ pub(super) enum Received {
     Request(Request),
     /// Bytes that are no request, with what is wrong.
     Malformed(String),
+}
+
+/// What a session does after a request.
+pub(super) enum Next {
+    GoOn,
+    End,
 }
 
 /// A request of the editor.
@@ -106,11 +114,17 @@ impl<'c> Connection<'c> {
         });
         match answer {
             Ok(Value::Null) => {}
-            Ok(body) => message["body"] = body,
+            Ok(body) => set(&mut message, "body", body),
             Err(text) => {
-                // The identifier is for the editor's log; there is one text for all of them.
-                message["body"] = json!({ "error": { "id": 1, "format": text, "showUser": true } });
-                message["message"] = Value::String(text);
+                // The identifier is for the editor's log; there is one text for all of them. What is wrong with an expression shows
+                // where it stands.
+                let is_shown = !["evaluate", "completions"].contains(&&*request.command);
+                set(
+                    &mut message,
+                    "body",
+                    json!({ "error": { "id": 1, "format": text, "showUser": is_shown } }),
+                );
+                set(&mut message, "message", Value::String(text));
             }
         }
         self.send(message)
@@ -121,9 +135,15 @@ impl<'c> Connection<'c> {
         self.send(json!({ "type": "event", "event": name, "body": body }))
     }
 
+    /// Says that a message was not understood.
+    pub(super) fn complain(&mut self, message: &str) -> std::io::Result<()> {
+        let body = json!({ "category": "stderr", "output": format!("hetdwarf: {message}\n") });
+        self.event("output", body)
+    }
+
     fn send(&mut self, mut message: Value) -> std::io::Result<()> {
         self.seq = self.seq.saturating_add(1);
-        message["seq"] = self.seq.into();
+        set(&mut message, "seq", self.seq);
         let text = message.to_string();
         write!(self.output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
         self.output.flush()
@@ -134,15 +154,20 @@ impl<'c> Connection<'c> {
 fn request(body: &[u8]) -> Result<Request, String> {
     let mut value: Value =
         serde_json::from_slice(body).map_err(|error| format!("a message is no JSON: {error}"))?;
-    let seq = value["seq"].as_i64().ok_or("a message has no seq")?;
-    if value["type"] != "request" {
+    let seq = field(&value, "seq")
+        .as_i64()
+        .ok_or("a message has no seq")?;
+    if field(&value, "type") != "request" {
         return Err(format!("message {seq} is no request"));
     }
-    let command = value["command"]
+    let command = field(&value, "command")
         .as_str()
         .ok_or_else(|| format!("request {seq} has no command"))?
         .to_owned();
-    let arguments = value["arguments"].take();
+    let arguments = value
+        .get_mut("arguments")
+        .map(Value::take)
+        .unwrap_or_default();
     Ok(Request {
         seq,
         command,
@@ -153,7 +178,7 @@ fn request(body: &[u8]) -> Result<Request, String> {
 impl Request {
     /// Returns an argument that is an integer; None if it is absent.
     pub(super) fn integer(&self, name: &str) -> Result<Option<i64>, String> {
-        let value = &self.arguments[name];
+        let value = field(&self.arguments, name);
         match value.as_i64() {
             Some(number) => Ok(Some(number)),
             None if value.is_null() => Ok(None),
@@ -180,7 +205,7 @@ impl Request {
 
     /// Returns an argument that is a text; None if it is absent.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, String> {
-        let value = &self.arguments[name];
+        let value = field(&self.arguments, name);
         match value.as_str() {
             Some(text) => Ok(Some(text)),
             None if value.is_null() => Ok(None),
@@ -191,7 +216,7 @@ impl Request {
     /// Returns an argument that is a text, or a list of texts.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, String> {
         let wrong = || format!("{name}: a text, or a list of texts, is expected");
-        match &self.arguments[name] {
+        match field(&self.arguments, name) {
             Value::Null => Ok(Vec::new()),
             Value::String(text) => Ok(vec![text.clone()]),
             Value::Array(texts) => texts

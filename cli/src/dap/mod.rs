@@ -6,6 +6,7 @@
 //! Source: Debug Adapter Protocol, <https://microsoft.github.io/debug-adapter-protocol/>.
 
 mod evaluate;
+mod fields;
 mod handle;
 mod machine;
 mod message;

@@ -8,18 +8,12 @@ use hetdwarf::inspect::StopOptions;
 use hetdwarf::limits::Limits;
 use hetdwarf::report::CoreRequest;
 
-use super::message::{Connection, Received, Request};
+use super::message::{Connection, Next, Received, Request};
 use super::session::Session;
 use crate::arguments::CoreObjects;
 use crate::core::with_document;
 use crate::failure::Failure;
 use crate::sources::Sources;
-
-/// What a session does after a request.
-pub(super) enum Next {
-    GoOn,
-    End,
-}
 
 /// Answers requests until the editor leaves.
 pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
@@ -27,7 +21,7 @@ pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
         let request = match received {
             Received::Request(request) => request,
             Received::Malformed(message) => {
-                complain(connection, &message)?;
+                connection.complain(&message)?;
                 continue;
             }
         };
@@ -48,12 +42,6 @@ pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Says that a message was not understood.
-pub(super) fn complain(connection: &mut Connection<'_>, message: &str) -> std::io::Result<()> {
-    let body = json!({ "category": "stderr", "output": format!("hetdwarf: {message}\n") });
-    connection.event("output", body)
 }
 
 fn capabilities() -> Value {
@@ -134,7 +122,7 @@ fn open(connection: &mut Connection<'_>, request: &Request) -> std::io::Result<N
         Ok(()) => Ok(Next::End),
         // A core can shrink while it is read.
         Err(failure) if is_open => {
-            complain(connection, &failure.to_string())?;
+            connection.complain(&failure.to_string())?;
             connection.event("terminated", json!({}))?;
             Ok(Next::End)
         }

@@ -9,13 +9,13 @@ use hetdwarf::inspect::Stop;
 use hetdwarf::report::source_text::SourceTexts;
 use hetdwarf::report::{CoreDocument, CoreWaveDocument};
 
+use super::fields::field;
 use super::handle::{FrameId, Handles};
-use super::message::{Connection, Received, Request};
-use super::open::{Next, complain};
-use super::source::SourceFile;
+use super::message::{Connection, Next, Received, Request};
 use crate::core::WaveSource;
 use crate::failure::Failure;
 use crate::sources::Sources;
+use hetdwarf::untrusted::Untrusted;
 
 /// What a request is answered with, or why it cannot be.
 pub(super) type Answer = Result<Value, String>;
@@ -32,6 +32,18 @@ pub(super) struct Session<'s> {
     pub(super) focus: BTreeMap<usize, Lane>,
     /// The frame that was asked for last: addresses without a wave are those of its wave.
     pub(super) current: FrameId,
+    /// Events that follow the answer to the request at hand.
+    pub(super) events: Vec<(&'static str, Value)>,
+}
+
+/// A source file that frames are in.
+pub(super) struct SourceFile {
+    /// Its path in the debugging information.
+    pub(super) path: Untrusted<'static>,
+    /// Its number among the texts that were read.
+    pub(super) text: usize,
+    /// Where it is in a folder that the user named.
+    pub(super) local: Option<String>,
 }
 
 /// Requests that need a process that runs.
@@ -69,6 +81,7 @@ impl<'s> Session<'s> {
             handles: Handles::default(),
             focus: BTreeMap::new(),
             current: FrameId { wave, frame: 0 },
+            events: Vec::new(),
         }
     }
 
@@ -78,7 +91,7 @@ impl<'s> Session<'s> {
             let next = match received {
                 Received::Request(request) => self.answer(&request, connection)?,
                 Received::Malformed(message) => {
-                    complain(connection, &message)?;
+                    connection.complain(&message)?;
                     Next::GoOn
                 }
             };
@@ -111,6 +124,7 @@ impl<'s> Session<'s> {
             "disassemble" => self.disassemble(request),
             "readMemory" => self.read_memory(request),
             "hetdwarf/setLane" => self.set_lane(request),
+            "hetdwarf/focus" => self.focus_wave(request),
             // Nothing runs into breakpoints.
             "setBreakpoints" => Ok(unverified(request)),
             "setFunctionBreakpoints" | "setInstructionBreakpoints" | "setDataBreakpoints" => {
@@ -128,15 +142,12 @@ impl<'s> Session<'s> {
             )),
             _ => Err(format!("{command}: there is no such request here")),
         };
-        let is_done = answer.is_ok();
         connection.respond(request, answer)?;
+        for (name, body) in core::mem::take(&mut self.events) {
+            connection.event(name, body)?;
+        }
         match command {
             "configurationDone" => connection.event("stopped", self.stopped())?,
-            "hetdwarf/setLane" if is_done => {
-                let body =
-                    json!({ "areas": ["variables"], "threadId": request.arguments["threadId"] });
-                connection.event("invalidated", body)?;
-            }
             "disconnect" | "terminate" => {
                 connection.event("terminated", json!({}))?;
                 return Ok(Next::End);
@@ -186,31 +197,54 @@ impl<'s> Session<'s> {
 
     fn set_lane(&mut self, request: &Request) -> Answer {
         let wave = usize::try_from(request.needed("threadId")?).unwrap_or(0);
+        self.see_lane(wave, request.integer("lane")?)?;
+        Ok(Value::Null)
+    }
+
+    /// Sees variables of a wave in a lane, or in all of them.
+    pub(super) fn see_lane(&mut self, wave: usize, lane: Option<i64>) -> Result<(), String> {
         let lanes = self.wave(wave)?.lanes;
-        match request.integer("lane")? {
+        match lane {
             None => {
                 self.focus.remove(&wave);
             }
             Some(lane) => {
-                let lane = u8::try_from(lane)
-                    .ok()
-                    .filter(|lane| u32::from(*lane) < lanes);
-                let lane = lane.ok_or_else(|| {
-                    format!(
-                        "lane: wave {wave} has lanes 0 to {}",
-                        lanes.saturating_sub(1)
-                    )
-                })?;
+                let lane = u8::try_from(lane).ok();
+                let lane = lane.filter(|lane| u32::from(*lane) < lanes);
+                let last = lanes.saturating_sub(1);
+                let lane = lane.ok_or_else(|| format!("wave {wave} has lanes 0 to {last}"))?;
                 self.focus.insert(wave, Lane(lane));
             }
         }
+        let body = json!({ "areas": ["variables"], "threadId": wave });
+        self.events.push(("invalidated", body));
+        Ok(())
+    }
+
+    fn focus_wave(&mut self, request: &Request) -> Answer {
+        let wave = usize::try_from(request.needed("threadId")?).unwrap_or(0);
+        self.see_wave(wave)?;
         Ok(Value::Null)
+    }
+
+    /// Goes to a wave.
+    pub(super) fn see_wave(&mut self, wave: usize) -> Result<(), String> {
+        self.wave(wave)?;
+        self.current = FrameId { wave, frame: 0 };
+        let body = json!({
+            "reason": "pause",
+            "description": "the wave in focus",
+            "threadId": wave,
+            "allThreadsStopped": true,
+        });
+        self.events.push(("stopped", body));
+        Ok(())
     }
 }
 
 /// The breakpoints that were asked for, none of which can be hit.
 fn unverified(request: &Request) -> Value {
-    let wanted = request.arguments["breakpoints"].as_array();
+    let wanted = field(&request.arguments, "breakpoints").as_array();
     let one = json!({ "verified": false, "message": "the waves of a core do not run" });
     let all: Vec<Value> = wanted.into_iter().flatten().map(|_| one.clone()).collect();
     json!({ "breakpoints": all })

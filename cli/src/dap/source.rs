@@ -6,19 +6,10 @@ use hetdwarf::inspect::StopFrame;
 use hetdwarf::report::FrameDocument;
 use hetdwarf::untrusted::Untrusted;
 
+use super::fields::field;
 use super::handle::Handle;
 use super::message::Request;
-use super::session::{Answer, Session};
-
-/// A source file that frames are in.
-pub(super) struct SourceFile {
-    /// Its path in the debugging information.
-    path: Untrusted<'static>,
-    /// Its number among the texts that were read.
-    text: usize,
-    /// Where it is in a folder that the user named.
-    local: Option<String>,
-}
+use super::session::{Answer, Session, SourceFile};
 
 impl Session<'_> {
     /// Returns the source of a frame; None if its text is not known.
@@ -75,7 +66,7 @@ impl Session<'_> {
     pub(super) fn source_text(&mut self, request: &Request) -> Answer {
         let number = match request.integer("sourceReference")? {
             Some(number) if number > 0 => number,
-            _ => request.arguments["source"]["sourceReference"]
+            _ => field(field(&request.arguments, "source"), "sourceReference")
                 .as_i64()
                 .ok_or("sourceReference: it is missing")?,
         };

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use hetdwarf::inspect::{LanePlace, Stop, StopFrame};
+use hetdwarf::inspect::{LaneInCaller, LanePlace, Stop, StopFrame};
 use hetdwarf::report::FrameDocument;
 use hetdwarf::untrusted::Untrusted;
 
+use super::fields::set;
 use super::handle::{FrameId, Handle};
 use super::message::Request;
 use super::session::{Answer, Session};
@@ -77,11 +78,11 @@ impl Session<'_> {
             "instructionPointerReference": pc,
         });
         match self.source_of(frame, &document)? {
-            Some(source) => listed["source"] = source,
-            None => listed["presentationHint"] = "subtle".into(),
+            Some(source) => set(&mut listed, "source", source),
+            None => set(&mut listed, "presentationHint", "subtle"),
         }
         if let Some(module) = module {
-            listed["moduleId"] = module.into();
+            set(&mut listed, "moduleId", module);
         }
         Ok(listed)
     }
@@ -117,27 +118,45 @@ impl Session<'_> {
             }
         };
         let focus = self.focus.get(&id.wave).map(|lane| lane.0);
-        self.with_stop(id.wave, |_, stop| {
+        self.with_stop(id.wave, |session, stop| {
             let frame = frame_of(stop, id)?;
             let found = frame.lane_pcs().map_err(|error| error.to_string())?;
-            let lanes = frame.wave_size().all_lanes().zip(found.places());
+            let callers = frame.lanes_in_callers(&found);
+            let lanes = frame.wave_size().all_lanes();
+            let places = lanes.zip(found.places().iter().zip(callers));
             let mut listed = Vec::new();
-            for (lane, place) in lanes {
+            for (lane, (place, caller)) in places {
                 let mut one = json!({ "lane": lane.0, "state": place.name() });
                 if let Some(item) = stop.wave().work_item(lane) {
-                    one["workItem"] = json!(item);
+                    set(&mut one, "workItem", json!(item));
                 }
-                if let LanePlace::Waiting { pc, .. } = place {
-                    let there = frame.for_waiting(*pc, 0);
-                    let there = FrameDocument::new(&there).map_err(|error| error.to_string())?;
-                    one["pc"] = format!("{:#x}", pc.0).into();
-                    one["file"] = json!(there.file);
-                    one["line"] = json!(there.line);
+                let place = match (place, caller) {
+                    (LanePlace::Waiting { pc, .. }, _) => Some((frame, *pc)),
+                    (_, Some(LaneInCaller { level, pc, .. })) => {
+                        stop.call_frame(level).map(|caller| (caller, pc))
+                    }
+                    (_, None) => None,
+                };
+                if let Some((frame, pc)) = place {
+                    set(&mut one, "frame", frame.call_index());
+                    session.add_place(&frame.for_waiting(pc, 0).innermost(), &mut one)?;
                 }
                 listed.push(one);
             }
             Ok(json!({ "lanes": listed, "focus": focus }))
         })
+    }
+
+    /// Adds to what is said of a lane where it goes on.
+    fn add_place(&mut self, there: &StopFrame<'_, '_, '_>, one: &mut Value) -> Result<(), String> {
+        let document = FrameDocument::new(there).map_err(|error| error.to_string())?;
+        set(one, "pc", format!("{:#x}", document.pc.0));
+        set(one, "file", json!(document.file));
+        set(one, "line", json!(document.line));
+        if let Some(source) = self.source_of(there, &document)? {
+            set(one, "source", source);
+        }
+        Ok(())
     }
 }
 

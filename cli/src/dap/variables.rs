@@ -17,6 +17,7 @@ use hetdwarf::report::{
 };
 use hetdwarf::tree::{Part, Parts, Tree};
 
+use super::fields::set;
 use super::handle::{FrameId, Handle, Root, ScopeKind};
 use super::message::Request;
 use super::session::{Answer, Session};
@@ -33,6 +34,16 @@ pub(super) struct Shown<'d> {
     pub(super) lanes: &'d [LaneDocument],
     /// The expression that has this value.
     pub(super) expression: Option<String>,
+}
+
+impl Shown<'_> {
+    fn named(&self) -> Value {
+        let mut one = json!({ "name": self.name, "type": self.ty });
+        if let Some(expression) = &self.expression {
+            set(&mut one, "evaluateName", expression.clone());
+        }
+        one
+    }
 }
 
 impl Session<'_> {
@@ -64,7 +75,7 @@ impl Session<'_> {
                 "expensive": is_costly,
             });
             if let Some(hint) = hint {
-                scope["presentationHint"] = hint.into();
+                set(&mut scope, "presentationHint", hint);
             }
             scopes.push(scope);
         }
@@ -141,22 +152,23 @@ impl Session<'_> {
     ) -> Answer {
         let focus = self.focus.get(&id.wave).copied();
         let lane = focus.and_then(|focus| shown.lanes.iter().find(|one| one.lane == focus.0));
-        let mut one = json!({ "name": shown.name, "type": shown.ty });
-        if let Some(expression) = &shown.expression {
-            one["evaluateName"] = expression.clone().into();
-        }
-        match (lane, shown.lanes) {
-            (Some(lane), _) => {
-                one["value"] = lane_text(lane).into();
-                let handle = Handle::Parts(id, root, lane.lane, Rc::from([]));
-                self.expandable(frame, handle, lane.is_readable(), &mut one)?;
-            }
-            (None, lanes) => {
-                one["value"] = summary(lanes).into();
-                one["variablesReference"] = self.handles.number(Handle::Lanes(id, root))?.into();
-                one["indexedVariables"] = lanes.len().into();
-            }
-        }
+        let Some(lane) = lane else {
+            return self.shown_in_all(id, root, shown);
+        };
+        let mut one = shown.named();
+        set(&mut one, "value", lane_text(lane));
+        let handle = Handle::Parts(id, root, lane.lane, Rc::from([]));
+        self.expandable(frame, handle, lane.is_readable(), &mut one)?;
+        Ok(one)
+    }
+
+    /// Describes something that has a value in each lane by all of them.
+    pub(super) fn shown_in_all(&mut self, id: FrameId, root: Root, shown: &Shown<'_>) -> Answer {
+        let mut one = shown.named();
+        set(&mut one, "value", summary(shown.lanes));
+        let reference = self.handles.number(Handle::Lanes(id, root))?;
+        set(&mut one, "variablesReference", reference);
+        set(&mut one, "indexedVariables", shown.lanes.len());
         Ok(one)
     }
 
@@ -168,7 +180,7 @@ impl Session<'_> {
         is_readable: bool,
         one: &mut Value,
     ) -> Result<(), String> {
-        one["variablesReference"] = 0.into();
+        set(one, "variablesReference", 0);
         let Handle::Parts(_, root, lane, path) = &handle else {
             return Ok(());
         };
@@ -181,9 +193,9 @@ impl Session<'_> {
             return Ok(());
         }
         if found.more > 0 {
-            one["indexedVariables"] = found.more.saturating_add(1).into();
+            set(one, "indexedVariables", found.more.saturating_add(1));
         }
-        one["variablesReference"] = self.handles.number(handle)?.into();
+        set(one, "variablesReference", self.handles.number(handle)?);
         Ok(())
     }
 
@@ -247,7 +259,7 @@ impl Session<'_> {
                 let mut deeper = path.to_vec();
                 deeper.push(number);
                 let handle = Handle::Parts(id, root.clone(), lane, deeper.into());
-                one["variablesReference"] = self.handles.number(handle)?.into();
+                set(&mut one, "variablesReference", self.handles.number(handle)?);
             }
             listed.push(one);
         }
@@ -287,13 +299,17 @@ impl Session<'_> {
             let mut one = json!({ "name": name, "evaluateName": format!("${name}") });
             if is_vector {
                 let lanes = dwords(&bits);
-                one["value"] = of_lanes(&lanes).into();
+                set(&mut one, "value", of_lanes(&lanes));
                 let root = Root::Register(register.0);
-                one["variablesReference"] = self.handles.number(Handle::Lanes(id, root))?.into();
-                one["indexedVariables"] = lanes.len().into();
+                set(
+                    &mut one,
+                    "variablesReference",
+                    self.handles.number(Handle::Lanes(id, root))?,
+                );
+                set(&mut one, "indexedVariables", lanes.len());
             } else {
-                one["value"] = hexadecimal(&bits).into();
-                one["variablesReference"] = 0.into();
+                set(&mut one, "value", hexadecimal(&bits));
+                set(&mut one, "variablesReference", 0);
             }
             listed.push(one);
         }
@@ -448,14 +464,15 @@ fn is_array(types: &TypeTable, ty: TypeId) -> bool {
 
 /// Returns true if values of a type have parts, or point to something.
 fn has_parts(types: &TypeTable, ty: TypeId) -> bool {
-    match &types.resolved(ty).kind {
-        TypeKind::Pointer { target, .. } => !matches!(
-            types.resolved(*target).kind,
-            TypeKind::Void | TypeKind::Function { .. }
-        ),
-        TypeKind::Array { .. } | TypeKind::Record { .. } | TypeKind::Variants { .. } => true,
-        _ => false,
+    let kind = &types.resolved(ty).kind;
+    if let TypeKind::Pointer { target, .. } = kind {
+        let target = &types.resolved(*target).kind;
+        return !matches!(target, TypeKind::Void | TypeKind::Function { .. });
     }
+    matches!(
+        kind,
+        TypeKind::Array { .. } | TypeKind::Record { .. } | TypeKind::Variants { .. }
+    )
 }
 
 /// The registers that a wave may have.

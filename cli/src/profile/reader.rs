@@ -69,12 +69,12 @@ impl Triple {
 }
 
 impl<'de> Fields<'de> for Triple {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         let [x, y, z] = &mut self.0;
         let number = match name {
-            "x" => x,
-            "y" => y,
-            "z" => z,
+            b"x" => x,
+            b"y" => y,
+            b"z" => z,
             _ => return skip(map),
         };
         *number = map.next_value_seed(Number)?;

@@ -122,7 +122,8 @@ impl Recording {
     }
 
     /// Notes a field that is not known.
-    pub(super) fn note_unknown(&mut self, name: &str) {
+    pub(super) fn note_unknown(&mut self, name: &[u8]) {
+        let name = &*String::from_utf8_lossy(name);
         let is_new = !self.unknown.contains(name);
         if is_new && self.unknown.len() < MOST_UNKNOWN && name.len() <= LONGEST {
             self.unknown.insert(name.to_owned());

@@ -71,9 +71,9 @@ pub(super) fn read(
 struct Root<'s, 'r>(&'s mut Reader<'r>);
 
 impl<'de> Fields<'de> for Root<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         match name {
-            "rocprofiler-sdk-tool" => {
+            b"rocprofiler-sdk-tool" => {
                 self.0.is_known = true;
                 self.0.scope = self.0.first;
                 map.next_value_seed(List(&mut ProcessFields {
@@ -81,7 +81,7 @@ impl<'de> Fields<'de> for Root<'_, '_> {
                     has_begun: false,
                 }))
             }
-            "code" => {
+            b"code" => {
                 self.0.is_known = true;
                 self.0.scope = self.0.first;
                 if !self.0.again {
@@ -91,7 +91,7 @@ impl<'de> Fields<'de> for Root<'_, '_> {
                 let mut add = |row: Vec<String>| add_row(reader, &row);
                 map.next_value_seed(Values(RowSeed, &mut add))
             }
-            "header" => {
+            b"header" => {
                 let header = map.next_value_seed(Text)?;
                 let names = header.split(',').map(|name| name.trim().to_owned());
                 if self.0.header.is_none() {
@@ -100,7 +100,7 @@ impl<'de> Fields<'de> for Root<'_, '_> {
                 }
                 Ok(())
             }
-            "version" => skip(map),
+            b"version" => skip(map),
             other => {
                 self.0.recording.note_unknown(other);
                 skip(map)
@@ -124,32 +124,32 @@ impl ProcessFields<'_, '_> {
 }
 
 impl<'de> Fields<'de> for ProcessFields<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         self.begin();
         let again = self.reader.again;
         match name {
-            "buffer_records" => map.next_value_seed(Object(&mut Buffers(&mut *self.reader))),
+            b"buffer_records" => map.next_value_seed(Object(&mut Buffers(&mut *self.reader))),
             _ if again => skip(map),
-            "metadata" => map.next_value_seed(Object(&mut Metadata(&mut *self.reader))),
-            "agents" => map.next_value_seed(List(&mut Agent {
+            b"metadata" => map.next_value_seed(Object(&mut Metadata(&mut *self.reader))),
+            b"agents" => map.next_value_seed(List(&mut Agent {
                 reader: &mut *self.reader,
                 handle: None,
                 name: String::new(),
                 lanes: None,
             })),
-            "strings" => map.next_value_seed(Object(&mut Strings(&mut *self.reader))),
-            "code_objects" => map.next_value_seed(List(&mut CodeObjectFields {
+            b"strings" => map.next_value_seed(Object(&mut Strings(&mut *self.reader))),
+            b"code_objects" => map.next_value_seed(List(&mut CodeObjectFields {
                 reader: &mut *self.reader,
                 object: ListedObject::default(),
                 has_id: false,
             })),
-            "kernel_symbols" => map.next_value_seed(List(&mut KernelSymbol {
+            b"kernel_symbols" => map.next_value_seed(List(&mut KernelSymbol {
                 reader: &mut *self.reader,
                 id: None,
                 name: String::new(),
             })),
-            "counters" | "host_functions" | "summary" | "callback_records" | "scratch_memory"
-            | "memory_copy" => skip(map),
+            b"counters" | b"host_functions" | b"summary" | b"callback_records"
+            | b"scratch_memory" | b"memory_copy" => skip(map),
             other => {
                 self.reader.recording.note_unknown(other);
                 skip(map)
@@ -170,8 +170,8 @@ impl<'de> Fields<'de> for ProcessFields<'_, '_> {
 struct Metadata<'s, 'r>(&'s mut Reader<'r>);
 
 impl<'de> Fields<'de> for Metadata<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
-        if name != "pid" {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
+        if name != b"pid" {
             return skip(map);
         }
         let pid = map.next_value_seed(Number)?;
@@ -187,8 +187,8 @@ impl<'de> Fields<'de> for Metadata<'_, '_> {
 struct Handle(Option<u64>);
 
 impl<'de> Fields<'de> for Handle {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
-        if name != "handle" {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
+        if name != b"handle" {
             return skip(map);
         }
         self.0 = map.next_value_seed(Number)?;
@@ -204,19 +204,19 @@ struct Agent<'s, 'r> {
 }
 
 impl<'de> Fields<'de> for Agent<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         match name {
-            "id" => {
+            b"id" => {
                 let mut handle = Handle(None);
                 map.next_value_seed(Object(&mut handle))?;
                 self.handle = handle.0;
                 Ok(())
             }
-            "name" => {
+            b"name" => {
                 self.name = map.next_value_seed(Text)?.into_owned();
                 Ok(())
             }
-            "wave_front_size" => {
+            b"wave_front_size" => {
                 self.lanes = map.next_value_seed(Number)?;
                 Ok(())
             }
@@ -242,12 +242,12 @@ impl<'de> Fields<'de> for Agent<'_, '_> {
 struct Strings<'s, 'r>(&'s mut Reader<'r>);
 
 impl<'de> Fields<'de> for Strings<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         let mut texts = Vec::new();
         let reader = &mut *self.0;
         let is_comment = match name {
-            "pc_sample_instructions" => false,
-            "pc_sample_comments" => true,
+            b"pc_sample_instructions" => false,
+            b"pc_sample_comments" => true,
             _ => return skip(map),
         };
         let mut add = |text: std::borrow::Cow<'_, str>| {
@@ -274,25 +274,25 @@ struct CodeObjectFields<'s, 'r> {
 }
 
 impl<'de> Fields<'de> for CodeObjectFields<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         let object = &mut self.object;
         match name {
-            "code_object_id" => {
+            b"code_object_id" => {
                 let id = map.next_value_seed(Number)?;
                 self.has_id = id.is_some();
                 object.id = id.unwrap_or(0);
             }
-            "uri" => object.uri = map.next_value_seed(Text)?.into_owned(),
-            "load_base" => object.load_base = map.next_value_seed(Number)?,
-            "load_size" => object.load_size = map.next_value_seed(Number)?,
-            "load_delta" => object.load_delta = map.next_value_seed(Number)?,
-            "rocp_agent" | "agent_id" => {
+            b"uri" => object.uri = map.next_value_seed(Text)?.into_owned(),
+            b"load_base" => object.load_base = map.next_value_seed(Number)?,
+            b"load_size" => object.load_size = map.next_value_seed(Number)?,
+            b"load_delta" => object.load_delta = map.next_value_seed(Number)?,
+            b"rocp_agent" | b"agent_id" => {
                 let mut handle = Handle(None);
                 map.next_value_seed(Object(&mut handle))?;
                 object.agent = handle.0.or(object.agent);
             }
-            "size" | "hsa_agent" | "storage_type" | "storage_file" | "memory_base"
-            | "memory_size" => skip(map)?,
+            b"size" | b"hsa_agent" | b"storage_type" | b"storage_file" | b"memory_base"
+            | b"memory_size" => skip(map)?,
             other => {
                 self.reader.recording.note_unknown(other);
                 skip(map)?;
@@ -338,10 +338,10 @@ struct KernelSymbol<'s, 'r> {
 }
 
 impl<'de> Fields<'de> for KernelSymbol<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         match name {
-            "kernel_id" => self.id = map.next_value_seed(Number)?,
-            "kernel_name" => self.name = map.next_value_seed(Text)?.into_owned(),
+            b"kernel_id" => self.id = map.next_value_seed(Number)?,
+            b"kernel_name" => self.name = map.next_value_seed(Text)?.into_owned(),
             _ => skip(map)?,
         }
         Ok(())
@@ -369,12 +369,12 @@ impl<'de> Fields<'de> for KernelSymbol<'_, '_> {
 struct Buffers<'s, 'r>(&'s mut Reader<'r>);
 
 impl<'de> Fields<'de> for Buffers<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         match name {
-            "pc_sample_host_trap" | "pc_sample_stochastic" => {
+            b"pc_sample_host_trap" | b"pc_sample_stochastic" => {
                 map.next_value_seed(List(&mut SampleFields::new(&mut *self.0)))
             }
-            "kernel_dispatch" if !self.0.again => map.next_value_seed(List(&mut DispatchFields {
+            b"kernel_dispatch" if !self.0.again => map.next_value_seed(List(&mut DispatchFields {
                 reader: &mut *self.0,
                 id: None,
                 kernel: None,
@@ -396,9 +396,9 @@ struct DispatchFields<'s, 'r> {
 }
 
 impl<'de> Fields<'de> for DispatchFields<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         match name {
-            "dispatch_info" => map.next_value_seed(Object(&mut DispatchInfo(&mut *self))),
+            b"dispatch_info" => map.next_value_seed(Object(&mut DispatchInfo(&mut *self))),
             _ => skip(map),
         }
     }
@@ -433,12 +433,12 @@ impl<'de> Fields<'de> for DispatchFields<'_, '_> {
 struct DispatchInfo<'s, 'd, 'r>(&'s mut DispatchFields<'d, 'r>);
 
 impl<'de> Fields<'de> for DispatchInfo<'_, '_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         match name {
-            "dispatch_id" => self.0.id = map.next_value_seed(Number)?,
-            "kernel_id" => self.0.kernel = map.next_value_seed(Number)?,
-            "workgroup_size" => map.next_value_seed(Object(&mut self.0.workgroup))?,
-            "grid_size" => map.next_value_seed(Object(&mut self.0.grid))?,
+            b"dispatch_id" => self.0.id = map.next_value_seed(Number)?,
+            b"kernel_id" => self.0.kernel = map.next_value_seed(Number)?,
+            b"workgroup_size" => map.next_value_seed(Object(&mut self.0.workgroup))?,
+            b"grid_size" => map.next_value_seed(Object(&mut self.0.grid))?,
             _ => skip(map)?,
         }
         Ok(())

@@ -16,10 +16,10 @@ pub(super) struct SampleFields<'s, 'r> {
 }
 
 impl<'de> Fields<'de> for SampleFields<'_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         match name {
-            "record" => map.next_value_seed(Object(&mut RecordFields(&mut *self))),
-            "inst_index" => {
+            b"record" => map.next_value_seed(Object(&mut RecordFields(&mut *self))),
+            b"inst_index" => {
                 self.sample.text = map.next_value_seed(Number)?;
                 Ok(())
             }
@@ -66,25 +66,27 @@ impl<'s, 'r> SampleFields<'s, 'r> {
 struct RecordFields<'s, 'd, 'r>(&'s mut SampleFields<'d, 'r>);
 
 impl<'de> Fields<'de> for RecordFields<'_, '_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         let sample = &mut self.0.sample;
         match name {
-            "pc" => map.next_value_seed(Object(&mut PcFields(sample)))?,
-            "exec_mask" => sample.exec = map.next_value_seed(Number)?,
-            "dispatch_id" => sample.dispatch = map.next_value_seed(Number)?,
-            "wrkgrp_id" => {
+            b"pc" => map.next_value_seed(Object(&mut PcFields(sample)))?,
+            b"exec_mask" => sample.exec = map.next_value_seed(Number)?,
+            b"dispatch_id" => sample.dispatch = map.next_value_seed(Number)?,
+            b"wrkgrp_id" => {
                 let mut workgroup = Triple::default();
                 map.next_value_seed(Object(&mut workgroup))?;
                 sample.workgroup = workgroup.0;
             }
-            "wave_in_grp" => sample.wave = map.next_value_seed(Number)?,
-            "wave_issued" => sample.issued = map.next_value_seed(Number)?,
-            "inst_type" => {
+            b"wave_in_grp" => sample.wave = map.next_value_seed(Number)?,
+            b"wave_issued" => sample.issued = map.next_value_seed(Number)?,
+            b"inst_type" => {
                 let text = map.next_value_seed(Text)?;
                 self.0.sample.kind = self.0.name(&text, INSTRUCTION_TYPE, 0);
             }
-            "snapshot" => map.next_value_seed(Object(&mut SnapshotFields(&mut *self.0)))?,
-            "hw_id" | "flags" | "timestamp" | "corr_id" | "wave_cnt" | "size" => skip(map)?,
+            // The reason of one that was issued means nothing.
+            b"snapshot" if sample.issued.is_some_and(|issued| issued != 0) => skip(map)?,
+            b"snapshot" => map.next_value_seed(Object(&mut SnapshotFields(&mut *self.0)))?,
+            b"hw_id" | b"flags" | b"timestamp" | b"corr_id" | b"wave_cnt" | b"size" => skip(map)?,
             other => {
                 self.0.reader.recording.note_unknown(other);
                 skip(map)?;
@@ -97,10 +99,10 @@ impl<'de> Fields<'de> for RecordFields<'_, '_, '_> {
 struct PcFields<'s>(&'s mut RawSample);
 
 impl<'de> Fields<'de> for PcFields<'_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
         match name {
-            "code_object_id" => self.0.code_object = map.next_value_seed(Number)?,
-            "code_object_offset" => self.0.offset = map.next_value_seed(Number)?,
+            b"code_object_id" => self.0.code_object = map.next_value_seed(Number)?,
+            b"code_object_offset" => self.0.offset = map.next_value_seed(Number)?,
             _ => skip(map)?,
         }
         Ok(())
@@ -110,8 +112,8 @@ impl<'de> Fields<'de> for PcFields<'_> {
 struct SnapshotFields<'s, 'd, 'r>(&'s mut SampleFields<'d, 'r>);
 
 impl<'de> Fields<'de> for SnapshotFields<'_, '_, '_> {
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
-        if name != "stall_reason" {
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
+        if name != b"stall_reason" {
             return skip(map);
         }
         let text = map.next_value_seed(Text)?;

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 /// Reads the fields of an object.
 pub(super) trait Fields<'de> {
     /// Reads the value of a field, from `map`.
-    fn field<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error>;
+    fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error>;
 
     /// Ends an object.
     ///
@@ -68,9 +68,9 @@ impl<'de, F: Fields<'de>> Visitor<'de> for Object<'_, F> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(Text)? {
+        while let Some(name) = map.next_key_seed(Name)? {
             // One serializer writes a name with a blank at its end.
-            self.0.field(name.trim(), &mut map)?;
+            self.0.field(name.trim_ascii(), &mut map)?;
         }
         self.0.end().map_err(A::Error::custom)
     }
@@ -104,6 +104,33 @@ impl<'de, F: Fields<'de>> Visitor<'de> for List<'_, F> {
 
     pass_over!(visit_bool bool, visit_u64 u64, visit_i64 i64, visit_f64 f64, visit_str &str);
     pass_over_object!();
+}
+
+/// The name of a field. Nothing needs it to be UTF-8.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, [u8]>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_bytes(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, [u8]>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_borrowed_bytes<E: Error>(self, name: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_bytes<E: Error>(self, name: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
 }
 
 /// A text; empty if it is none.

@@ -70,7 +70,7 @@ pub(super) fn read(
             Form::Trace => TraceRow::default().set(column, ""),
         };
         if !is_known {
-            recording.note_unknown(column);
+            recording.note_unknown(column.as_bytes());
         }
     }
     let mut record = ByteRecord::new();

@@ -239,7 +239,7 @@ pub(super) fn add_row(reader: &mut Reader<'_>, cells: &[String]) -> Result<(), S
         }
     }
     for column in unknown {
-        reader.recording.note_unknown(&column);
+        reader.recording.note_unknown(column.as_bytes());
     }
     let added = reader.recording.add_trace(reader.scope, &row, reader.meter);
     reader.check(added)

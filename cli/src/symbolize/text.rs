@@ -9,6 +9,7 @@ use hetdwarf::untrusted::{Escaper, Untrusted};
 use super::demangle::demangled;
 use super::request::{Request, hexadecimal};
 use super::{Answer, Answers};
+use crate::arguments::FunctionNames;
 use crate::failure::Failure;
 use crate::style::BOLD;
 
@@ -24,9 +25,15 @@ pub(super) fn line(
         return pass(&line, out);
     };
     let title = format!("{}", Untrusted::from(line.trim()));
+    let has_name = answers.shape.functions != FunctionNames::None;
+    let shown = |frame| Shown {
+        frame,
+        has_name,
+        is_bold: true,
+    };
     let mut frames = answer.symbolized.frames.iter();
     match frames.next() {
-        Some(frame) => writeln!(out, "{title}: {}", Shown(frame, true))?,
+        Some(frame) => writeln!(out, "{title}: {}", shown(frame))?,
         None => writeln!(out, "{title}: {}", unknown(&answer))?,
     }
     for frame in frames {
@@ -34,7 +41,7 @@ pub(super) fn line(
             out,
             "{:indent$}  {}",
             "",
-            Shown(frame, true),
+            shown(frame),
             indent = title.chars().count()
         )?;
     }
@@ -47,9 +54,7 @@ fn unknown(answer: &Answer) -> String {
     }
     let numbers: Vec<String> = answer.objects.iter().map(usize::to_string).collect();
     let numbers = numbers.join(", ");
-    format!(
-        "?? (in the code objects {numbers}: write NUMBER:0x…, or give them load addresses by @LOAD)"
-    )
+    format!("?? (in the code objects {numbers}: write NUMBER:0x…)")
 }
 
 /// Prints a line with what each address in it is.
@@ -60,6 +65,7 @@ pub(super) fn filter(
 ) -> Result<(), Failure> {
     let line = String::from_utf8_lossy(line);
     let line = line.trim_end_matches(['\n', '\r']);
+    let has_name = answers.shape.functions != FunctionNames::None;
     let mut escaper = Escaper::new();
     let mut made = String::new();
     let mut written = 0;
@@ -76,7 +82,14 @@ pub(super) fn filter(
         let _ = escaper.write(before, &mut made);
         let frames: Vec<String> = frames
             .iter()
-            .map(|frame| Shown(frame, false).to_string())
+            .map(|frame| {
+                Shown {
+                    frame,
+                    has_name,
+                    is_bold: false,
+                }
+                .to_string()
+            })
             .collect();
         let _ = write!(made, " ({})", frames.join(", "));
         written = token.end;
@@ -93,32 +106,51 @@ fn pass(line: &str, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(writeln!(out, "{escaped}")?)
 }
 
-/// A frame as text, and whether its name is set off.
-struct Shown<'f>(&'f FrameDescription, bool);
+/// A frame as text.
+struct Shown<'f> {
+    frame: &'f FrameDescription,
+    has_name: bool,
+    /// Whether the name is set off.
+    is_bold: bool,
+}
 
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shown(frame, is_bold) = self;
+impl Shown<'_> {
+    fn name(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let frame = self.frame;
         let name = frame.linkage_name.as_deref().or(frame.function.as_deref());
         let name = name.map(demangled);
         let name = Untrusted::from(name.as_deref().unwrap_or("??"));
-        match is_bold {
+        match self.is_bold {
             true => write!(f, "{BOLD}{name}{BOLD:#}")?,
             false => write!(f, "{name}")?,
         }
         match (frame.kind, frame.symbol_offset) {
-            (FrameKind::Inlined, _) => write!(f, " (inlined)")?,
-            (_, Some(offset)) => write!(f, "+{offset:#x} (symbol)")?,
-            (_, None) => {}
+            (FrameKind::Inlined, _) => f.write_str(" (inlined)"),
+            (_, Some(offset)) => write!(f, "+{offset:#x} (symbol)"),
+            (_, None) => Ok(()),
         }
-        if let Some(file) = &frame.file {
-            write!(f, " at {}", Untrusted::from(&*file.path))?;
-            for number in [frame.line, frame.column].into_iter().flatten() {
-                write!(f, ":{number}")?;
+    }
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let frame = self.frame;
+        if self.has_name {
+            self.name(f)?;
+        }
+        match (&frame.file, self.has_name) {
+            (Some(file), has_name) => {
+                let at = if has_name { " at " } else { "" };
+                write!(f, "{at}{}", Untrusted::from(&*file.path))?;
+                for number in [frame.line, frame.column].into_iter().flatten() {
+                    write!(f, ":{number}")?;
+                }
             }
+            (None, false) => f.write_str("??")?,
+            (None, true) => {}
         }
         match frame.is_approximate && frame.line.is_some() {
-            true => write!(f, " (approximate)"),
+            true => f.write_str(" (approximate)"),
             false => Ok(()),
         }
     }

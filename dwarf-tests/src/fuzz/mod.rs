@@ -3,6 +3,7 @@
 //! `fuzz/` runs the checks of [`TARGETS`] with libFuzzer; `tests/fuzz_regressions.rs` runs the same ones on
 //! their seeds and on every input that once broke something.
 
+pub mod adapter;
 pub mod call_frames;
 pub mod capi;
 pub mod choices;
@@ -111,6 +112,11 @@ pub const TARGETS: &[Target] = &[
         name: "baseline",
         check: choices::baseline,
         seeds: seeds::baselines,
+    },
+    Target {
+        name: "adapter",
+        check: adapter::check,
+        seeds: adapter::seeds,
     },
     Target {
         name: "entries",

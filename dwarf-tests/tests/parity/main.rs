@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const TYPES: &[&str] = &[
     "Program",
     "Programs",
+    "Symbolizer",
     "Stop",
     "StopFrame",
     "VariableValue",

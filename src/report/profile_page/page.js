@@ -59,8 +59,10 @@ const sortable = (id, columns, items, choose) => {
 };
 const cell = (text) => make("td", {}, text);
 const text = (content) => make("td", { class: "text" }, content);
-const most = Math.max(0, ...page.lines.map((line) => line.row.samples));
-const columns = (row_of, name) => [
+const most = page.lines.reduce((most, line) => Math.max(most, line.row.samples), 0);
+const mostOfFunctions = page.functions.reduce((most, row) => Math.max(most, row.samples), 0);
+const stalls = (all) => make("td", { class: "stalls", title: listed(all) }, listed(all.slice(0, 2)));
+const columns = (row_of, name, most) => [
   [is_trace ? "latency" : "samples", (item) => (is_trace ? latency(row_of(item)) : row_of(item).samples), (item) => make("td", heat(row_of(item).samples, most), is_trace ? latency(row_of(item)) : row_of(item).samples)],
   ["share", (item) => row_of(item).samples, (item) => cell(percent(row_of(item).samples / total))],
   ["lanes active", (item) => -(row_of(item).lanes_active ?? 2), (item) => cell(percent(row_of(item).lanes_active))],
@@ -72,7 +74,7 @@ const at = new Map();
 for (const line of page.lines) if (line.at) at.set(line.at.join(":"), line);
 
 const codeRows = (line) => line.code.map((one) => make("tr", { class: "code" },
-  cell(is_trace ? one.latency : one.samples), cell(percent(one.lanes)), cell(listed(one.stalls.slice(0, 2))), cell(""), text(`    ${one.pc ?? ""}  ${one.text ?? "?"}`)));
+  cell(is_trace ? one.latency : one.samples), cell(percent(one.lanes)), stalls(one.stalls), cell(""), text(`    ${one.pc ?? ""}  ${one.text ?? "?"}`)));
 const head = () => find("source").tHead.replaceChildren(make("tr", {}, ...["samples", "lanes active", "stalls", "line"].map((title) => make("th", {}, title)), make("th", { class: "text" }, "source")));
 let chosen = null;
 const show = (line, element) => {
@@ -89,7 +91,7 @@ const show = (line, element) => {
     const is_open = own === line;
     const row = own
       ? make("tr", { tabindex: 0, class: is_open ? "chosen" : undefined }, make("td", heat(own.row.samples, most), is_trace ? latency(own.row) : own.row.samples), cell(percent(own.row.lanes_active)),
-        cell(listed(ofRow(own.row).slice(0, 2))), cell(number), text(content))
+        stalls(ofRow(own.row)), cell(number), text(content))
       : make("tr", {}, cell(""), cell(""), cell(""), cell(number), text(content));
     if (own && !is_open) {
       const open = () => show(own, own.element);
@@ -120,8 +122,8 @@ const show = (line, element) => {
   body.replaceChildren(...rows);
   here?.scrollIntoView({ block: "center" });
 };
-sortable("lines", columns((line) => line.row, "line"), page.lines, show);
-sortable("functions", columns((row) => row, "function"), page.functions, null);
+sortable("lines", columns((line) => line.row, "line", most), page.lines, show);
+sortable("functions", columns((row) => row, "function", mostOfFunctions), page.functions, null);
 const place = (idle) => {
   const candidates = idle.candidates ?? [];
   const base = (file) => file.split("/").pop();
