@@ -3,7 +3,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 
 import { Decoder, type Message, encode } from './messages';
-import type { LaneValue, LanesBody, StackFrame } from './protocol';
+import type { LaneValue } from './protocol';
 
 /** The first number of the extension's own requests. The editor counts from 1. */
 const FIRST_OWN = 1_000_000_000;
@@ -26,8 +26,6 @@ export class Adapter {
   private next = FIRST_OWN;
   private error = '';
   private ended = false;
-  /** How many events the extension's own requests still cause. */
-  private hidden = 0;
 
   constructor(private readonly command: string) {
     this.process = spawn(command, ['dap'], { stdio: 'pipe', windowsHide: true });
@@ -70,36 +68,14 @@ export class Adapter {
   }
 
   /** Returns the values of an expression in all lanes of a frame, whatever lane is in focus. */
-  async laneValues(thread: number, frame: number, expression: string, focus: number | null): Promise<LaneValue[]> {
-    const requests: Promise<unknown>[] = [];
-    // The three are written at once, so that no request of the editor comes between them.
-    if (focus !== null) {
-      requests.push(this.ask('hetdwarf/setLane', { threadId: thread }));
-    }
-    const evaluated = this.ask<{ variablesReference: number; result: string }>('evaluate', {
+  async laneValues(frame: number, expression: string): Promise<LaneValue[]> {
+    const { variablesReference } = await this.ask<{ variablesReference: number }>('evaluate', {
       expression,
       frameId: frame,
-      context: 'watch',
+      context: 'lanes',
     });
-    if (focus !== null) {
-      requests.push(this.ask('hetdwarf/setLane', { threadId: thread, lane: focus }));
-    }
-    const [value] = await Promise.all([evaluated, ...requests]);
-    const { variables } = await this.ask<{ variables: { name: string; value: string }[] }>('variables', {
-      variablesReference: value.variablesReference,
-    });
+    const { variables } = await this.ask<{ variables: { name: string; value: string }[] }>('variables', { variablesReference });
     return variables.map(({ name, value: text }) => ({ lane: Number(/^lane (\d+)/.exec(name)?.[1]), text }));
-  }
-
-  /** Returns the lanes of each frame of a wave, the innermost frame first. */
-  async lanesOfFrames(thread: number, most: number): Promise<{ frame: StackFrame; lanes: LanesBody }[]> {
-    const { stackFrames } = await this.ask<{ stackFrames: StackFrame[] }>('stackTrace', { threadId: thread, levels: most });
-    return Promise.all(
-      stackFrames.map(async (frame) => ({
-        frame,
-        lanes: await this.ask<LanesBody>('hetdwarf/lanes', { frameId: frame.id }),
-      })),
-    );
   }
 
   /** Ends the process. */
@@ -131,17 +107,10 @@ export class Adapter {
           pending.reject(new Error(message.message ?? `${pending.command}: it failed`));
           return;
         }
-        if (pending.command === 'hetdwarf/setLane') {
-          this.hidden += 1;
-        }
         pending.resolve(message.body);
         return;
       }
       this.ofEditor.delete(message.request_seq);
-    }
-    if (message.event === 'invalidated' && this.hidden > 0) {
-      this.hidden -= 1;
-      return;
     }
     this.onMessage(message);
   }

@@ -47,13 +47,13 @@ export class Decorations implements vscode.Disposable {
     const document = editor.document;
     const isHere = (source: Source | undefined): boolean => shown !== undefined && isSource(document.uri, source, shown.core);
     const inDocument = (line: number): boolean => line >= 1 && line <= document.lineCount;
-    const at = shown?.frames[shown.index];
+    const frame = shown?.frame;
     const here: vscode.DecorationOptions[] = [];
-    if (at && isHere(at.frame.source) && inDocument(at.frame.line)) {
-      const active = at.lanes.lanes.filter((lane) => lane.state === 'active').map((lane) => lane.lane);
-      here.push(option(document, at.frame.line, `${active.length} of ${at.lanes.lanes.length} lanes here: ${ranges(active)}`));
+    if (shown && frame && isHere(frame.source) && inDocument(frame.line)) {
+      const active = shown.lanes.filter((lane) => lane.state === 'active').map((lane) => lane.lane);
+      here.push(option(document, frame.line, `${active.length} of ${shown.lanes.length} lanes here: ${ranges(active)}`));
     }
-    const lines = shown ? waitingLines(shown.frames) : [];
+    const lines = waitingLines(shown?.innermost ?? []);
     const waiting = lines.filter(({ source, line }) => isHere(source) && inDocument(line));
     editor.setDecorations(this.here, here);
     editor.setDecorations(

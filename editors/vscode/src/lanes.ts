@@ -1,6 +1,6 @@
 /** Where the lanes of a wave are, in words and by line; nothing of the editor. */
 
-import type { Lane, LaneState, LaneValue, LanesBody, Source, StackFrame } from './protocol';
+import type { Lane, LaneState, LaneValue, Source } from './protocol';
 
 /** A lane as the view shows it. */
 export interface ShownLane {
@@ -31,11 +31,6 @@ export interface LegendEntry {
 /** How many colors the view has. */
 export const COLORS = 6;
 
-interface FrameLanes {
-  frame: StackFrame;
-  lanes: LanesBody;
-}
-
 /** Returns lanes as ranges: `0-26 even, 31`. */
 export function ranges(lanes: readonly number[]): string {
   const parts: string[] = [];
@@ -62,38 +57,19 @@ export function ranges(lanes: readonly number[]): string {
   return parts.join(', ');
 }
 
-function base(path: string): string {
-  return path.split(/[/\\]/).pop() ?? path;
-}
-
-/** Returns where a lane goes on, as it is seen in a frame: there, or in the innermost outer frame that it is in. */
-function waiting(frames: readonly FrameLanes[], from: number, lane: number): { at: FrameLanes; lane: Lane } | undefined {
-  for (const at of frames.slice(from)) {
-    const found = at.lanes.lanes[lane];
-    if (found?.state === 'waiting') {
-      return { at, lane: found };
-    }
-    if (found?.state !== 'elsewhere') {
-      return undefined;
-    }
-  }
-  return undefined;
-}
-
-/** Describes the lanes of one of the frames of a wave. */
-export function shownLanes(frames: readonly FrameLanes[], index: number, values: readonly LaneValue[]): ShownLane[] {
+/** Describes lanes, with the values of an expression in them. */
+export function shownLanes(lanes: readonly Lane[], values: readonly LaneValue[]): ShownLane[] {
   const texts = new Map(values.map(({ lane, text }) => [lane, text]));
   const colors = new Map(legend(values).map(({ value, color }) => [value, color]));
-  return (frames[index]?.lanes.lanes ?? []).map((lane) => {
+  return lanes.map((lane) => {
     const value = texts.get(lane.lane) ?? '';
-    const there = waiting(frames, index, lane.lane);
-    const line = there?.lane.line ? `${base(there.lane.file ?? '?')}:${there.lane.line}` : there?.lane.pc;
+    const line = lane.source?.name && lane.line ? `${lane.source.name}:${lane.line}` : lane.pc;
     const color = colors.get(value);
     return {
       lane: lane.lane,
       state: lane.state,
       item: lane.workItem ? `(${lane.workItem.join(',')})` : '',
-      place: there && line ? `waits in ${there.at.frame.name} at ${line}` : '',
+      place: line ? `waits at ${line}` : '',
       value,
       ...(color === undefined ? {} : { color }),
     };
@@ -112,24 +88,17 @@ export function legend(values: readonly LaneValue[]): LegendEntry[] {
   return sorted.map(([value, count], color) => ({ value, count, ...(color < COLORS ? { color } : {}) }));
 }
 
-/** Returns the lines where the lanes of a wave wait, each lane at its innermost place. */
-export function waitingLines(frames: readonly FrameLanes[]): WaitingLine[] {
+/** Returns the lines where lanes wait. */
+export function waitingLines(lanes: readonly Lane[]): WaitingLine[] {
   const lines = new Map<string, WaitingLine>();
-  for (const { lane } of frames[0]?.lanes.lanes ?? []) {
-    const there = waiting(frames, 0, lane);
-    if (!there?.lane.line || !there.lane.file) {
+  for (const { lane, line, source } of lanes) {
+    if (!line || !source) {
       continue;
     }
-    // The path of the line table is none that an editor opens: the sources of the frames are.
-    const name = base(there.lane.file);
-    const source = [there.at, ...frames].map(({ frame }) => frame.source).find((one) => one?.name === name);
-    if (!source) {
-      continue;
-    }
-    const key = `${source.path ?? source.sourceReference}:${there.lane.line}`;
-    const line = lines.get(key) ?? { source, line: there.lane.line, lanes: [] };
-    line.lanes.push(lane);
-    lines.set(key, line);
+    const key = `${source.path ?? source.sourceReference}:${line}`;
+    const found = lines.get(key) ?? { source, line, lanes: [] };
+    found.lanes.push(lane);
+    lines.set(key, found);
   }
   return [...lines.values()];
 }

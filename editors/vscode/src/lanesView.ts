@@ -70,11 +70,10 @@ export class LanesView implements vscode.WebviewViewProvider, vscode.Disposable 
       void this.view.webview.postMessage({ lanes: [], legend: [], title: '', expression: '', error: '', focus: null });
       return;
     }
-    const at = shown.frames[shown.index];
-    const lanes = shownLanes(shown.frames, shown.index, shown.values);
+    const lanes = shownLanes(shown.lanes, shown.values);
     this.view.description = shown.focus === null ? 'all lanes' : `lane ${shown.focus}`;
     void this.view.webview.postMessage({
-      title: `${waveName(shown.core.names, shown.wave)}, frame ${shown.index} ${at?.frame.name ?? ''}`,
+      title: `${waveName(shown.core.names, shown.wave)}, frame ${shown.index} ${shown.frame?.name ?? ''}`,
       lanes,
       legend: legend(shown.values),
       expression: shown.core.expression,
@@ -98,7 +97,7 @@ export class LanesView implements vscode.WebviewViewProvider, vscode.Disposable 
 
   private async askLane(): Promise<void> {
     const shown = this.follower.shown;
-    const lanes = shown ? shownLanes(shown.frames, shown.index, shown.values) : [];
+    const lanes = shown ? shownLanes(shown.lanes, shown.values) : [];
     const items = lanes.map(({ lane, item, state, place, value }) => ({
       label: `lane ${lane}`,
       description: [item, place || state].filter(Boolean).join(' '),

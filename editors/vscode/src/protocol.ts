@@ -6,10 +6,10 @@ export interface Lane {
   lane: number;
   state: LaneState;
   workItem?: [number, number, number];
-  /** Where a waiting lane goes on. */
+  /** Where a lane goes on that waits, or is in a caller. */
   pc?: string;
-  file?: string | null;
   line?: number | null;
+  source?: Source;
 }
 
 export interface LanesBody {

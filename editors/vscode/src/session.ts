@@ -5,16 +5,14 @@ import * as vscode from 'vscode';
 import { Adapter } from './adapter';
 import { findCommand } from './command';
 import type { Message } from './messages';
-import type { Group, LaneValue, LanesBody, StackFrame, StoppedBody, Thread } from './protocol';
-
-/** How many frames of a wave are asked where lanes wait. */
-const MOST_FRAMES = 32;
+import type { Group, Lane, LaneValue, LanesBody, StackFrame, StoppedBody, Thread } from './protocol';
 
 /** A debug session, with the process that answers it. */
 export class Core implements vscode.DebugAdapter {
   readonly adapter: Adapter;
   groups: Group[] = [];
   names = new Map<number, string>();
+  /** Why the core was written. */
   stopped: StoppedBody | undefined;
   /** The expression by whose value lanes are colored. */
   expression = '';
@@ -34,11 +32,9 @@ export class Core implements vscode.DebugAdapter {
     this.adapter.send(message as Message);
   }
 
-  /** Makes the editor show a wave. There is no function for that, but an editor shows the thread of the last stop. */
-  focusWave(wave: number): void {
-    const faulted = this.stopped?.threadId === wave;
-    const body = { ...(faulted ? this.stopped : { reason: 'pause', description: 'in focus' }), threadId: wave, allThreadsStopped: true };
-    this.toEditor.fire({ seq: 0, type: 'event', event: 'stopped', body } as vscode.DebugProtocolMessage);
+  /** Makes the editor show a wave: the event `stopped` follows, and editors go to the thread of the last stop. */
+  async focusWave(wave: number): Promise<void> {
+    await this.session.customRequest('hetdwarf/focus', { threadId: wave });
   }
 
   /** Chooses the lane that values are shown of; none is all lanes. */
@@ -53,7 +49,8 @@ export class Core implements vscode.DebugAdapter {
 
   private receive(message: Message): void {
     this.toEditor.fire(message as unknown as vscode.DebugProtocolMessage);
-    if (message.event === 'stopped') {
+    if (message.event === 'stopped' && !this.stopped) {
+      // Later ones are of the waves that the user goes to.
       this.stopped = message.body as StoppedBody;
       void this.load();
     } else if (message.event === 'invalidated') {
@@ -76,9 +73,13 @@ export class Core implements vscode.DebugAdapter {
 export interface Shown {
   core: Core;
   wave: number;
-  frames: { frame: StackFrame; lanes: LanesBody }[];
-  /** The place of the frame in focus among the frames. */
+  /** The frame that the user looks at, and its place among the frames. */
+  frame: StackFrame | undefined;
   index: number;
+  /** The lanes, as they are seen in that frame. */
+  lanes: Lane[];
+  /** The lanes, as they are seen in the innermost frame. */
+  innermost: Lane[];
   focus: number | null;
   values: LaneValue[];
   /** Why the expression has no values, or the lanes are not known. */
@@ -146,15 +147,25 @@ export class Follower implements vscode.Disposable, vscode.DebugAdapterDescripto
     if (!item || !core) {
       return undefined;
     }
-    const shown: Shown = { core, wave: item.threadId, frames: [], index: 0, focus: null, values: [], error: '' };
+    const { adapter } = core;
+    const threadId = item.threadId;
+    const shown: Shown = {
+      core, wave: threadId, frame: undefined, index: 0, lanes: [], innermost: [], focus: null, values: [], error: '',
+    };
     try {
-      shown.frames = await core.adapter.lanesOfFrames(item.threadId, MOST_FRAMES);
-      const frame = item instanceof vscode.DebugStackFrame ? item.frameId : undefined;
-      shown.index = Math.max(0, shown.frames.findIndex((one) => one.frame.id === frame));
-      const at = shown.frames[shown.index];
-      shown.focus = at?.lanes.focus ?? null;
-      if (at && core.expression) {
-        shown.values = await core.adapter.laneValues(shown.wave, at.frame.id, core.expression, shown.focus);
+      const { stackFrames } = await adapter.ask<{ stackFrames: StackFrame[] }>('stackTrace', { threadId });
+      const frameId = item instanceof vscode.DebugStackFrame ? item.frameId : undefined;
+      shown.index = Math.max(0, stackFrames.findIndex((frame) => frame.id === frameId));
+      shown.frame = stackFrames[shown.index];
+      const innermost = await adapter.ask<LanesBody>('hetdwarf/lanes', { threadId });
+      shown.focus = innermost.focus;
+      shown.innermost = innermost.lanes;
+      shown.lanes = shown.innermost;
+      if (shown.frame && shown.index > 0) {
+        shown.lanes = (await adapter.ask<LanesBody>('hetdwarf/lanes', { frameId: shown.frame.id })).lanes;
+      }
+      if (shown.frame && core.expression) {
+        shown.values = await adapter.laneValues(shown.frame.id, core.expression);
       }
     } catch (error) {
       shown.error = error instanceof Error ? error.message : String(error);

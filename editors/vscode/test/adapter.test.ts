@@ -10,7 +10,7 @@ import { findCommand } from '../src/command';
 import { PAGE, shownGroups } from '../src/groups';
 import { legend, ranges, shownLanes, waitingLines } from '../src/lanes';
 import { Decoder, type Message, encode } from '../src/messages';
-import type { Group, Thread } from '../src/protocol';
+import type { Group, LanesBody, StackFrame, StoppedBody, Thread } from '../src/protocol';
 import { DEMO, HETDWARF } from './places';
 
 describe('messages', () => {
@@ -120,6 +120,11 @@ describe('the adapter between the editor and the command', () => {
     }
   }
 
+  async function innermost(): Promise<number> {
+    const { stackFrames } = await adapter.ask<{ stackFrames: StackFrame[] }>('stackTrace', { threadId: 3, levels: 1 });
+    return stackFrames[0]!.id;
+  }
+
   beforeEach(async () => {
     messages.length = 0;
     adapter = new Adapter(HETDWARF);
@@ -148,13 +153,13 @@ describe('the adapter between the editor and the command', () => {
 
   // From the demo's emulator: x is 99 in the lanes that leave 3 when divided by 4; EXEC is lanes 1 to 25 that are odd.
   it('has the values of all lanes, whatever lane is in focus', async () => {
-    const [inner] = await adapter.lanesOfFrames(3, 8);
+    const frame = await innermost();
     const truth = Array.from({ length: 32 }, (_, lane) => (lane % 2 === 1 && lane < 26 ? (lane % 4 === 3 ? '99' : '-3') : null));
     for (const focus of [null, 3]) {
       if (focus !== null) {
         await editor(4, 'hetdwarf/setLane', { threadId: 3, lane: focus });
       }
-      const values = await adapter.laneValues(3, inner!.frame.id, 'x', focus);
+      const values = await adapter.laneValues(frame, 'x');
       assert.deepEqual(values.map(({ text }) => (text.startsWith('<') ? null : text)), truth);
       assert.deepEqual(values.map(({ lane }) => lane), truth.map((_, lane) => lane));
     }
@@ -162,24 +167,30 @@ describe('the adapter between the editor and the command', () => {
     const { focus } = await adapter.ask<{ focus: number }>('hetdwarf/lanes', { threadId: 3 });
     assert.equal(focus, 3);
     assert.equal(messages.filter((one) => one.event === 'invalidated').length, 1);
-    await assert.rejects(adapter.laneValues(3, inner!.frame.id, 'nosuch', 3), /nosuch/);
-    const after = await adapter.ask<{ focus: number }>('hetdwarf/lanes', { threadId: 3 });
-    assert.equal(after.focus, 3);
+    await assert.rejects(adapter.laneValues(frame, 'nosuch'), /nosuch/);
   });
 
   it('knows the lines where lanes wait', async () => {
-    const frames = await adapter.lanesOfFrames(3, 8);
-    const lines = waitingLines(frames).map(({ source, line, lanes }) => [source.path, line, ranges(lanes)]);
+    const { lanes } = await adapter.ask<LanesBody>('hetdwarf/lanes', { threadId: 3 });
+    const lines = waitingLines(lanes).map((one) => [one.source.path, one.line, ranges(one.lanes)]);
     const file = join(DEMO, 'calls-O2.cl');
     // As `hetdwarf demo` prints it.
     assert.deepEqual(lines, [
       [file, 23, '0-26 even'],
       [file, 41, '27-31'],
     ]);
-    const shown = shownLanes(frames, 0, []);
-    assert.equal(shown[2]?.place, 'waits in mid at calls-O2.cl:23');
+    const shown = shownLanes(lanes, []);
+    assert.equal(shown[2]?.place, 'waits at calls-O2.cl:23');
     assert.equal(shown[1]?.state, 'active');
     assert.equal(shown[1]?.item, '(65,0,0)');
+  });
+
+  it('goes to a wave by the event that editors follow', async () => {
+    await editor(4, 'hetdwarf/focus', { threadId: 2 });
+    // The event comes after the answer.
+    await editor(5, 'threads', {});
+    const stops = messages.filter((one) => one.event === 'stopped').map((one) => (one.body as StoppedBody).threadId);
+    assert.deepEqual(stops, [3, 2]);
   });
 
   it('refuses what comes after the command has ended', async () => {

@@ -170,7 +170,7 @@ async function look(page, url, name) {
   let lanes = await lanesFrame(page);
   assert.equal(await lanes.locator('#grid button').count(), 32);
   assert.equal(await lanes.locator('#grid button.active').count(), 13);
-  assert.match(await lanes.locator('#grid button').nth(30).getAttribute('aria-label'), /work-item \(94,0,0\).*waits in k at calls-O2\.cl:41/);
+  assert.match(await lanes.locator('#grid button').nth(30).getAttribute('aria-label'), /work-item \(94,0,0\).*waits at calls-O2\.cl:41/);
   await picture(page, `${name}-1-opened`);
 
   // A lane watch: x is 99 in the lanes whose number leaves 3 when divided by 4, and -3 in the others.
@@ -204,6 +204,9 @@ async function look(page, url, name) {
   await page.keyboard.type('a + x');
   await page.keyboard.press('Enter');
   await pane.locator('.monaco-list-row', { hasText: /a \+ x.*13 values/ }).waitFor();
+  await drag(page, 'Call Stack', 120);
+  await drag(page, 'Waves', 150);
+  await drag(page, 'Lanes', 200);
   await picture(page, `${name}-3-watch`);
 
   // Another wave.

@@ -125,7 +125,7 @@ function show(next: State): void {
     rows.push(row);
   }
   grid.replaceChildren(...rows);
-  const entries = next.expression ? next.legend.map(valueEntry) : stateEntries(next.lanes);
+  const entries = next.legend.length > 0 ? next.legend.map(valueEntry) : stateEntries(next.lanes);
   element('legend').replaceChildren(...entries);
   if (hadFocus) {
     cells()[current]?.focus();
