@@ -10,7 +10,7 @@ import { findCommand } from '../src/command';
 import { PAGE, shownGroups } from '../src/groups';
 import { legend, ranges, shownLanes, waitingLines } from '../src/lanes';
 import { Decoder, type Message, encode } from '../src/messages';
-import type { Group, LanesBody, StackFrame, StoppedBody, Thread } from '../src/protocol';
+import type { Group, Lane, LanesBody, StackFrame, StoppedBody, Thread } from '../src/protocol';
 import { DEMO, HETDWARF } from './places';
 
 describe('messages', () => {
@@ -39,6 +39,20 @@ describe('lanes', () => {
     assert.equal(ranges([1, 3, 5, 7]), '1-7 odd');
     assert.equal(ranges([0, 2, 4, 5, 6, 31]), '0-4 even, 5-6, 31');
     assert.equal(ranges([1, 3]), '1, 3');
+    assert.equal(ranges([0, 3, 6, 9]), '0, 3, 6, 9');
+  });
+
+  it('wait at lines that an editor can open', () => {
+    const source = { name: 'a.cl', path: '/a.cl' };
+    const lanes: Lane[] = [
+      { lane: 0, state: 'waiting', line: 5, source },
+      { lane: 1, state: 'waiting', line: 0, source },
+      { lane: 2, state: 'waiting', line: 5, pc: '0x10' },
+      { lane: 3, state: 'elsewhere', line: 5, source },
+      { lane: 4, state: 'active' },
+    ];
+    assert.deepEqual(waitingLines(lanes), [{ source, line: 5, lanes: [0, 3] }]);
+    assert.equal(shownLanes(lanes, [])[2]?.place, 'waits at 0x10');
   });
 
   it('have colors by value, the most frequent first', () => {
@@ -53,7 +67,7 @@ describe('lanes', () => {
 describe('groups', () => {
   const groups: Group[] = [
     { kernel: 'k', stack: ['f at a.cl:1', 'k at a.cl:9'], state: 'running', waves: [1, 4, 5] },
-    { kernel: 'k', stack: ['g at a.cl:2', 'k at a.cl:9'], state: 'stopped', waves: [2] },
+    { kernel: 'k', stack: ['G at a.cl:2', 'k at a.cl:9'], state: 'stopped', waves: [2] },
     { kernel: 'k', stack: ['h at a.cl:3'], state: 'stopped', waves: [3, 6] },
   ];
   const names = new Map([[4, 'wave 1:1:(9,0,0)/0 k  running']]);
@@ -65,6 +79,7 @@ describe('groups', () => {
 
   it('are filtered by stack, state and wave', () => {
     assert.deepEqual(waves('A.CL:2'), [[2]]);
+    assert.deepEqual(waves('g at'), [[2]]);
     assert.deepEqual(waves('stopped'), [[6, 3], [2]]);
     assert.deepEqual(waves('(9,0,0)'), [[4]]);
     assert.deepEqual(waves('nothing'), []);
@@ -92,7 +107,13 @@ describe('the command', () => {
   });
 
   it('is not looked for in relative folders', () => {
-    assert.throws(() => findCommand('', ['.', '', 'bin'].join(delimiter), 'linux'), /not on the PATH.*hetdwarf\.path/);
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      assert.throws(() => findCommand('', ['.', '', '../x'].join(delimiter), 'linux'), /not on the PATH.*hetdwarf\.path/);
+    } finally {
+      process.chdir(before);
+    }
   });
 
   it('has to be a program', () => {

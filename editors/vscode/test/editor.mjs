@@ -34,6 +34,17 @@ async function freePort() {
   return port;
 }
 
+/** What the debug agent prints of 10,000 waves. Wave 7777 is the one at fault, and every fifth wave is at 0x7f4000001604. */
+function manyWaves() {
+  const waves = [];
+  for (let wave = 1; wave <= 10_000; wave += 1) {
+    const pc = (0x7f4000001600 + 4 * (wave % 5)).toString(16);
+    const state = wave === 7777 ? ' (stopped, reason: MEMORY_VIOLATION)' : ' (running)';
+    waves.push(`wave_${wave}: pc=0x${pc} (kernel_code_entry=0x7f4000001900 <k>)${state}\n\nsystem registers:\n  exec: ffffffff\n`);
+  }
+  return waves.join('\n');
+}
+
 async function start(folder, theme) {
   const extensions = join(folder, 'extensions');
   const user = join(folder, 'data', 'User');
@@ -45,6 +56,10 @@ async function start(folder, theme) {
   }
   copyFileSync(join(demo, 'demo.core'), join(workspace, 'gpucore.1234'));
   copyFileSync(join(demo, 'calls-O2.cl'), join(workspace, 'calls-O2.cl'));
+  mkdirSync(join(workspace, '.vscode'));
+  const many = { type: 'hetdwarf', request: 'attach', name: 'Many waves', log: 'many.log' };
+  writeFileSync(join(workspace, '.vscode', 'launch.json'), JSON.stringify({ version: '0.2.0', configurations: [many] }));
+  writeFileSync(join(workspace, 'many.log'), manyWaves());
   writeFileSync(join(machine, 'settings.json'), JSON.stringify({ 'hetdwarf.path': hetdwarf }));
   writeFileSync(
     join(user, 'settings.json'),
@@ -87,16 +102,16 @@ async function start(folder, theme) {
 }
 
 /** The frame of the view Lanes. Pages of views are in frames within frames. */
-async function lanesFrame(page) {
+async function viewFrame(page) {
   for (let tries = 0; tries < 100; tries += 1) {
     for (const frame of page.frames()) {
-      if (await frame.locator('#grid button').count().catch(() => 0)) {
+      if (await frame.locator('#grid').count().catch(() => 0)) {
         return frame;
       }
     }
     await page.waitForTimeout(200);
   }
-  throw new Error('the view Lanes has no lanes');
+  throw new Error('the view Lanes is not there');
 }
 
 /** A part of the side bar. */
@@ -167,7 +182,8 @@ async function look(page, url, name) {
   await waves.filter({ hasText: '1 × leaf at calls-O2.cl:10' }).waitFor();
   const groups = await waves.allInnerTexts();
   assert.match(groups[0], /leaf at calls-O2\.cl:10/, 'the group at fault is first');
-  let lanes = await lanesFrame(page);
+  const lanes = await viewFrame(page);
+  await lanes.locator('#grid button').nth(31).waitFor();
   assert.equal(await lanes.locator('#grid button').count(), 32);
   assert.equal(await lanes.locator('#grid button.active').count(), 13);
   assert.match(await lanes.locator('#grid button').nth(30).getAttribute('aria-label'), /work-item \(94,0,0\).*waits at calls-O2\.cl:41/);
@@ -218,6 +234,28 @@ async function look(page, url, name) {
   await picture(page, `${name}-4-wave`);
 }
 
+/** Ten thousand waves, by a configuration: the tree is there, in pages, and goes to any wave. */
+async function lookAtMany(page, name) {
+  await page.keyboard.press('Shift+F5');
+  await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
+  const begin = performance.now();
+  await page.keyboard.press('F5');
+  const waves = paneOf(page, 'Waves').locator('.monaco-list-row');
+  await waves.filter({ hasText: 'wave 7777 k' }).waitFor();
+  const seconds = (performance.now() - begin) / 1000;
+  assert.ok(seconds < 15, `${seconds} s until 10,000 waves are there`);
+  await paneOf(page, 'Waves').locator('.pane-header', { hasText: '10000' }).waitFor();
+  await waves.filter({ hasText: '2000 × 0x7f4000001604' }).click();
+  await waves.filter({ hasText: '201 to 400' }).click();
+  // The first of its second page of 200.
+  await waves.filter({ hasText: 'wave 1001 k' }).click();
+  const lanes = await viewFrame(page);
+  await lanes.locator('#title', { hasText: 'wave 1001 k' }).waitFor();
+  await lanes.locator('#error', { hasText: /wave 1001 is in no code object/ }).waitFor();
+  await picture(page, `${name}-5-many`);
+  return seconds;
+}
+
 async function main() {
   const themes = { light: 'Default Light Modern', dark: 'Default Dark Modern' };
   for (const [name, theme] of Object.entries(themes)) {
@@ -228,6 +266,8 @@ async function main() {
     try {
       await look(page, url, name);
       console.log(`${name}: the core opens, waves, lanes and watches are shown`);
+      const seconds = await lookAtMany(page, name);
+      console.log(`${name}: 10,000 waves are there after ${seconds.toFixed(1)} s`);
     } catch (error) {
       await picture(page, `${name}-failed`);
       throw error;
