@@ -26,6 +26,8 @@ export class Adapter {
   private next = FIRST_OWN;
   private error = '';
   private ended = false;
+  /** The editor wants the process to end. */
+  private leaving = false;
 
   constructor(private readonly command: string) {
     this.process = spawn(command, ['dap'], { stdio: 'pipe', windowsHide: true });
@@ -50,6 +52,7 @@ export class Adapter {
         return;
       }
       this.ofEditor.set(message.seq, message.command ?? '');
+      this.leaving ||= message.command === 'disconnect' || message.command === 'terminate';
     }
     this.process.stdin.write(encode(message));
   }
@@ -80,6 +83,7 @@ export class Adapter {
 
   /** Ends the process. */
   dispose(): void {
+    this.leaving = true;
     this.process.stdin.end();
     this.process.kill();
   }
@@ -133,6 +137,9 @@ export class Adapter {
       this.refuse(seq, command, reason);
     }
     this.ofEditor.clear();
+    if (!this.leaving) {
+      this.onMessage({ seq: 0, type: 'event', event: 'output', body: { category: 'important', output: `${reason}\n` } });
+    }
     this.onMessage({ seq: 0, type: 'event', event: 'terminated', body: {} });
   }
 }

@@ -52,7 +52,8 @@ export class Core implements vscode.DebugAdapter {
     if (message.event === 'stopped' && !this.stopped) {
       // Later ones are of the waves that the user goes to.
       this.stopped = message.body as StoppedBody;
-      void this.load();
+      // It fails only when the process ends, which the adapter reports.
+      this.load().catch(() => undefined);
     } else if (message.event === 'invalidated') {
       this.changed(this, 'values');
     }

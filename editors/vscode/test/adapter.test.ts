@@ -1,7 +1,7 @@
 /** The parts of the extension that need no editor, over the real `hetdwarf dap`. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
@@ -220,6 +220,22 @@ describe('the adapter between the editor and the command', () => {
     await assert.rejects(adapter.ask('threads'), /ended/);
     assert.equal((await editor(6, 'threads', {})).success, false);
     assert.ok(messages.some((one) => one.event === 'terminated'));
+    assert.ok(messages.every((one) => one.event !== 'output'));
+  });
+});
+
+describe('the pages', () => {
+  const ROOT = join(__dirname, '../..');
+
+  it('set values as text, and load nothing but their own files', () => {
+    const script = readFileSync(join(ROOT, 'webview/lanes.ts'), 'utf8');
+    assert.doesNotMatch(script, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch\(|XMLHttpRequest|WebSocket/);
+    assert.match(script, /textContent/);
+    for (const name of ['lanesView.ts', 'open.ts']) {
+      const page = readFileSync(join(ROOT, 'src', name), 'utf8');
+      assert.match(page, /Content-Security-Policy" content="default-src 'none'; style-src [^;"]+; script-src 'nonce-\$\{nonce\}'"/);
+      assert.doesNotMatch(page, /unsafe-inline|unsafe-eval|https?:/);
+    }
   });
 });
 
@@ -239,5 +255,22 @@ describe('a command that is none', () => {
     await ended;
     assert.equal(messages[0]?.request_seq, 1);
     assert.match(messages[0]?.message ?? '', /nonexistent.*cannot be run/);
+    assert.deepEqual(messages.slice(1).map((one) => one.event), ['output', 'terminated']);
+  });
+
+  it('is told by what it prints, if it has no adapter', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hetdwarf-old-'));
+    const program = join(folder, 'hetdwarf');
+    writeFileSync(program, '#!/bin/sh\necho "unrecognized subcommand $1" >&2\nexit 2\n', { mode: 0o755 });
+    const adapter = new Adapter(program);
+    const said = await new Promise<string>((done) => {
+      adapter.onMessage = (message) => {
+        if (message.event === 'output') {
+          done((message.body as { output: string }).output);
+        }
+      };
+    });
+    assert.match(said, /dap ended with status 2: unrecognized subcommand dap/);
+    rmSync(folder, { recursive: true });
   });
 });

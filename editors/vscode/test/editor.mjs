@@ -1,5 +1,7 @@
 // Opens the demo's core in VS Code as a person does, with the packed extension (npm run package), and checks what is on the screen.
 //
+// `test/install-code-server FOLDER` installs the first two.
+//
 //   CODE_SERVER   the file out/node/entry.js of code-server, which is VS Code in a browser
 //   PLAYWRIGHT    the folder of playwright-core
 //   CHROMIUM      the browser (default: chromium on the PATH)
