@@ -21,6 +21,8 @@ use memmap2::Mmap;
 pub(crate) enum Input {
     /// The code object or the core that a question is about, which needs little of it.
     Object,
+    /// The code object that addresses are looked up in, which needs little of it, and in a memory that others need as well.
+    Lookup,
     /// The code object of which all is read; perhaps one of many, and an end by a signal would lose what is known of the
     /// others.
     Whole,
@@ -60,6 +62,7 @@ impl Input {
         let row = |name, most, maps, pipe| Rule { name, most, maps, pipe };
         match self {
             Input::Object        => row("code object",    64 << 20, true,  false),
+            Input::Lookup        => row("code object",     8 << 20, true,  false),
             Input::Whole         => row("code object",     1 << 30, true,  false),
             Input::Wave          => row("wave snapshot", 256 << 20, false, true),
             Input::WaveOfBatch   => row("wave snapshot", 256 << 20, false, false),

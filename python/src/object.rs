@@ -344,7 +344,7 @@ impl Object {
     /// The functions, inlined calls and lines of addresses: a tuple of frames for each, the innermost first, empty if nothing is known of it.
     ///
     /// * addresses: a list or an array of numpy. Each address is looked up once, however often it is in it.
-    /// * load_address: what is added to addresses in the code object to get those that are given.
+    /// * `load_address`: what is added to addresses in the code object to get those that are given.
     #[pyo3(signature = (addresses, load_address = 0))]
     fn symbolize(
         &self,

@@ -153,8 +153,10 @@ impl Symbolizer {
     }
 
     fn __repr__(&self) -> String {
-        let count = self.symbolizer.with(|symbolizer| symbolizer.object_count());
-        format!("<Symbolizer of {count} code objects>")
+        self.symbolizer.with(|symbolizer| {
+            let count = symbolizer.object_count();
+            format!("<Symbolizer of {count} code objects>")
+        })
     }
 }
 

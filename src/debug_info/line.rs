@@ -376,6 +376,8 @@ fn execute<'a>(
         Error::malformed("line program", error.to_string()).within(".debug_line", offset as u64)
     };
     made.broken = run(header, &mut made, &mut sequences, held, fault).err();
+    // They are kept, and there can be more of them than of anything else.
+    made.rows.shrink_to_fit();
     made.twins = twins(&sequences);
     made.sequences = RangeMap::new(sequences);
     made

@@ -258,6 +258,9 @@ impl<'a> DebugInfo<'a> {
             return Ok(None);
         }
         objects.sort_unstable();
+        // Most functions have one scope, and a vector has room for four at least.
+        scopes.shrink_to_fit();
+        objects.shrink_to_fit();
         Ok(Some(Box::new(ScopeTree {
             scopes,
             by_address: RangeMap::new(covered),

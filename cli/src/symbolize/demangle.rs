@@ -31,7 +31,7 @@ pub(super) fn as_llvm(name: &str) -> Cow<'_, str> {
     };
     let made = short_enough(inner).and_then(|inner| match inner.starts_with("_R") {
         true => rust(inner),
-        false => itanium(inner).map(|made| with_lambdas_of_llvm(&made)),
+        false => itanium(inner).map(|made| in_words_of_llvm(&made)),
     });
     match made {
         Some(made) => Cow::Owned(format!("{dot}{made}")),
@@ -66,7 +66,7 @@ fn itanium(name: &str) -> Option<String> {
     let options = DemangleOptions::new().recursion_limit(DEPTH);
     let mut made = Bounded::default();
     symbol.structured_demangle(&mut made, &options).ok()?;
-    let mut made = made.0;
+    let mut made = tidy(&made.0);
     if !suffix.is_empty() {
         made.push_str(" (");
         made.push_str(suffix);
@@ -75,16 +75,59 @@ fn itanium(name: &str) -> Option<String> {
     Some(made)
 }
 
-/// Writes `{lambda(int)#2}` as LLVM does: `'lambda0'(int)`.
-fn with_lambdas_of_llvm(name: &str) -> String {
-    const START: &str = "{lambda";
+/// Leaves out what the library writes before the end of arguments: the blank of `> >`, and the comma after an empty pack.
+fn tidy(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
-    // Where the braces of lambdas began that are still open, and where their names are in `made`.
+    for letter in name.chars() {
+        if matches!(letter, '>' | ')') {
+            while made.ends_with(", ") {
+                made.truncate(made.len().saturating_sub(2));
+            }
+        }
+        if letter == '>' && made.ends_with("> ") {
+            made.pop();
+        }
+        made.push(letter);
+    }
+    made
+}
+
+/// What LLVM writes after a number of a type in place of the type before it.
+const SUFFIXES: [(&str, &str); 5] = [
+    ("(unsigned int)", "u"),
+    ("(unsigned long long)", "ull"),
+    ("(unsigned long)", "ul"),
+    ("(long long)", "ll"),
+    ("(long)", "l"),
+];
+
+/// Splits a number with its type from the start of a text: the number, its suffix, and the rest.
+fn typed_number(text: &str) -> Option<(&str, &'static str, &str)> {
+    let mut types = SUFFIXES.iter();
+    let (after, suffix) =
+        types.find_map(|(name, suffix)| Some((text.strip_prefix(name)?, *suffix)))?;
+    let digits = after.strip_prefix('-').unwrap_or(after);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let length = after.len().checked_sub(digits.len())?.checked_add(count)?;
+    let (number, rest) = after.split_at_checked(length)?;
+    (count > 0).then_some((number, suffix, rest))
+}
+
+/// Writes numbers and closures as LLVM does: `8u` in place of `(unsigned int)8`, `'lambda0'(int)` in place of `{lambda(int)#2}`.
+fn in_words_of_llvm(name: &str) -> String {
+    let mut made = String::with_capacity(name.len());
+    // Where the names of closures end in `made` whose braces are open; None for other braces.
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut rest = name;
     while let Some(letter) = rest.chars().next() {
+        if let Some((number, suffix, after)) = typed_number(rest) {
+            made.push_str(number);
+            made.push_str(suffix);
+            rest = after;
+            continue;
+        }
         if let Some(after) = rest
-            .strip_prefix(START)
+            .strip_prefix("{lambda")
             .filter(|after| after.starts_with('('))
         {
             made.push_str("'lambda");
@@ -98,10 +141,10 @@ fn with_lambdas_of_llvm(name: &str) -> String {
             '{' => open.push(None),
             '#' if matches!(open.last(), Some(Some(_))) => {
                 let (number, after) = rest.split_once('}').unwrap_or((rest, ""));
-                let name = open.pop().flatten();
+                let place = open.pop().flatten();
                 let before = number.parse::<u32>().ok().and_then(|n| n.checked_sub(2));
-                if let (Some(name), Some(before)) = (name, before) {
-                    made.insert_str(name, &before.to_string());
+                if let (Some(place), Some(before)) = (place, before) {
+                    made.insert_str(place, &before.to_string());
                 }
                 rest = after;
                 continue;
@@ -145,6 +188,12 @@ mod tests {
             (
                 "_ZZ1fvENKUliE0_clEi",
                 "f()::'lambda0'(int)::operator()(int) const",
+            ),
+            ("_Z1fI1AI1BI1CEEEvT_", "void f<A<B<C>>>(A<B<C>>)"),
+            ("_Z1fIiJEEvT_DpT0_", "void f<int>(int)"),
+            (
+                "_Z1fILj8ELm1ELl2ELs3ELin4EEvv",
+                "void f<8u, 1ul, 2l, (short)3, -4>()",
             ),
             ("_Z1fv.llvm.12", "f() (.llvm.12)"),
             ("._Z1fv", ".f()"),

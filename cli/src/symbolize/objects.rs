@@ -112,7 +112,7 @@ impl<'p> File<'p> {
         Ok(File {
             path,
             load_address: LoadAddress(load_address.unwrap_or(0)),
-            contents: ObjectFile::open(path, Input::Object, limits)?,
+            contents: ObjectFile::open(path, Input::Lookup, limits)?,
         })
     }
 

@@ -123,19 +123,28 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
             return vec![Frame::default()];
         };
         let shape = self.shape;
-        let mut frames: Vec<Frame> = match self.answers.lookups.source_frames(object, address) {
-            Some(Ok(frames)) => {
-                let frames = frames.enumerate();
-                let frames =
-                    frames.filter_map(|(number, frame)| shown(shape, program, &frame, number == 0));
-                frames.take(if inlines { usize::MAX } else { 1 }).collect()
+        // The symbol table names the function that contains the code.
+        let is_named = shape.functions == FunctionNames::Linkage;
+        let symbols = self.symbols.get(object).filter(|_| is_named);
+        let symbol = symbols.and_then(|symbols| symbols.at(address)).copied();
+        let mut frames = Vec::new();
+        match self.answers.lookups.source_frames(object, address) {
+            Some(Ok(found)) => {
+                let count = if inlines { usize::MAX } else { 1 };
+                let mut found = found.take(count).peekable();
+                let mut is_innermost = true;
+                while let Some(frame) = found.next() {
+                    let names = match found.peek().is_none() && symbol.is_some() {
+                        true => FunctionNames::None,
+                        false => shape.functions,
+                    };
+                    frames.extend(shown(names, shape.basenames, program, &frame, is_innermost));
+                    is_innermost = false;
+                }
             }
-            Some(Err(error)) => {
-                self.answers.note(&error);
-                Vec::new()
-            }
-            None => Vec::new(),
-        };
+            Some(Err(error)) => self.answers.note(&error),
+            None => {}
+        }
         let is_unknown = match inlines {
             true => frames.is_empty(),
             false => !matches!(program.info().find_unit(address), Ok(Some(_))),
@@ -143,9 +152,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
         if frames.is_empty() {
             frames.push(Frame::default());
         }
-        // The symbol table names the function that contains the code.
-        if shape.functions == FunctionNames::Linkage
-            && let Some(symbol) = self.symbols.get(object).and_then(|all| all.at(address))
+        if let Some(symbol) = symbol
             && let Some(frame) = frames.last_mut()
         {
             frame.function = Some(symbol.name.to_owned());
@@ -207,13 +214,14 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
 
 /// A frame as it is printed; None for code without a function whose file is not known.
 fn shown(
-    shape: Shape,
+    names: FunctionNames,
+    basenames: bool,
     program: &Program<'_>,
     frame: &SourceFrame<'_, '_>,
     is_innermost: bool,
 ) -> Option<Frame> {
     let short = || frame.name().map(str::to_owned);
-    let function = match shape.functions {
+    let function = match names {
         FunctionNames::None => None,
         FunctionNames::Short => short(),
         FunctionNames::Linkage => frame.linkage_name().map(Cow::into_owned).or_else(short),
@@ -226,7 +234,7 @@ fn shown(
         .raw_position()
         .filter(|_| !is_innermost || file.is_some());
     let (line, column) = position.unwrap_or_default();
-    let file = file.map(|file| match (shape.basenames, frame.unit()) {
+    let file = file.map(|file| match (basenames, frame.unit()) {
         (true, Some(unit)) => {
             let name = program.info().source_file_name(unit, file.index);
             let name = name.ok().flatten().unwrap_or_default();
