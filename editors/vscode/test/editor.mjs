@@ -1,0 +1,285 @@
+// Opens the demo's core in VS Code as a person does, with the packed extension (npm run package), and checks what is on the screen.
+//
+// `test/install-code-server FOLDER` installs the first two.
+//
+//   CODE_SERVER   the file out/node/entry.js of code-server, which is VS Code in a browser
+//   PLAYWRIGHT    the folder of playwright-core
+//   CHROMIUM      the browser (default: chromium on the PATH)
+//   HETDWARF      the command hetdwarf
+//   PICTURES      a folder for screenshots (default: none are taken)
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const here = resolve(import.meta.dirname, '..');
+const demo = resolve(here, '../../examples/demo');
+const needed = (name) => {
+  const value = process.env[name];
+  assert.ok(value, `${name} is not set`);
+  return value;
+};
+const server = needed('CODE_SERVER');
+const hetdwarf = resolve(needed('HETDWARF'));
+const { chromium } = createRequire(import.meta.url)(needed('PLAYWRIGHT'));
+const browserPath = process.env.CHROMIUM ?? execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+const pictures = process.env.PICTURES;
+
+async function freePort() {
+  const listener = createServer();
+  await new Promise((done) => listener.listen(0, '127.0.0.1', done));
+  const { port } = listener.address();
+  await new Promise((done) => listener.close(done));
+  return port;
+}
+
+/** What the debug agent prints of 10,000 waves. Wave 7777 is the one at fault, and every fifth wave is at 0x7f4000001604. */
+function manyWaves() {
+  const waves = [];
+  for (let wave = 1; wave <= 10_000; wave += 1) {
+    const pc = (0x7f4000001600 + 4 * (wave % 5)).toString(16);
+    const state = wave === 7777 ? ' (stopped, reason: MEMORY_VIOLATION)' : ' (running)';
+    waves.push(`wave_${wave}: pc=0x${pc} (kernel_code_entry=0x7f4000001900 <k>)${state}\n\nsystem registers:\n  exec: ffffffff\n`);
+  }
+  return waves.join('\n');
+}
+
+async function start(folder, theme) {
+  const extensions = join(folder, 'extensions');
+  const user = join(folder, 'data', 'User');
+  const workspace = join(folder, 'crash');
+  // The path of the command is a setting of the machine, where the server runs.
+  const machine = join(folder, 'data', 'Machine');
+  for (const one of [extensions, user, machine, workspace]) {
+    mkdirSync(one, { recursive: true });
+  }
+  copyFileSync(join(demo, 'demo.core'), join(workspace, 'gpucore.1234'));
+  copyFileSync(join(demo, 'calls-O2.cl'), join(workspace, 'calls-O2.cl'));
+  mkdirSync(join(workspace, '.vscode'));
+  const many = { type: 'hetdwarf', request: 'attach', name: 'Many waves', log: 'many.log' };
+  writeFileSync(join(workspace, '.vscode', 'launch.json'), JSON.stringify({ version: '0.2.0', configurations: [many] }));
+  writeFileSync(join(workspace, 'many.log'), manyWaves());
+  writeFileSync(join(machine, 'settings.json'), JSON.stringify({ 'hetdwarf.path': hetdwarf }));
+  writeFileSync(
+    join(user, 'settings.json'),
+    JSON.stringify({
+      'workbench.colorTheme': theme,
+      'workbench.startupEditor': 'none',
+      'workbench.tips.enabled': false,
+      'security.workspace.trust.enabled': false,
+      'telemetry.telemetryLevel': 'off',
+      'window.commandCenter': false,
+      'workbench.layoutControl.enabled': false,
+      'editor.minimap.enabled': false,
+      'debug.openDebug': 'openOnDebugBreak',
+      'workbench.secondarySideBar.defaultVisibility': 'hidden',
+      'chat.commandCenter.enabled': false,
+    }),
+  );
+  const config = ['--config', join(folder, 'config.yaml'), '--extensions-dir', extensions, '--user-data-dir', join(folder, 'data')];
+  execFileSync(process.execPath, [server, ...config, '--install-extension', join(here, 'hetdwarf.vsix')], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const port = await freePort();
+  const options = ['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry', '--disable-update-check'];
+  const child = spawn(process.execPath, [
+    server, ...options, ...config, '--disable-workspace-trust', workspace,
+  ], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  const listening = new Promise((done, failed) => {
+    const read = (chunk) => {
+      log += chunk;
+      if (log.includes('HTTP server listening')) {
+        done();
+      }
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.on('close', () => failed(new Error(`code-server ended: ${log}`)));
+    setTimeout(() => failed(new Error(`code-server does not listen: ${log}`)), 60_000).unref();
+  });
+  await listening;
+  return { child, url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}` };
+}
+
+/** The frame of the view Lanes. Pages of views are in frames within frames. */
+async function viewFrame(page) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    for (const frame of page.frames()) {
+      if (await frame.locator('#grid').count().catch(() => 0)) {
+        return frame;
+      }
+    }
+    await page.waitForTimeout(200);
+  }
+  throw new Error('the view Lanes is not there');
+}
+
+/** A part of the side bar. */
+function paneOf(page, title) {
+  return page.locator('.pane', { has: page.locator('.pane-header h3', { hasText: new RegExp(`^${title}$`, 'i') }) });
+}
+
+async function setOpen(page, title, isOpen) {
+  const header = paneOf(page, title).locator('.pane-header');
+  if ((await header.count()) > 0 && (await header.getAttribute('aria-expanded')) !== String(isOpen)) {
+    await header.click();
+  }
+}
+
+/** Moves the upper edge of a part of the side bar, as a person drags it. */
+async function drag(page, title, up) {
+  const { x, y } = await paneOf(page, title).boundingBox();
+  await page.mouse.move(x + 150, y - 1);
+  await page.mouse.down();
+  await page.mouse.move(x + 150, y - 1 - up, { steps: 10 });
+  await page.mouse.up();
+}
+
+/** Waits until the palette has the extension's command: until then a double click opens the file as text. */
+async function extensionLoaded(page) {
+  for (let tries = 0; tries < 60; tries += 1) {
+    await page.keyboard.press('F1');
+    await page.locator('.quick-input-widget input').fill('>hetdwarf: Open');
+    await page.waitForTimeout(500);
+    const found = await page.locator('.quick-input-widget .monaco-list-row', { hasText: 'Open GPU core' }).count();
+    await page.keyboard.press('Escape');
+    if (found > 0) {
+      return;
+    }
+    await page.waitForTimeout(500);
+  }
+  throw new Error('the extension was not loaded');
+}
+
+async function picture(page, name) {
+  if (pictures) {
+    mkdirSync(pictures, { recursive: true });
+    // Away from what shows a text under the pointer.
+    await page.mouse.move(1000, 16);
+    await page.waitForTimeout(1000);
+    await page.screenshot({ path: join(pictures, `${name}.png`) });
+  }
+}
+
+async function look(page, url, name) {
+  await page.goto(url);
+  // A double click on the core.
+  const file = page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'gpucore.1234' });
+  await file.waitFor({ timeout: 90_000 });
+  await extensionLoaded(page);
+  await file.dblclick();
+  // The faulting line, of leaf: the third line of its body.
+  const stopped = page.locator('.debug-top-stack-frame-line, .debug-top-stack-frame-column');
+  await stopped.first().waitFor({ timeout: 60_000 });
+  const editor = page.locator('.monaco-editor').filter({ hasText: 'MARK(257' }).first();
+  await editor.waitFor();
+  for (const [title, isOpen] of Object.entries({ Breakpoints: false, 'Loaded Scripts': false, Watch: false, Waves: true, Lanes: true })) {
+    await setOpen(page, title, isOpen);
+  }
+  await drag(page, 'Waves', 200);
+  await drag(page, 'Lanes', 200);
+  const waves = paneOf(page, 'Waves').locator('.monaco-list-row');
+  await waves.filter({ hasText: '1 × leaf at calls-O2.cl:10' }).waitFor();
+  const groups = await waves.allInnerTexts();
+  assert.match(groups[0], /leaf at calls-O2\.cl:10/, 'the group at fault is first');
+  const lanes = await viewFrame(page);
+  await lanes.locator('#grid button').nth(31).waitFor();
+  assert.equal(await lanes.locator('#grid button').count(), 32);
+  assert.equal(await lanes.locator('#grid button.active').count(), 13);
+  assert.match(await lanes.locator('#grid button').nth(30).getAttribute('aria-label'), /work-item \(94,0,0\).*waits at calls-O2\.cl:41/);
+  await picture(page, `${name}-1-opened`);
+
+  // A lane watch: x is 99 in the lanes whose number leaves 3 when divided by 4, and -3 in the others.
+  await lanes.locator('#expression').fill('x');
+  await lanes.locator('#expression').press('Enter');
+  await lanes.locator('#legend', { hasText: '99 × 6' }).waitFor();
+  assert.match(await lanes.locator('#legend').innerText(), /-3 × 7/);
+
+  // A lane: values are its own.
+  await lanes.locator('#grid button').nth(3).click();
+  await lanes.locator('#grid button[aria-selected=true]', { hasText: '3' }).waitFor();
+  assert.match(await lanes.locator('#legend').innerText(), /99 × 6/, 'the watch is of all lanes');
+  const variables = page.locator('.debug-variables');
+  await variables.locator('.monaco-list-row', { hasText: /^x\s*=\s*99$/ }).waitFor();
+  await picture(page, `${name}-2-lane`);
+
+  // By keyboard: the next lane of the grid and back to all.
+  await lanes.locator('#grid button').nth(3).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await lanes.locator('#grid button[aria-selected=true]', { hasText: '5' }).waitFor();
+  await lanes.locator('#all').click();
+  await variables.locator('.monaco-list-row', { hasText: /2 values/ }).waitFor();
+
+  // A watch.
+  await setOpen(page, 'Watch', true);
+  const pane = paneOf(page, 'Watch');
+  await pane.locator('.pane-header').hover();
+  await pane.locator('.codicon-watch-expressions-add, [aria-label="Add Expression"]').first().click();
+  await page.keyboard.type('a + x');
+  await page.keyboard.press('Enter');
+  await pane.locator('.monaco-list-row', { hasText: /a \+ x.*13 values/ }).waitFor();
+  await drag(page, 'Call Stack', 120);
+  await drag(page, 'Waves', 150);
+  await drag(page, 'Lanes', 200);
+  await picture(page, `${name}-3-watch`);
+
+  // Another wave.
+  const group = waves.filter({ hasText: '2 × mid at calls-O2.cl:21' });
+  await group.click();
+  await waves.filter({ hasText: '(1,0,0)/0' }).click();
+  await lanes.locator('#title', { hasText: '(1,0,0)/0' }).waitFor();
+  await page.locator('.debug-call-stack .monaco-list-row', { hasText: /mid/ }).first().waitFor();
+  await picture(page, `${name}-4-wave`);
+}
+
+/** Ten thousand waves, by a configuration: the tree is there, in pages, and goes to any wave. */
+async function lookAtMany(page, name) {
+  await page.keyboard.press('Shift+F5');
+  await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
+  const begin = performance.now();
+  await page.keyboard.press('F5');
+  const waves = paneOf(page, 'Waves').locator('.monaco-list-row');
+  await waves.filter({ hasText: 'wave 7777 k' }).waitFor();
+  const seconds = (performance.now() - begin) / 1000;
+  assert.ok(seconds < 15, `${seconds} s until 10,000 waves are there`);
+  await paneOf(page, 'Waves').locator('.pane-header', { hasText: '10000' }).waitFor();
+  await waves.filter({ hasText: '2000 × 0x7f4000001604' }).click();
+  await waves.filter({ hasText: '201 to 400' }).click();
+  // The first of its second page of 200.
+  await waves.filter({ hasText: 'wave 1001 k' }).click();
+  const lanes = await viewFrame(page);
+  await lanes.locator('#title', { hasText: 'wave 1001 k' }).waitFor();
+  await lanes.locator('#error', { hasText: /wave 1001 is in no code object/ }).waitFor();
+  await picture(page, `${name}-5-many`);
+  return seconds;
+}
+
+async function main() {
+  const themes = { light: 'Default Light Modern', dark: 'Default Dark Modern' };
+  for (const [name, theme] of Object.entries(themes)) {
+    const folder = mkdtempSync(join(tmpdir(), 'hetdwarf-editor-'));
+    const { child, url } = await start(folder, theme);
+    const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
+    try {
+      await look(page, url, name);
+      console.log(`${name}: the core opens, waves, lanes and watches are shown`);
+      const seconds = await lookAtMany(page, name);
+      console.log(`${name}: 10,000 waves are there after ${seconds.toFixed(1)} s`);
+    } catch (error) {
+      await picture(page, `${name}-failed`);
+      throw error;
+    } finally {
+      await browser.close();
+      child.removeAllListeners('close');
+      child.kill();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    }
+  }
+}
+
+await main();
