@@ -56,6 +56,10 @@ pub(crate) fn run(
         &arguments.folders,
         &limits,
     )?;
+    // The code objects and the answer about them share what may be kept.
+    let opened = found.bytes.iter().flatten().count() as u64;
+    let mut limits = limits;
+    limits.memory /= opened.saturating_add(1);
     let meter = Meter::new(&limits, length);
     let objects = open(&found, &limits);
     let programs = load(&objects);
