@@ -40,7 +40,7 @@ pub(crate) enum Input {
     Source,
     /// What a program printed.
     Log,
-    /// What a profiler wrote, of which all is read once or twice.
+    /// A profiler's file, all of which is read once or twice.
     Profile,
 }
 

@@ -264,7 +264,7 @@ pub(crate) fn given_in_folder(paths: &[PathBuf], limits: &Limits) -> Result<Vec<
     Ok(found)
 }
 
-/// What a file has in it.
+/// The code objects of a file, if it has some.
 enum Inside {
     Objects(Vec<Given>),
     /// No code object, with the reason.

@@ -28,7 +28,7 @@ pub(super) enum ScopeKind {
     VectorRegisters,
 }
 
-/// What has a value in each lane.
+/// A value that each lane has its own of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Root {
     /// A variable, by its place among those of the frame.
@@ -39,7 +39,7 @@ pub(super) enum Root {
     Register(u16),
 }
 
-/// What a reference stands for.
+/// The thing that a reference stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Handle {
     Frame(FrameId),

@@ -13,14 +13,14 @@ const MOST: u64 = 16 << 20;
 /// How many bytes a line of a header may have.
 const MOST_LINE: u64 = 1 << 12;
 
-/// What was read.
+/// A message of the editor.
 pub(super) enum Received {
     Request(Request),
     /// Bytes that are no request, with what is wrong.
     Malformed(String),
 }
 
-/// What a session does after a request.
+/// Says whether a session goes on after a request.
 pub(super) enum Next {
     GoOn,
     End,
@@ -68,7 +68,7 @@ impl<'c> Connection<'c> {
             if text.is_empty() {
                 match (length, is_first) {
                     (Some(length), _) => return self.body(length).map(Some),
-                    // Blank lines between messages harm nobody.
+                    // Blank lines between messages are skipped.
                     (None, true) => continue,
                     (None, false) => {
                         let message = "a message has no Content-Length".to_owned();

@@ -61,7 +61,7 @@ fn capabilities() -> Value {
     })
 }
 
-/// What an editor wants to open.
+/// The files that an editor wants to open.
 struct Wanted {
     files: Vec<PathBuf>,
     objects: CoreObjects,

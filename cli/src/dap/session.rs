@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::sources::Sources;
 use hetdwarf::untrusted::Untrusted;
 
-/// What a request is answered with, or why it cannot be.
+/// The body of a response, or the reason why the request fails.
 pub(super) type Answer = Result<Value, String>;
 
 /// An open core.

@@ -158,7 +158,7 @@ impl Session<'_> {
         let mut one = shown.named();
         set(&mut one, "value", lane_text(lane));
         let handle = Handle::Parts(id, root, lane.lane, Rc::from([]));
-        self.expandable(frame, handle, lane.is_readable(), &mut one)?;
+        self.expandable(frame, &mut None, handle, lane.is_readable(), &mut one)?;
         Ok(one)
     }
 
@@ -173,9 +173,12 @@ impl Session<'_> {
     }
 
     /// Gives a value a reference, if it has parts.
-    fn expandable(
+    ///
+    /// * `walk`: kept from one lane of a variable to the next, so that the variables of the frame are read once.
+    fn expandable<'s, 'p, 'a>(
         &mut self,
-        frame: &StopFrame<'_, '_, '_>,
+        frame: &StopFrame<'s, 'p, 'a>,
+        walk: &mut Option<Walk<'s, 'p, 'a>>,
         handle: Handle,
         is_readable: bool,
         one: &mut Value,
@@ -188,7 +191,14 @@ impl Session<'_> {
             return Ok(());
         }
         // One element tells whether there are parts, and how many elements there are.
-        let found = Walk::new(frame, root, Lane(*lane))?.parts(path, 0..1)?;
+        let lane = Lane(*lane);
+        let is_kept = walk.is_some() && matches!(root, Root::Variable(_));
+        if !is_kept {
+            *walk = Some(Walk::new(frame, root, lane)?);
+        }
+        let Some(walk) = walk else { return Ok(()) };
+        walk.lane = lane;
+        let found = walk.parts(path, 0..1)?;
         if found.parts.is_empty() {
             return Ok(());
         }
@@ -216,6 +226,7 @@ impl Session<'_> {
             Root::Register(number) => return registers_of_lanes(frame, *number, start, count),
         };
         let mut listed = Vec::new();
+        let mut walk = None;
         for lane in lanes.iter().skip(start).take(count) {
             let name = match lane.work_item {
                 Some([x, y, z]) => format!("lane {} ({x},{y},{z})", lane.lane),
@@ -223,7 +234,7 @@ impl Session<'_> {
             };
             let mut one = json!({ "name": name, "value": lane_text(lane) });
             let handle = Handle::Parts(id, root.clone(), lane.lane, Rc::from([]));
-            self.expandable(frame, handle, lane.is_readable(), &mut one)?;
+            self.expandable(frame, &mut walk, handle, lane.is_readable(), &mut one)?;
             listed.push(one);
         }
         Ok(listed)
