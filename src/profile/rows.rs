@@ -7,7 +7,7 @@ use super::counts::Counts;
 use super::locate::{Located, SourcePosition};
 use super::{Profile, ProfilePlace};
 
-/// What samples are grouped by.
+/// A way to group samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The line of the innermost inlined call.

@@ -29,7 +29,27 @@ const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Nothing is fetched, and nothing is sent: text of a file that came to be obeyed could not tell anybody.
-pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// Writes the start of a page, up to what follows its fixed text.
+///
+/// * `style`: what it has besides the style of pictures.
+/// * `body`: its fixed text.
+pub(super) fn write_head(
+    out: &mut dyn Write,
+    title: &str,
+    style: &str,
+    body: &str,
+) -> io::Result<()> {
+    let title = super::lane_pc_picture::escape(title);
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n{body}"
+    )
+}
 
 /// As many bytes of details a page has unless all are wanted: those of a thousand waves or more, which can be sent to
 /// somebody, and which a browser opens at once.
@@ -133,14 +153,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
         out: &mut dyn Write,
         progress: &mut dyn FnMut(usize),
     ) -> io::Result<BTreeSet<Untrusted<'static>>> {
-        let title = super::lane_pc_picture::escape(&self.title.to_string());
-        write!(
-            out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n{BODY}"
-        )?;
+        write_head(out, &self.title.to_string(), PAGE_STYLE, BODY)?;
         let reasons = StopReason::ALL.iter().map(|reason| {
             let meaning = Reason {
                 text: reason.text(),

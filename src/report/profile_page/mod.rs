@@ -8,8 +8,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::core_page::source::{SourcePlace, Sources};
-use super::core_page::{POLICY, data};
-use super::lane_pc_svg::STYLE;
+use super::core_page::{data, write_head};
 use super::number::Hex;
 use super::profile::{ProfileDocument, ProfileRow, rounded};
 use super::source_text::ReadSource;
@@ -104,14 +103,7 @@ impl<'d, 'p, 'a> ProfilePage<'d, 'p, 'a> {
     /// # Errors
     /// If `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let title = super::lane_pc_picture::escape(&self.title.to_string());
-        write!(
-            out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n{BODY}"
-        )?;
+        write_head(out, &self.title.to_string(), PAGE_STYLE, BODY)?;
         let mut sources = Sources::new(self.read, self.meter);
         let by_line = rows(self.profile, By::Line);
         let left_out = by_line.len().saturating_sub(MOST_LINES);
