@@ -85,7 +85,7 @@ impl<'s> Session<'s> {
         }
         reference.address = reference.address.wrapping_add_signed(offset);
         let wave = self.current.wave;
-        let lanes = self.wave(wave)?.lanes;
+        let lanes = self.lane_count(wave)?;
         let lane = reference.lane.or(self.focus.get(&wave).copied());
         match lane {
             Some(lane) if u32::from(lane.0) >= lanes => {
@@ -100,7 +100,9 @@ impl<'s> Session<'s> {
             }
             Some(_) | None => {}
         }
-        self.with_wave(wave, |_, wave, stop| {
+        self.with_wave(wave, |_, known, stop| {
+            let wave =
+                known.ok_or_else(|| format!("the registers of wave {wave} are not known"))?;
             let max_bits = stop.map_or(Limits::DEFAULT.bits, |stop| stop.limits().bits);
             let access = Access {
                 wave,

@@ -215,20 +215,24 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Asks a wave, and its stop if its code object is known.
+    /// Asks a wave, if its registers are known, and its stop, if its code object is.
     ///
     /// # Errors
-    /// If its registers are not known, and what `ask` returns.
+    /// What `ask` returns.
     pub(super) fn with_wave<T>(
         &mut self,
         index: usize,
-        ask: impl FnOnce(&mut Session<'s>, &dyn Wave, Option<&Stop<'_, '_>>) -> Result<T, String>,
+        ask: impl FnOnce(
+            &mut Session<'s>,
+            Option<&dyn Wave>,
+            Option<&Stop<'_, '_>>,
+        ) -> Result<T, String>,
     ) -> Result<T, String> {
         self.wave(index)?;
         let source = self.source;
         let (mut ask, mut answer) = (Some(ask), None);
         let asked = source.with(index, &mut |wave, stop| {
-            if let (Some(wave), Some(ask)) = (wave, ask.take()) {
+            if let Some(ask) = ask.take() {
                 answer = Some(ask(self, wave, stop));
             }
             Ok(())
@@ -236,10 +240,16 @@ impl<'s> Session<'s> {
         match (asked, answer) {
             (_, Some(answer)) => answer,
             (Err(Failure::Message(message)), None) => Err(message),
-            (_, None) => Err(format!(
-                "the registers of wave {index} are not known, or its code object was not given by \"object\""
-            )),
+            (_, None) => Err(format!("wave {index} cannot be read")),
         }
+    }
+
+    /// Returns how many lanes a wave has.
+    pub(super) fn lane_count(&mut self, index: usize) -> Result<u32, String> {
+        let known = self.wave(index)?.lanes;
+        self.with_wave(index, |_, wave, _| {
+            Ok(wave.map_or(known, |wave| wave.wave_size().lanes()))
+        })
     }
 
     fn set_lane(&mut self, request: &Request) -> Answer<'s> {
@@ -250,7 +260,7 @@ impl<'s> Session<'s> {
 
     /// Sees variables of a wave in a lane, or in all of them.
     pub(super) fn see_lane(&mut self, wave: usize, lane: Option<i64>) -> Result<(), String> {
-        let lanes = self.wave(wave)?.lanes;
+        let lanes = self.lane_count(wave)?;
         match lane {
             None => {
                 self.focus.remove(&wave);

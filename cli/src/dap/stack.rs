@@ -16,10 +16,10 @@ impl<'s> Session<'s> {
         let (start, count) = request.page("startFrame", "levels")?;
         self.current = FrameId { wave, frame: 0 };
         let module = self.wave(wave)?.code_object;
-        if module.is_none() {
-            return self.bare_frame(wave);
-        }
-        self.with_stop(wave, |session, stop| {
+        self.with_wave(wave, |session, _, stop| {
+            let Some(stop) = stop else {
+                return session.bare_frame(wave, start);
+            };
             let frames = stop.frames();
             let total = frames.len();
             let page = frames.iter().skip(start).take(count);
@@ -35,7 +35,7 @@ impl<'s> Session<'s> {
     }
 
     /// The frame of a wave of which only the pc is known.
-    fn bare_frame(&mut self, wave: usize) -> Answer<'s> {
+    fn bare_frame(&mut self, wave: usize, start: usize) -> Answer<'s> {
         let id = self
             .handles
             .number(Handle::Frame(FrameId { wave, frame: 0 }))?;
@@ -53,7 +53,7 @@ impl<'s> Session<'s> {
             presentation_hint: Some("subtle"),
         };
         Ok(Body::StackTrace {
-            stack_frames: vec![frame],
+            stack_frames: [frame].into_iter().skip(start).collect(),
             total_frames: 1,
         })
     }

@@ -135,11 +135,14 @@ impl<'s> Session<'s> {
     /// Lists what is known of a wave whose code object is not: registers.
     fn children_of_wave(
         &mut self,
-        wave: &dyn Wave,
+        wave: Option<&dyn Wave>,
         id: FrameId,
         handle: &Handle,
         page: (usize, usize),
     ) -> Result<Vec<Variable>, String> {
+        let Some(wave) = wave else {
+            return Ok(Vec::new());
+        };
         let registers = Registers::Wave(wave);
         match handle {
             Handle::Scope(_, ScopeKind::ScalarRegisters) => {
