@@ -127,9 +127,9 @@ fn memory_of_every_space_is_read() {
     let path = case.join("w06.json");
     let snapshot = json(&path);
     let region = |space: &str| {
-        let regions = snapshot["memory"].as_array().unwrap().iter();
+        let mut regions = snapshot["memory"].as_array().unwrap().iter();
         let of_space = |one: &&Value| one["space"] == space;
-        let bytes = regions.filter(of_space).next_back().unwrap()["bytes"].as_str();
+        let bytes = regions.rfind(of_space).unwrap()["bytes"].as_str();
         hetdwarf::report::parse_hex_bytes(bytes.unwrap()).unwrap()
     };
     let scratch = region("private_wave");
