@@ -11,10 +11,10 @@ use super::handle::{FrameId, Handles};
 use super::kept::Kept;
 use super::message::{Connection, Next, Received, Request, field};
 use super::protocol::{Body, Breakpoint, Event, Stopped};
-use super::source::SourceFile;
 use crate::core::WaveSource;
 use crate::failure::Failure;
 use crate::sources::Sources;
+use hetdwarf::untrusted::Untrusted;
 use hetdwarf::wave::Wave;
 
 /// The body of a response, or the reason why the request fails.
@@ -41,6 +41,18 @@ pub(super) struct Session<'s> {
     pub(super) seen: BTreeSet<usize>,
     /// Events that follow the answer to the request at hand.
     pub(super) events: Vec<Event>,
+}
+
+/// A source file that frames are in.
+pub(super) struct SourceFile {
+    /// Its path in the debugging information.
+    pub(super) path: Untrusted<'static>,
+    /// Its number among the texts that were read.
+    pub(super) text: usize,
+    /// Where it is in a folder that the user named.
+    pub(super) local: Option<String>,
+    /// How many warnings about it the user has seen.
+    pub(super) warned: usize,
 }
 
 /// Requests that need a process that runs.

@@ -7,19 +7,7 @@ use hetdwarf::untrusted::Untrusted;
 use super::handle::Handle;
 use super::message::{Request, field};
 use super::protocol::{Body, Event, Source};
-use super::session::{Answer, Session};
-
-/// A source file that frames are in.
-pub(super) struct SourceFile {
-    /// Its path in the debugging information.
-    pub(super) path: Untrusted<'static>,
-    /// Its number among the texts that were read.
-    pub(super) text: usize,
-    /// Where it is in a folder that the user named.
-    pub(super) local: Option<String>,
-    /// How many warnings about it the user has seen.
-    warned: usize,
-}
+use super::session::{Answer, Session, SourceFile};
 
 impl<'s> Session<'s> {
     /// Returns the source of a frame; None if its text is not known.

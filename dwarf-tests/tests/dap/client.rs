@@ -19,7 +19,10 @@ impl Client {
     pub fn new() -> Client {
         let (to_read, output) = std::io::pipe().unwrap();
         let (input, mut to_write) = std::io::pipe().unwrap();
-        let adapter = std::thread::spawn(move || {
+        // `.ci/planted` tells by the thread which test it is.
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        let adapter = std::thread::Builder::new().name(test);
+        let adapter = adapter.spawn(move || {
             hetdwarf_cli::debug_adapter(&mut BufReader::new(to_read), &mut to_write)
         });
         Client {
@@ -27,7 +30,7 @@ impl Client {
             input: BufReader::new(input),
             seq: 0,
             events: Vec::new(),
-            adapter: Some(adapter),
+            adapter: Some(adapter.unwrap()),
         }
     }
 
