@@ -11,7 +11,6 @@ mod files;
 mod judged;
 mod records;
 mod report;
-mod shard;
 mod text;
 
 use std::io::Write;
@@ -34,7 +33,6 @@ use hetdwarf::report::{
 use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, shown_line};
 use records::{Lines, count_findings};
 pub(crate) use report::{Printing, exit, report_unreadable};
-pub(crate) use shard::Shard;
 
 pub(crate) fn run(
     arguments: &VerifyArguments,
