@@ -7,9 +7,11 @@ mod dap;
 mod dump;
 mod eval;
 mod format;
+mod merge;
 mod object;
 mod profile;
 mod recovery;
+mod shard;
 mod sources;
 mod stop;
 mod symbolize;
@@ -27,22 +29,25 @@ pub(crate) use self::dap::DapArguments;
 pub(crate) use self::dump::{DumpArguments, DumpStyle};
 pub(crate) use self::eval::{EvalArguments, ResultName};
 pub(crate) use self::format::Format;
+pub(crate) use self::merge::MergeArguments;
 pub(crate) use self::object::{
     AnnotateArguments, DialectName, InfoArguments, ObjectArguments, StrictArguments,
 };
 pub(crate) use self::profile::{ByName, ProfileArguments, ProfileFormat};
 pub(crate) use self::recovery::RecoveryArguments;
+pub(crate) use self::shard::Shard;
 pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
     VarsArguments, WaveArguments,
 };
 pub(crate) use self::symbolize::{FunctionNames, SymbolizeArguments, SymbolizeFormat};
-pub(crate) use self::verify::{ProfileName, VerifyArguments, VerifyFormat};
+pub(crate) use self::verify::{DocumentFormat, ProfileName, VerifyArguments, VerifyFormat};
 
 use self::core::{CORE_EXAMPLES, CORE_HELP};
 use self::coverage::{COMPARE_EXAMPLES, COVERAGE_EXAMPLES};
 use self::dap::DAP_EXAMPLES;
 use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
+use self::merge::MERGE_EXAMPLES;
 use self::object::ANNOTATE_EXAMPLES;
 use self::profile::PROFILE_EXAMPLES;
 use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
@@ -155,4 +160,7 @@ pub(crate) enum Command {
     /// Find errors in debugging information, for CI and compiler tests
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),
+    /// Make one report of the records of many files or cores
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(MergeArguments),
 }

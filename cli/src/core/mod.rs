@@ -1,14 +1,17 @@
 //! `hetdwarf core`.
 
+mod crashes;
 mod document;
 mod export;
 mod log;
+mod many;
 mod objects;
 mod page;
 mod source;
 mod stop;
 mod text;
 
+pub(crate) use crashes::{CrashPrinting, crash_exit};
 pub(crate) use document::with_document;
 pub(crate) use source::WaveSource;
 pub(crate) use stop::{
@@ -21,8 +24,8 @@ use std::path::{Path, PathBuf};
 
 use hetdwarf::inspect::{Programs, StopOptions};
 use hetdwarf::report::{
-    CoreDocument, CoreRequest, GroupBy, ProblemDocument, offset_in_function, to_json,
-    write_json_pretty,
+    CoreDocument, CoreRequest, CoreWaveLine, ErrorRecord, GroupBy, ProblemDocument,
+    offset_in_function, to_json, write_json_pretty,
 };
 use hetdwarf::untrusted::Untrusted;
 
@@ -39,11 +42,17 @@ pub(crate) fn run(
     arguments: &CoreArguments,
     width: usize,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     if arguments.how {
         write!(out, "{HOW}")?;
         return Ok(Exit::Done);
     }
+    let processes = many::processes(&arguments.files);
+    if processes.len() > 1 || arguments.tree {
+        return many::run(arguments, &processes, out, err);
+    }
+    let files = processes.first().unwrap_or(&arguments.files);
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
     let request = CoreRequest::default()
@@ -51,8 +60,8 @@ pub(crate) fn run(
         .fault_address(arguments.fault_address)
         .whereabouts(arguments.whereabouts)
         .all_faults(arguments.all);
-    if log::is_log(&arguments.files) {
-        return run_log(arguments, request, width, out);
+    if log::is_log(files) {
+        return run_log(arguments, files, request, width, out);
     }
     let mut outputs = Outputs::new(arguments.force, arguments.inputs());
     let page = arguments.html.as_deref();
@@ -60,7 +69,7 @@ pub(crate) fn run(
         .map(|path| outputs.plan(path, Kind::Html))
         .transpose()?;
     with_core(
-        &arguments.files,
+        files,
         wanted,
         arguments.recovery.options(),
         &limits,
@@ -91,10 +100,11 @@ pub(crate) fn run(
             match arguments.format {
                 CoreFormat::Json => write_json_pretty(&document, &mut *out)?,
                 CoreFormat::Jsonl => {
-                    let file = Untrusted::from(names(&arguments.files));
+                    let file = Untrusted::from(names(files));
                     for line in document.lines(&|index, pc| offset_in(programs, index, pc), &file) {
                         writeln!(out, "{}", to_json(&line)?)?;
                     }
+                    print_problems(&document.problems, files, out)?;
                 }
                 CoreFormat::Text => text::print(&document, opened, arguments, width, out)?,
             }
@@ -106,6 +116,7 @@ pub(crate) fn run(
 /// Answers about a log.
 fn run_log(
     arguments: &CoreArguments,
+    files: &[PathBuf],
     request: CoreRequest,
     width: usize,
     out: &mut dyn Write,
@@ -117,18 +128,69 @@ fn run_log(
     ];
     if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
         let message = format!("{option} is for cores; `hetdwarf import` makes snapshots of a log");
-        return Err(in_files(&arguments.files, message));
+        return Err(in_files(files, message));
     }
-    log::run(arguments, request, |document, log| match arguments.format {
-        CoreFormat::Json => Ok(write_json_pretty(document, &mut *out)?),
-        CoreFormat::Jsonl => {
-            let file = Untrusted::from(names(&arguments.files));
-            for line in document.lines(&|index, pc| log.offset_in(index, pc), &file) {
-                writeln!(out, "{}", to_json(&line)?)?;
+    log::run(arguments, files, request, |document, log| {
+        match arguments.format {
+            CoreFormat::Json => Ok(write_json_pretty(document, &mut *out)?),
+            CoreFormat::Jsonl => {
+                let file = Untrusted::from(names(files));
+                for line in document.lines(&|index, pc| log.offset_in(index, pc), &file) {
+                    writeln!(out, "{}", to_json(&line)?)?;
+                }
+                print_problems(&document.problems, files, out)
             }
-            Ok(())
+            CoreFormat::Text => text::print(document, log, arguments, width, out),
         }
-        CoreFormat::Text => text::print(document, log, arguments, width, out),
+    })
+}
+
+/// Prints the last line of a core of which a part could not be read.
+fn print_problems(
+    problems: &[ProblemDocument],
+    files: &[PathBuf],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if let Some(record) = ErrorRecord::of_problems(names(files), problems) {
+        writeln!(out, "{}", to_json(&record)?)?;
+    }
+    Ok(())
+}
+
+/// Gives the line of each wave of a core or a log, and returns what could not be read.
+fn each_line(
+    arguments: &CoreArguments,
+    files: &[PathBuf],
+    request: CoreRequest,
+    mut take: impl FnMut(&CoreWaveLine<'_>) -> Result<(), Failure>,
+) -> Result<Vec<ProblemDocument>, Failure> {
+    let limits = arguments.limits.limits();
+    let options = arguments.recovery.options();
+    let objects = &arguments.objects;
+    let file = Untrusted::from(names(files));
+    if log::is_log(files) {
+        return log::with_document(
+            files,
+            objects,
+            options,
+            &limits,
+            request,
+            |document, log| {
+                let offset = |index, pc| log.offset_in(index, pc);
+                document
+                    .lines(&offset, &file)
+                    .try_for_each(|line| take(&line))?;
+                Ok(document.problems.clone())
+            },
+        );
+    }
+    with_core(files, objects, options, &limits, |opened| {
+        let document = document::of_core(opened, request);
+        let offset = |index, pc| offset_in(opened.programs, index, pc);
+        document
+            .lines(&offset, &file)
+            .try_for_each(|line| take(&line))?;
+        Ok(document.problems)
     })
 }
 

@@ -1,6 +1,8 @@
 //! Core files: those among the fixtures, and a writer of others.
 
+pub mod crashes;
 pub mod demo;
+pub mod emulated;
 pub mod generation;
 pub mod many;
 pub mod writer;
