@@ -83,7 +83,7 @@ fn wrong_lines_are_named() {
                 "]".repeat(1000)
             )
             .into(),
-            "recursion limit",
+            "missing field `file`",
         ),
     ];
     let expected = {
