@@ -1,0 +1,9 @@
+"""Checks and triages the files of a whole fleet, on engines that people already run.
+
+`verify_file` and `triage_core` take a file and return records: the lines that `hetdwarf verify --format jsonl` and `hetdwarf core --format jsonl` print
+about it, as dictionaries. They can be pickled and keep no state. `run` calls them for many files on processes of this machine, Dask, Ray or Spark.
+"""
+
+from ._run import Engine, Function, Record, run
+
+__all__ = ["Engine", "Function", "Record", "run"]

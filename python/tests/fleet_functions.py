@@ -1,0 +1,33 @@
+"""Functions over files that go wrong in one way each. Workers import them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+
+def size(path: str) -> list[dict[str, Any]]:
+    return [{"format": "size", "file": path, "size": os.stat(path).st_size}]
+
+
+def size_or_error(path: str) -> list[dict[str, Any]]:
+    if path.endswith("bad"):
+        raise ValueError("it is bad")
+    return size(path)
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def size_or_death(path: str) -> list[dict[str, Any]]:
+    """Kills its worker at a file that ends with `deadly`, and the first time at one that ends with `once`."""
+    if path.endswith("deadly"):
+        kill()
+    mark = Path(path + ".mark")
+    if path.endswith("once") and not mark.exists():
+        mark.touch()
+        kill()
+    return size(path)
