@@ -259,54 +259,60 @@ fn relocation_tables(sections: &[RawSection]) -> Result<BTreeMap<usize, usize>> 
     Ok(tables)
 }
 
+/// The names that errors mention; a section of any other name is called by its kind.
+const NAMES: &[&str] = &[
+    ".debug_abbrev",
+    ".debug_addr",
+    ".debug_aranges",
+    ".debug_frame",
+    ".debug_info",
+    ".debug_line",
+    ".debug_line_str",
+    ".debug_loc",
+    ".debug_loclists",
+    ".debug_macinfo",
+    ".debug_macro",
+    ".debug_names",
+    ".debug_pubnames",
+    ".debug_pubtypes",
+    ".debug_gnu_pubnames",
+    ".debug_gnu_pubtypes",
+    ".debug_ranges",
+    ".debug_rnglists",
+    ".debug_str",
+    ".debug_str_offsets",
+    ".debug_types",
+    ".debug_abbrev.dwo",
+    ".debug_info.dwo",
+    ".debug_line.dwo",
+    ".debug_loc.dwo",
+    ".debug_loclists.dwo",
+    ".debug_macro.dwo",
+    ".debug_rnglists.dwo",
+    ".debug_str.dwo",
+    ".debug_str_offsets.dwo",
+    ".debug_types.dwo",
+    ".debug_cu_index",
+    ".debug_tu_index",
+    ".eh_frame",
+    ".text",
+    ".rodata",
+    ".data",
+    ".note",
+    ".symtab",
+    ".dynsym",
+];
+
 /// The section's name as an error can carry it.
 pub(crate) fn static_name(section: &Section<'_>) -> &'static str {
-    /// The names that errors mention; a section of any other name is called by its kind.
-    const NAMES: &[&str] = &[
-        ".debug_abbrev",
-        ".debug_addr",
-        ".debug_aranges",
-        ".debug_frame",
-        ".debug_info",
-        ".debug_line",
-        ".debug_line_str",
-        ".debug_loc",
-        ".debug_loclists",
-        ".debug_macinfo",
-        ".debug_macro",
-        ".debug_names",
-        ".debug_pubnames",
-        ".debug_pubtypes",
-        ".debug_gnu_pubnames",
-        ".debug_gnu_pubtypes",
-        ".debug_ranges",
-        ".debug_rnglists",
-        ".debug_str",
-        ".debug_str_offsets",
-        ".debug_types",
-        ".debug_abbrev.dwo",
-        ".debug_info.dwo",
-        ".debug_line.dwo",
-        ".debug_loc.dwo",
-        ".debug_loclists.dwo",
-        ".debug_macro.dwo",
-        ".debug_rnglists.dwo",
-        ".debug_str.dwo",
-        ".debug_str_offsets.dwo",
-        ".debug_types.dwo",
-        ".debug_cu_index",
-        ".debug_tu_index",
-        ".eh_frame",
-        ".text",
-        ".rodata",
-        ".data",
-        ".note",
-        ".symtab",
-        ".dynsym",
-    ];
     let standard = section.standard_name();
     let known = NAMES.iter().find(|&&name| name == standard);
-    known.copied().unwrap_or(match section.kind {
+    known.copied().unwrap_or(kind_name(section.kind))
+}
+
+/// What a section without a name that errors mention is called.
+fn kind_name(kind: SectionKind) -> &'static str {
+    match kind {
         SectionKind::Code => "a code section",
         SectionKind::Data | SectionKind::ReadOnlyData | SectionKind::Zeros => "a data section",
         SectionKind::Debug => "a debug section",
@@ -315,5 +321,18 @@ pub(crate) fn static_name(section: &Section<'_>) -> &'static str {
         | SectionKind::Strings
         | SectionKind::Relocations
         | SectionKind::Other => "a section",
-    })
+    }
+}
+
+/// Finds a name that [`static_name`] can return.
+#[cfg(feature = "serde")]
+pub(crate) fn known_name(name: &str) -> Option<&'static str> {
+    let kinds = [
+        SectionKind::Code,
+        SectionKind::Data,
+        SectionKind::Debug,
+        SectionKind::Other,
+    ];
+    let mut names = NAMES.iter().copied().chain(kinds.map(kind_name));
+    names.find(|known| *known == name)
 }

@@ -62,6 +62,8 @@ mod target;
 )]
 pub(crate) mod testing;
 
+#[cfg(feature = "serde")]
+pub(crate) use contents::known_name;
 pub(crate) use contents::static_name;
 
 pub use amdgpu_info::{FunctionInfo, Resources};

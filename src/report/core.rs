@@ -12,7 +12,7 @@ mod survey;
 mod verdict;
 mod workgroups;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::number::Hex;
 use super::text::FileNames;
@@ -257,7 +257,7 @@ pub struct GroupDocument {
 
 /// Something that could not be read.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProblemDocument {
     /// What it is about.
     #[serde(rename = "where")]

@@ -45,6 +45,34 @@ fn write(document: &impl Serialize, formatter: impl Formatter) -> serde_json::Re
     Ok(String::from_utf8(text).unwrap_or_default())
 }
 
+/// Writes a document of one line that somebody else wrote as [`to_json`] would have written it: what could be obeyed is escaped, and
+/// all else stays as it is.
+///
+/// # Errors
+/// Those of `out`.
+pub fn safe_line(json: &str, mut out: impl Write) -> io::Result<()> {
+    // Between strings are only spaces and these; within strings JSON has escapes for them.
+    let json = json.replace(['\t', '\r'], " ");
+    write_safe(&mut out, &json)?;
+    writeln!(out)
+}
+
+/// Writes text that is within strings of JSON, with escapes for what could be obeyed.
+fn write_safe<W: ?Sized + Write>(writer: &mut W, text: &str) -> io::Result<()> {
+    let mut rest = text;
+    let mut bracket = Bracket::default();
+    let mut is_special = |letter: char| bracket.is_command(letter) || is_obeyed(letter);
+    while let Some((at, letter)) = rest.char_indices().find(|(_, c)| is_special(*c)) {
+        let (before, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        writer.write_all(before.as_bytes())?;
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            write!(writer, "\\u{unit:04x}")?;
+        }
+        rest = after.get(letter.len_utf8()..).unwrap_or_default();
+    }
+    writer.write_all(rest.as_bytes())
+}
+
 /// The layout of another formatter, with more escapes in strings.
 struct Safe<F>(F);
 
@@ -54,18 +82,7 @@ impl<F: Formatter> Formatter for Safe<F> {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        let mut rest = fragment;
-        let mut bracket = Bracket::default();
-        let mut is_special = |letter: char| bracket.is_command(letter) || is_obeyed(letter);
-        while let Some((at, letter)) = rest.char_indices().find(|(_, c)| is_special(*c)) {
-            let (before, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
-            writer.write_all(before.as_bytes())?;
-            for unit in letter.encode_utf16(&mut [0; 2]) {
-                write!(writer, "\\u{unit:04x}")?;
-            }
-            rest = after.get(letter.len_utf8()..).unwrap_or_default();
-        }
-        writer.write_all(rest.as_bytes())
+        write_safe(writer, fragment)
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {

@@ -34,6 +34,7 @@ mod place;
 mod print;
 mod profile;
 mod profile_page;
+mod records;
 mod registers;
 pub mod source_text;
 mod symbolize;
@@ -72,7 +73,7 @@ pub use info::{
     CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, PackagesDocument,
     UnitDocument,
 };
-pub use json::{to_json, to_json_pretty, write_json_pretty};
+pub use json::{safe_line, to_json, to_json_pretty, write_json_pretty};
 pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
 pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
@@ -82,6 +83,10 @@ pub use profile::{
     BranchDocument, CyclesDocument, DivergenceDocument, ProfileDocument, ProfileRow,
 };
 pub use profile_page::ProfilePage;
+pub use records::{
+    CrashDocument, CrashExample, Crashes, CrashesDocument, CrashesPage, ErrorRecord, FrameRecord,
+    Record, RecordKey, TreeNode, WaveFacts, WaveRecord,
+};
 pub use registers::{RegisterRow, RegistersDocument};
 pub use symbolize::{SymbolDocument, SymbolizedDocument, SymbolizedFrame};
 pub use unwind::{
@@ -94,11 +99,12 @@ pub use vars::{
     VarsDocument, VarsRequest, lane_message,
 };
 pub use verify::{
-    Baseline, BaselineEntry, BaselineKey, CheckedFile, FindingDocument, FindingGroup, Gathering,
-    KnownFindings, OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
+    Baseline, BaselineEntry, BaselineKey, CheckedFile, CheckedObject, FileRecord, FileRecords,
+    FindingDocument, FindingGroup, FindingRecord, FolderRecord, Gathering, KnownFindings,
+    OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
     SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
-    check_file, check_file_with, check_file_within, check_host_file, check_packaged_file,
-    github_annotations, junit, lines,
+    check_file, check_file_with, check_file_within, check_host_file, check_named_file,
+    check_packaged_file, github_annotations, junit, lines, unchecked,
 };
 
 use crate::error::Error;

@@ -1,8 +1,9 @@
 //! Numbers and bytes as the documents write them.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::arch::{LoadAddress, ProcessAddress};
+use crate::hex::Integer;
 
 /// A number that may pass 2^53: written as a string, `"0x…"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +30,13 @@ impl From<LoadAddress> for Hex {
 impl Serialize for Hex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{:#x}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hex, D::Error> {
+        let Integer(number) = Integer::deserialize(deserializer)?;
+        Ok(Hex(number))
     }
 }
 

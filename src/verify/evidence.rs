@@ -7,7 +7,7 @@ use crate::untrusted::Untrusted;
 /// What shows that a row contradicts the code.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Evidence {
     /// The instruction that caused it, with some before and after.
     pub code: Vec<CodeLine>,
@@ -24,10 +24,10 @@ pub struct Evidence {
 /// An instruction.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CodeLine {
     /// Its address in the code object.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::hex::serialize"))]
+    #[cfg_attr(feature = "serde", serde(with = "crate::hex"))]
     pub pc: u64,
     /// Mnemonic and operands, as LLVM 22 prints them.
     pub text: String,
@@ -38,10 +38,10 @@ pub struct CodeLine {
 /// A directive of the assembler, and where it belongs.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PlacedDirective {
     /// The address of the instruction that it stands before, or that the row is for.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::hex::serialize"))]
+    #[cfg_attr(feature = "serde", serde(with = "crate::hex"))]
     pub pc: u64,
     /// What the assembler reads: `.cfi_…` where the assembler of the selection knows it, else `.cfi_escape`; empty where a row has no rule.
     pub text: String,

@@ -46,12 +46,15 @@ pub struct Finding {
 /// A line of text of which a part is at fault.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Excerpt {
     /// The line, as `dump` prints it.
     pub text: Untrusted<'static>,
     /// The part at fault, in bytes of `text`; empty if it is all of it.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "ends"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "ends", deserialize_with = "range")
+    )]
     pub mark: Range<usize>,
 }
 
@@ -59,6 +62,13 @@ pub struct Excerpt {
 #[cfg(feature = "serde")]
 fn ends<S: serde::Serializer>(range: &Range<usize>, serializer: S) -> Result<S::Ok, S::Error> {
     serde::Serialize::serialize(&(range.start, range.end), serializer)
+}
+
+/// Reads the start and end of a range.
+#[cfg(feature = "serde")]
+fn range<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Range<usize>, D::Error> {
+    let (start, end) = serde::Deserialize::deserialize(deserializer)?;
+    Ok(start..end)
 }
 
 impl Excerpt {

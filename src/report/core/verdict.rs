@@ -1,6 +1,6 @@
 //! What a person wants to know of a core first, in one sentence.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::text::{FileNames, source_place};
 use super::CoreWaveDocument;
@@ -13,7 +13,7 @@ use crate::untrusted::Untrusted;
 
 /// What a core tells first.
 #[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VerdictDocument {
     /// `memory-violation`, `assert`, `illegal-instruction` and so on by the reason of the stop; `hang`; `none`.
     pub kind: String,

@@ -12,7 +12,8 @@ use crate::inspect::Program;
 use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::object::{
-    CodeObject, EmbeddedCodeObject, Layout, Package, Section, code_objects_within,
+    CodeObject, EmbeddedCodeObject, Layout, Package, PackageReference, Section, code_objects_with,
+    code_objects_within,
 };
 use crate::verify::{Selection, verify_within};
 
@@ -35,6 +36,21 @@ impl CheckedFile {
             objects: Vec::new(),
             unreadable: vec![UnreadableFile::new(path.to_owned(), message.to_string())],
         }
+    }
+
+    /// Returns true if there was nothing to check.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.unreadable.is_empty()
+    }
+}
+
+impl UnreadableFile {
+    /// A file whose code is in a package that was not found.
+    #[must_use]
+    pub fn without_package(path: &str, reference: &PackageReference) -> UnreadableFile {
+        let message = format!("not checked: {reference}, and no package with it was found");
+        UnreadableFile::elsewhere(path.to_owned(), message)
     }
 }
 
@@ -152,6 +168,59 @@ pub fn check_packaged_file(
     let length = lengths.fold(data.len(), usize::saturating_add);
     let meter = Arc::new(Meter::new(limits, length as u64));
     check_file_within(path, data, packages, selection, threads, &meter)
+}
+
+/// [`check_packaged_file`] for a file that somebody named, and so expects something in: what there is to check in a file of
+/// another machine is checked, and a file with nothing to check is one that could not be read.
+///
+/// ```
+/// use std::num::NonZeroUsize;
+///
+/// use hetdwarf::Limits;
+/// use hetdwarf::report::check_named_file;
+/// use hetdwarf::verify::Selection;
+///
+/// let (selection, limits) = (Selection::default(), Limits::DEFAULT);
+/// let checked = check_named_file("notes.txt", b"text", &[], &selection, &limits, NonZeroUsize::MIN);
+/// assert_eq!(checked.unreadable[0].path, "notes.txt");
+/// ```
+#[must_use]
+pub fn check_named_file(
+    path: &str,
+    data: &[u8],
+    packages: &[Package<'_>],
+    selection: &Selection,
+    limits: &Limits,
+    threads: NonZeroUsize,
+) -> CheckedFile {
+    let mut checked = check_packaged_file(path, data, packages, selection, limits, threads);
+    // What is wrong with the file is found by whoever looks for code objects.
+    let reference = PackageReference::of(data, limits).ok().flatten();
+    if checked.is_empty()
+        && reference.is_none()
+        && let Some(host) = check_host_file(path, data, selection, limits, threads)
+    {
+        checked = host;
+    }
+    if packages.is_empty()
+        && let Some(reference) = reference
+    {
+        checked
+            .unreadable
+            .push(UnreadableFile::without_package(path, &reference));
+    }
+    if checked.is_empty()
+        && let Err(error) = code_objects_with(data, limits)
+    {
+        let meter = Arc::new(Meter::new(limits, data.len() as u64));
+        let host = CodeObject::parse_any_machine(data, Layout::Distinct, &meter);
+        let more = match host.is_ok() {
+            true => "; nor has it debugging information",
+            false => "",
+        };
+        return CheckedFile::unreadable(path, format!("{error}{more}"));
+    }
+    checked
 }
 
 /// Checks an ELF64 little-endian object or program of another machine than AMDGPU, by the rules that are not about GPUs.

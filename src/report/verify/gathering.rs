@@ -71,7 +71,7 @@ impl Gathering {
 
 impl VerifiedFile {
     /// What code objects are sorted by. Those of one path are in the order of their file.
-    fn order(&self) -> (&str, &str) {
+    pub(super) fn order(&self) -> (&str, &str) {
         (self.file().raw(), self.path.raw())
     }
 }

@@ -16,12 +16,15 @@ mod kind;
 mod lines;
 mod place;
 mod producer;
+mod read_record;
+mod record;
+mod rules;
 mod sarif;
 mod summary;
 
 pub use baseline::{Baseline, BaselineEntry, BaselineKey, KnownFindings};
 pub use check::{
-    CheckedFile, check_file, check_file_with, check_file_within, check_host_file,
+    CheckedFile, check_file, check_file_with, check_file_within, check_host_file, check_named_file,
     check_packaged_file,
 };
 pub(super) use fingerprint::Fnv;
@@ -30,19 +33,21 @@ pub use github::github_annotations;
 pub use group::WIDESPREAD;
 pub use junit::junit;
 pub use lines::lines;
+pub use record::{CheckedObject, FileRecord, FileRecords, FindingRecord, FolderRecord, unchecked};
+pub use rules::{RuleDocument, RulesDocument};
 pub use sarif::SarifLog;
 pub use summary::{RuleSummary, SummaryDocument};
 
 use core::cmp::Reverse;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::completeness::{is_false, is_true};
 use super::number::Hex;
 use crate::inspect::Program;
 use crate::plural::counted;
 use crate::untrusted::Untrusted;
-use crate::verify::{Evidence, Excerpt, Finding, Rule, Severity, Verdict};
+use crate::verify::{Evidence, Excerpt, Finding, Severity, Verdict};
 use place::normalised;
 
 /// The document.
@@ -190,7 +195,7 @@ impl OtherPlace {
 
 /// A line of the source.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceDocument {
     /// The path that the line table gives, without `.`, and without `..` after a name.
     pub file: Untrusted<'static>,
@@ -203,7 +208,7 @@ pub struct SourceDocument {
     #[serde(skip)]
     pub md5: Option<[u8; 16]>,
     /// Set if the text is that of a file with another MD5: the line may be another one.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub md5_differs: bool,
 }
 
@@ -233,14 +238,14 @@ impl SourceDocument {
 
 /// A file, or a code object in one, that could not be read.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnreadableFile {
     /// The file, and what is in it.
     pub path: Untrusted<'static>,
     /// Why.
     pub message: Untrusted<'static>,
     /// Whether the file is sound, and its code is in another one that was not found.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub code_is_elsewhere: bool,
 }
 
@@ -519,75 +524,6 @@ impl FindingDocument {
     fn line(&self) -> Option<(&Untrusted<'static>, u64)> {
         let source = self.source.as_ref().filter(|source| source.line > 0)?;
         Some((&source.file, source.line))
-    }
-}
-
-/// `hetdwarf-rules/1`: the rules.
-#[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
-pub struct RulesDocument {
-    /// `hetdwarf-rules/1`.
-    pub format: &'static str,
-    /// The rules, family by family.
-    pub rules: Vec<RuleDocument>,
-}
-
-/// A rule.
-#[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
-pub struct RuleDocument {
-    /// Its name.
-    pub rule: &'static str,
-    /// How bad a finding is, unless somebody chose otherwise.
-    pub severity: Severity,
-    /// The section of the specification that states it.
-    pub spec: &'static str,
-    /// What is wrong where it is broken.
-    pub summary: &'static str,
-    /// What a debugger makes of it, and what to do.
-    pub explanation: &'static str,
-    /// Who can repair it.
-    pub repaired_by: &'static str,
-    /// What breaks it, and the same put right.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub example: Option<ExampleDocument>,
-}
-
-/// What breaks a rule, and the same put right.
-#[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
-pub struct ExampleDocument {
-    /// What both are.
-    pub setting: String,
-    /// What is wrong: lines.
-    pub wrong: &'static str,
-    /// What is right: lines.
-    pub right: &'static str,
-}
-
-impl RulesDocument {
-    /// Describes rules.
-    #[must_use]
-    pub fn new(rules: impl IntoIterator<Item = &'static Rule>) -> RulesDocument {
-        RulesDocument {
-            format: "hetdwarf-rules/1",
-            rules: rules
-                .into_iter()
-                .map(|rule| RuleDocument {
-                    rule: rule.id,
-                    severity: rule.severity,
-                    spec: rule.spec,
-                    summary: rule.summary,
-                    explanation: rule.explanation,
-                    repaired_by: rule.repaired_by(),
-                    example: rule.example().map(|example| ExampleDocument {
-                        setting: example.setting.text(),
-                        wrong: example.wrong,
-                        right: example.right,
-                    }),
-                })
-                .collect(),
-        }
     }
 }
 

@@ -1,0 +1,205 @@
+//! `hetdwarf-crashes/1`: the distinct crashes of many cores.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::super::verify::UnreadableFile;
+use super::tree::{Tree, TreeNode};
+use super::{ErrorRecord, WaveRecord};
+use crate::untrusted::Untrusted;
+
+/// The document.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct CrashesDocument {
+    /// `hetdwarf-crashes/1`.
+    pub format: &'static str,
+    /// How many cores had waves.
+    pub cores: u64,
+    /// How many waves these are.
+    pub waves: u64,
+    /// The crashes: those of most cores first, then those of most waves.
+    pub crashes: Vec<CrashDocument>,
+    /// The stacks of all waves, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Vec<TreeNode>>,
+    /// The cores of which a part could not be read, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub partial: Vec<UnreadableFile>,
+    /// The files that could not be read, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableFile>,
+}
+
+/// A crash: waves with the same fingerprint.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct CrashDocument {
+    /// How many cores have it.
+    pub count: u64,
+    /// How many waves.
+    pub waves: u64,
+    /// What these waves have in common, 16 hexadecimal digits.
+    pub fingerprint: Untrusted<'static>,
+    /// What kind of crash it is, as in a verdict: `memory-violation`, `assert`, `hang` and so on.
+    pub reason: Untrusted<'static>,
+    /// The kernel of the first example.
+    pub kernel: Option<Untrusted<'static>>,
+    /// The function of the first example.
+    pub function: Option<Untrusted<'static>>,
+    /// The path of the source file of the first example.
+    pub file: Option<Untrusted<'static>>,
+    /// The line of the first example.
+    pub line: Option<u64>,
+    /// The first example: that of the core whose name comes first.
+    pub example: CrashExample,
+}
+
+/// Where a crash was seen.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct CrashExample {
+    /// The core.
+    pub file: Untrusted<'static>,
+    /// The number of the wave, from 1.
+    pub wave: u64,
+    /// What happened, one sentence.
+    pub text: Untrusted<'static>,
+}
+
+/// What is known of the crashes of the cores so far: memory grows with the number of distinct crashes and stacks.
+///
+/// Lines of one core come one after the other and in the order of waves, and cores in the order of their names.
+#[derive(Debug)]
+pub struct Crashes {
+    known: BTreeMap<Untrusted<'static>, CrashDocument>,
+    /// The numbers of the cores that were counted last, by fingerprint.
+    counted: BTreeMap<Untrusted<'static>, u64>,
+    tree: Option<Tree>,
+    core: Option<Untrusted<'static>>,
+    cores: u64,
+    waves: u64,
+    /// The wave of a core that hangs which the verdict may be about.
+    hanging: Option<WaveRecord>,
+    partial: Vec<UnreadableFile>,
+    unreadable: Vec<UnreadableFile>,
+}
+
+impl Crashes {
+    /// Nothing is known yet.
+    ///
+    /// * `has_tree`: whether the stacks of all waves are wanted.
+    #[must_use]
+    pub fn new(has_tree: bool) -> Crashes {
+        Crashes {
+            known: BTreeMap::new(),
+            counted: BTreeMap::new(),
+            tree: has_tree.then(Tree::new),
+            core: None,
+            cores: 0,
+            waves: 0,
+            hanging: None,
+            partial: Vec::new(),
+            unreadable: Vec::new(),
+        }
+    }
+
+    /// Takes a wave.
+    pub fn add(&mut self, wave: &WaveRecord) {
+        if self.core.as_ref() != Some(&wave.file) {
+            self.end_core();
+            self.core = Some(wave.file.clone());
+            self.cores = self.cores.saturating_add(1);
+        }
+        self.waves = self.waves.saturating_add(1);
+        if let Some(tree) = &mut self.tree {
+            tree.add(wave, self.cores);
+        }
+        if wave.has_faulted() {
+            self.count(wave);
+        } else if wave.verdict.kind == "hang" {
+            let is_there = |wave: &WaveRecord| {
+                let verdict = &wave.verdict;
+                let mut frames = wave.stack.iter();
+                frames.any(|frame| {
+                    (&frame.function, &frame.file, frame.line)
+                        == (&verdict.function, &verdict.file, verdict.line)
+                })
+            };
+            match &self.hanging {
+                Some(first) if is_there(first) || !is_there(wave) => {}
+                Some(_) | None => self.hanging = Some(wave.clone()),
+            }
+        }
+    }
+
+    /// Takes a core that could not be read, or of which a part could not.
+    pub fn add_error(&mut self, record: &ErrorRecord) {
+        if let Some(error) = &record.error {
+            let unreadable = UnreadableFile::new(record.file.clone(), error.clone());
+            self.unreadable.push(unreadable);
+        } else if let Some(first) = record.problems.first() {
+            let more = match record.problems.len() {
+                1 => String::new(),
+                many => format!("; {} more", many.saturating_sub(1)),
+            };
+            let message = format!("{}: {}{more}", first.place.raw(), first.message.raw());
+            let partial = UnreadableFile::new(record.file.clone(), message);
+            self.partial.push(partial);
+        }
+    }
+
+    /// A core that hangs is one crash: that of the wave which its verdict is about.
+    fn end_core(&mut self) {
+        if let Some(wave) = self.hanging.take() {
+            self.count(&wave);
+        }
+    }
+
+    fn count(&mut self, wave: &WaveRecord) {
+        let verdict = &wave.verdict;
+        let known = self.known.entry(wave.fingerprint.clone());
+        let known = known.or_insert_with(|| CrashDocument {
+            count: 0,
+            waves: 0,
+            fingerprint: wave.fingerprint.clone(),
+            reason: verdict.kind.clone().into(),
+            kernel: verdict.kernel.clone().or_else(|| wave.wave.kernel.clone()),
+            function: verdict.function.clone(),
+            file: verdict.file.clone(),
+            line: verdict.line,
+            example: CrashExample {
+                file: wave.file.clone(),
+                wave: wave.wave.index,
+                text: verdict.text.clone(),
+            },
+        });
+        known.waves = known.waves.saturating_add(1);
+        let counted = self.counted.entry(wave.fingerprint.clone()).or_insert(0);
+        if *counted != self.cores {
+            *counted = self.cores;
+            known.count = known.count.saturating_add(1);
+        }
+    }
+
+    /// Makes the document.
+    #[must_use]
+    pub fn finish(mut self) -> CrashesDocument {
+        self.end_core();
+        let mut crashes: Vec<CrashDocument> = self.known.into_values().collect();
+        crashes.sort_by_key(|crash| Reverse((crash.count, crash.waves)));
+        self.partial.sort();
+        self.unreadable.sort();
+        CrashesDocument {
+            format: "hetdwarf-crashes/1",
+            cores: self.cores,
+            waves: self.waves,
+            crashes,
+            tree: self.tree.map(Tree::finish),
+            partial: self.partial,
+            unreadable: self.unreadable,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Records: lines of JSON that commands write about single files, and reports that are made of any number of them.
+//!
+//! [`Record::parse`] reads a line, which may be anybody's. What files and waves of cores are said of in records is made elsewhere:
+//! [`FileRecords`](super::FileRecords), [`CoreDocument::lines`](super::CoreDocument::lines). Reports about waves of many cores are
+//! made here, by [`Crashes`].
+
+mod crashes;
+mod page;
+mod tree;
+mod wave;
+
+use serde::{Deserialize, Serialize};
+
+pub use crashes::{CrashDocument, CrashExample, Crashes, CrashesDocument};
+pub use page::CrashesPage;
+pub use tree::TreeNode;
+pub use wave::{FrameRecord, WaveFacts, WaveRecord};
+
+use super::core::ProblemDocument;
+use super::verify::{CheckedFile, FileRecord, FindingRecord, FolderRecord};
+use crate::error::{Error, Result};
+use crate::untrusted::Untrusted;
+
+/// A line.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub enum Record {
+    /// `hetdwarf-finding/1`.
+    Finding(Box<FindingRecord>),
+    /// `hetdwarf-file/1`.
+    File(Box<FileRecord>),
+    /// `hetdwarf-folder/1`.
+    Folder(FolderRecord),
+    /// `hetdwarf-core-wave/1`.
+    Wave(Box<WaveRecord>),
+    /// `hetdwarf-error/1`.
+    Error(Box<ErrorRecord>),
+}
+
+/// `hetdwarf-error/1`: a file that could not be read, or of which a part could not.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// `hetdwarf-error/1`.
+    #[serde(skip_deserializing, default = "error_format")]
+    pub format: &'static str,
+    /// What the file is called.
+    pub file: Untrusted<'static>,
+    /// Why it could not be read; null if a part of it was.
+    pub error: Option<Untrusted<'static>>,
+    /// What could not be read of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<ProblemDocument>,
+}
+
+fn error_format() -> &'static str {
+    "hetdwarf-error/1"
+}
+
+impl ErrorRecord {
+    /// A file that could not be read.
+    #[must_use]
+    pub fn new(
+        file: impl Into<Untrusted<'static>>,
+        error: impl Into<Untrusted<'static>>,
+    ) -> ErrorRecord {
+        ErrorRecord {
+            format: error_format(),
+            file: file.into(),
+            error: Some(error.into()),
+            problems: Vec::new(),
+        }
+    }
+
+    /// A core of which a part could not be read; None if all of it could.
+    #[must_use]
+    pub fn of_problems(
+        file: impl Into<Untrusted<'static>>,
+        problems: &[ProblemDocument],
+    ) -> Option<ErrorRecord> {
+        (!problems.is_empty()).then(|| ErrorRecord {
+            format: error_format(),
+            file: file.into(),
+            error: None,
+            problems: problems.to_vec(),
+        })
+    }
+
+    /// What `verify` says of such a file.
+    #[must_use]
+    pub fn to_checked(&self) -> CheckedFile {
+        let nothing = Untrusted::from("a part of it could not be read");
+        let error = self.error.as_ref().unwrap_or(&nothing);
+        CheckedFile::unreadable(self.file.raw(), error.raw())
+    }
+}
+
+/// Which record of which file a line is. Lines with the same key say the same, or are of different contents or options.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordKey {
+    /// What the file is called.
+    pub file: Untrusted<'static>,
+    /// The SHA-256 of the file, if the record has it.
+    pub sha256: Option<String>,
+    /// The number of a finding or a wave; `u64::MAX` is the record of the file.
+    pub number: u64,
+}
+
+impl Record {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if it is no record that this version knows.
+    pub fn parse(line: &[u8]) -> Result<Record> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: String,
+        }
+        let bad = |reason: String| Error::malformed("record", reason);
+        let wrong = |error: serde_json::Error| bad(error.to_string());
+        let Format { format } = serde_json::from_slice(line).map_err(wrong)?;
+        let record = match &*format {
+            "hetdwarf-finding/1" => Record::Finding(serde_json::from_slice(line).map_err(wrong)?),
+            "hetdwarf-file/1" => Record::File(serde_json::from_slice(line).map_err(wrong)?),
+            "hetdwarf-folder/1" => Record::Folder(serde_json::from_slice(line).map_err(wrong)?),
+            "hetdwarf-core-wave/1" => Record::Wave(serde_json::from_slice(line).map_err(wrong)?),
+            "hetdwarf-error/1" => Record::Error(serde_json::from_slice(line).map_err(wrong)?),
+            _ => {
+                let format = Untrusted::from(format);
+                return Err(bad(format!("its format `{format}` is not known here")));
+            }
+        };
+        let key = record.key();
+        match key.sha256.filter(|digits| !is_sha256(digits)) {
+            Some(digits) => {
+                let digits = Untrusted::from(digits);
+                Err(bad(format!("its sha256 `{digits}` is not 64 digits")))
+            }
+            None => Ok(record),
+        }
+    }
+
+    /// Which record of which file it is.
+    #[must_use]
+    pub fn key(&self) -> RecordKey {
+        let (file, sha256, number) = match self {
+            Record::Finding(record) => (&record.file, record.sha256.clone(), record.number),
+            Record::File(record) => (&record.file, record.sha256.clone(), u64::MAX),
+            Record::Folder(record) => (&record.folder, None, u64::MAX),
+            Record::Wave(record) => (&record.file, None, record.wave.index),
+            Record::Error(record) => (&record.file, None, u64::MAX),
+        };
+        RecordKey {
+            file: file.clone(),
+            sha256,
+            number,
+        }
+    }
+
+    /// Returns true if it is about a core.
+    #[must_use]
+    pub fn is_of_core(&self) -> bool {
+        matches!(self, Record::Wave(_))
+    }
+}
+
+fn is_sha256(digits: &str) -> bool {
+    digits.len() == 64
+        && digits
+            .bytes()
+            .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+}

@@ -1,0 +1,151 @@
+//! The stacks of all waves as one tree, as STAT (the Stack Trace Analysis Tool) draws those of many processes.
+//!
+//! Frames are the same node if function, name of the source file and line are the same, and their callers are: where a file was built
+//! does not matter, and neither do addresses.
+
+use std::cmp::Reverse;
+
+use foldhash::{HashMap, HashMapExt as _};
+use serde::Serialize;
+
+use super::super::text::{base_name, source_place};
+use super::wave::{FrameRecord, WaveRecord};
+use crate::untrusted::Untrusted;
+
+/// How many frames of a stack are nodes; those further in are left out.
+const DEEPEST: usize = 128;
+
+/// A node of the tree.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TreeNode {
+    /// How many callers are above it. A node comes after its caller, and before what is further to the root.
+    pub depth: usize,
+    /// The function, and where in the source it is: `leaf (inlined) at k.cl:4`.
+    pub text: Untrusted<'static>,
+    /// How many cores have such a wave.
+    pub cores: u64,
+    /// How many waves have it in their stacks.
+    pub waves: u64,
+    /// How many of them stopped because the program is at fault.
+    pub faulted: u64,
+}
+
+/// What makes two frames below the same caller one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Label(String);
+
+#[derive(Debug)]
+struct Node {
+    label: Label,
+    cores: u64,
+    waves: u64,
+    faulted: u64,
+    /// The number of the core that was counted last.
+    core: u64,
+    children: Vec<usize>,
+}
+
+/// A tree while stacks come in.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    roots: Vec<usize>,
+    /// By the caller and the frame; the caller of roots is `usize::MAX`.
+    known: HashMap<(usize, Label), usize>,
+}
+
+impl Tree {
+    pub(super) fn new() -> Tree {
+        Tree {
+            nodes: Vec::new(),
+            roots: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Adds the stack of a wave.
+    ///
+    /// * `core`: the number of its core, from 1; waves of one core come one after the other.
+    pub(super) fn add(&mut self, wave: &WaveRecord, core: u64) {
+        let has_faulted = wave.has_faulted();
+        let mut caller = usize::MAX;
+        for frame in wave.stack.iter().rev().take(DEEPEST) {
+            let index = self.child(caller, label(frame));
+            if let Some(node) = self.nodes.get_mut(index) {
+                node.waves = node.waves.saturating_add(1);
+                node.faulted = node.faulted.saturating_add(has_faulted.into());
+                if node.core != core {
+                    node.core = core;
+                    node.cores = node.cores.saturating_add(1);
+                }
+            }
+            caller = index;
+        }
+    }
+
+    fn child(&mut self, caller: usize, label: Label) -> usize {
+        let next = self.nodes.len();
+        let key = (caller, label);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        self.nodes.push(Node {
+            label: key.1.clone(),
+            cores: 0,
+            waves: 0,
+            faulted: 0,
+            core: 0,
+            children: Vec::new(),
+        });
+        self.known.insert(key, next);
+        match self.nodes.get_mut(caller) {
+            Some(node) => node.children.push(next),
+            None => self.roots.push(next),
+        }
+        next
+    }
+
+    /// The nodes, each after its caller; beside each other those with most waves first.
+    pub(super) fn finish(self) -> Vec<TreeNode> {
+        let sorted = |indices: &[usize]| {
+            let mut indices = indices.to_vec();
+            let node = |index: &usize| self.nodes.get(*index);
+            indices.sort_by_key(|index| {
+                node(index).map(|node| (Reverse(node.waves), node.label.clone()))
+            });
+            // They are taken from the end.
+            indices.reverse();
+            indices
+        };
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        let roots = sorted(&self.roots).into_iter();
+        let mut waiting: Vec<(usize, usize)> = roots.map(|index| (0, index)).collect();
+        while let Some((depth, index)) = waiting.pop() {
+            let Some(node) = self.nodes.get(index) else {
+                continue;
+            };
+            nodes.push(TreeNode {
+                depth,
+                text: node.label.0.clone().into(),
+                cores: node.cores,
+                waves: node.waves,
+                faulted: node.faulted,
+            });
+            let children = sorted(&node.children).into_iter();
+            waiting.extend(children.map(|child| (depth.saturating_add(1), child)));
+        }
+        nodes
+    }
+}
+
+fn label(frame: &FrameRecord) -> Label {
+    let function = frame.function.as_ref().map_or("?", Untrusted::raw);
+    let inlined = match frame.kind == "inlined" {
+        true => " (inlined)",
+        false => "",
+    };
+    let file = frame.file.as_ref().map(|file| base_name(file.raw()));
+    let place = source_place(file, frame.line);
+    Label(format!("{function}{inlined}{place}"))
+}
