@@ -8,7 +8,10 @@ mod baseline;
 mod config;
 mod files;
 mod judged;
+mod named;
 mod text;
+
+pub use named::file_records;
 
 use std::collections::BTreeSet;
 use std::io::Write;
