@@ -25,6 +25,7 @@ mod lane_places;
 mod lane_table;
 mod lanes;
 mod limits;
+mod merge;
 mod outputs;
 mod packages;
 mod pattern;
@@ -153,7 +154,7 @@ fn run_command(
         Command::Unwind(arguments) => unwind::run(&arguments, out, err),
         Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
         Command::Annotate(arguments) => annotate::run(&arguments, out),
-        Command::Core(arguments) => core::run(&arguments, width, out),
+        Command::Core(arguments) => core::run(&arguments, width, out, err),
         Command::Import(arguments) => import::run(&arguments, out, err),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),
@@ -166,6 +167,7 @@ fn run_command(
         Command::Symbolize(arguments) => symbolize::run(&arguments, out, err),
         Command::Dump(arguments) => dump::run(&arguments, out, err),
         Command::Profile(arguments) => profile::run(&arguments, width, out, err),
+        Command::Merge(arguments) => merge::run(&arguments, out, err),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }?;
     out.flush()?;

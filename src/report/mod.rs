@@ -104,7 +104,7 @@ pub use verify::{
     OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
     SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
     check_file, check_file_with, check_file_within, check_host_file, check_named_file,
-    check_packaged_file, github_annotations, junit, lines, unchecked,
+    check_packaged_file, github_annotations, junit, lines, sha256, unchecked,
 };
 
 use crate::error::Error;

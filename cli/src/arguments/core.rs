@@ -1,5 +1,6 @@
 //! The arguments of `core`, and of a core in place of a code object.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -17,6 +18,7 @@ pub(super) const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core merged.core --group-by kernel --format json
   hetdwarf core merged.core --export waves
   hetdwarf core merged.core --fault-address 0x7f0005202000
+  hetdwarf core crashes/*.core --tree
   hetdwarf core --how
 
 Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
@@ -28,6 +30,7 @@ pub(super) const CORE_HELP: &str = "Examples:
   hetdwarf core merged.core --group-by kernel --format json
   hetdwarf core merged.core --export waves
   hetdwarf core merged.core --fault-address 0x7f0005202000
+  hetdwarf core crashes/*.core --tree
   hetdwarf core --how
 
 What the ROCm runtime writes (gpucore.PID) has scratch, code and buffers of the GPU; what the kernel writes (core.PID) \
@@ -37,8 +40,8 @@ Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CoreArguments {
-    /// The core file; or the GPU's half and the host's, in any order
-    #[arg(value_name = "FILE", required_unless_present = "how", num_args = 1..=2)]
+    /// The core file; or the GPU's half and the host's, in any order. Of more processes than one: a table of their distinct crashes
+    #[arg(value_name = "FILE", required_unless_present = "how")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) objects: CoreObjects,
@@ -48,7 +51,7 @@ pub(crate) struct CoreArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) export: Option<PathBuf>,
     /// Also write a page for a browser, one file: groups of waves, and of each wave its lanes, stack, source and variables;
-    /// with --all those of every wave, however many there are
+    /// with --all those of every wave, however many there are. Of several processes, their crashes
     #[arg(long, value_name = "OUT")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
@@ -71,6 +74,12 @@ pub(crate) struct CoreArguments {
     /// What the waves of a group have in common
     #[arg(long, value_enum, default_value_t)]
     pub(crate) group_by: GroupByName,
+    /// Show the call stacks of all waves as one tree, with the distinct crashes
+    #[arg(long)]
+    pub(crate) tree: bool,
+    /// With several processes: how many cores are read at once; by default as many as there are processors
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Every wave that stopped in full, and a line for each wave
     #[arg(long)]
     pub(crate) all: bool,

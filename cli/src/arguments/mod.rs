@@ -7,6 +7,7 @@ mod dap;
 mod dump;
 mod eval;
 mod format;
+mod merge;
 mod object;
 mod profile;
 mod recovery;
@@ -27,6 +28,7 @@ pub(crate) use self::dap::DapArguments;
 pub(crate) use self::dump::{DumpArguments, DumpStyle};
 pub(crate) use self::eval::{EvalArguments, ResultName};
 pub(crate) use self::format::Format;
+pub(crate) use self::merge::MergeArguments;
 pub(crate) use self::object::{
     AnnotateArguments, DialectName, InfoArguments, ObjectArguments, StrictArguments,
 };
@@ -37,12 +39,13 @@ pub(crate) use self::stop::{
     VarsArguments, WaveArguments,
 };
 pub(crate) use self::symbolize::{FunctionNames, SymbolizeArguments, SymbolizeFormat};
-pub(crate) use self::verify::{ProfileName, VerifyArguments, VerifyFormat};
+pub(crate) use self::verify::{DocumentFormat, ProfileName, VerifyArguments, VerifyFormat};
 
 use self::core::{CORE_EXAMPLES, CORE_HELP};
 use self::coverage::{COMPARE_EXAMPLES, COVERAGE_EXAMPLES};
 use self::dap::DAP_EXAMPLES;
 use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
+use self::merge::MERGE_EXAMPLES;
 use self::object::ANNOTATE_EXAMPLES;
 use self::profile::PROFILE_EXAMPLES;
 use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
@@ -156,4 +159,7 @@ pub(crate) enum Command {
     /// Check debugging information by rules, for a compiler's tests and for CI
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),
+    /// Make one report of the records of many files or cores
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(MergeArguments),
 }

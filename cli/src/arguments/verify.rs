@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
 use super::super::outputs::ForceArguments;
+use super::super::verify::Shard;
 use super::object::DialectName;
 use super::sources::SourceArguments;
 use hetdwarf::frame::write::Assembler;
@@ -19,6 +20,7 @@ pub(super) const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify build --baseline known.json --deny 'cfi-*'
   hetdwarf verify build --allow machine-code    # four times as fast
   hetdwarf verify --explain cfi-entry
+  hetdwarf verify build --format jsonl --shard 3/7 > part-3.jsonl    # see hetdwarf merge
 
 hetdwarf.toml, in this folder or the next above that has one, has a repository's choices:
   [verify]
@@ -51,6 +53,9 @@ pub(crate) struct VerifyArguments {
     /// How many threads check files and their parts; by default as many as there are processors
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// Check only the I-th of N parts: every N-th file of the sorted list. Parts count from 1; `hetdwarf merge` joins their records
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
     /// Only what is not in this file counts and is printed
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
@@ -146,4 +151,32 @@ pub(crate) enum VerifyFormat {
     Lines,
     /// `JUnit` XML, for other CIs.
     Junit,
+    /// Records: a line of JSON for each finding and each file, as files are finished. `hetdwarf merge` makes reports of them.
+    Jsonl,
+}
+
+/// How a document is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DocumentFormat {
+    Text,
+    Json,
+    Sarif,
+    Github,
+    Lines,
+    Junit,
+}
+
+impl VerifyFormat {
+    /// The format, if it is that of one document.
+    pub(crate) fn document(self) -> Option<DocumentFormat> {
+        Some(match self {
+            VerifyFormat::Text => DocumentFormat::Text,
+            VerifyFormat::Json => DocumentFormat::Json,
+            VerifyFormat::Sarif => DocumentFormat::Sarif,
+            VerifyFormat::Github => DocumentFormat::Github,
+            VerifyFormat::Lines => DocumentFormat::Lines,
+            VerifyFormat::Junit => DocumentFormat::Junit,
+            VerifyFormat::Jsonl => return None,
+        })
+    }
 }

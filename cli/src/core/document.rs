@@ -8,8 +8,9 @@ use hetdwarf::report::{CoreDocument, CoreRequest};
 
 use super::super::arguments::CoreObjects;
 use super::super::failure::Failure;
+use super::log;
 use super::source::WaveSource;
-use super::{log, objects, stop};
+use super::stop::{self, Opened};
 
 /// Opens files and calls `then` with the document about them and with their waves.
 pub(crate) fn with_document<T>(
@@ -26,14 +27,16 @@ pub(crate) fn with_document<T>(
         });
     }
     stop::with_core(files, wanted, options, limits, |opened| {
-        let (core, programs, found) = (opened.core, opened.programs, opened.found);
-        let meter = core.meter().question();
-        let objects = &found.objects;
-        let mut document =
-            CoreDocument::within(core, programs, objects, request, &meter, &mut |_| {});
-        let lost = objects::lost(programs.process(), found);
-        document.problems.extend(lost);
-        document.problems.extend(found.problems.iter().cloned());
-        then(&document, opened)
+        then(&of_core(opened, request), opened)
     })
+}
+
+/// Makes the document about a core, with what is wrong with its code objects.
+pub(super) fn of_core(opened: &Opened<'_>, request: CoreRequest) -> CoreDocument {
+    let (core, programs, found) = (opened.core, opened.programs, opened.found);
+    let meter = core.meter().question();
+    let objects = &found.objects;
+    let mut document = CoreDocument::within(core, programs, objects, request, &meter, &mut |_| {});
+    document.problems.extend(opened.problems());
+    document
 }

@@ -1,14 +1,17 @@
 //! `hetdwarf core`.
 
+mod crashes;
 mod document;
 mod export;
 mod log;
+mod many;
 mod objects;
 mod page;
 mod source;
 mod stop;
 mod text;
 
+pub(crate) use crashes::{CrashPrinting, crash_exit};
 pub(crate) use document::with_document;
 pub(crate) use source::WaveSource;
 pub(crate) use stop::{
@@ -21,8 +24,8 @@ use std::path::{Path, PathBuf};
 
 use hetdwarf::inspect::{Programs, StopOptions};
 use hetdwarf::report::{
-    CoreDocument, CoreRequest, GroupBy, ProblemDocument, offset_in_function, to_json,
-    write_json_pretty,
+    CoreDocument, CoreRequest, CoreWaveLine, ErrorRecord, GroupBy, ProblemDocument,
+    offset_in_function, to_json, write_json_pretty,
 };
 use hetdwarf::untrusted::Untrusted;
 
@@ -39,10 +42,15 @@ pub(crate) fn run(
     arguments: &CoreArguments,
     width: usize,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     if arguments.how {
         write!(out, "{HOW}")?;
         return Ok(Exit::Done);
+    }
+    let processes = many::processes(&arguments.files);
+    if processes.len() > 1 || arguments.tree {
+        return many::run(arguments, &processes, out, err);
     }
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
@@ -95,6 +103,7 @@ pub(crate) fn run(
                     for line in document.lines(&|index, pc| offset_in(programs, index, pc), &file) {
                         writeln!(out, "{}", to_json(&line)?)?;
                     }
+                    print_problems(&document.problems, &arguments.files, out)?;
                 }
                 CoreFormat::Text => text::print(&document, opened, arguments, width, out)?,
             }
@@ -126,9 +135,58 @@ fn run_log(
             for line in document.lines(&|index, pc| log.offset_in(index, pc), &file) {
                 writeln!(out, "{}", to_json(&line)?)?;
             }
-            Ok(())
+            print_problems(&document.problems, &arguments.files, out)
         }
         CoreFormat::Text => text::print(document, log, arguments, width, out),
+    })
+}
+
+/// Prints the last line of a core of which a part could not be read.
+fn print_problems(
+    problems: &[ProblemDocument],
+    files: &[PathBuf],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if let Some(record) = ErrorRecord::of_problems(names(files), problems) {
+        writeln!(out, "{}", to_json(&record)?)?;
+    }
+    Ok(())
+}
+
+/// Gives the line of each wave of a core or a log, and returns what could not be read.
+fn each_line(
+    arguments: &CoreArguments,
+    files: &[PathBuf],
+    request: CoreRequest,
+    mut take: impl FnMut(&CoreWaveLine<'_>) -> Result<(), Failure>,
+) -> Result<Vec<ProblemDocument>, Failure> {
+    let limits = arguments.limits.limits();
+    let options = arguments.recovery.options();
+    let objects = &arguments.objects;
+    let file = Untrusted::from(names(files));
+    if log::is_log(files) {
+        return log::with_document(
+            files,
+            objects,
+            options,
+            &limits,
+            request,
+            |document, log| {
+                let offset = |index, pc| log.offset_in(index, pc);
+                document
+                    .lines(&offset, &file)
+                    .try_for_each(|line| take(&line))?;
+                Ok(document.problems.clone())
+            },
+        );
+    }
+    with_core(files, objects, options, &limits, |opened| {
+        let document = document::of_core(opened, request);
+        let offset = |index, pc| offset_in(opened.programs, index, pc);
+        document
+            .lines(&offset, &file)
+            .try_for_each(|line| take(&line))?;
+        Ok(document.problems)
     })
 }
 

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use super::super::contents::Contents;
 use super::super::input::{STANDARD_INPUT, input_name};
 use super::config::Config;
+use super::shard::Shard;
 use hetdwarf::object::may_hold_code_objects;
-use hetdwarf::report::{CheckedFile, UnreadableFile};
+use hetdwarf::report::{CheckedFile, FolderRecord, UnreadableFile, unchecked};
 
 /// A file to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,17 @@ pub(super) struct Target {
     pub(super) named: bool,
     /// The folders that were named and have it in them, as indices of [`Files::folders`].
     folders: Vec<usize>,
+}
+
+impl Target {
+    /// A file that somebody named.
+    pub(super) fn named(path: &Path) -> Target {
+        Target {
+            path: path.to_owned(),
+            named: true,
+            folders: Vec::new(),
+        }
+    }
 }
 
 /// A folder to check.
@@ -41,6 +53,8 @@ pub(super) struct Files {
     folders: Vec<Folder>,
     /// What was named and the configuration leaves out.
     left_out: Vec<PathBuf>,
+    /// Which of the targets are checked.
+    pub(super) shard: Shard,
 }
 
 impl Files {
@@ -77,39 +91,42 @@ impl Files {
         target.folders.extend(folder);
     }
 
-    /// Says of which folders and files nothing was checked: a check that quietly looks at nothing is worse than none.
+    /// Says of which folders and files nothing was checked.
     ///
-    /// * `is_checked`: of each of the targets, whether there was something in it to check.
-    pub(super) fn note_unchecked(&mut self, is_checked: &[bool]) {
-        let mut any = !self.unreadable.is_empty();
+    /// * `is_checked`: for each of the targets, whether there was something in it to check; None of a target in another shard,
+    ///   which is given the benefit of the doubt.
+    pub(super) fn note_unchecked(&mut self, is_checked: &[Option<bool>]) {
+        let is_checked: Vec<bool> = is_checked.iter().map(|one| one.unwrap_or(true)).collect();
+        let is_any = !self.unreadable.is_empty() || is_checked.contains(&true);
+        let folders = self.records(&is_checked);
+        self.unreadable.extend(unchecked(&folders, is_any));
+    }
+
+    /// The records of what was named, apart from files.
+    ///
+    /// * `is_checked`: as in [`note_unchecked`](Files::note_unchecked); the records of another shard say what is in its targets.
+    pub(super) fn folder_records(&self, is_checked: &[Option<bool>]) -> Vec<FolderRecord> {
+        let is_checked: Vec<bool> = is_checked.iter().map(|one| one.unwrap_or(false)).collect();
+        self.records(&is_checked)
+    }
+
+    fn records(&self, is_checked: &[bool]) -> Vec<FolderRecord> {
+        let mut seen: Vec<bool> = self.folders.iter().map(|folder| folder.is_seen).collect();
         for (target, is_checked) in self.targets.values().zip(is_checked) {
-            if !is_checked {
-                continue;
-            }
-            any = true;
             for &folder in &target.folders {
-                if let Some(folder) = self.folders.get_mut(folder) {
-                    folder.is_seen = true;
+                if let Some(seen) = seen.get_mut(folder) {
+                    *seen |= is_checked;
                 }
             }
         }
-        for folder in core::mem::take(&mut self.folders) {
-            match (folder.is_seen, folder.is_partial) {
-                (true, _) => {}
-                (false, false) => self.fail(&folder.path, "there is no code object in it"),
-                (false, true) if any => {}
-                (false, true) => self.fail(
-                    &folder.path,
-                    "there is no code object in what hetdwarf.toml leaves of it",
-                ),
-            }
-        }
-        if !any && self.unreadable.is_empty() {
-            for path in core::mem::take(&mut self.left_out) {
-                let message = "hetdwarf.toml leaves it out, and there is nothing else to check";
-                self.fail(&path, message);
-            }
-        }
+        let folders = self.folders.iter().zip(seen);
+        let folders = folders
+            .map(|(folder, seen)| FolderRecord::new(name(&folder.path), seen, folder.is_partial));
+        let left_out = self.left_out.iter();
+        let left_out = left_out.map(|path| FolderRecord::left_out(name(path)));
+        let mut records: Vec<FolderRecord> = folders.chain(left_out).collect();
+        records.sort_by(|a, b| (a.left_out, a.folder.raw()).cmp(&(b.left_out, b.folder.raw())));
+        records
     }
 
     fn fail(&mut self, path: &Path, error: impl ToString) {

@@ -1,46 +1,43 @@
 //! `hetdwarf verify`: the rules over files and folders, as a CI needs them.
 //!
 //! Which files there are is found here; what is in them is found by [`check_packaged_file`]. Files are checked by several
-//! threads, and taken in the order of their names. Nothing is printed before all are: the output is the same for any number of
-//! threads.
+//! threads, and taken in the order of their names. Nothing is printed before all are, except
+//! records, which are printed file by file: the output is the same for any number of threads.
 
 mod baseline;
+mod check;
 mod config;
 mod files;
 mod judged;
 mod named;
+mod records;
+mod report;
+mod shard;
 mod text;
 
 pub use named::file_records;
 
-use std::collections::BTreeSet;
 use std::io::Write;
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::PathBuf;
 
 use super::arguments::{VerifyArguments, VerifyFormat};
-use super::contents::{Contents, Input, standard_input};
 use super::failure::{Exit, Failure};
-use super::input::{STANDARD_INPUT, dialect, parse_any_machine};
+use super::input::dialect;
 use super::outputs::{Kind, Outputs};
-use super::packages::ObjectFile;
-use super::progress::Progress;
 use super::sources::Sources;
 use super::style::WARNING;
 use baseline::{Place, Use, Written};
+use check::Check;
 use config::Config;
-use files::{Files, Target};
-use hetdwarf::limits::Limits;
-use hetdwarf::object::{Layout, code_objects_with};
+use files::Files;
 use hetdwarf::report::source_text::{SourceTexts, from_file};
 use hetdwarf::report::{
-    CheckedFile, Gathering, KnownFindings, RulesDocument, SarifLog, SummaryDocument,
-    UnreadableFile, VerifyDocument, check_host_file, check_packaged_file, github_annotations,
-    junit, lines, write_json_pretty,
+    CheckedFile, FindingDocument, Gathering, KnownFindings, RulesDocument, write_json_pretty,
 };
-use hetdwarf::untrusted::Untrusted;
-use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, queue, shown_line};
+use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, shown_line};
+use records::{Lines, count_findings};
+pub(crate) use report::{Printing, exit, report_unreadable};
+pub(crate) use shard::Shard;
 
 pub(crate) fn run(
     arguments: &VerifyArguments,
@@ -78,48 +75,74 @@ pub(crate) fn run(
         (None, Some((place, baseline))) => Use::Known(place, KnownFindings::new(baseline)),
         (None, None) => Use::None,
     };
+    let mut files = Files::find(&arguments.paths, &config);
+    files.shard = arguments.shard.unwrap_or_default();
+    let limits = arguments.limits.limits();
+    let check = Check {
+        jobs: arguments.jobs,
+        selection: &selection,
+        limits: &limits,
+        wants_sha256: arguments.format == VerifyFormat::Jsonl,
+    };
+    let sources = Sources::new(&arguments.sources.source_dirs);
+    let mut texts = SourceTexts::default();
+    let Some(format) = arguments.format.document() else {
+        if arguments.summary {
+            return Err(Failure::new(
+                "--summary: the table is printed as text or json",
+            ));
+        }
+        let mut lines = Lines::new(out, &files);
+        let is_checked = check.all(&files, |mut checked| {
+            let before = count_findings(&checked.found.objects);
+            for object in &mut checked.found.objects {
+                baseline.take(object);
+                show_sources(object.findings.iter_mut(), &sources, &mut texts);
+            }
+            lines.add(checked, before);
+        });
+        let (mut document, exit) = lines.finish(&mut files, &is_checked, err)?;
+        baseline.finish(&arguments.paths, &selection, &mut document, err)?;
+        warn(&texts, err)?;
+        return Ok(exit);
+    };
     let mut gathering = match arguments.each {
         true => Gathering::each(),
         false => Gathering::grouped(),
     };
-
-    let mut files = Files::find(&arguments.paths, &config);
-    let limits = arguments.limits.limits();
-    check(
-        &mut files,
-        arguments.jobs,
-        &selection,
-        &limits,
-        |mut checked| {
-            for object in &mut checked.objects {
-                baseline.take(object);
-            }
-            gathering.add(checked);
-        },
-    );
+    let is_checked = check.all(&files, |mut checked| {
+        for object in &mut checked.found.objects {
+            baseline.take(object);
+        }
+        gathering.add(checked.found);
+    });
+    files.note_unchecked(&is_checked);
+    gathering.add(CheckedFile {
+        objects: Vec::new(),
+        unreadable: files.unreadable,
+    });
     let mut document = gathering.finish();
-    for file in &document.unreadable {
-        Failure::new(format!("{}: {}", file.path, file.message)).report(err);
-    }
+    report_unreadable(&document, err);
     baseline.finish(&arguments.paths, &selection, &mut document, err)?;
-    let sources = Sources::new(&arguments.sources.source_dirs);
-    for warning in show_sources(&mut document, &sources) {
+    let findings = document.files.iter_mut();
+    let findings = findings.flat_map(|file| &mut file.findings);
+    show_sources(findings, &sources, &mut texts);
+    warn(&texts, err)?;
+    let printing = Printing {
+        format,
+        summary: arguments.summary,
+        folder: &folder,
+    };
+    printing.print(&document, out)?;
+    Ok(exit(&document))
+}
+
+/// Says what has to be said about source files.
+fn warn(texts: &SourceTexts, err: &mut dyn Write) -> Result<(), Failure> {
+    for warning in texts.warnings() {
         writeln!(err, "{WARNING}warning{WARNING:#}: {warning}")?;
     }
-    match arguments.summary {
-        true => print_summary(arguments.format, &document, out)?,
-        false => print(arguments.format, &document, &folder, out)?,
-    }
-    if arguments.summary || arguments.format == VerifyFormat::Github {
-        step_summary(&document)?;
-    }
-    Ok(if !document.unreadable.is_empty() {
-        Exit::Incomplete
-    } else if document.has_errors() {
-        Exit::BadNews
-    } else {
-        Exit::Done
-    })
+    Ok(())
 }
 
 /// What the configuration chose, and over it what the arguments choose.
@@ -154,65 +177,12 @@ fn in_option(option: &str, error: &UnknownRule) -> Failure {
     Failure::new(format!("{option}: {error}"))
 }
 
-/// Checks all files; `take` is given what is found in them in the order of their names, and at last what could not be looked into.
-fn check(
-    files: &mut Files,
-    jobs: Option<NonZeroUsize>,
-    selection: &Selection,
-    limits: &Limits,
-    mut take: impl FnMut(CheckedFile),
+/// Adds lines of the source to findings. What has to be said about the files that they are from is in `texts` then.
+fn show_sources<'f>(
+    findings: impl Iterator<Item = &'f mut FindingDocument>,
+    sources: &Sources,
+    texts: &mut SourceTexts,
 ) {
-    let jobs = jobs
-        .or_else(|| std::thread::available_parallelism().ok())
-        .map_or(1, NonZeroUsize::get);
-    let targets: Vec<(&String, &Target)> = files.targets.iter().collect();
-    // Looked up for libraries with packages only.
-    let real_paths = OnceLock::new();
-    let is_target = |file: &ObjectFile| {
-        let real = |path: &Path| path.canonicalize().ok();
-        let all = || {
-            let paths = targets.iter().filter_map(|(_, target)| real(&target.path));
-            paths.collect::<BTreeSet<PathBuf>>()
-        };
-        let mut packages = file.package_paths().peekable();
-        packages.peek().is_some()
-            && packages.all(|path| {
-                real(path).is_some_and(|path| real_paths.get_or_init(all).contains(&path))
-            })
-    };
-    let mut progress = Progress::new(targets.len(), "files");
-    // Where there are fewer files than threads, several check the same one.
-    let files_at_once = jobs.min(targets.len()).max(1);
-    let threads = jobs
-        .checked_div(files_at_once)
-        .and_then(NonZeroUsize::new)
-        .unwrap_or(NonZeroUsize::MIN);
-    let mut is_checked = Vec::with_capacity(targets.len());
-    queue::in_order(
-        &targets,
-        files_at_once,
-        |(name, target)| check_target(name, target, selection, limits, threads, is_target),
-        |checked| {
-            is_checked.push(!checked.objects.is_empty() || !checked.unreadable.is_empty());
-            take(checked);
-        },
-        |done| progress.show(done),
-    );
-    drop(progress);
-    files.note_unchecked(&is_checked);
-    take(CheckedFile {
-        objects: Vec::new(),
-        unreadable: files.unreadable.clone(),
-    });
-}
-
-/// Adds lines of the source to findings; returns what has to be said about the files that they are from.
-fn show_sources(document: &mut VerifyDocument, sources: &Sources) -> Vec<String> {
-    let mut texts = SourceTexts::default();
-    let findings = document
-        .files
-        .iter_mut()
-        .flat_map(|file| &mut file.findings);
     for source in findings.filter_map(|finding| finding.source.as_mut()) {
         if source.text.is_none() {
             let path = source.file.raw();
@@ -227,130 +197,6 @@ fn show_sources(document: &mut VerifyDocument, sources: &Sources) -> Vec<String>
             source.file = path.into();
         }
     }
-    texts.warnings()
-}
-
-fn check_target(
-    name: &str,
-    target: &Target,
-    selection: &Selection,
-    limits: &Limits,
-    threads: NonZeroUsize,
-    is_target: impl Fn(&ObjectFile) -> bool,
-) -> CheckedFile {
-    let opened = if target.path == Path::new(STANDARD_INPUT) {
-        standard_input(Input::Whole).map(Contents::Read)
-    } else {
-        Contents::open(&target.path, Input::Whole)
-    };
-    let opened = opened.map_err(|error| error.to_string()).and_then(|data| {
-        ObjectFile::with_packages(&target.path, data, Input::Whole, limits)
-            .map_err(|(package, error)| format!("{}: {error}", Untrusted::from(&*package)))
-    });
-    let data = match opened {
-        Ok(data) => data,
-        Err(error) => return CheckedFile::unreadable(name, error),
-    };
-    // The code of a package is checked once, for all libraries.
-    let is_checked_there = is_target(&data);
-    let packages = match is_checked_there {
-        true => Vec::new(),
-        false => data.packages(),
-    };
-    let mut checked = check_packaged_file(name, &data, &packages, selection, limits, threads);
-    let is_nothing = checked.objects.is_empty() && checked.unreadable.is_empty();
-    // Files of other machines are checked if they are named, and passed over in folders.
-    if target.named
-        && is_nothing
-        && data.reference.is_none()
-        && let Some(host) = check_host_file(name, &data, selection, limits, threads)
-    {
-        checked = host;
-    }
-    // What was found may be of another file than the one that is there now.
-    if let Err(error) = data.check_length() {
-        return CheckedFile::unreadable(name, error);
-    }
-    if let Some(reference) = data.missing() {
-        let message = format!("not checked: {reference}, and no package with it was found");
-        let elsewhere = UnreadableFile::elsewhere(name.to_owned(), message);
-        checked.unreadable.push(elsewhere);
-    }
-    let is_empty = checked.objects.is_empty() && checked.unreadable.is_empty() && !is_checked_there;
-    if target.named && is_empty {
-        // Who named it expected something in it.
-        if let Err(error) = code_objects_with(&data, limits) {
-            let is_host = parse_any_machine(&data, Layout::Distinct, limits).is_ok();
-            let more = match is_host {
-                true => "; nor has it debugging information",
-                false => "",
-            };
-            return CheckedFile::unreadable(name, format!("{error}{more}"));
-        }
-    }
-    checked
-}
-
-fn print(
-    format: VerifyFormat,
-    document: &VerifyDocument,
-    folder: &Path,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    match format {
-        VerifyFormat::Text => text::print(document, out)?,
-        VerifyFormat::Json => write_json_pretty(document, &mut *out)?,
-        // Code hosts know files by their paths in the repository.
-        VerifyFormat::Sarif => {
-            let log = SarifLog::new(document, &folder.to_string_lossy());
-            write_json_pretty(&log, &mut *out)?;
-        }
-        VerifyFormat::Github => {
-            let text = github_annotations(document, &folder.to_string_lossy());
-            out.write_all(text.as_bytes())?;
-        }
-        VerifyFormat::Lines => out.write_all(lines(document).as_bytes())?,
-        VerifyFormat::Junit => out.write_all(junit(document).as_bytes())?,
-    }
-    Ok(())
-}
-
-/// The table alone.
-fn print_summary(
-    format: VerifyFormat,
-    document: &VerifyDocument,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let summary = SummaryDocument::new(document);
-    match format {
-        VerifyFormat::Json => write_json_pretty(&summary, &mut *out)?,
-        VerifyFormat::Text => {
-            text::print_table(document, out)?;
-            text::print_numbers(document, out)?;
-        }
-        VerifyFormat::Sarif | VerifyFormat::Github | VerifyFormat::Lines | VerifyFormat::Junit => {
-            return Err(Failure::new(
-                "--summary: the table is printed as text or json",
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Adds the table to the summary of a step of a GitHub workflow, if it is run in one: the runner names a file for it.
-fn step_summary(document: &VerifyDocument) -> Result<(), Failure> {
-    let named = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
-    let (Some(path), Some(_)) = (named, document.summary.findings) else {
-        return Ok(());
-    };
-    let path = Path::new(&path);
-    let file = std::fs::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path);
-    let text = SummaryDocument::new(document).to_markdown();
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| Failure::in_file(path, error))
 }
 
 fn print_rules(
@@ -372,7 +218,11 @@ fn print_rules(
             }
         }
         VerifyFormat::Text => text::list(&document, out)?,
-        VerifyFormat::Sarif | VerifyFormat::Github | VerifyFormat::Lines | VerifyFormat::Junit => {
+        VerifyFormat::Sarif
+        | VerifyFormat::Github
+        | VerifyFormat::Lines
+        | VerifyFormat::Junit
+        | VerifyFormat::Jsonl => {
             return Err(Failure::new(format!(
                 "{option}: rules are printed as text or json"
             )));

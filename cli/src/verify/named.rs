@@ -3,17 +3,16 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use super::super::contents::{Contents, Input};
-use super::super::packages::ObjectFile;
+use super::check::{Check, Checked};
+use super::files::Target;
 use hetdwarf::limits::Limits;
-use hetdwarf::report::{CheckedFile, FileRecords, check_named_file};
-use hetdwarf::untrusted::Untrusted;
+use hetdwarf::report::FileRecords;
 use hetdwarf::verify::Selection;
 
-/// Returns the records of a file: those that `hetdwarf verify --format jsonl PATH` prints. A file that cannot be read has a record too.
+/// Returns the records that `hetdwarf verify --format jsonl PATH` prints. A file that cannot be read has a record too.
 ///
-/// * `name`: what to call it, for a copy the name of the original;
-/// * `path`: where it is, and packages that it names are beside it.
+/// * `name`: what to call the file, the name of the original of a copy for example;
+/// * `path`: where it is; packages that it names are looked for beside it.
 #[must_use]
 pub fn file_records(
     name: &str,
@@ -21,24 +20,17 @@ pub fn file_records(
     selection: &Selection,
     limits: &Limits,
 ) -> FileRecords {
-    let unreadable =
-        |error: String| FileRecords::new(name, None, CheckedFile::unreadable(name, error));
-    let opened = Contents::open(path, Input::Whole).map_err(|error| error.to_string());
-    let opened = opened.and_then(|data| {
-        ObjectFile::with_packages(path, data, Input::Whole, limits)
-            .map_err(|(package, error)| format!("{}: {error}", Untrusted::from(&*package)))
-    });
-    let data = match opened {
-        Ok(data) => data,
-        Err(error) => return unreadable(error),
+    let check = Check {
+        jobs: None,
+        selection,
+        limits,
+        wants_sha256: true,
     };
-    let packages = data.packages();
-    let one = NonZeroUsize::MIN;
-    let checked = check_named_file(name, &data, &packages, selection, limits, one);
-    let records = FileRecords::new(name, Some(&data), checked);
-    // What was found may be of another file than the one that is there now.
-    match data.check_length() {
-        Ok(()) => records,
-        Err(error) => unreadable(error.to_string()),
-    }
+    let target = Target::named(path);
+    let Checked {
+        name,
+        sha256,
+        found,
+    } = check.one(name, &target, NonZeroUsize::MIN, |_| false);
+    FileRecords::with_sha256(&name, sha256, found)
 }

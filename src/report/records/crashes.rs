@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::super::text::{base_name, source_place};
 use super::super::verify::UnreadableFile;
 use super::tree::{Tree, TreeNode};
 use super::{ErrorRecord, WaveRecord};
+use crate::plural::counted;
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -201,5 +203,28 @@ impl Crashes {
             partial: self.partial,
             unreadable: self.unreadable,
         }
+    }
+}
+
+impl CrashesDocument {
+    /// How many crashes there are, in how many cores: `12 distinct crashes in 80 waves of 10 cores`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let crashes = match self.crashes.len() {
+            1 => "1 crash".to_owned(),
+            count => format!("{count} distinct crashes"),
+        };
+        let waves = counted(self.waves, "wave");
+        format!("{crashes} in {waves} of {}", counted(self.cores, "core"))
+    }
+}
+
+impl CrashDocument {
+    /// The function and where in the source it is: `leaf at k.cl:4`; `?` if neither is known.
+    #[must_use]
+    pub fn place(&self) -> Untrusted<'static> {
+        let function = self.function.as_ref().map_or("?", Untrusted::raw);
+        let file = self.file.as_ref().map(|file| base_name(file.raw()));
+        format!("{function}{}", source_place(file, self.line)).into()
     }
 }

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use super::super::core_page::write_head;
 use super::super::lane_pc_picture::escape;
-use super::super::text::{base_name, source_place};
 use super::crashes::{CrashDocument, CrashesDocument};
 use super::tree::TreeNode;
 use crate::plural::counted;
@@ -32,7 +31,7 @@ impl<'d> CrashesPage<'d> {
     /// If `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let document = self.document;
-        let title = self.title();
+        let title = document.title();
         write_head(out, &title, STYLE, "")?;
         writeln!(out, "<header><h1>{}</h1></header>\n<main>", escape(&title))?;
         writeln!(
@@ -67,24 +66,11 @@ impl<'d> CrashesPage<'d> {
         }
         writeln!(out, "</main>\n</body>\n</html>")
     }
-
-    fn title(&self) -> String {
-        let document = self.document;
-        format!(
-            "{} in {} of {}",
-            counted(document.crashes.len() as u64, "distinct crash"),
-            counted(document.waves, "wave"),
-            counted(document.cores, "core")
-        )
-    }
 }
 
 fn row(out: &mut dyn Write, crash: &CrashDocument) -> io::Result<()> {
     let kernel = crash.kernel.as_ref().map(text).unwrap_or_default();
-    let function = crash.function.as_ref().map_or("", Untrusted::raw);
-    let file = crash.file.as_ref().map(|file| base_name(file.raw()));
-    let place = format!("{function}{}", source_place(file, crash.line));
-    let place = text(&Untrusted::from(place));
+    let place = text(&crash.place());
     writeln!(
         out,
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{kernel}</td><td>{place}</td><td><code>{}</code></td><td title=\"{}\">{}, wave {}</td></tr>",

@@ -33,7 +33,9 @@ pub use github::github_annotations;
 pub use group::WIDESPREAD;
 pub use junit::junit;
 pub use lines::lines;
-pub use record::{CheckedObject, FileRecord, FileRecords, FindingRecord, FolderRecord, unchecked};
+pub use record::{
+    CheckedObject, FileRecord, FileRecords, FindingRecord, FolderRecord, sha256, unchecked,
+};
 pub use rules::{RuleDocument, RulesDocument};
 pub use sarif::SarifLog;
 pub use summary::{RuleSummary, SummaryDocument};

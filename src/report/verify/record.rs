@@ -177,6 +177,12 @@ pub fn unchecked(folders: &[FolderRecord], is_any: bool) -> Vec<UnreadableFile> 
     found
 }
 
+/// The SHA-256 of a file, as records have it: 64 hexadecimal digits in lower case.
+#[must_use]
+pub fn sha256(data: &[u8]) -> String {
+    hex_bytes(&Sha256::digest(data))
+}
+
 /// The records of one file.
 ///
 /// ```
@@ -208,7 +214,7 @@ impl FileRecords {
     /// * `data`: all of it; nothing if it could not be read.
     #[must_use]
     pub fn new(file: &str, data: Option<&[u8]>, checked: CheckedFile) -> FileRecords {
-        let sha256 = data.map(|data| hex_bytes(&Sha256::digest(data)));
+        let sha256 = data.map(sha256);
         FileRecords::with_sha256(file, sha256, checked)
     }
 
@@ -265,6 +271,12 @@ impl FileRecords {
         FileRecords { findings, file }
     }
 
+    /// Puts together what was read line by line; the findings may be in any order.
+    #[must_use]
+    pub fn of(file: FileRecord, findings: Vec<FindingRecord>) -> FileRecords {
+        FileRecords { findings, file }
+    }
+
     /// The records as lines of JSON, without their ends: the findings, and at last the file.
     ///
     /// # Errors
@@ -274,7 +286,7 @@ impl FileRecords {
         findings.chain([to_json(&self.file)]).collect()
     }
 
-    /// Returns what the records were made of. The findings may be in any order.
+    /// Returns what the records were made of.
     ///
     /// # Errors
     /// [`Malformed`](crate::error::ErrorKind::Malformed) if a finding is missing, or is of another code object.

@@ -46,5 +46,5 @@ def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
     with local_copy(name) as copy:
         lines, messages = _native.core_lines([*options, "--", copy])
     records: list[Record] = [{**json.loads(line), "file": name} for line in lines.splitlines()]
-    message = messages.replace(os.fspath(copy), name).strip()
+    message = messages.replace(copy, name).strip()
     return records or [failed(name, message.removeprefix("error: ").removeprefix(f"{name}: "))]

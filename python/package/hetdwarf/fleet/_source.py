@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Iterator
 
 
@@ -23,17 +22,17 @@ def name_of(path: Any) -> str:
 
 
 @contextmanager
-def local_copy(name: str) -> Iterator[Path]:
-    """Provides a file of this machine with the contents of `name`, as long as it is wanted."""
+def local_copy(name: str) -> Iterator[str]:
+    """Provides the path of a file of this machine with the contents of `name`, as long as it is wanted."""
     if not is_remote(name):
-        yield Path(name)
+        yield "./-" if name == "-" else name  # Not the standard input.
         return
     try:
         import fsspec
     except ImportError as error:
         raise ImportError(f"{name}: `pip install fsspec` installs what reads URLs") from error
     with tempfile.TemporaryDirectory(prefix="hetdwarf-") as folder:
-        path = Path(folder) / "file"
+        path = os.path.join(folder, "file")
         files, source = fsspec.core.url_to_fs(name)
-        files.get_file(source, os.fspath(path))
+        files.get_file(source, path)
         yield path

@@ -1,0 +1,143 @@
+//! Prints the distinct crashes of many cores.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::super::failure::{Exit, Failure};
+use super::super::outputs::{Kind, Output, Outputs};
+use super::super::style::BOLD;
+use super::super::table::{cells, table};
+use hetdwarf::plural::counted;
+use hetdwarf::report::{CrashDocument, CrashesDocument, CrashesPage, TreeNode, write_json_pretty};
+
+/// How crashes are printed.
+pub(crate) struct CrashPrinting {
+    page: Option<Output>,
+}
+
+impl CrashPrinting {
+    /// * `html`: where a page is written.
+    pub(crate) fn plan(
+        html: Option<&Path>,
+        outputs: &mut Outputs,
+    ) -> Result<CrashPrinting, Failure> {
+        let page = html.map(|path| outputs.plan(path, Kind::Html));
+        Ok(CrashPrinting {
+            page: page.transpose()?,
+        })
+    }
+
+    /// Prints a document, names the files that could not be read, and returns the status.
+    pub(crate) fn print(
+        &self,
+        document: &CrashesDocument,
+        is_json: bool,
+        out: &mut dyn Write,
+        err: &mut dyn Write,
+    ) -> Result<Exit, Failure> {
+        for file in &document.unreadable {
+            Failure::new(format!("{}: {}", file.path, file.message)).report(err);
+        }
+        if let Some(output) = &self.page {
+            let mut bytes = Vec::new();
+            CrashesPage::new(document).write(&mut bytes)?;
+            output.write(&bytes)?;
+        }
+        match is_json {
+            true => write_json_pretty(document, &mut *out)?,
+            false => print(document, out)?,
+        }
+        Ok(crash_exit(
+            !document.unreadable.is_empty(),
+            !document.partial.is_empty(),
+        ))
+    }
+}
+
+/// The status of many cores.
+///
+/// * `is_incomplete`: whether one could not be read;
+/// * `is_partial`: whether a part of one could not.
+pub(crate) fn crash_exit(is_incomplete: bool, is_partial: bool) -> Exit {
+    match (is_incomplete, is_partial) {
+        (true, _) => Exit::Incomplete,
+        (false, true) => Exit::BadNews,
+        (false, false) => Exit::Done,
+    }
+}
+
+fn print(document: &CrashesDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "{BOLD}{}{BOLD:#}", document.title())?;
+    if !document.crashes.is_empty() {
+        let header = [
+            "cores",
+            "waves",
+            "reason",
+            "kernel",
+            "place",
+            "fingerprint",
+            "first example",
+        ];
+        let rows = document.crashes.iter().map(row).collect();
+        writeln!(out, "\n{}", table(Some(cells(header)), rows, 0..2))?;
+    }
+    if let Some(tree) = &document.tree {
+        print_tree(tree, out)?;
+    }
+    let problems = [
+        (document.partial.len(), "could be read in part only"),
+        (document.unreadable.len(), "could not be read"),
+    ];
+    for (count, what) in problems.into_iter().filter(|(count, _)| *count > 0) {
+        writeln!(out, "\n{} {what}", counted(count as u64, "core"))?;
+    }
+    for file in &document.partial {
+        writeln!(out, "  {}: {}", file.path, file.message)?;
+    }
+    Ok(())
+}
+
+fn row(crash: &CrashDocument) -> Vec<comfy_table::Cell> {
+    cells([
+        crash.count.to_string(),
+        crash.waves.to_string(),
+        crash.reason.to_string(),
+        super::super::or_unknown(crash.kernel.as_ref()).to_string(),
+        crash.place().to_string(),
+        crash.fingerprint.to_string(),
+        format!("{}, wave {}", crash.example.file, crash.example.wave),
+    ])
+}
+
+/// A line for each node, below its caller.
+fn print_tree(tree: &[TreeNode], out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(
+        out,
+        "\nStacks of all waves: how many cores and waves, and how many waves stopped\n"
+    )?;
+    let width = |numbers: &dyn Fn(&TreeNode) -> u64, title: &str| {
+        let longest = tree.iter().map(|node| numbers(node).to_string().len());
+        longest.chain([title.len()]).max().unwrap_or(0)
+    };
+    let cores = width(&|node| node.cores, "cores");
+    let waves = width(&|node| node.waves, "waves");
+    let stopped = width(&|node| node.faulted, "stopped");
+    writeln!(
+        out,
+        "{:>cores$}  {:>waves$}  {:>stopped$}",
+        "cores", "waves", "stopped"
+    )?;
+    for node in tree {
+        let faulted = match node.faulted {
+            0 => String::new(),
+            faulted => faulted.to_string(),
+        };
+        let indent = node.depth.saturating_mul(2);
+        writeln!(
+            out,
+            "{:>cores$}  {:>waves$}  {faulted:>stopped$}  {:indent$}{}",
+            node.cores, node.waves, "", node.text
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,280 @@
+//! `hetdwarf core A B C…`: cores of many processes, of which one is open at a time for each thread.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use super::super::arguments::{CoreArguments, CoreFormat};
+use super::super::contents::Contents;
+use super::super::failure::{Exit, Failure};
+use super::super::outputs::Outputs;
+use super::super::progress::Progress;
+use super::crashes::{CrashPrinting, crash_exit};
+use super::{each_line, names};
+use hetdwarf::report::{CoreRequest, Crashes, ErrorRecord, WaveRecord, to_json};
+use hetdwarf::verify::queue;
+
+/// Groups files by process: the GPU's half of a core and the host's belong together, and every other file is by itself. The processes
+/// are in the order of their names.
+///
+/// Two files that are a half each belong together whatever they are called. Of more files, two halves belong together if they are in
+/// the same folder and the last number in the name of the GPU's half (`gpucore.PID`) is in the name of this host's half alone (`core.PID`).
+pub(super) fn processes(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
+    if let [_] = files {
+        return vec![files.to_vec()];
+    }
+    let halves: Vec<Option<Half>> = files.iter().map(|file| Half::of(file)).collect();
+    if let [Some(Half::Gpu), Some(Half::Host)] | [Some(Half::Host), Some(Half::Gpu)] = &*halves {
+        return vec![files.to_vec()];
+    }
+    let of_kind = |kind: Half| {
+        let files = files.iter().zip(&halves);
+        files.filter_map(move |(file, half)| (*half == Some(kind)).then_some(file))
+    };
+    // The host's halves by folder and each number in their names.
+    let mut hosts: BTreeMap<(Option<&Path>, &str), BTreeSet<&PathBuf>> = BTreeMap::new();
+    for host in of_kind(Half::Host) {
+        for number in numbers(host) {
+            let named = hosts.entry((host.parent(), number)).or_default();
+            named.insert(host);
+        }
+    }
+    let mut pairs: BTreeMap<&PathBuf, &PathBuf> = BTreeMap::new();
+    for gpu in of_kind(Half::Gpu) {
+        let number = numbers(gpu).last();
+        let named = number.and_then(|number| hosts.get(&(gpu.parent(), number)));
+        if let Some(named) = named
+            && named.len() == 1
+            && let Some(host) = named.first()
+        {
+            pairs.entry(host).or_insert(gpu);
+        }
+    }
+    let paired: BTreeSet<&PathBuf> = pairs.values().copied().collect();
+    let alone = files.iter().filter(|file| !paired.contains(file));
+    let processes: BTreeMap<String, Vec<PathBuf>> = alone
+        .map(|file| {
+            let gpu = pairs.get(file).copied();
+            let files: Vec<PathBuf> = gpu.into_iter().chain([file]).cloned().collect();
+            (names(&files), files)
+        })
+        .collect();
+    processes.into_values().collect()
+}
+
+/// What a core is, as far as its header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    /// What the runtime writes, of a GPU.
+    Gpu,
+    /// What the kernel writes of the process, or a file that has both.
+    Host,
+}
+
+impl Half {
+    /// None of what is no core, a log for example.
+    fn of(file: &Path) -> Option<Half> {
+        let start = Contents::start(file).ok()?;
+        let is_core = start.starts_with(b"\x7fELF") && start.get(16..18) == Some(&[4, 0]);
+        // EM_AMDGPU
+        let is_gpu = start.get(18..20) == Some(&[224, 0]);
+        is_core.then_some(if is_gpu { Half::Gpu } else { Half::Host })
+    }
+}
+
+/// The numbers in the name of a file.
+fn numbers(file: &Path) -> impl Iterator<Item = &str> {
+    let name = file.file_name().and_then(|name| name.to_str());
+    let parts = name
+        .unwrap_or_default()
+        .split(|c: char| !c.is_ascii_digit());
+    parts.filter(|part| !part.is_empty())
+}
+
+/// What is kept of a core: records for reports, or lines of JSON.
+struct Kept {
+    records: Vec<WaveRecord>,
+    lines: Vec<String>,
+    error: Option<ErrorRecord>,
+}
+
+/// Answers about many cores, or about one with the tree of its stacks.
+pub(super) fn run(
+    arguments: &CoreArguments,
+    processes: &[Vec<PathBuf>],
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let of_one = [
+        ("--export", arguments.export.is_some()),
+        ("--where", arguments.whereabouts.is_some()),
+        ("--fault-address", arguments.fault_address.is_some()),
+        ("--all", arguments.all),
+        ("--agents", arguments.agents),
+        ("--queues", arguments.queues),
+        ("--dispatches", arguments.dispatches),
+    ];
+    if let Some((option, _)) = of_one.iter().find(|(_, is_given)| *is_given) {
+        let count = processes.len();
+        let message = format!("{option} is for one core, and these are {count}");
+        return Err(Failure::new(message));
+    }
+    let mut outputs = Outputs::new(arguments.force, arguments.inputs());
+    let printing = CrashPrinting::plan(arguments.html.as_deref(), &mut outputs)?;
+    let is_jsonl = arguments.format == CoreFormat::Jsonl;
+    if is_jsonl && (arguments.tree || arguments.html.is_some()) {
+        return Err(Failure::new(
+            "--tree and --html: hetdwarf merge makes them of lines",
+        ));
+    }
+    let jobs = arguments
+        .jobs
+        .or_else(|| std::thread::available_parallelism().ok())
+        .map_or(1, NonZeroUsize::get);
+    let mut crashes = Crashes::new(arguments.tree);
+    let (mut is_incomplete, mut is_partial) = (false, false);
+    let mut written = Ok(());
+    let mut progress = Progress::new(processes.len(), "cores");
+    queue::in_order(
+        processes,
+        jobs,
+        |files| one(arguments, files, is_jsonl),
+        |kept: Kept| {
+            for wave in &kept.records {
+                crashes.add(wave);
+            }
+            if let Some(record) = &kept.error {
+                is_incomplete |= record.error.is_some();
+                is_partial |= record.error.is_none();
+                crashes.add_error(record);
+            }
+            if is_jsonl && written.is_ok() {
+                written = write(&kept, out, err);
+            }
+        },
+        |done| progress.show(done),
+    );
+    drop(progress);
+    written?;
+    if is_jsonl {
+        return Ok(crash_exit(is_incomplete, is_partial));
+    }
+    let is_json = arguments.format == CoreFormat::Json;
+    printing.print(&crashes.finish(), is_json, out, err)
+}
+
+/// Reads the core of one process.
+fn one(arguments: &CoreArguments, files: &[PathBuf], is_jsonl: bool) -> Kept {
+    let file = names(files);
+    let mut records = Vec::new();
+    let mut lines = Vec::new();
+    let read = each_line(arguments, files, CoreRequest::default(), |line| {
+        match is_jsonl {
+            true => lines.push(to_json(line)?),
+            false => records.push(WaveRecord::from(line)),
+        }
+        Ok(())
+    });
+    let error = match read {
+        Ok(problems) => ErrorRecord::of_problems(file, &problems),
+        Err(failure) => {
+            (records, lines) = (Vec::new(), Vec::new());
+            let text = failure.to_string();
+            // The file is named besides.
+            let short = text.strip_prefix(&format!("{file}: ")).unwrap_or(&text);
+            Some(ErrorRecord::new(file, short.to_owned()))
+        }
+    };
+    Kept {
+        records,
+        lines,
+        error,
+    }
+}
+
+fn write(kept: &Kept, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
+    let mut text = String::new();
+    for line in &kept.lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    if let Some(record) = &kept.error {
+        text.push_str(&to_json(record)?);
+        text.push('\n');
+        if let Some(error) = &record.error {
+            Failure::new(format!("{}: {error}", record.file)).report(err);
+        }
+    }
+    out.write_all(text.as_bytes())?;
+    // Whoever reads sees cores as they are finished.
+    Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two halves and what is no core: a log, a file that does not exist.
+    #[test]
+    fn halves_of_a_process_are_found_by_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = |machine: u8| {
+            let mut header = b"\x7fELF\x02\x01".to_vec();
+            header.resize(16, 0);
+            header.extend([4, 0, machine, 0]);
+            header
+        };
+        let path = |name: &str| folder.path().join(name);
+        for (name, machine) in [
+            ("gpucore.7", 224),
+            ("core.7", 62),
+            ("gpucore.8", 224),
+            ("merged-9.core", 62),
+            ("gpucore.10", 224),
+            ("core.10.1", 62),
+            ("core.10.2", 62),
+        ] {
+            std::fs::write(path(name), header(machine)).unwrap();
+        }
+        std::fs::write(path("agent-7.log"), "text").unwrap();
+        let grouped = |given: &[&str]| -> Vec<Vec<String>> {
+            let given: Vec<PathBuf> = given.iter().map(|name| path(name)).collect();
+            let name = |file: &PathBuf| file.file_name().unwrap().to_str().unwrap().to_owned();
+            let groups = processes(&given);
+            groups
+                .iter()
+                .map(|files| files.iter().map(name).collect())
+                .collect()
+        };
+        // Two are halves whatever they are called.
+        assert_eq!(grouped(&["core.7", "gpucore.8"]), [["core.7", "gpucore.8"]]);
+        assert_eq!(grouped(&["core.7"]), [["core.7"]]);
+        assert_eq!(
+            grouped(&[
+                "gpucore.8",
+                "core.7",
+                "merged-9.core",
+                "gpucore.7",
+                "agent-7.log",
+                "none"
+            ]),
+            [
+                vec!["agent-7.log"],
+                vec!["gpucore.7", "core.7"],
+                vec!["gpucore.8"],
+                vec!["merged-9.core"],
+                vec!["none"],
+            ]
+        );
+        // Nothing says which of two it is.
+        assert_eq!(
+            grouped(&["gpucore.10", "core.10.1", "core.10.2"]),
+            [["core.10.1"], ["core.10.2"], ["gpucore.10"]]
+        );
+        assert_eq!(
+            grouped(&["core.7", "core.7", "none"]),
+            [["core.7"], ["none"]]
+        );
+    }
+}

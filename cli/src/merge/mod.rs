@@ -1,0 +1,340 @@
+//! `hetdwarf merge`: a report of the records of any number of files, which is the one that one run over all of them would have given.
+//!
+//! Records are made into the documents of `verify` and `core` again, and printed by what prints those.
+
+mod store;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::arguments::{DocumentFormat, MergeArguments};
+use super::contents;
+use super::core::{CrashPrinting, crash_exit};
+use super::failure::{Exit, Failure};
+use super::input::{STANDARD_INPUT, input_name};
+use super::outputs::Outputs;
+use super::verify::{Printing, exit, report_unreadable};
+use hetdwarf::report::{
+    CheckedFile, Crashes, FileRecord, FileRecords, FindingRecord, FolderRecord, Gathering, Record,
+    VerifyDocument, safe_line, to_json, unchecked,
+};
+use hetdwarf::untrusted::Untrusted;
+use hetdwarf::verify::Severity;
+use store::{Conflict, Lines, Place, Store};
+
+pub(crate) fn run(
+    arguments: &MergeArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let inputs = arguments.files.iter().map(PathBuf::as_path);
+    let mut outputs = Outputs::new(arguments.force, inputs);
+    let mut merge = Merge::new(&arguments.files, err)?;
+    merge.read_all()?;
+    let exit = match (merge.of_files, merge.of_cores) {
+        (0, 0) if merge.of_errors == 0 => return Err(Failure::new("there is no record")),
+        (0, 1..) => {
+            for (option, is_given) in [("--each", arguments.each), ("--summary", arguments.summary)]
+            {
+                if is_given {
+                    let message =
+                        format!("{option} is for records of verify, and these are of core");
+                    return Err(Failure::new(message));
+                }
+            }
+            let printing = CrashPrinting::plan(arguments.html.as_deref(), &mut outputs)?;
+            merge.crashes(arguments, &printing, out)?
+        }
+        (_, 0) => {
+            for (option, is_given) in [
+                ("--tree", arguments.tree),
+                ("--html", arguments.html.is_some()),
+            ] {
+                if is_given {
+                    let message =
+                        format!("{option} is for records of core, and these are of verify");
+                    return Err(Failure::new(message));
+                }
+            }
+            merge.findings(arguments, out)?
+        }
+        _ => {
+            let message = "there are records of verify and of core, which no report has together";
+            return Err(Failure::new(message));
+        }
+    };
+    Ok(match merge.is_wrong {
+        true => Exit::Incomplete,
+        false => exit,
+    })
+}
+
+/// Records while they come in.
+struct Merge<'m> {
+    inputs: &'m [PathBuf],
+    err: &'m mut dyn Write,
+    store: Store,
+    folders: BTreeMap<(bool, Untrusted<'static>), FolderRecord>,
+    of_files: u64,
+    of_cores: u64,
+    of_errors: u64,
+    has_errors: bool,
+    /// Whether something could not be read.
+    is_incomplete: bool,
+    /// Whether a part of a core could not be read.
+    is_partial: bool,
+    /// Whether a line could not be used.
+    is_wrong: bool,
+}
+
+impl<'m> Merge<'m> {
+    fn new(inputs: &'m [PathBuf], err: &'m mut dyn Write) -> Result<Merge<'m>, Failure> {
+        Ok(Merge {
+            inputs,
+            err,
+            store: Store::new().map_err(store_error)?,
+            folders: BTreeMap::new(),
+            of_files: 0,
+            of_cores: 0,
+            of_errors: 0,
+            has_errors: false,
+            is_incomplete: false,
+            is_partial: false,
+            is_wrong: false,
+        })
+    }
+
+    /// Says what is wrong with a line, which is left out.
+    fn reject(&mut self, place: Place, error: impl core::fmt::Display) {
+        self.is_wrong = true;
+        let error = format!("{}: {error}", self.place(place));
+        Failure::new(error).report(self.err);
+    }
+
+    fn place(&self, (input, line): Place) -> String {
+        let path = self
+            .inputs
+            .get(input)
+            .map_or(Path::new(""), PathBuf::as_path);
+        format!("{}:{line}", Untrusted::from(input_name(path)))
+    }
+
+    fn read_all(&mut self) -> Result<(), Failure> {
+        for (input, path) in self.inputs.iter().enumerate() {
+            let named = (path != Path::new(STANDARD_INPUT)).then_some(path.as_path());
+            let lines = contents::Lines::open(named);
+            let lines = match lines {
+                Ok(lines) => lines,
+                Err(error) => {
+                    self.is_wrong = true;
+                    Failure::in_file(input_name(path), error).report(self.err);
+                    continue;
+                }
+            };
+            for (number, line) in (1..).zip(lines) {
+                let place = (input, number);
+                match line {
+                    Ok(line) => self.read(&line, place)?,
+                    Err(error) => self.reject(place, error),
+                }
+            }
+        }
+        let conflicts = self.store.sort();
+        for Conflict {
+            file,
+            first,
+            second,
+        } in conflicts
+        {
+            let first = self.place(first);
+            let error = format!("{file}: {first} says something else of the same file");
+            self.reject(second, error);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, line: &[u8], place: Place) -> Result<(), Failure> {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return Ok(());
+        }
+        let Ok(text) = core::str::from_utf8(line) else {
+            self.reject(place, "it is not UTF-8");
+            return Ok(());
+        };
+        let record = match Record::parse(line) {
+            Ok(record) => record,
+            Err(error) => {
+                self.reject(place, error);
+                return Ok(());
+            }
+        };
+        match &record {
+            Record::Folder(folder) => {
+                self.of_files = self.of_files.saturating_add(1);
+                let key = (folder.left_out, folder.folder.clone());
+                let known = self.folders.entry(key).or_insert_with(|| folder.clone());
+                known.add(folder);
+                return Ok(());
+            }
+            Record::Finding(finding) => {
+                self.of_files = self.of_files.saturating_add(1);
+                self.has_errors |= finding.finding.severity == Severity::Error;
+            }
+            Record::File(file) => {
+                self.of_files = self.of_files.saturating_add(1);
+                self.is_incomplete |= !file.unreadable.is_empty();
+            }
+            Record::Wave(_) => self.of_cores = self.of_cores.saturating_add(1),
+            Record::Error(error) => {
+                self.of_errors = self.of_errors.saturating_add(1);
+                match error.error {
+                    Some(_) => self.is_incomplete = true,
+                    None => self.is_partial = true,
+                }
+            }
+            _ => {}
+        }
+        let added = self.store.add(record.key(), text, place);
+        added.map_err(store_error)
+    }
+
+    /// Prints the lines in the order of one run.
+    fn lines(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.store.each(store_error, |Lines { lines, .. }| {
+            for (_, line) in lines {
+                safe_line(&line, &mut *out)?;
+            }
+            Ok(())
+        })?;
+        for folder in self.folders.values() {
+            writeln!(out, "{}", to_json(folder)?)?;
+        }
+        Ok(())
+    }
+
+    fn findings(
+        &mut self,
+        arguments: &MergeArguments,
+        out: &mut dyn Write,
+    ) -> Result<Exit, Failure> {
+        let folder = std::env::current_dir()
+            .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))?;
+        let Some(format) = arguments.format.document() else {
+            if arguments.summary {
+                let message = "--summary: the table is printed as text or json";
+                return Err(Failure::new(message));
+            }
+            self.lines(out)?;
+            return Ok(match (self.is_incomplete, self.has_errors) {
+                (true, _) => Exit::Incomplete,
+                (false, true) => Exit::BadNews,
+                (false, false) => Exit::Done,
+            });
+        };
+        let gathering = match arguments.each {
+            true => Gathering::each(),
+            false => Gathering::grouped(),
+        };
+        let document = self.document(gathering)?;
+        report_unreadable(&document, self.err);
+        let printing = Printing {
+            format,
+            summary: arguments.summary,
+            folder: &folder,
+        };
+        printing.print(&document, out)?;
+        Ok(exit(&document))
+    }
+
+    /// Makes the document of all files.
+    fn document(&mut self, mut gathering: Gathering) -> Result<VerifyDocument, Failure> {
+        let mut known: u64 = 0;
+        let mut is_any = false;
+        let mut wrong = Vec::new();
+        self.store.each(store_error, |lines| {
+            let place = lines.lines.last().map_or((0, 0), |(place, _)| *place);
+            let file = lines.file.clone();
+            match checked(lines) {
+                Ok((checked, more)) => {
+                    known = known.saturating_add(more);
+                    is_any |= !checked.is_empty();
+                    gathering.add(checked);
+                }
+                Err(error) => wrong.push((place, format!("{file}: {error}"))),
+            }
+            Ok(())
+        })?;
+        for (place, error) in wrong {
+            self.reject(place, error);
+        }
+        let folders: Vec<FolderRecord> = self.folders.values().cloned().collect();
+        gathering.add(CheckedFile {
+            objects: Vec::new(),
+            unreadable: unchecked(&folders, is_any),
+        });
+        let mut document = gathering.finish();
+        document.summary.known = known;
+        Ok(document)
+    }
+
+    fn crashes(
+        &mut self,
+        arguments: &MergeArguments,
+        printing: &CrashPrinting,
+        out: &mut dyn Write,
+    ) -> Result<Exit, Failure> {
+        let is_json = match arguments.format.document() {
+            Some(DocumentFormat::Text) => false,
+            Some(DocumentFormat::Json) => true,
+            None => {
+                self.lines(out)?;
+                return Ok(crash_exit(self.is_incomplete, self.is_partial));
+            }
+            Some(_) => {
+                let message = "records of core are printed as text, json or jsonl";
+                return Err(Failure::new(message));
+            }
+        };
+        let mut crashes = Crashes::new(arguments.tree);
+        self.store.each(store_error, |Lines { lines, .. }| {
+            for (_, line) in lines {
+                match Record::parse(line.as_bytes())? {
+                    Record::Wave(wave) => crashes.add(&wave),
+                    Record::Error(error) => crashes.add_error(&error),
+                    _ => {}
+                }
+            }
+            Ok(())
+        })?;
+        printing.print(&crashes.finish(), is_json, out, self.err)
+    }
+}
+
+fn store_error(error: std::io::Error) -> Failure {
+    Failure::new(format!(
+        "the temporary file of the records cannot be used: {error}"
+    ))
+}
+
+/// Makes of the records of a file what was found in it, and how many findings a baseline knew.
+fn checked(lines: Lines) -> Result<(CheckedFile, u64), Failure> {
+    let mut findings: Vec<FindingRecord> = Vec::new();
+    let mut file: Option<FileRecord> = None;
+    for (_, line) in lines.lines {
+        match Record::parse(line.as_bytes())? {
+            Record::Finding(finding) => findings.push(*finding),
+            Record::File(found) => file = Some(*found),
+            Record::Error(error) => return Ok((error.to_checked(), 0)),
+            _ => {}
+        }
+    }
+    let Some(file) = file else {
+        let message = "it has findings, and no record of the file as a whole";
+        return Err(Failure::new(message));
+    };
+    let known = file.known;
+    let records = FileRecords::of(file, findings);
+    Ok((records.into_checked()?, known))
+}

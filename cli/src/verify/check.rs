@@ -1,0 +1,148 @@
+//! Checks files by several threads, and gives what is found in the order of their names.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::super::contents::{Contents, Input, standard_input};
+use super::super::input::STANDARD_INPUT;
+use super::super::packages::ObjectFile;
+use super::super::progress::Progress;
+use super::files::{Files, Target};
+use hetdwarf::limits::Limits;
+use hetdwarf::report::{
+    CheckedFile, UnreadableFile, check_named_file, check_packaged_file, sha256,
+};
+use hetdwarf::untrusted::Untrusted;
+use hetdwarf::verify::{Selection, queue};
+
+/// What was found in a file.
+pub(super) struct Checked {
+    /// What the file is called.
+    pub(super) name: String,
+    /// Its SHA-256, if that is wanted and the file could be read.
+    pub(super) sha256: Option<String>,
+    pub(super) found: CheckedFile,
+}
+
+/// How files are checked.
+pub(super) struct Check<'c> {
+    pub(super) jobs: Option<NonZeroUsize>,
+    pub(super) selection: &'c Selection,
+    pub(super) limits: &'c Limits,
+    /// Whether the SHA-256 of files is wanted.
+    pub(super) wants_sha256: bool,
+}
+
+impl Check<'_> {
+    /// Checks the files of a shard; `take` is given what is found in them in the order of their names. Returns for each file whether
+    /// there was something in it to check; None of those in other shards.
+    pub(super) fn all(&self, files: &Files, mut take: impl FnMut(Checked)) -> Vec<Option<bool>> {
+        let jobs = self
+            .jobs
+            .or_else(|| std::thread::available_parallelism().ok())
+            .map_or(1, NonZeroUsize::get);
+        let targets: Vec<(&String, &Target)> = files.targets.iter().collect();
+        // Looked up for libraries with packages only.
+        let real_paths = OnceLock::new();
+        let is_target = |file: &ObjectFile| {
+            let real = |path: &Path| path.canonicalize().ok();
+            let all = || {
+                let paths = targets.iter().filter_map(|(_, target)| real(&target.path));
+                paths.collect::<BTreeSet<PathBuf>>()
+            };
+            let mut packages = file.package_paths().peekable();
+            packages.peek().is_some()
+                && packages.all(|path| {
+                    real(path).is_some_and(|path| real_paths.get_or_init(all).contains(&path))
+                })
+        };
+        let numbered = targets.iter().enumerate();
+        let here: Vec<(usize, (&String, &Target))> = numbered
+            .filter(|(number, _)| files.shard.has(*number))
+            .map(|(number, target)| (number, *target))
+            .collect();
+        let mut progress = Progress::new(here.len(), "files");
+        // Where there are fewer files than threads, several check the same one.
+        let files_at_once = jobs.min(here.len()).max(1);
+        let threads = jobs
+            .checked_div(files_at_once)
+            .and_then(NonZeroUsize::new)
+            .unwrap_or(NonZeroUsize::MIN);
+        let mut is_checked = vec![None; targets.len()];
+        let mut numbers = here.iter().map(|(number, _)| *number);
+        queue::in_order(
+            &here,
+            files_at_once,
+            |(_, (name, target))| self.one(name, target, threads, is_target),
+            |checked| {
+                let slot = numbers.next().and_then(|number| is_checked.get_mut(number));
+                if let Some(slot) = slot {
+                    *slot = Some(!checked.found.is_empty());
+                }
+                take(checked);
+            },
+            |done| progress.show(done),
+        );
+        is_checked
+    }
+
+    /// Checks a file.
+    ///
+    /// * `is_target`: whether the packages of a file are checked by themselves.
+    pub(super) fn one(
+        &self,
+        name: &str,
+        target: &Target,
+        threads: NonZeroUsize,
+        is_target: impl Fn(&ObjectFile) -> bool,
+    ) -> Checked {
+        let (selection, limits) = (self.selection, self.limits);
+        let unreadable = |error: &dyn core::fmt::Display| Checked {
+            name: name.to_owned(),
+            sha256: None,
+            found: CheckedFile::unreadable(name, error),
+        };
+        let opened = if target.path == Path::new(STANDARD_INPUT) {
+            standard_input(Input::Whole).map(Contents::Read)
+        } else {
+            Contents::open(&target.path, Input::Whole)
+        };
+        let opened = opened.map_err(|error| error.to_string()).and_then(|data| {
+            ObjectFile::with_packages(&target.path, data, Input::Whole, limits)
+                .map_err(|(package, error)| format!("{}: {error}", Untrusted::from(&*package)))
+        });
+        let data = match opened {
+            Ok(data) => data,
+            Err(error) => return unreadable(&error),
+        };
+        // The code of a package is checked once, for all libraries.
+        let is_checked_there = is_target(&data);
+        let packages = match is_checked_there {
+            true => Vec::new(),
+            false => data.packages(),
+        };
+        // Who named it expects something in it. Files of other machines are passed over in folders.
+        let found = if target.named && !is_checked_there {
+            check_named_file(name, &data, &packages, selection, limits, threads)
+        } else {
+            let mut found = check_packaged_file(name, &data, &packages, selection, limits, threads);
+            if let Some(reference) = data.missing() {
+                let missing = UnreadableFile::without_package(name, reference);
+                found.unreadable.push(missing);
+            }
+            found
+        };
+        let sha256 = self.wants_sha256.then(|| sha256(&data));
+        // What was found may be of another file than the one that is there now.
+        if let Err(error) = data.check_length() {
+            return unreadable(&error);
+        }
+        Checked {
+            name: name.to_owned(),
+            sha256,
+            found,
+        }
+    }
+}

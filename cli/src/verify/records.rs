@@ -1,0 +1,139 @@
+//! `--format jsonl`: records, which are printed as files are finished.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use super::super::failure::{Exit, Failure};
+use super::check::Checked;
+use super::files::Files;
+use super::report::{exit, report_unreadable};
+use hetdwarf::report::{
+    CheckedFile, FileRecords, Gathering, UnreadableFile, VerifiedFile, VerifyDocument, to_json,
+};
+use hetdwarf::verify::Severity;
+
+/// Lines as they come.
+pub(super) struct Lines<'o> {
+    out: &'o mut dyn Write,
+    /// What could not be looked into, by name: it has its place among the files.
+    failed: BTreeMap<String, Vec<UnreadableFile>>,
+    /// The files without their findings, for messages and the status.
+    gathering: Gathering,
+    has_errors: bool,
+    written: Result<(), Failure>,
+}
+
+impl<'o> Lines<'o> {
+    /// * `files`: what will be checked.
+    pub(super) fn new(out: &'o mut dyn Write, files: &Files) -> Lines<'o> {
+        let mut failed: BTreeMap<String, Vec<UnreadableFile>> = BTreeMap::new();
+        for file in &files.unreadable {
+            let name = file.path.raw().to_owned();
+            failed.entry(name).or_default().push(file.clone());
+        }
+        Lines {
+            out,
+            failed,
+            gathering: Gathering::each(),
+            has_errors: false,
+            written: Ok(()),
+        }
+    }
+
+    /// Takes what was found in a file.
+    ///
+    /// * `before`: how many findings there were before a baseline took those that it knows.
+    pub(super) fn add(&mut self, checked: Checked, before: u64) {
+        while let Some(first) = self.failed.first_entry()
+            && *first.key() <= checked.name
+        {
+            let (name, unreadable) = first.remove_entry();
+            self.add_failed(&name, unreadable);
+        }
+        let Checked {
+            name,
+            sha256,
+            found,
+        } = checked;
+        let findings = found.objects.iter().flat_map(|object| &object.findings);
+        self.has_errors |= findings
+            .map(|finding| finding.severity)
+            .any(|severity| severity == Severity::Error);
+        let known = before.saturating_sub(count_findings(&found.objects));
+        let bare = found.objects.iter().map(|object| {
+            let (path, target) = (object.path.clone(), object.target.clone());
+            let mut bare = VerifiedFile::with_findings(path, target, Vec::new());
+            bare.same.clone_from(&object.same);
+            bare
+        });
+        self.gathering.add(CheckedFile {
+            objects: bare.collect(),
+            unreadable: found.unreadable.clone(),
+        });
+        let mut records = FileRecords::with_sha256(&name, sha256, found);
+        records.file.known = known;
+        self.write(&records);
+    }
+
+    fn add_failed(&mut self, name: &str, unreadable: Vec<UnreadableFile>) {
+        let found = CheckedFile {
+            objects: Vec::new(),
+            unreadable,
+        };
+        let records = FileRecords::with_sha256(name, None, found.clone());
+        self.gathering.add(found);
+        self.write(&records);
+    }
+
+    fn write(&mut self, records: &FileRecords) {
+        if self.written.is_ok() {
+            self.written = write(records, self.out);
+        }
+    }
+
+    /// Prints the rest. Returns the document without findings, and the status.
+    pub(super) fn finish(
+        mut self,
+        files: &mut Files,
+        is_checked: &[Option<bool>],
+        err: &mut dyn Write,
+    ) -> Result<(VerifyDocument, Exit), Failure> {
+        for (name, unreadable) in core::mem::take(&mut self.failed) {
+            self.add_failed(&name, unreadable);
+        }
+        self.written?;
+        for folder in files.folder_records(is_checked) {
+            writeln!(self.out, "{}", to_json(&folder)?)?;
+        }
+        let before = files.unreadable.len();
+        files.note_unchecked(is_checked);
+        let noted = files.unreadable.split_off(before);
+        self.gathering.add(CheckedFile {
+            objects: Vec::new(),
+            unreadable: noted,
+        });
+        let document = self.gathering.finish();
+        report_unreadable(&document, err);
+        let exit = match exit(&document) {
+            Exit::Done if self.has_errors => Exit::BadNews,
+            exit => exit,
+        };
+        Ok((document, exit))
+    }
+}
+
+fn write(records: &FileRecords, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut text = records.lines()?.join("\n");
+    text.push('\n');
+    out.write_all(text.as_bytes())?;
+    // Whoever reads sees files as they are finished.
+    Ok(out.flush()?)
+}
+
+/// How many findings there are.
+pub(super) fn count_findings(objects: &[VerifiedFile]) -> u64 {
+    objects
+        .iter()
+        .map(|object| object.findings.len() as u64)
+        .sum()
+}

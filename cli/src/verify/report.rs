@@ -1,0 +1,123 @@
+//! Prints what was found, of files that were checked now or earlier.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::super::arguments::DocumentFormat;
+use super::super::failure::{Exit, Failure};
+use super::text;
+use hetdwarf::report::{
+    SarifLog, SummaryDocument, VerifyDocument, github_annotations, junit, lines, write_json_pretty,
+};
+
+/// How a document is printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printing<'p> {
+    pub(crate) format: DocumentFormat,
+    /// Only the table of rules.
+    pub(crate) summary: bool,
+    /// The folder that paths count from, absolute.
+    pub(crate) folder: &'p Path,
+}
+
+impl Printing<'_> {
+    /// Prints a document, and adds to the summary of a step of a GitHub workflow.
+    pub(crate) fn print(
+        self,
+        document: &VerifyDocument,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        match self.summary {
+            true => print_summary(self.format, document, out)?,
+            false => print(self.format, document, self.folder, out)?,
+        }
+        if self.summary || self.format == DocumentFormat::Github {
+            step_summary(document)?;
+        }
+        Ok(())
+    }
+}
+
+/// Names the files that could not be read.
+pub(crate) fn report_unreadable(document: &VerifyDocument, err: &mut dyn Write) {
+    for file in &document.unreadable {
+        Failure::new(format!("{}: {}", file.path, file.message)).report(err);
+    }
+}
+
+/// The status of a document.
+pub(crate) fn exit(document: &VerifyDocument) -> Exit {
+    if !document.unreadable.is_empty() {
+        Exit::Incomplete
+    } else if document.has_errors() {
+        Exit::BadNews
+    } else {
+        Exit::Done
+    }
+}
+
+/// Prints a document.
+fn print(
+    format: DocumentFormat,
+    document: &VerifyDocument,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    match format {
+        DocumentFormat::Text => text::print(document, out)?,
+        DocumentFormat::Json => write_json_pretty(document, &mut *out)?,
+        // Code hosts know files by their paths in the repository.
+        DocumentFormat::Sarif => {
+            let log = SarifLog::new(document, &folder.to_string_lossy());
+            write_json_pretty(&log, &mut *out)?;
+        }
+        DocumentFormat::Github => {
+            let text = github_annotations(document, &folder.to_string_lossy());
+            out.write_all(text.as_bytes())?;
+        }
+        DocumentFormat::Lines => out.write_all(lines(document).as_bytes())?,
+        DocumentFormat::Junit => out.write_all(junit(document).as_bytes())?,
+    }
+    Ok(())
+}
+
+/// The table alone.
+fn print_summary(
+    format: DocumentFormat,
+    document: &VerifyDocument,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let summary = SummaryDocument::new(document);
+    match format {
+        DocumentFormat::Json => write_json_pretty(&summary, &mut *out)?,
+        DocumentFormat::Text => {
+            text::print_table(document, out)?;
+            text::print_numbers(document, out)?;
+        }
+        DocumentFormat::Sarif
+        | DocumentFormat::Github
+        | DocumentFormat::Lines
+        | DocumentFormat::Junit => {
+            return Err(Failure::new(
+                "--summary: the table is printed as text or json",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the table to the summary of a step of a GitHub workflow, if it is run in one: the runner names a file for it.
+fn step_summary(document: &VerifyDocument) -> Result<(), Failure> {
+    let named = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+    let (Some(path), Some(_)) = (named, document.summary.findings) else {
+        return Ok(());
+    };
+    let path = Path::new(&path);
+    let file = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path);
+    let text = SummaryDocument::new(document).to_markdown();
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::in_file(path, error))
+}
