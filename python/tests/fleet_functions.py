@@ -7,6 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from hetdwarf import fleet
+
 
 def size(path: str) -> list[dict[str, Any]]:
     return [{"format": "size", "file": path, "size": os.stat(path).st_size}]
@@ -31,3 +33,19 @@ def size_or_death(path: str) -> list[dict[str, Any]]:
         mark.touch()
         kill()
     return size(path)
+
+
+def verify_or_death(folder: Path, victim: str, name: str) -> list[dict[str, Any]]:
+    """Verifies a file below a folder, and kills its worker at the victim."""
+    if name == victim:
+        kill()
+    os.chdir(folder)
+    return fleet.verify_file(name)
+
+
+def verify_or_death_once(folder: Path, victim: str, mark: Path, name: str) -> list[dict[str, Any]]:
+    """Does so the first time only."""
+    if name == victim and not mark.exists():
+        mark.touch()
+        kill()
+    return verify_or_death(folder, "", name)

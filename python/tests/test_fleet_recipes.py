@@ -126,7 +126,7 @@ def nights(folder: Path) -> tuple[list[Any], list[Any]]:
     before = [{**record, "fingerprint": "0" * 16} if record == changed else record for record in before]
     for night, some in (("2026-11-26", before), ("2026-11-27", records)):
         fleet.to_jsonl(some, folder / "night.jsonl")
-        assert run(folder, sys.executable, "tables.py", "night.jsonl", f"records/{night}") == 0
+        assert run(folder, "bash", "-c", f"cat night.jsonl | python tables.py tables/{night}") == 0
     return before, records
 
 
@@ -163,7 +163,7 @@ def wave(file: str, kernel: str, fingerprint: str, *stop: str) -> dict[str, Any]
 def test_top_crashes(folder: Path) -> None:
     waves = [wave(f"b{n}", "k", "1", "assert_trap") for n in range(3)] + [wave("b0", "k", "1", "assert_trap"), wave("b0", "k", "3")]
     waves += [wave("a", "j", "2", "memory_violation")] * 7
-    fleet.to_parquet(waves, folder / "records" / "2026-11-27")
+    fleet.to_parquet(waves, folder / "tables" / "2026-11-27")
     assert ask("crashes.sql") == [
         {"kernel": "k", "fingerprint": "1", "cores": 3, "waves": 4, "example": "b0", "text": "of b0"},
         {"kernel": "j", "fingerprint": "2", "cores": 1, "waves": 7, "example": "a", "text": "of a"},
@@ -178,7 +178,7 @@ def test_versions(folder: Path) -> None:
         file = f"/opt/rocm-{version}/lib/k.hsaco"
         records += [{"format": "hetdwarf-finding/1", "file": file, "rule": rule} for rule in rules]
         records.append({"format": "hetdwarf-file/1", "file": file, "objects": objects})
-    fleet.to_parquet(records, folder / "records" / "2026-11-27")
+    fleet.to_parquet(records, folder / "tables" / "2026-11-27")
     assert ask("versions.sql") == [
         {"rule": "a", "rocm": "6.10", "per_object": 4.0, "change": 2.5},
         {"rule": "b", "rocm": "6.9", "per_object": 0.5, "change": 0.5},

@@ -167,7 +167,9 @@ def test_every_field_has_a_column(records: list[fleet.Record], tmp_path: Path) -
         cores += fleet.triage_core(core)
     whole = [record for path in sorted(FIXTURES.glob("corpus/**/*.hsaco")) for record in fleet.verify_file(path)]
     wrong: set[str] = set()
-    for record in [*records, *whole, *cores]:
+    folder = json.loads(printed("verify", OBJECT.parent, "--format", "jsonl").splitlines()[-1])
+    assert folder["format"] == "hetdwarf-folder/1"
+    for record in [*records, *whole, *cores, folder]:
         kind = _tables.KINDS[record["format"]]
         wrong.update(leaves(record, _tables.COLUMNS[kind], kind))
     assert wrong == set()
@@ -176,11 +178,13 @@ def test_every_field_has_a_column(records: list[fleet.Record], tmp_path: Path) -
 
 def test_tables_have_what_the_records_have(records: list[fleet.Record], core: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    given = [*records, *fleet.triage_core(core), {"format": "hetdwarf-error/1", "file": "a", "error": "b"}]
+    folder = json.loads(printed("verify", OBJECT.parent, "--format", "jsonl").splitlines()[-1])
+    given = [*records, folder, *fleet.triage_core(core), {"format": "hetdwarf-error/1", "file": "a", "error": "b"}]
     # More than are written at once.
     given *= 1 + 2 * _tables.ROWS_AT_ONCE // len(given)
     fleet.to_parquet(iter(given), tmp_path / "tables")
-    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == ["core-wave.parquet", "error.parquet", "file.parquet", "finding.parquet"]
+    files = ["core-wave.parquet", "error.parquet", "file.parquet", "finding.parquet", "folder.parquet"]
+    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == files
     for kind in _tables.COLUMNS:
         table = parquet.read_table(tmp_path / "tables" / f"{kind}.parquet")
         assert table.schema.remove_metadata() == fleet.schema(kind)
@@ -188,7 +192,7 @@ def test_tables_have_what_the_records_have(records: list[fleet.Record], core: Pa
         rows = table.to_pylist()
         assert len(rows) == len(own) > 0
         for row, record in zip(rows, own):
-            assert row["file"] == record["file"] and row == _tables.row(record)
+            assert row == _tables.row(record)
     finding = next(record for record in given if "evidence" in record)
     assert json.loads(_tables.row(finding)["evidence"]) == finding["evidence"]
 
@@ -197,11 +201,11 @@ def test_what_is_no_record_is_refused_and_the_old_tables_stay(tmp_path: Path) ->
     pytest.importorskip("pyarrow")
     fleet.to_parquet([], tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert len(before) == 4
+    assert len(before) == len(_tables.COLUMNS)
     with pytest.raises(ValueError, match="hetdwarf-other/1: expected hetdwarf-finding/1"):
         fleet.to_parquet([{"format": "hetdwarf-other/1"}], tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-    with pytest.raises(ValueError, match="kind 'wave': expected finding, file, core-wave, error"):
+    with pytest.raises(ValueError, match="kind 'wave': expected finding, file, folder, core-wave, error"):
         fleet.schema("wave")  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from ._run import Record
 if TYPE_CHECKING:
     import pyarrow
 
-Kind = Literal["finding", "file", "core-wave", "error"]
+Kind = Literal["finding", "file", "folder", "core-wave", "error"]
 PathLike = Union[str, "os.PathLike[str]"]
 
 TEXT, NUMBER, FLAG = "string", "int64", "bool"
@@ -33,6 +33,7 @@ FRAME = {
     **{"index": NUMBER, "kind": TEXT, "function": TEXT, "linkage_name": TEXT, "file": TEXT, "line": NUMBER, "column": NUMBER},
     **{"approximate": FLAG, "symbol_offset": NUMBER, "pc": TEXT, "call_frame": NUMBER},
 }
+PROBLEM = {"where": TEXT, "offset": TEXT, "file": NUMBER, "message": TEXT}
 # The columns of each kind of record. A test compares them with what the command prints.
 COLUMNS: Dict[Kind, Dict[str, Any]] = {
     "finding": {
@@ -45,8 +46,9 @@ COLUMNS: Dict[Kind, Dict[str, Any]] = {
         **{"format": TEXT, "file": TEXT, "sha256": TEXT, "hetdwarf": TEXT, "objects": NUMBER, "findings": NUMBER, "complete": FLAG},
         **{"known": NUMBER, "code_objects": [OBJECT], "unreadable": [UNREADABLE]},
     },
+    "folder": {"format": TEXT, "folder": TEXT, "seen": FLAG, "partial": FLAG, "left_out": FLAG},
     "core-wave": {"format": TEXT, "file": TEXT, "fingerprint": TEXT, "verdict": VERDICT, "wave": WAVE, "stack": [FRAME]},
-    "error": {"format": TEXT, "file": TEXT, "error": TEXT},
+    "error": {"format": TEXT, "file": TEXT, "error": TEXT, "problems": [PROBLEM]},
 }
 KINDS: Dict[str, Kind] = {f"hetdwarf-{kind}/1": kind for kind in COLUMNS}
 ROWS_AT_ONCE = 4096
@@ -64,7 +66,7 @@ def arrow_type(shape: Any) -> Any:
 
 
 def schema(kind: Kind) -> pyarrow.Schema:
-    """Returns the Arrow schema of a kind of records: `finding`, `file`, `core-wave` or `error`.
+    """Returns the Arrow schema of a kind of records: `finding`, `file`, `folder`, `core-wave` or `error`.
 
     Columns are the fields of the record, addresses and offsets the text `0x…`. Deep fields, `evidence` for example, are the text of their JSON. A later
     version may add columns; those that there are keep their names and types.
@@ -98,10 +100,10 @@ def row(record: Record) -> Record:
 
 
 def to_parquet(records: Iterable[Record], path: PathLike) -> None:
-    """Writes records into a folder, a Parquet file for each kind: `finding.parquet`, `file.parquet`, `core-wave.parquet`, `error.parquet`.
+    """Writes records into a folder, a Parquet file for each kind: `finding.parquet`, `file.parquet`, `folder.parquet`, `core-wave.parquet` and `error.parquet`.
 
-    Those of which there is no record are empty tables, so that a query need not ask which there are. Files that are there already are replaced when
-    the new ones are complete. Memory does not grow with the number of records.
+    A kind of which there is no record has an empty table, so that queries need not ask which tables there are. Files of the same names are replaced
+    when the new ones are complete. Memory does not grow with the number of records.
     """
     schemas = {kind: schema(kind) for kind in COLUMNS}
     from pyarrow import RecordBatch
