@@ -49,3 +49,9 @@ def verify_or_death_once(folder: Path, victim: str, mark: Path, name: str) -> li
         mark.touch()
         kill()
     return verify_or_death(folder, "", name)
+
+
+def triage(folder: Path, name: str) -> list[dict[str, Any]]:
+    """Triages a core of a folder."""
+    os.chdir(folder)
+    return fleet.triage_core(name)

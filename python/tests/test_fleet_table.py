@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gzip
+import json
 import random
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from hetdwarf import fleet
 
 import fleet_files
 import fleet_functions
+from conftest import FIXTURES
 
 COMMAND = Path(sys.executable).parent / "hetdwarf"
 SHARDS = 7
@@ -83,3 +86,16 @@ def test_a_file_that_was_lost_is_in_the_report(folder: Path, names: list[str], t
     fleet.to_jsonl(fleet.run(some, function, workers=1), tmp_path / "records.jsonl")
     ran = subprocess.run([COMMAND, "merge", tmp_path / "records.jsonl", "--format", "json"], capture_output=True, text=True)
     assert ran.returncode == 2 and f"{some[3]}: its worker died on every attempt" in ran.stderr
+
+
+def test_crashes_of_cores_are_those_of_the_command(tmp_path: Path) -> None:
+    cores = []
+    for path in sorted(FIXTURES.glob("cores/*/merged.core.gz")):
+        core = tmp_path / f"{path.parent.name}.core"
+        core.write_bytes(gzip.decompress(path.read_bytes()))
+        cores.append(core.name)
+    expected = printed(tmp_path, "core", *cores, "--format", "json")
+    function = functools.partial(fleet_functions.triage, tmp_path)
+    fleet.to_jsonl(fleet.run(cores, function, workers=2, files_per_task=2), tmp_path / "records.jsonl")
+    assert printed(tmp_path, "merge", "records.jsonl", "--format", "json") == expected
+    assert json.loads(expected)["crashes"] and json.loads(expected)["unreadable"]
