@@ -97,6 +97,9 @@ fn write_files(folder: &Path) {
     for (name, bytes) in files {
         std::fs::write(folder.join(name), bytes).unwrap();
     }
+    let object = folder.join("OBJECT").into_os_string();
+    let records = hetdwarf(["verify".into(), "--format=jsonl".into(), object]);
+    std::fs::write(folder.join("RECORDS"), records.out).unwrap();
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod merge;
 mod object;
 mod profile;
 mod recovery;
+mod shard;
 mod sources;
 mod stop;
 mod symbolize;
@@ -34,6 +35,7 @@ pub(crate) use self::object::{
 };
 pub(crate) use self::profile::{ByName, ProfileArguments, ProfileFormat};
 pub(crate) use self::recovery::RecoveryArguments;
+pub(crate) use self::shard::Shard;
 pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
     VarsArguments, WaveArguments,

@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
 use super::super::outputs::ForceArguments;
-use super::super::verify::Shard;
 use super::object::DialectName;
+use super::shard::Shard;
 use super::sources::SourceArguments;
 use hetdwarf::frame::write::Assembler;
 use hetdwarf::verify::Profile;

@@ -84,15 +84,16 @@ fn print(document: &CrashesDocument, out: &mut dyn Write) -> Result<(), Failure>
     if let Some(tree) = &document.tree {
         print_tree(tree, out)?;
     }
-    let problems = [
-        (document.partial.len(), "could be read in part only"),
-        (document.unreadable.len(), "could not be read"),
-    ];
-    for (count, what) in problems.into_iter().filter(|(count, _)| *count > 0) {
-        writeln!(out, "\n{} {what}", counted(count as u64, "core"))?;
+    if !document.partial.is_empty() {
+        let count = counted(document.partial.len() as u64, "core");
+        writeln!(out, "\n{count} could be read in part only:")?;
+        for file in &document.partial {
+            writeln!(out, "  {}: {}", file.path, file.message)?;
+        }
     }
-    for file in &document.partial {
-        writeln!(out, "  {}: {}", file.path, file.message)?;
+    if !document.unreadable.is_empty() {
+        let count = counted(document.unreadable.len() as u64, "file");
+        writeln!(out, "\n{count} could not be read")?;
     }
     Ok(())
 }

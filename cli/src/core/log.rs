@@ -199,12 +199,13 @@ fn has_code(path: &Path) -> bool {
 /// `hetdwarf core LOG`: calls `then` with the document.
 pub(super) fn run(
     arguments: &CoreArguments,
+    files: &[PathBuf],
     request: CoreRequest,
     then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
     let options = arguments.recovery.options();
-    let (files, objects) = (&arguments.files, &arguments.objects);
+    let objects = &arguments.objects;
     with_document(
         files,
         objects,

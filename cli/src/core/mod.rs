@@ -52,6 +52,7 @@ pub(crate) fn run(
     if processes.len() > 1 || arguments.tree {
         return many::run(arguments, &processes, out, err);
     }
+    let files = processes.first().unwrap_or(&arguments.files);
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
     let request = CoreRequest::default()
@@ -59,8 +60,8 @@ pub(crate) fn run(
         .fault_address(arguments.fault_address)
         .whereabouts(arguments.whereabouts)
         .all_faults(arguments.all);
-    if log::is_log(&arguments.files) {
-        return run_log(arguments, request, width, out);
+    if log::is_log(files) {
+        return run_log(arguments, files, request, width, out);
     }
     let mut outputs = Outputs::new(arguments.force, arguments.inputs());
     let page = arguments.html.as_deref();
@@ -68,7 +69,7 @@ pub(crate) fn run(
         .map(|path| outputs.plan(path, Kind::Html))
         .transpose()?;
     with_core(
-        &arguments.files,
+        files,
         wanted,
         arguments.recovery.options(),
         &limits,
@@ -99,11 +100,11 @@ pub(crate) fn run(
             match arguments.format {
                 CoreFormat::Json => write_json_pretty(&document, &mut *out)?,
                 CoreFormat::Jsonl => {
-                    let file = Untrusted::from(names(&arguments.files));
+                    let file = Untrusted::from(names(files));
                     for line in document.lines(&|index, pc| offset_in(programs, index, pc), &file) {
                         writeln!(out, "{}", to_json(&line)?)?;
                     }
-                    print_problems(&document.problems, &arguments.files, out)?;
+                    print_problems(&document.problems, files, out)?;
                 }
                 CoreFormat::Text => text::print(&document, opened, arguments, width, out)?,
             }
@@ -115,6 +116,7 @@ pub(crate) fn run(
 /// Answers about a log.
 fn run_log(
     arguments: &CoreArguments,
+    files: &[PathBuf],
     request: CoreRequest,
     width: usize,
     out: &mut dyn Write,
@@ -126,18 +128,20 @@ fn run_log(
     ];
     if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
         let message = format!("{option} is for cores; `hetdwarf import` makes snapshots of a log");
-        return Err(in_files(&arguments.files, message));
+        return Err(in_files(files, message));
     }
-    log::run(arguments, request, |document, log| match arguments.format {
-        CoreFormat::Json => Ok(write_json_pretty(document, &mut *out)?),
-        CoreFormat::Jsonl => {
-            let file = Untrusted::from(names(&arguments.files));
-            for line in document.lines(&|index, pc| log.offset_in(index, pc), &file) {
-                writeln!(out, "{}", to_json(&line)?)?;
+    log::run(arguments, files, request, |document, log| {
+        match arguments.format {
+            CoreFormat::Json => Ok(write_json_pretty(document, &mut *out)?),
+            CoreFormat::Jsonl => {
+                let file = Untrusted::from(names(files));
+                for line in document.lines(&|index, pc| log.offset_in(index, pc), &file) {
+                    writeln!(out, "{}", to_json(&line)?)?;
+                }
+                print_problems(&document.problems, files, out)
             }
-            print_problems(&document.problems, &arguments.files, out)
+            CoreFormat::Text => text::print(document, log, arguments, width, out),
         }
-        CoreFormat::Text => text::print(document, log, arguments, width, out),
     })
 }
 

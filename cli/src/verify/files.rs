@@ -5,10 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::super::arguments::Shard;
 use super::super::contents::Contents;
 use super::super::input::{STANDARD_INPUT, input_name};
 use super::config::Config;
-use super::shard::Shard;
 use hetdwarf::object::may_hold_code_objects;
 use hetdwarf::report::{CheckedFile, FolderRecord, UnreadableFile, unchecked};
 

@@ -12,7 +12,6 @@ mod judged;
 mod named;
 mod records;
 mod report;
-mod shard;
 mod text;
 
 pub use named::file_records;
@@ -37,7 +36,6 @@ use hetdwarf::report::{
 use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, shown_line};
 use records::{Lines, count_findings};
 pub(crate) use report::{Printing, exit, report_unreadable};
-pub(crate) use shard::Shard;
 
 pub(crate) fn run(
     arguments: &VerifyArguments,

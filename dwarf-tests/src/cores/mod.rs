@@ -1,8 +1,10 @@
 //! Core files: those among the fixtures, and a writer of others.
 
+pub mod crashes;
 pub mod demo;
 pub mod generation;
 pub mod many;
+pub mod snapshots;
 pub mod writer;
 
 use std::io::Read;

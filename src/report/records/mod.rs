@@ -9,6 +9,8 @@ mod page;
 mod tree;
 mod wave;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 pub use crashes::{CrashDocument, CrashExample, Crashes, CrashesDocument};
@@ -112,13 +114,9 @@ impl Record {
     /// # Errors
     /// [`Malformed`](crate::error::ErrorKind::Malformed) if it is no record that this version knows.
     pub fn parse(line: &[u8]) -> Result<Record> {
-        #[derive(Deserialize)]
-        struct Format {
-            format: String,
-        }
         let bad = |reason: String| Error::malformed("record", reason);
         let wrong = |error: serde_json::Error| bad(error.to_string());
-        let Format { format } = serde_json::from_slice(line).map_err(wrong)?;
+        let format = format_of(line).map_err(wrong)?;
         let record = match &*format {
             "hetdwarf-finding/1" => Record::Finding(serde_json::from_slice(line).map_err(wrong)?),
             "hetdwarf-file/1" => Record::File(serde_json::from_slice(line).map_err(wrong)?),
@@ -161,6 +159,22 @@ impl Record {
     #[must_use]
     pub fn is_of_core(&self) -> bool {
         matches!(self, Record::Wave(_))
+    }
+}
+
+/// The format that a line names.
+fn format_of(line: &[u8]) -> serde_json::Result<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Format {
+        format: String,
+    }
+    // What hetdwarf writes is not read twice.
+    let rest = line.strip_prefix(br#"{"format":""#);
+    let name = rest.and_then(|rest| rest.split(|byte| *byte == b'"').next());
+    let name = name.and_then(|name| core::str::from_utf8(name).ok());
+    match name.filter(|name| !name.contains('\\')) {
+        Some(name) => Ok(name.into()),
+        None => Ok(serde_json::from_slice::<Format>(line)?.format.into()),
     }
 }
 

@@ -1,0 +1,180 @@
+//! Parts add up: whatever the order and the grouping, the report is that of one run, byte for byte.
+
+use std::fs;
+
+use dwarf_tests::{Ran, hetdwarf};
+
+use super::set::Set;
+use super::{Random, lines, merge, of, text};
+
+const FORMATS: [&[&str]; 10] = [
+    &["--format=text"],
+    &["--format=text", "--each"],
+    &["--format=text", "--summary"],
+    &["--format=json"],
+    &["--format=json", "--each"],
+    &["--format=json", "--summary"],
+    &["--format=sarif"],
+    &["--format=github"],
+    &["--format=lines"],
+    &["--format=junit"],
+];
+
+fn verify(set: &Set, options: &[&str]) -> Ran {
+    let options = options.iter().map(|option| (*option).to_owned());
+    let arguments = ["verify".to_owned()].into_iter();
+    hetdwarf(arguments.chain(set.paths()).chain(options))
+}
+
+/// One after the other, so that what differs is shown as text.
+fn assert_same(one: &Ran, other: &Ran, what: &str) {
+    assert_eq!(one.status, other.status, "{what}");
+    for (one, other) in [(&one.out, &other.out), (&one.err, &other.err)] {
+        for (number, (one, other)) in one.lines().zip(other.lines()).enumerate() {
+            assert_eq!(one, other, "{what}, line {number}");
+        }
+        assert_eq!(one, other, "{what}");
+    }
+}
+
+fn parts_add_up(set: &Set, seed: u64) {
+    let mut random = Random(seed);
+    let folder = set.folder.folder();
+    let one = verify(set, &["--format=jsonl"]);
+    assert_eq!(one.status, 2, "a file is not there");
+    let mut parts = Vec::new();
+    for part in 1..=7 {
+        let shard = format!("--shard={part}/7");
+        let ran = verify(set, &["--format=jsonl", &shard]);
+        let path = folder.join(format!("part-{part}.jsonl"));
+        fs::write(&path, ran.out).unwrap();
+        parts.push(text(&path));
+    }
+    let whole = folder.join("whole.jsonl");
+    fs::write(&whole, &one.out).unwrap();
+    // Each line by itself, in any order.
+    let mut all: Vec<&str> = one.out.lines().collect();
+    random.shuffle(&mut all);
+    let mut pieces = Vec::new();
+    for (number, piece) in all.chunks(all.len() / 5 + 1).enumerate() {
+        let path = folder.join(format!("piece-{number}.jsonl"));
+        fs::write(&path, piece.join("\n")).unwrap();
+        pieces.push(text(&path));
+    }
+    for options in FORMATS {
+        let expected = verify(set, options);
+        random.shuffle(&mut parts);
+        assert_same(
+            &merge(&parts, options),
+            &expected,
+            &format!("{options:?}: {parts:?}"),
+        );
+        assert_same(
+            &merge(&pieces, options),
+            &expected,
+            &format!("{options:?}: pieces"),
+        );
+    }
+    // What is merged can be merged again, and what is there twice counts once.
+    random.shuffle(&mut parts);
+    let mut merged = Vec::new();
+    for (number, group) in parts.chunks(3).enumerate() {
+        let path = folder.join(format!("merged-{number}.jsonl"));
+        fs::write(&path, merge(group, &["--format=jsonl"]).out).unwrap();
+        merged.push(text(&path));
+    }
+    merged.push(parts[2].clone());
+    merged.push(text(&whole));
+    let again = merge(&merged, &["--format=jsonl"]);
+    assert_eq!(again.out, one.out);
+    assert_eq!(again.status, one.status);
+    let expected = verify(set, &["--format=json"]);
+    assert_same(
+        &merge(&merged, &["--format=json"]),
+        &expected,
+        "merged again",
+    );
+    // The parts have each file once.
+    let files = lines(&one);
+    let files = of(&files, "hetdwarf-file/1");
+    assert!(files.len() > set.damaged);
+    let damaged = files.iter().filter(|file| file["complete"] == false);
+    assert!(damaged.count() > set.damaged / 6, "what is damaged is told");
+}
+
+#[test]
+fn parts_add_up_to_one_run() {
+    parts_add_up(&Set::new(60, 20, 1), 7);
+}
+
+/// As many as one table of a fleet is promised of.
+#[test]
+#[ignore = "two thousand files in each format; .ci/full runs it"]
+fn two_thousand_files_add_up_to_one_run() {
+    parts_add_up(&Set::new(2000, 100, 2), 8);
+}
+
+/// A baseline takes the same findings from each part, and what it knew is counted.
+#[test]
+fn parts_with_a_baseline_add_up() {
+    let set = Set::new(12, 0, 3);
+    let folder = set.folder.folder();
+    let known = text(&folder.join("known.json"));
+    let some = text(&folder.join("a"));
+    let ran = hetdwarf(["verify", &some, "--write-baseline", &known]);
+    assert!(ran.status != 2, "{}", ran.err);
+    let baseline = format!("--baseline={known}");
+    let mut parts = Vec::new();
+    for part in 1..=3 {
+        let shard = format!("--shard={part}/3");
+        let ran = verify(&set, &["--format=jsonl", &shard, &baseline]);
+        let path = folder.join(format!("part-{part}.jsonl"));
+        fs::write(&path, ran.out).unwrap();
+        parts.push(text(&path));
+    }
+    let expected = verify(&set, &["--format=lines", &baseline]);
+    let merged = merge(&parts, &["--format=lines"]);
+    assert_eq!(merged.out, expected.out);
+    let number = |ran: &Ran| {
+        let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        document["summary"]["known"].as_u64().unwrap()
+    };
+    let expected = number(&verify(&set, &["--format=json", &baseline]));
+    assert!(expected > 0);
+    assert_eq!(number(&merge(&parts, &["--format=json"])), expected);
+}
+
+/// A part in which no code object of a folder is does not say that there is none.
+#[test]
+fn a_part_without_a_code_object_is_no_error() {
+    let folder = dwarf_tests::cores::Folder::new();
+    let source = dwarf_tests::fixture("waves/calls-O2/calls-O2.rocm.hsaco");
+    fs::copy(source, folder.path("one.hsaco")).unwrap();
+    let path = text(folder.folder());
+    for (format, status) in [("text", 0), ("jsonl", 0)] {
+        let arguments = [
+            "verify",
+            &path,
+            "--shard=2/2",
+            "--rules=cfi-entry",
+            "--format",
+            format,
+        ];
+        let ran = hetdwarf(arguments);
+        assert_eq!(
+            (ran.status, &*ran.err),
+            (status, ""),
+            "{format}: {}",
+            ran.out
+        );
+    }
+    for (shard, expected) in [
+        ("0/7", "parts count from 1"),
+        ("8/7", "there are 7 parts"),
+        ("x", "I/N"),
+    ] {
+        let ran = hetdwarf(["verify", &path, "--shard", shard]);
+        assert_eq!(ran.status, 2);
+        assert!(ran.err.contains(expected), "{}", ran.err);
+    }
+}
