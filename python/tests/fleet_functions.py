@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ def size_or_error(path: str) -> list[dict[str, Any]]:
 
 
 def kill() -> None:
+    # Dask does not replace a worker that dies before it has started in full.
+    time.sleep(0.3)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
