@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 TESTS = Path(__file__).resolve().parents[1] / "python" / "tests"
 sys.path.insert(0, str(TESTS))
@@ -22,7 +23,7 @@ FILES = 2000
 CASES = [("local", 16), ("local", 1), ("dask", 16), ("dask", 1), ("ray", 16), ("ray", 1), ("spark", 16), ("spark", 1)]
 
 
-def run(engine: str, files_per_task: int, count: int) -> None:
+def run(engine: Any, files_per_task: int, count: int) -> None:
     """Verifies some files on an engine; what the engine takes to start is in the measurement too."""
     from hetdwarf import fleet
 

@@ -59,7 +59,7 @@ def run(
     The order, and so the table, does not depend on the engine. A path that is given twice counts once. A file whose function raises an exception, or
     whose worker dies on every attempt, has one record, `hetdwarf-error/1`, with the name of the file and the error.
 
-    * paths: paths, or URLs of fsspec such as `s3://bucket/k.hsaco`.
+    * paths: paths as the workers see them, or URLs of fsspec such as `s3://bucket/k.hsaco`.
     * function: takes a path and returns records: `verify_file`, `triage_core`, a `functools.partial` of them, or any other function of a module
       that workers can import.
     * engine: `local` (processes of this machine), `dask`, `ray` or `spark`.
