@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from hetdwarf import fleet
 from hetdwarf.fleet import _tables
 
 import fleet_files
+import fleet_functions
 from conftest import FIXTURES
 
 COMMAND = Path(sys.executable).parent / "hetdwarf"
@@ -76,6 +78,21 @@ def test_a_file_that_cannot_be_read_is_a_record(tmp_path: Path) -> None:
         assert record["format"] == "hetdwarf-file/1" and not record["complete"]
         (unreadable,) = record["unreadable"]
         assert unreadable["path"] == str(path) and message in unreadable["message"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such a name")
+def test_a_name_that_is_no_utf_8_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = b"k\xff\xe2\x82.hsaco"
+    Path(os.fsdecode(name)).write_bytes(OBJECT.read_bytes())
+    fleet.to_jsonl(fleet.run([name], fleet.verify_file, workers=1), "verify.jsonl")
+    assert Path("verify.jsonl").read_text() == printed("verify", os.fsdecode(name), "--format", "jsonl")
+    fleet.to_jsonl(fleet.run([b"missing" + name], fleet_functions.size, workers=1), "size.jsonl")
+    assert json.loads(Path("size.jsonl").read_text())["file"] == "missingk\ufffd\ufffd.hsaco"
+    fleet.to_jsonl(fleet.run([name, "-"], fleet.triage_core, workers=1), "core.jsonl")
+    records = [json.loads(line) for line in Path("core.jsonl").read_text().splitlines()]
+    assert [record["file"] for record in records] == ["-", "k\ufffd\ufffd.hsaco"]
+    assert all(record["format"] == "hetdwarf-error/1" for record in records)
 
 
 def test_waves_of_a_core_are_records(core: Path, tmp_path: Path) -> None:

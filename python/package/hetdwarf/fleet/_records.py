@@ -9,7 +9,7 @@ from typing import Any, Sequence, Tuple, Union
 
 from .. import _native
 from ._run import Record, failed
-from ._source import local_copy, name_of
+from ._source import local_copy, name_of, text_of
 
 Object = Union[str, "os.PathLike[str]", Tuple[Union[str, "os.PathLike[str]"], int]]
 
@@ -25,7 +25,7 @@ def verify_file(path: Any, *, rules: Sequence[str] | None = None, profile: str |
     """
     name = name_of(path)
     with local_copy(name) as copy:
-        lines = _native.verify_lines(name, copy, rules, profile)
+        lines = _native.verify_lines(text_of(name), copy, rules, profile)
     return [json.loads(line) for line in lines]
 
 
@@ -45,6 +45,8 @@ def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
         options.append(f"{option}={os.fspath(file)}" + ("" if load is None else f"@{load:#x}"))
     with local_copy(name) as copy:
         lines, messages = _native.core_lines([*options, "--", copy])
-    records: list[Record] = [{**json.loads(line), "file": name} for line in lines.splitlines()]
+    records: list[Record] = [json.loads(line) for line in lines.splitlines()]
+    if copy != name:
+        records = [{**record, "file": name} for record in records]
     message = messages.replace(copy, name).strip()
     return records or [failed(name, message.removeprefix("error: ").removeprefix(f"{name}: "))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Protocol, Sequence, cast
 
-from ._source import name_of
+from ._source import name_of, text_of
 
 Record = Dict[str, Any]
 Function = Callable[[str], List[Record]]
@@ -17,7 +17,7 @@ ENGINES = ("local", "dask", "ray", "spark")
 
 def failed(file: str, error: str) -> Record:
     """Returns the record of a file that gave no other."""
-    return {"format": "hetdwarf-error/1", "file": file, "error": error}
+    return {"format": "hetdwarf-error/1", "file": text_of(file), "error": text_of(error)}
 
 
 @dataclass(frozen=True)

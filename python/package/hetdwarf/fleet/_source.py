@@ -21,6 +21,11 @@ def name_of(path: Any) -> str:
     return name
 
 
+def text_of(name: str) -> str:
+    """Returns a name as records have it: with U+FFFD for what is no UTF-8, as the command does."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 @contextmanager
 def local_copy(name: str) -> Iterator[str]:
     """Provides the path of a file of this machine with the contents of `name`, as long as it is wanted."""
