@@ -64,6 +64,7 @@ pub use dap::debug_adapter;
 pub use interrupt::handle_signals;
 pub use plain::Plain;
 pub use process::run_process;
+pub use verify::file_records;
 
 /// How many characters a line has where the output is no terminal.
 pub const DEFAULT_WIDTH: usize = 100;

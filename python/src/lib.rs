@@ -17,6 +17,7 @@ mod lanes;
 mod object;
 mod part;
 mod place;
+mod records;
 mod statics;
 mod stop;
 mod symbolize;
@@ -67,6 +68,8 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(object::rules, module)?)?;
     module.add_function(wrap_pyfunction!(core::open_core, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(records::verify_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(records::core_lines, module)?)?;
     module.add_function(wrap_pyfunction!(run_command, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     Ok(())

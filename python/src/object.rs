@@ -117,6 +117,25 @@ pub fn rules(names: Option<Vec<String>>) -> PyResult<Vec<&'static str>> {
     Ok(found)
 }
 
+/// The rules that are named, or all of them, as a profile has them.
+pub fn selection(rules: Option<&[String]>, profile: Option<&str>) -> PyResult<Selection> {
+    let mut selection = Selection::default();
+    if let Some(name) = profile {
+        let mut profiles = Profile::ALL.into_iter();
+        let known = profiles.find(|profile| profile.name() == name);
+        selection.set_profile(known.ok_or_else(|| {
+            let message = "expected compiler, release or application";
+            Error::new_err(format!("profile {name:?}: {message}"))
+        })?);
+    }
+    if let Some(rules) = rules {
+        selection
+            .only(rules)
+            .map_err(|error| Failure::Other(error.to_string()))?;
+    }
+    Ok(selection)
+}
+
 /// Opens the code object of a file, given by its path or its bytes.
 ///
 /// * limits: bounds on work and memory by name, as the command's `--limit NAME=N`: `{"value": 1 << 20}` reads up to 1 MiB of one value in
@@ -378,17 +397,7 @@ impl Object {
     ) -> PyResult<Vec<Finding>> {
         let jobs = NonZeroUsize::new(jobs.min(MOST_JOBS));
         let jobs = jobs.ok_or_else(|| PyValueError::new_err("jobs has to be at least 1"))?;
-        let profile = match profile {
-            None => Profile::default(),
-            Some(name) => (Profile::ALL.into_iter())
-                .find(|profile| profile.name() == name)
-                .ok_or_else(|| {
-                    let message = "expected compiler, release or application";
-                    Error::new_err(format!("profile {name:?}: {message}"))
-                })?,
-        };
-        let mut selection = Selection::default();
-        selection.set_profile(profile);
+        let mut selection = selection(rules.as_deref(), profile)?;
         if let Some(name) = assembler {
             let known = Assembler::ALL
                 .into_iter()
@@ -397,12 +406,6 @@ impl Object {
             selection.set_assembler(known.ok_or_else(|| {
                 PyValueError::new_err(format!("assembler {name:?}: expected {names}"))
             })?);
-        }
-        if let Some(rules) = &rules {
-            let names: Vec<&str> = rules.iter().map(String::as_str).collect();
-            selection
-                .only(&names)
-                .map_err(|error| Failure::Other(error.to_string()))?;
         }
         self.ask(py, |program| {
             let verdict = verify_with(program, &selection, jobs);

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import pytest
+from hetdwarf import fleet
+
+from fleet_engines import ENGINES, started
 
 FIXTURES = Path(__file__).resolve().parents[2] / "dwarf-tests" / "fixtures"
 WAVES = sorted(path.parent for path in FIXTURES.glob("waves/*/truth.json"))
@@ -70,3 +74,10 @@ def case(request: Any) -> Path:
 @pytest.fixture
 def structs() -> Path:
     return FIXTURES / "waves" / "structs"
+
+
+@pytest.fixture(params=ENGINES, scope="module")
+def engine(request: Any) -> Iterator[Any]:
+    """`fleet.run` on an engine with two workers."""
+    for options in started(request.param):
+        yield functools.partial(fleet.run, engine=request.param, **options)

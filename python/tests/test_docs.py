@@ -10,7 +10,7 @@ from typing import Any
 
 import hetdwarf
 import pytest
-from hetdwarf import _native
+from hetdwarf import _native, fleet
 
 from conftest import FIXTURES
 
@@ -47,6 +47,13 @@ def test_everything_public_has_a_docstring() -> None:
         if inspect.isclass(thing) and not issubclass(thing, Exception):
             for member, value in vars(thing).items():
                 assert member.startswith("_") or value.__doc__, f"{name}.{member}"
+
+
+def test_functions_of_the_fleet_have_docstrings() -> None:
+    functions = {name for name in fleet.__all__ if inspect.isfunction(getattr(fleet, name))}
+    assert functions == {"run", "schema", "to_jsonl", "to_parquet", "triage_core", "verify_file"}
+    for name in functions:
+        assert inspect.getdoc(getattr(fleet, name)), name
 
 
 def examples() -> list[Any]:

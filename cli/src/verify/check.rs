@@ -90,7 +90,10 @@ impl Check<'_> {
         is_checked
     }
 
-    fn one(
+    /// Checks a file.
+    ///
+    /// * `is_target`: whether the packages of a file are checked by themselves.
+    pub(super) fn one(
         &self,
         name: &str,
         target: &Target,

@@ -22,6 +22,17 @@ pub(super) struct Target {
     folders: Vec<usize>,
 }
 
+impl Target {
+    /// A file that somebody named.
+    pub(super) fn named(path: &Path) -> Target {
+        Target {
+            path: path.to_owned(),
+            named: true,
+            folders: Vec::new(),
+        }
+    }
+}
+
 /// A folder to check.
 #[derive(Debug)]
 struct Folder {

@@ -9,9 +9,12 @@ mod check;
 mod config;
 mod files;
 mod judged;
+mod named;
 mod records;
 mod report;
 mod text;
+
+pub use named::file_records;
 
 use std::io::Write;
 use std::path::PathBuf;

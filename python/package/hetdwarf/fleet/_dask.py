@@ -1,0 +1,34 @@
+"""Workers of Dask."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Iterator
+
+from distributed import Client, Future, KilledWorker, default_client
+
+from ._run import Record, Task
+
+
+def run(task: Task, parts: list[list[str]], *, client: Client | None = None) -> Iterator[list[Record]]:
+    """The adapter: see `Adapter`. Dask gives a task to other workers until `distributed.scheduler.allowed-failures` of them have died."""
+    client = client or default_client()
+
+    def submit(files: list[str]) -> Future:
+        # Another run may have the same files with other contents.
+        return client.submit(task, files, pure=False)
+
+    waiting = deque(map(submit, parts))
+    for part in parts:
+        try:
+            yield waiting.popleft().result()
+            continue
+        except KilledWorker:
+            pass
+        records: list[Record] = []
+        for file in part:
+            try:
+                records += submit([file]).result()
+            except KilledWorker:
+                records += task.lost(file)
+        yield records

@@ -1,0 +1,52 @@
+"""The records of one file: functions that travel to where files are."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Sequence, Tuple, Union
+
+from .. import _native
+from ._run import Record, failed
+from ._source import local_copy, name_of, text_of
+
+Object = Union[str, "os.PathLike[str]", Tuple[Union[str, "os.PathLike[str]"], int]]
+
+
+def verify_file(path: Any, *, rules: Sequence[str] | None = None, profile: str | None = None) -> list[Record]:
+    """Returns what `hetdwarf verify --format jsonl PATH` prints: a `hetdwarf-finding/1` for each finding, and at last the `hetdwarf-file/1`.
+
+    A file that cannot be read is a `hetdwarf-file/1` with the reason in `unreadable`. The configuration, `hetdwarf.toml`, is not read: what is found
+    depends on the file and the arguments only.
+
+    * path: a path, or a URL of fsspec such as `s3://bucket/k.hsaco`.
+    * rules, profile: as in `Object.verify`.
+    """
+    name = name_of(path)
+    with local_copy(name) as copy:
+        lines = _native.verify_lines(text_of(name), copy, rules, profile)
+    return [json.loads(line) for line in lines]
+
+
+def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
+    """Returns what `hetdwarf core --format jsonl PATH` prints: a `hetdwarf-core-wave/1` for each wave.
+
+    A core that cannot be read, and one of which a part cannot, has a `hetdwarf-error/1` with the reason.
+
+    * path: a GPU core file, or a log of ROCm's debug agent; or a URL of fsspec.
+    * objects: code objects in place of lost or stripped ones, each alone or with its load address, and folders that are searched for them.
+    """
+    name = name_of(path)
+    options = []
+    for given in objects:
+        file, load = given if isinstance(given, tuple) else (given, None)
+        option = "--object-path" if Path(file).is_dir() else "--object"
+        options.append(f"{option}={os.fspath(file)}" + ("" if load is None else f"@{load:#x}"))
+    with local_copy(name) as copy:
+        lines, messages = _native.core_lines([*options, "--", copy])
+    records: list[Record] = [json.loads(line) for line in lines.splitlines()]
+    if copy != name:
+        records = [{**record, "file": name} for record in records]
+    message = messages.replace(copy, name).strip()
+    return records or [failed(name, message.removeprefix("error: ").removeprefix(f"{name}: "))]

@@ -1,0 +1,80 @@
+"""Running a function over files: what all engines share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Protocol, Sequence, cast
+
+from ._source import name_of, text_of
+
+Record = Dict[str, Any]
+Function = Callable[[str], List[Record]]
+Engine = Literal["local", "dask", "ray", "spark"]
+
+ENGINES = ("local", "dask", "ray", "spark")
+
+
+def failed(file: str, error: str) -> Record:
+    """Returns the record of a file that gave no other."""
+    return {"format": "hetdwarf-error/1", "file": text_of(file), "error": text_of(error)}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Calls a function for each of some files. Engines pickle it and run it on their workers."""
+
+    function: Function
+
+    def __call__(self, files: Sequence[str]) -> list[Record]:
+        records: list[Record] = []
+        for file in files:
+            try:
+                records += self.function(file)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # A panic of native code is no Exception.
+                records.append(failed(file, f"{type(error).__name__}: {error}"))
+        return records
+
+    def lost(self, file: str) -> list[Record]:
+        """Returns the record of a file whose worker died on every attempt."""
+        return [failed(file, "its worker died on every attempt")]
+
+
+class Adapter(Protocol):
+    """Runs a task over parts of the files, and yields the records of each part, in order.
+
+    If workers keep dying with a part, its files are given to the engine one by one, and those that are lost again have the record of `Task.lost`.
+    """
+
+    def __call__(self, task: Task, parts: list[list[str]], **options: Any) -> Iterator[list[Record]]: ...
+
+
+def run(
+    paths: Iterable[Any], function: Function, engine: Engine = "local", *, files_per_task: int = 16, **options: Any
+) -> Iterator[Record]:
+    """Calls `function` for each file on the workers of an engine, and yields the records in the order of the names of the files.
+
+    The order, and so the table, does not depend on the engine. A path that is given twice counts once. A file whose function raises an exception, or
+    whose worker dies on every attempt, has one record, `hetdwarf-error/1`, with the name of the file and the error.
+
+    * paths: paths as the workers see them, or URLs of fsspec such as `s3://bucket/k.hsaco`.
+    * function: takes a path and returns records: `verify_file`, `triage_core`, a `functools.partial` of them, or any other function of a module
+      that workers can import.
+    * engine: `local` (processes of this machine), `dask`, `ray` or `spark`.
+    * `files_per_task`: how many files a worker takes at once. The engine repeats a task as a whole.
+    * options: of the engine. `local`: `workers`, the number of processes. `dask`: `client`, the current one by default. `spark`: `session`, the active
+      one by default. `ray` has none: call `ray.init` before to choose a cluster.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine {engine!r}: expected {', '.join(ENGINES)}")
+    if files_per_task < 1:
+        raise ValueError("files_per_task has to be at least 1")
+    names = sorted({name_of(path) for path in paths})
+    parts = [names[at : at + files_per_task] for at in range(0, len(names), files_per_task)]
+    try:
+        adapter = cast(Adapter, import_module(f"._{engine}", __package__).run)
+    except ImportError as error:
+        raise ImportError(f"{error}; `pip install hetdwarf[{engine}]` installs what the engine needs") from error
+    return (record for records in adapter(Task(function), parts, **options) for record in records)
