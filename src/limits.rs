@@ -116,26 +116,26 @@ limits! {
         "nested calls, entry values and composites";
     // Each level needs some of the thread's stack.
     Containers containers: u16 = 8, MOST_CONTAINERS, "containers"
-        "containers (archives, bundles, host objects) in one another";
+        "nested containers (archives, bundles, host objects)";
     Parts parts: u32 = 1 << 16, u32::MAX, "parts"
         "parts of one composite";
     Bits bits: u64 = 1 << 24, u64::MAX, "bits"
         "bits read at once";
     Value value: u64 = 1 << 16, u64::MAX, "value"
-        "bytes read of one value in each lane; what follows them is unavailable";
+        "bytes read of one value in each lane; the rest is shown as unavailable";
     Frames frames: u32 = 1 << 10, u32::MAX, "frames"
         "call frames unwound";
     Work work: u64 = 1 << 22, u64::MAX, "work"
-        "steps that a question may take about any file";
+        "steps of one query, whatever the size of the file";
     WorkPerByte work_per_byte: u64 = 1 << 5, u64::MAX, "work-per-byte"
-        "steps more for each byte of that file";
+        "additional steps for each byte of the file";
     // What is counted is less than what is resident: vectors have room to grow, allocations have heads, and what lives for a
     // moment is not counted everywhere. With these two at most 256 MiB and 32 bytes for each of the file are resident, which
     // `dwarf-tests/tests/hostile/every.rs` asks the system of every command.
     Memory memory: u64 = 128 << 20, u64::MAX, "memory"
-        "bytes that a question may hold about any file";
+        "bytes that one query may hold, whatever the size of the file";
     MemoryPerByte memory_per_byte: u64 = 1 << 4, u64::MAX, "memory-per-byte"
-        "bytes more for each byte of that file";
+        "additional bytes for each byte of the file";
 }
 
 impl Limits {

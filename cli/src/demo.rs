@@ -1,22 +1,16 @@
-//! `hetdwarf demo`: a core file that is built in, as the other commands show it.
-//!
-//! Where the files come from is said in `demo/README.md`.
+//! `hetdwarf demo`: shows a built-in core file as the other commands do. `examples/particles` says how it was made.
 
 use std::io::Write;
 
-use hetdwarf::location::Arena;
-use hetdwarf::report::{CoreDocument, GroupBy, LanePcDocument};
+use hetdwarf::report::{CoreDocument, GroupBy};
 
 use super::arguments::DemoArguments;
 use super::core::{Opened, Printer, with_bytes};
 use super::failure::{Exit, Failure};
-use super::lane_pc;
 use super::outputs::{Kind, Outputs};
 use super::sources::Sources;
 
-const CORE: &[u8] = include_bytes!("demo/demo.core");
-/// The source, and its path as the debugging information has it.
-const SOURCE: (&str, &str) = ("./calls-O2.cl", include_str!("demo/calls-O2.cl"));
+const CORE: &[u8] = include_bytes!("demo/particles.core");
 
 pub(crate) fn run(
     arguments: &DemoArguments,
@@ -32,30 +26,20 @@ pub(crate) fn run(
 }
 
 fn show(opened: &Opened<'_>, width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let (core, programs) = (opened.core, opened.programs);
-    let document = CoreDocument::new(core, programs, &[], GroupBy::Stack);
+    let document = CoreDocument::new(opened.core, opened.programs, &[], GroupBy::Stack);
     writeln!(
         out,
-        "A kernel has died, and this is its core file, which is built in. It was compiled with -O2.\n"
+        "Built-in example: the core file of a HIP kernel that crashed on gfx1100, compiled with -O2.\n"
     )?;
-    let sources = Sources::of(SOURCE.0, SOURCE.1);
-    Printer::new(&document, opened, sources, width).first(out)?;
-    let wave = core.select(Default::default())?;
-    let arena = Arena::new();
-    let stop = programs.stop(&wave, &arena);
-    let Some(frame) = stop.as_ref().and_then(|stop| stop.call_frame(0)) else {
-        return Err(Failure::new("the example has no frames"));
-    };
-    writeln!(out, "\nWhere each lane of wave {} is", wave.index() + 1)?;
-    lane_pc::print(&LanePcDocument::new(&frame)?, out)?;
+    Printer::new(&document, opened, Sources::new(&[]), width).first(out)?;
     writeln!(
         out,
-        "\nThe same on this core, or on one of your own (the README says how to get one):\n  \
+        "\nTry these commands on this core, or on one of your own:\n  \
         hetdwarf demo --save demo.core\n  \
-        hetdwarf core demo.core\n  \
         hetdwarf core demo.core --html demo.html\n  \
         hetdwarf vars --core demo.core --frame 1\n  \
-        hetdwarf print --core demo.core 'x * 2' 'g[a & 3]'"
+        hetdwarf print --core demo.core 'slot - 2048' 'cells[particle & 31]'\n  \
+        hetdwarf lane-pc --core demo.core"
     )?;
     Ok(Exit::Done)
 }

@@ -21,6 +21,7 @@ use hetdwarf::untrusted::Untrusted;
 
 pub(crate) fn run(
     arguments: &LanePcArguments,
+    width: usize,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
@@ -36,7 +37,7 @@ pub(crate) fn run(
     };
     // Both write warnings: those of the wave come before what is said of the picture.
     let (exit, notes) = with_chosen(&chosen, err, |stop, file| {
-        show(arguments, &pictures, stop, file, out)
+        show(arguments, &pictures, stop, file, width, out)
     })?;
     let to: &mut dyn Write = match arguments.format {
         Format::Json => err,
@@ -60,6 +61,7 @@ fn show(
     pictures: &Pictures,
     stop: &Stop<'_, '_>,
     file: &Path,
+    width: usize,
     out: &mut dyn Write,
 ) -> Result<(Exit, Vec<String>), Failure> {
     let place = |error: hetdwarf::Error| Failure::in_file(file, error);
@@ -89,13 +91,13 @@ fn show(
     }
     match arguments.format {
         Format::Json => write_json_pretty(&document, &mut *out)?,
-        Format::Text => print(&document, out)?,
+        Format::Text => print(&document, width, out)?,
     }
     Ok((Exit::Done.unless_limited(&document.completeness), notes))
 }
 
 /// A picture: a row for each source line that has lanes, a cell for each lane.
-pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(document: &LanePcDocument, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,
         "{BOLD}{}{BOLD:#}",
@@ -115,7 +117,7 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
         0 => format!("{pc:#x}"),
         line => format!("{file}:{line} ({pc:#x})"),
     };
-    let width = rows
+    let label_width = rows
         .keys()
         .map(|key| label(key).chars().count())
         .max()
@@ -132,7 +134,7 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
             }
         })
         .collect();
-    writeln!(out, "{:width$}  {}", "lane", tens.trim_end())?;
+    writeln!(out, "{:label_width$}  {}", "lane", tens.trim_end())?;
     for (key, lanes) in &rows {
         let cells: String = document
             .lanes
@@ -145,13 +147,13 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
                 },
             )
             .collect();
-        writeln!(out, "{:width$}  {cells}", label(key))?;
+        writeln!(out, "{:label_width$}  {cells}", label(key))?;
     }
     writeln!(
         out,
         "● active  ○ waiting  · elsewhere, or not active on entry"
     )?;
-    print_others(document, out)?;
+    print_others(document, width, out)?;
     let items = document.lanes.iter();
     let items = items.filter_map(|lane| Some((u8::try_from(lane.lane).ok()?, lane.work_item)));
     if let Some(items) = work_items(&items.collect::<Vec<_>>()) {

@@ -12,10 +12,12 @@ use hetdwarf::untrusted::Untrusted;
 use super::failure::Failure;
 use super::lanes::ranges;
 use super::or_unknown;
+use super::wrap::filled;
 
 /// Says where the lanes are that are not active in a frame: waiting in it, or not in it.
 pub(crate) fn print_where(
     frame: &StopFrame<'_, '_, '_>,
+    width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if frame
@@ -28,7 +30,7 @@ pub(crate) fn print_where(
     // Without a place they are only said not to be active.
     let places = LanePcDocument::new(frame).ok();
     match places.filter(|found| found.known) {
-        Some(found) => print_inactive(&found, out),
+        Some(found) => print_inactive(&found, width, out),
         None => Ok(()),
     }
 }
@@ -36,6 +38,7 @@ pub(crate) fn print_where(
 /// Where lanes are that are not active, a line for each place.
 pub(crate) fn print_inactive(
     document: &LanePcDocument,
+    width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let names = file_names(document);
@@ -57,13 +60,18 @@ pub(crate) fn print_inactive(
         places.entry((pc.0, text)).or_default().push(number);
     }
     for ((_, text), lanes) in places {
-        writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
+        let line = format!("lanes {}: {text}", ranges(&lanes));
+        writeln!(out, "{}", filled(&line, 0, width))?;
     }
-    print_others(document, out)
+    print_others(document, width, out)
 }
 
 /// Lanes that are in no row, by what is known of them.
-pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn print_others(
+    document: &LanePcDocument,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let names = file_names(document);
     let mut callers: BTreeMap<(usize, String), Vec<u8>> = BTreeMap::new();
     let mut nowhere: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -77,10 +85,10 @@ pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Re
             let text = match (&caller.file, caller.line) {
                 (Some(file), Some(line)) => {
                     let file = names.short(file);
-                    format!("{NOT_ENTERED}; still in frame {frame}, {function} at {file}:{line}")
+                    format!("{NOT_ENTERED}; waiting in frame {frame}, {function} at {file}:{line}")
                 }
                 (_, _) => format!(
-                    "{NOT_ENTERED}; still in frame {frame}, {function} ({:#x})",
+                    "{NOT_ENTERED}; waiting in frame {frame}, {function} ({:#x})",
                     caller.pc.0
                 ),
             };
@@ -97,7 +105,8 @@ pub(super) fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Re
     }
     let callers = callers.into_iter().map(|((_, text), lanes)| (text, lanes));
     for (text, lanes) in callers.chain(nowhere) {
-        writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
+        let line = format!("lanes {}: {text}", ranges(&lanes));
+        writeln!(out, "{}", filled(&line, 0, width))?;
     }
     Ok(())
 }

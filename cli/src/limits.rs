@@ -8,7 +8,7 @@ use hetdwarf::limits::Limits;
 /// Bounds on work and memory.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LimitArguments {
-    /// Bound work or memory differently; all limits are in --help
+    /// Change a limit on work or memory; --help lists them
     #[arg(long, value_name = "NAME=N", value_delimiter = ',', value_parser = parse, long_help = help())]
     limit: Vec<(Limit, u64)>,
 }
@@ -37,15 +37,15 @@ fn parse(text: &str) -> Result<(Limit, u64), String> {
     Ok((limit, value))
 }
 
-/// What there is, as a list.
+/// Lists the limits with their defaults.
 fn help() -> String {
     let lines = Limit::ALL.map(|limit| {
         let (name, text) = (limit.name(), limit.text());
         format!("  {name:<15}  {text} ({})", Limits::DEFAULT.get(limit))
     });
     format!(
-        "Bound work or memory differently than by default. What reaches a limit is an error of kind `limit`, which \
-         names it\n\n{}",
+        "Change a limit on work or memory. An answer that reaches a limit is incomplete, and the error names the \
+         limit.\n\n{}",
         lines.join("\n")
     )
 }

@@ -17,7 +17,7 @@ use hetdwarf::object::may_hold_code_objects;
 /// Whether a file of another kind is replaced.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ForceArguments {
-    /// Replace files that exist, whatever they are, but for those that are read
+    /// Replace existing files of any kind, except inputs
     #[arg(long)]
     pub(crate) force: bool,
 }

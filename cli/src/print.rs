@@ -45,7 +45,8 @@ pub(crate) fn run(
         let document = document(arguments, &expressions, &lanes, stop, file)?;
         let mut places = Vec::new();
         if lanes.chosen.is_none() {
-            lane_places::print_where(&chosen_frame(stop, arguments.frame)?, &mut places)?;
+            let frame = chosen_frame(stop, arguments.frame)?;
+            lane_places::print_where(&frame, width, &mut places)?;
         }
         Ok((document, lanes.is_whole, places))
     })?;

@@ -14,8 +14,6 @@ use hetdwarf::untrusted::Untrusted;
 /// How the source is found.
 pub(crate) struct Sources {
     places: Vec<Place>,
-    /// The file that is known without reading it, by the path that debugging information has.
-    known: Option<(String, Rc<[u8]>)>,
     /// The files that were asked for, by the paths that debugging information has; only looked up, never listed.
     read: RefCell<HashMap<String, Option<Rc<[u8]>>>>,
 }
@@ -42,16 +40,7 @@ impl Sources {
         };
         Sources {
             places: given.iter().map(place).collect(),
-            known: None,
             read: RefCell::default(),
-        }
-    }
-
-    /// One file, that is known already, by the path that debugging information has.
-    pub(crate) fn of(path: &str, text: &str) -> Sources {
-        Sources {
-            known: Some((path.to_owned(), text.as_bytes().into())),
-            ..Sources::new(&[])
         }
     }
 
@@ -59,9 +48,6 @@ impl Sources {
     ///
     /// * `directory`: that in which the compiler ran, if it is known and `path` is relative to it.
     pub(crate) fn bytes(&self, path: &str, directory: Option<&str>) -> Option<Rc<[u8]>> {
-        if let Some((_, bytes)) = self.known.as_ref().filter(|(known, _)| known == path) {
-            return Some(Rc::clone(bytes));
-        }
         let path = full(path, directory);
         if let Some(known) = self.read.borrow().get(&path) {
             return known.clone();

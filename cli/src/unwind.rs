@@ -22,6 +22,7 @@ use super::variables::styled_frame;
 
 pub(crate) fn run(
     arguments: &UnwindArguments,
+    width: usize,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
@@ -30,7 +31,7 @@ pub(crate) fn run(
     }
     let chosen = Chosen::of(&arguments.stop, arguments.reading.options());
     with_chosen(&chosen, err, |stop, file| {
-        answer(arguments, stop, file, out)
+        answer(arguments, stop, file, width, out)
     })
 }
 
@@ -38,6 +39,7 @@ fn answer(
     arguments: &UnwindArguments,
     stop: &Stop<'_, '_>,
     file: &Path,
+    width: usize,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
@@ -47,7 +49,7 @@ fn answer(
         Format::Text => {
             let lanes = chosen.unwrap_or_else(|| stop.wave().wave_size().all_lanes().collect());
             print(&document, arguments.registers.then_some(&lanes), out)?;
-            print_waiting(stop, out)?;
+            print_waiting(stop, width, out)?;
         }
     }
     Ok(Exit::Done.unless_limited(&document.completeness))
@@ -55,10 +57,10 @@ fn answer(
 
 /// Where the lanes are that are not active: `lane-pc` has it as a document. The call stack is worth having also where nothing can be
 /// said of them.
-pub(crate) fn print_waiting(stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_waiting(stop: &Stop<'_, '_>, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
     let places = (stop.call_frame(0)).and_then(|frame| LanePcDocument::new(&frame).ok());
     match places.filter(|places| places.known) {
-        Some(places) => lane_places::print_inactive(&places, out),
+        Some(places) => lane_places::print_inactive(&places, width, out),
         None => Ok(()),
     }
 }

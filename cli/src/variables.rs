@@ -137,7 +137,10 @@ fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(
     };
     let legacy = names(&|variable| variable.reading == LocationReading::LegacyLlvm);
     if !legacy.is_empty() {
-        writeln!(out, "read as LLVM means them, not by the letter: {legacy}")?;
+        writeln!(
+            out,
+            "read by LLVM's conventions, without the DWARF extensions: {legacy}"
+        )?;
     }
     let notes = variables
         .iter()

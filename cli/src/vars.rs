@@ -100,7 +100,7 @@ fn print(
         if next != Some(content.frame.call_frame) {
             let frame = stop.frame(content.frame.index);
             if let Some(frame) = frame.filter(|_| says_where) {
-                print_where(&frame, out)?;
+                print_where(&frame, width, out)?;
             }
         }
         if is_of_all {

@@ -1,6 +1,6 @@
-//! Values that are wider than a line, over several lines.
+//! Breaks values and sentences that are wider than a line.
 //!
-//! Only line ends and spaces are added, after `{` and `,` and before `}`: whatever the text is, it says the same.
+//! Only line ends and spaces are added: in a value after `{` and `,` and before `}`, in a sentence at spaces.
 
 use hetdwarf::display::{Break, Mark};
 
@@ -21,6 +21,29 @@ pub(crate) struct Room {
     pub(crate) before: usize,
     /// How many follow in its last.
     pub(crate) after: usize,
+}
+
+/// Breaks a sentence at spaces, where lines would be longer than the width.
+///
+/// * `before`: how many characters are before it in its first line.
+pub(crate) fn filled(text: &str, before: usize, width: usize) -> String {
+    const INDENT: &str = "  ";
+    let mut filled = String::new();
+    let mut column = before;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if !filled.is_empty() && column.saturating_add(length).saturating_add(1) > width {
+            filled.push('\n');
+            filled.push_str(INDENT);
+            column = INDENT.len();
+        } else if !filled.is_empty() {
+            filled.push(' ');
+            column = column.saturating_add(1);
+        }
+        filled.push_str(word);
+        column = column.saturating_add(length);
+    }
+    filled
 }
 
 /// The text of a value: in one line if it fits, else with each member of a structure in its own, and the elements of an

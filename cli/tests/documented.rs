@@ -34,7 +34,7 @@ const FILES: &[(&str, &str)] = &[
         "crash.core",
         "dwarf-tests/fixtures/triage/fault/call-942/merged.core.gz",
     ),
-    ("demo.core", "cli/src/demo/demo.core"),
+    ("demo.core", "examples/particles/particles.core"),
     (
         "hang.core",
         "dwarf-tests/fixtures/triage/hang/spin-1100/merged.core.gz",

@@ -1,32 +1,41 @@
 //! `hetdwarf demo`: its core is made of waves whose truth is known, and what it prints is that truth.
 
 use dwarf_tests::cores::{Folder, demo};
-use dwarf_tests::{fixture, hetdwarf, json, package};
+use dwarf_tests::{fixture, hetdwarf, package};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-/// The core is what the tests' writer makes of the snapshots; `HETDWARF_WRITE_DEMO=1` writes it.
+/// The cores are what the tests' writer makes of the emulated waves; `HETDWARF_WRITE_DEMO=1` writes them.
 #[test]
-fn the_core_is_made_of_emulated_waves() {
-    let path = package().join("../examples/demo/demo.core");
-    let made = demo::built().merged();
-    if std::env::var_os("HETDWARF_WRITE_DEMO").is_some() {
-        std::fs::write(&path, &made).unwrap();
+fn the_cores_are_made_of_emulated_waves() {
+    let examples = package().join("../examples");
+    for (path, made) in [
+        ("demo/demo.core", demo::calls()),
+        ("particles/particles.core", demo::particles()),
+    ] {
+        let (path, made) = (examples.join(path), made.merged());
+        if std::env::var_os("HETDWARF_WRITE_DEMO").is_some() {
+            std::fs::write(&path, &made).unwrap();
+        }
+        assert!(
+            std::fs::read(&path).unwrap() == made,
+            "HETDWARF_WRITE_DEMO=1 writes it anew"
+        );
     }
-    assert!(
-        std::fs::read(&path).unwrap() == made,
-        "HETDWARF_WRITE_DEMO=1 writes it anew"
-    );
     let case = fixture("waves/calls-O2");
-    for (built_in, file) in [
-        ("calls-O2.cl", "calls-O2.cl"),
-        ("calls-O2.rocm.hsaco", "calls-O2.rocm.hsaco"),
-        ("stop.json", "w06.json"),
+    for (copied, file) in [
+        ("demo/calls-O2.cl", case.join("calls-O2.cl")),
+        ("demo/calls-O2.rocm.hsaco", case.join("calls-O2.rocm.hsaco")),
+        ("demo/stop.json", case.join("w06.json")),
+        (
+            "../cli/src/demo/particles.core",
+            examples.join("particles/particles.core"),
+        ),
     ] {
         assert_eq!(
-            std::fs::read(package().join("../examples/demo").join(built_in)).unwrap(),
-            std::fs::read(case.join(file)).unwrap(),
-            "{built_in}"
+            std::fs::read(examples.join(copied)).unwrap(),
+            std::fs::read(file).unwrap(),
+            "{copied}"
         );
     }
 }
@@ -41,50 +50,46 @@ fn it_fits_on_a_screen() {
     assert_snapshot!("demo", ran.out);
 }
 
-/// The host ran the same functions: lanes, variables, lines.
+/// The lanes, values and addresses are those that the source gives, computed without the machine code.
 #[test]
 fn what_it_prints_is_true() {
-    let truth = json(&fixture("waves/calls-O2/truth.json"));
-    let name = format!("{}.json", demo::FAULT);
-    let snapshots = truth["snapshots"].as_array().unwrap();
-    let stop = snapshots
-        .iter()
-        .find(|of| of["wave"] == name.as_str())
-        .unwrap();
-    let text = hetdwarf(["demo"]).out;
-    let row = |start: &str| {
-        let line = text.lines().find(|line| line.starts_with(start)).unwrap();
-        let texts = line[start.len()..].split_whitespace();
-        texts.map(str::to_owned).collect::<Vec<_>>()
+    let truth = demo::particles_truth();
+    let numbers = |value: &Value| -> Vec<i64> {
+        let values = value.as_array().unwrap().iter();
+        values.map(|value| value.as_i64().unwrap()).collect()
     };
-    let lanes = stop["active_lanes"].as_array().unwrap().iter();
-    let lanes: Vec<String> = lanes.map(Value::to_string).collect();
+    let text = hetdwarf(["demo"]).out;
+    // A table that is broken into several has a row of each.
+    let row = |start: &str| -> Vec<i64> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(start));
+        let values = lines.flat_map(str::split_whitespace);
+        values.map(|value| value.parse().unwrap()).collect()
+    };
+    let lanes = numbers(&truth["in_put"]);
     assert_eq!(row("lane "), lanes);
-    // The odd ones up to 25.
-    assert_eq!(lanes.len(), 13);
-    assert!(text.contains("active: lanes 1-25 odd, work-items (65,0,0) to (89,0,0)\n"));
-    let mut compared = 0;
-    for variable in stop["variables"].as_array().unwrap() {
-        let name = variable["name"].as_str().unwrap();
-        if ["a", "x"].contains(&name) {
-            let lanes = variable["lanes"].as_array().unwrap().iter();
-            let values: Vec<_> = lanes.map(|lane| lane["value"].as_str().unwrap()).collect();
-            assert_eq!(row(&format!("int {name} ")), values, "{name}");
-            compared += 1;
-        }
+    assert_eq!(lanes.len(), 24);
+    let slots = numbers(&truth["slot"]);
+    let of_lanes: Vec<i64> = lanes.iter().map(|&lane| slots[lane as usize]).collect();
+    assert_eq!(row("int slot "), of_lanes);
+    // The third workgroup of 32.
+    let particles: Vec<i64> = lanes.iter().map(|lane| 64 + lane).collect();
+    assert_eq!(row("unsigned int particle "), particles);
+    let faults = truth["fault"].as_array().unwrap();
+    assert_eq!(faults.len(), 2);
+    for fault in faults {
+        let (lane, address) = (&fault["lane"], fault["address"].as_u64().unwrap());
+        let line = format!(
+            "  lane {lane}, work-item ({},0,0): {address:#x}\n",
+            64 + lane.as_i64().unwrap()
+        );
+        assert!(text.contains(&line), "{line}{text}");
     }
-    assert_eq!(compared, 2);
-    for (level, frame) in stop["frames"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .enumerate()
-        .take(2)
-    {
-        let (function, line) = (frame["function"].as_str().unwrap(), &frame["line"]);
-        let expected = format!("  #{level}  {function} at calls-O2.cl:{line}\n");
-        assert!(text.contains(&expected), "{expected}{text}");
-    }
+    // 2086 of 64 * 32 elements of 4 bytes: 38 elements past the end.
+    assert!(
+        text.contains(" 152 bytes\n  past the end of the memory that argument cells points into")
+    );
+    assert!(text.contains("as element 2086 of at most 2048 (slot\n  = 2086)"));
+    assert!(text.contains("  >  13      cells[slot] = particle;\n"));
 }
 
 /// What it saves is the core, and each command that it names has an answer for it.

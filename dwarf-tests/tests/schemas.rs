@@ -227,7 +227,7 @@ fn documents_about_cores_and_profiles_are_valid() {
             schemas.run(command, &[core]);
         }
     };
-    check(&package().join("../cli/src/demo/demo.core"));
+    check(&package().join("../examples/particles/particles.core"));
     for case in cases().iter().filter(|case| case.starts_with("gfx")) {
         check(&Folder::of(case).path("merged.core"));
     }

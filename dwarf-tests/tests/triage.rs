@@ -231,7 +231,7 @@ fn the_verdict_comes_first() {
     assert_eq!(fault["function"], "save");
     assert_eq!(fault["line"], 6);
     let text = "wave 2 (workgroup (1,0,0), wave 0) of kernel k: store (global_store_dword) in save at call-942.cl:6 faulted in lanes 0, 11, 22, \
-                33, 44, 55: 0x7f0005bffd30 is 720 bytes before the start of the mapping that argument out points into, as element -180 of at most 1024 (at = -180)";
+                33, 44, 55: 0x7f0005bffd30 is 720 bytes before the start of the memory that argument out points into, as element -180 of at most 1024 (at = -180)";
     assert_eq!(fault["text"], text);
     let hang = verdict("hang/spin-1100");
     let text = "workgroup (0,0,0): waves 0, 1, 3 (--wave 1, 2, 4) wait at the barrier of spin-1100.cl:12; wave 2 (--wave 3) loops at spin-1100.cl:9-10 (1 other workgroup likewise)";
@@ -319,19 +319,19 @@ fn it_is_said_where_an_address_lies() {
     for (address, expected) in [
         (
             "0x7f0005bffd30",
-            "720 bytes before the start of the mapping that argument out points into, as element -180 of at most 1024",
+            "720 bytes before the start of the memory that argument out points into, as element -180 of at most 1024",
         ),
         (
             "0x7f0005c00ffc",
-            "in the mapping that argument out points into, as element 1023 of at most 1024",
+            "in the memory that argument out points into, as element 1023 of at most 1024",
         ),
         (
             "0x7f0005c01000",
-            "at the end of the mapping that argument out points into, as element 1024 of at most 1024",
+            "at the end of the memory that argument out points into, as element 1024 of at most 1024",
         ),
         (
             "0x7f0005c02000",
-            "4096 bytes past the end of the mapping that argument out points into, as element 2048 of at most 1024",
+            "4096 bytes past the end of the memory that argument out points into, as element 2048 of at most 1024",
         ),
         ("0x10", "16 bytes after address 0: a null pointer"),
         ("0x7f55008c1ae0", "in code object 0"),
@@ -458,7 +458,7 @@ fn the_condition_of_an_assertion_is_read() {
     assert_eq!(condition["condition"], "i < n");
     assert_eq!(found["kind"], "assert");
     assert_eq!(found["line"], 9);
-    let text = "wave 1 of a kernel that is not known: assertion `i < n` failed at assert.cl:9 in lanes 4-31";
+    let text = "wave 1 of an unknown kernel: assertion `i < n` failed at assert.cl:9 in lanes 4-31";
     assert_eq!(found["text"], text);
     // Nothing is read that is not in the code object.
     let (found, condition) = verdict(0x10_0000);

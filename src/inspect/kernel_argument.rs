@@ -91,11 +91,14 @@ impl<'a> Program<'a> {
         argument.offset.filter(|_| is_same)
     }
 
-    /// Returns the size in bytes of the type that an argument of a kernel points to in the source. None if the debugging information does
-    /// not say, and for an argument that is no pointer there.
+    /// Finds the parameter of the source that an argument of a kernel is.
     ///
     /// * `position`: which of all arguments of the kernel's metadata it is, from 0.
-    pub(super) fn element_size(&self, kernel: &Kernel, position: usize) -> Option<u64> {
+    pub(super) fn source_parameter(
+        &self,
+        kernel: &Kernel,
+        position: usize,
+    ) -> Option<SourceParameter> {
         let info = self.info();
         let entry = kernel.descriptor.as_ref()?.entry();
         let function = info.find_function(entry).ok()??;
@@ -114,11 +117,17 @@ impl<'a> Program<'a> {
             .filter(is_own)
             .find(|one| one.position == Some(number) && has_name(argument, one))?;
         let (meter, mut types) = (self.meter().question(), TypeTable::default());
-        let ty = info.read_type(&mut types, parameter.ty, &meter).ok()?;
-        let TypeKind::Pointer { target, .. } = types.resolved(ty).kind else {
-            return None;
-        };
-        types.get(target).byte_size
+        let ty = info.read_type(&mut types, parameter.ty, &meter).ok();
+        let element_size = ty.and_then(|ty| {
+            let TypeKind::Pointer { target, .. } = types.resolved(ty).kind else {
+                return None;
+            };
+            types.get(target).byte_size
+        });
+        Some(SourceParameter {
+            name: parameter.name.as_deref().map(str::to_owned),
+            element_size,
+        })
     }
 
     /// Returns true if a variable is of the function with the code of a kernel of OpenCL, inlined in the kernel.
@@ -127,6 +136,13 @@ impl<'a> Program<'a> {
         let name = variable.scope_die.and_then(|die| info.linkage_name_of(die));
         name.is_some_and(|name| is_body_of(kernel, &name))
     }
+}
+
+/// A parameter of a kernel in the source.
+pub(super) struct SourceParameter {
+    pub name: Option<String>,
+    /// The size in bytes of the type that it points to. None if it is no pointer, or if the debugging information does not say.
+    pub element_size: Option<u64>,
 }
 
 /// An argument that the compiler adds to those of the source: sizes of the dispatch, buffers of the runtime.

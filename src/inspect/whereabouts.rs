@@ -207,12 +207,18 @@ fn arguments(
             let at = start.checked_add(argument.offset?)?;
             core.read_memory(at, &mut bytes).then_some(())?;
             let value = u64::from_le_bytes(bytes);
+            let parameter = program.and_then(|one| one.source_parameter(kernel, position));
+            let (source_name, element_size) = match parameter {
+                Some(parameter) => (parameter.name, parameter.element_size),
+                None => (None, None),
+            };
             Some(PointerArgument {
-                name: argument.name.clone(),
+                // HIP's metadata has no names.
+                name: argument.name.clone().or(source_name),
                 position,
                 value,
                 range: map.range_of(value),
-                element_size: program.and_then(|one| one.element_size(kernel, position)),
+                element_size,
             })
         })
         .collect()

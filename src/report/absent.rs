@@ -52,7 +52,7 @@ impl AbsentLanes {
                         .map(|file| super::text::base_name(file.raw()));
                     let at = source_place(file, caller.line);
                     let frame = caller.frame;
-                    format!("{NOT_ENTERED}; still in frame {frame}, {function}{at}")
+                    format!("{NOT_ENTERED}; waiting in frame {frame}, {function}{at}")
                 }
                 None => match place.and_then(|place| place.place.reason()) {
                     Some(_) => NOT_STARTED.to_owned(),

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::number::Hex;
 use super::text::FileNames;
 use crate::gpu_core::{
-    CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
+    CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Queue, WaveState,
 };
 use crate::inspect::Programs;
 use crate::meter::Meter;
@@ -144,8 +144,11 @@ pub struct DispatchDocument {
     pub queue_id: u32,
     /// The id of its packet.
     pub packet_id: u64,
-    /// The kernel; null if its code object or name is not known.
+    /// The kernel's symbol; null if its code object or name is not known.
     pub kernel: Option<Untrusted<'static>>,
+    /// The kernel's name in the source, without parameters; absent if the debugging information does not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_function: Option<Untrusted<'static>>,
     /// Work-items of the grid.
     pub grid_size: [u32; 3],
     /// Work-items of a workgroup.
@@ -213,8 +216,11 @@ pub struct CoreWaveDocument {
     pub stop: Vec<&'static str>,
     /// The code object that it is in, from 0; null if that is not known.
     pub code_object: Option<usize>,
-    /// The kernel that it runs.
+    /// The symbol of the kernel that it runs.
     pub kernel: Option<Untrusted<'static>>,
+    /// The kernel's name in the source, without parameters; absent if the debugging information does not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_function: Option<Untrusted<'static>>,
     /// The function that it is in, which may be an inlined one, or the symbol.
     pub function: Option<Untrusted<'static>>,
     /// The path of the source file, as the line table gives it.
@@ -385,7 +391,7 @@ impl CoreDocument {
         let mut faults = Faults::new(core, programs, request, meter);
         let dispatches: Vec<DispatchDocument> = (1..)
             .zip(core.dispatches())
-            .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))
+            .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, programs))
             .collect();
         let mut finders = Finders {
             places: &mut places,
@@ -490,16 +496,23 @@ impl DispatchDocument {
         index: usize,
         dispatch: &Dispatch,
         core: &GpuCore<'_>,
-        process: &Process<'_>,
+        programs: &Programs<'_>,
     ) -> DispatchDocument {
         let packet = &dispatch.packet;
         let queue = core.queues().get(dispatch.queue);
-        let kernel = process.kernel(dispatch);
+        let kernel = programs.process().kernel(dispatch);
+        let function = kernel.and_then(|(object, kernel)| {
+            let program = programs.get(object)?.ok()?;
+            let entry = kernel.descriptor.as_ref()?.entry();
+            let function = program.info().find_function(entry).ok()??;
+            Some(function.name?.into_owned())
+        });
         DispatchDocument {
             index,
             queue_id: queue.map_or(0, |queue| queue.entry.queue_id),
             packet_id: dispatch.packet_id,
             kernel: kernel.map(|(_, kernel)| kernel.name.clone().into()),
+            kernel_function: function.map(Untrusted::from),
             grid_size: packet.grid_size,
             workgroup_size: packet.workgroup_size,
             kernel_object: Hex::from(packet.kernel_object),
@@ -513,7 +526,21 @@ impl DispatchDocument {
     }
 }
 
+impl DispatchDocument {
+    /// Returns the kernel's name as text shows it: its name in the source, or its symbol.
+    #[must_use]
+    pub fn kernel_name(&self) -> Option<&Untrusted<'static>> {
+        self.kernel_function.as_ref().or(self.kernel.as_ref())
+    }
+}
+
 impl CoreWaveDocument {
+    /// Returns the kernel's name as text shows it: its name in the source, or its symbol.
+    #[must_use]
+    pub fn kernel_name(&self) -> Option<&Untrusted<'static>> {
+        self.kernel_function.as_ref().or(self.kernel.as_ref())
+    }
+
     fn new(
         wave: &CoreWave<'_, '_>,
         programs: &Programs<'_>,
@@ -540,6 +567,7 @@ impl CoreWaveDocument {
             stop: wave.stops().iter().map(|reason| reason.name()).collect(),
             code_object: programs.object_of(wave),
             kernel: kernel.and_then(|dispatch| dispatch.kernel.clone()),
+            kernel_function: kernel.and_then(|dispatch| dispatch.kernel_function.clone()),
             function: innermost.and_then(|frame| frame.function.clone()),
             file: innermost.and_then(|frame| frame.file.clone()),
             line: innermost.and_then(|frame| frame.line),

@@ -37,7 +37,7 @@ macro_rules! reasons {
 
 #[rustfmt::skip]
 reasons! {
-    MemoryViolation    "memory_violation"     "access to memory that is not mapped, or not for this access";
+    MemoryViolation    "memory_violation"     "access to memory that is unmapped, or mapped without permission for this access";
     AddressError       "address_error"        "access to an address that is misaligned or outside all memory";
     IllegalInstruction "illegal_instruction"  "illegal instruction";
     FpInvalidOperation "fp_invalid_operation" "invalid floating-point operation";

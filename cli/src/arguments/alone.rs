@@ -10,23 +10,23 @@ use hetdwarf::arch::WaveSize;
 
 #[derive(Debug, Args)]
 pub(crate) struct RegsArguments {
-    /// A name (v42, exec, VGPR42), a DWARF number, or a range (v0-v7, 2560-2815); without it all ranges
+    /// A name (v42, exec, VGPR42), a DWARF number, or a range (v0-v7, 2560-2815) [default: all ranges]
     #[arg(value_name = "NAME|NUMBER|RANGE")]
     pub(crate) registers: Option<String>,
-    /// Also say which of them this processor has
+    /// Also show which of them this processor has
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
-    /// Only registers that waves of this size have
+    /// Show only registers that exist in waves of this size
     #[arg(long, value_name = "32|64", value_parser = parse_wave_size)]
     pub(crate) wave_size: Option<WaveSize>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArguments {
-    /// Write the core file, for other commands, and print nothing
+    /// Write the core file to FILE, for use with other commands, and print nothing
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct DemoArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// The folder that they are written to
+    /// The directory to write to
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     #[command(flatten)]

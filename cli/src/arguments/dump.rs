@@ -25,21 +25,21 @@ pub(super) const DUMP_JSON: &str = "Examples:
   hetdwarf dump kernel.hsaco --lookup 0x1a08
   hetdwarf dump kernel.hsaco --die 0x1f3 --format json
 
-Without a section, --debug-info is printed. A part that is malformed is an error in its place, \
-the rest is printed, and the exit status is 2.
+Without a section option, --debug-info is printed. A malformed part is reported in its place, the rest is \
+printed, and the exit status is 2.
 
-The JSON document is {\"format\": \"hetdwarf-dump/1\"} with a field for each part that was asked for:
+The JSON document is {\"format\": \"hetdwarf-dump/1\"} with one field per requested section:
   units               --debug-info: section, offset, length, version, dwarf_format, kind, abbrev_offset, \
 address_size, dwo_id, type_signature, type_offset, entries
     entries           in the order of the section: offset, depth (0 for the first), tag, attributes; with \
 --verbose abbreviation and parent
     attributes        name, form, class (address, block, constant, exprloc, flag, loclist, rnglist, \
 reference, string or offset), value
-                      text       what the value stands for: a name, a path, the name of the entry referred to
-                      bytes      of blocks and expressions; value is an expression's text
-                      list       of location lists: range ([start, end], or \"default\"), value, bytes
-                      ranges     of range lists: [start, end]
-                      error      in place of value
+                      text       the meaning of the value: a name, a path, the name of the referenced entry
+                      bytes      the bytes of a block or expression; value is the expression as text
+                      list       the entries of a location list: range ([start, end], or \"default\"), value, bytes
+                      ranges     the entries of a range list: [start, end]
+                      error      the error, if there is no value
   type_units          --debug-types: as units
   location_lists      --debug-loclists: section, offset, entries (kind, operands, range, value, bytes)
   old_location_lists  --debug-loc: as location_lists
@@ -124,7 +124,7 @@ fn parse_optional_offset(text: &str) -> Result<Option<u64>, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct DumpArguments {
-    /// The code objects, .dwo files or packages, or bundles or host programs that contain one; `-` is standard input
+    /// Code objects, .dwo or .dwp files, or bundles or host programs that contain one; `-` reads standard input
     #[arg(
         value_name = "OBJECT",
         required_unless_present = "core",
@@ -140,7 +140,7 @@ pub(crate) struct DumpArguments {
     /// Print all sections
     #[arg(short, long, help_heading = "Sections")]
     pub(crate) all: bool,
-    /// Only entries whose name or linkage name matches, each alone; with --style llvm exactly this name
+    /// Print only entries whose name or linkage name matches; with --style llvm the name must be equal
     #[arg(short, long, value_name = "GLOB", conflicts_with = "die")]
     pub(crate) name: Vec<String>,
     /// Read the patterns of --name as regular expressions
@@ -149,46 +149,46 @@ pub(crate) struct DumpArguments {
     /// Ignore the case of letters in names
     #[arg(short, long)]
     pub(crate) ignore_case: bool,
-    /// Only entries that an index of names has for exactly this name
+    /// Print only the entries that a name index lists for this name
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["name", "die"])]
     pub(crate) find: Vec<String>,
-    /// Only the entry at this offset, and what is below it
+    /// Print only the entry at this offset and its children
     #[arg(long, value_name = "OFFSET", value_parser = parse_offset)]
     pub(crate) die: Option<u64>,
-    /// Only the unit, the function and the innermost block with code at this address, and the line
+    /// Print only the unit, function, innermost block and line of this address
     #[arg(long, value_name = "ADDRESS", value_parser = parse_offset, conflicts_with_all = ["name", "die", "find"])]
     pub(crate) lookup: Option<u64>,
-    /// Of selected entries print also what is below them
+    /// Also print the children of selected entries
     #[arg(short = 'c', long)]
     pub(crate) show_children: bool,
-    /// Of selected entries print also what they are in
+    /// Also print the parents of selected entries
     #[arg(short = 'p', long)]
     pub(crate) show_parents: bool,
-    /// Print so many levels below an entry, or all
+    /// Print N levels below an entry, or all levels without N
     #[arg(short, long, value_name = "N", num_args = 0..=1, default_missing_value = "4294967295")]
     pub(crate) recurse_depth: Option<u32>,
-    /// Print so many levels above a selected entry
+    /// Print N levels above a selected entry
     #[arg(long, value_name = "N")]
     pub(crate) parent_recurse_depth: Option<u32>,
-    /// Print only entries with these tags below others
+    /// Print only children with this tag
     #[arg(short = 't', long, value_name = "TAG", value_parser = parse_tag)]
     pub(crate) filter_child_tag: Vec<String>,
     /// Print the forms of attributes
     #[arg(short = 'F', long)]
     pub(crate) show_form: bool,
-    /// Print how everything is encoded; without another choice, all sections
+    /// Print how everything is encoded; without section options, print all sections
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Print a line for each type unit in place of its entries
+    /// Print one line per type unit instead of its entries
     #[arg(long)]
     pub(crate) summarize_types: bool,
-    /// Print the sizes of the sections of debugging information in place of what they say
+    /// Print only the sizes of the debugging sections
     #[arg(long)]
     pub(crate) show_section_sizes: bool,
-    /// Print how many functions and variables there are, and how much of their code locations cover, as JSON
+    /// Print counts of functions and variables and the coverage of their locations, as JSON
     #[arg(long)]
     pub(crate) statistics: bool,
-    /// Print the source files that the line tables name, in place of a dump
+    /// Print only the source files named by the line tables
     #[arg(long)]
     pub(crate) show_sources: bool,
     /// Write the dump to this file
@@ -196,10 +196,10 @@ pub(crate) struct DumpArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
-    /// Which names are printed
+    /// The naming style
     #[arg(long, value_enum, default_value_t)]
     pub(crate) style: DumpStyle,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }

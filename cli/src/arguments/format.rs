@@ -1,11 +1,11 @@
-//! What arguments of several commands are.
+//! Types of arguments that several commands share.
 
 use clap::ValueEnum;
 
-/// How the answer is printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
     /// One JSON document.

@@ -49,11 +49,11 @@ use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLE
 use self::symbolize::SYMBOLIZE_EXAMPLES;
 use self::verify::VERIFY_EXAMPLES;
 
-/// Reads the DWARF of GPU code: variables of stopped waves, lane by lane, call stacks, locations.
+/// Shows what an AMD GPU kernel was doing when it stopped, and reads, writes and checks its DWARF.
 #[derive(Debug, Parser)]
 #[command(name = "hetdwarf", version, propagate_version = true)]
 #[command(
-    after_help = "Exit status: 0 done, 1 the answer is bad news, 2 the command could not run."
+    after_help = "Exit status: 0 it ran, 1 it ran and the result is negative, 2 it could not run."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -69,14 +69,14 @@ pub(crate) enum Command {
         after_help = VARS_EXAMPLES
     )]
     Vars(VarsArguments),
-    /// Evaluate expressions of C in a stopped wave, in every lane
+    /// Evaluate C expressions in a stopped wave, in every lane
     #[command(
         override_usage = "hetdwarf print [OPTIONS] <OBJECT> --wave <FILE> <EXPR>...\n       \
         hetdwarf print [OPTIONS] --core <FILE> [--wave <SEL>] <EXPR>...",
         after_help = PRINT_EXAMPLES
     )]
     Print(PrintArguments),
-    /// Evaluate an expression
+    /// Evaluate a DWARF expression
     #[command(
         after_help = "Examples:\n  hetdwarf eval --expr 'DW_OP_lit6, DW_OP_lit7, DW_OP_mul'\n  \
         hetdwarf eval --expr 'regx v4, push_lane, lit4, mul, offset' --wave stop.json --lane all --read 32\n  \
@@ -101,59 +101,58 @@ pub(crate) enum Command {
         after_help = LANE_PC_EXAMPLES
     )]
     LanePc(LanePcArguments),
-    /// Add to a code object where the lanes are that EXEC has switched off, for every debugger
+    /// Write a copy of a code object in which any debugger can locate switched-off lanes
     #[command(after_help = ANNOTATE_EXAMPLES)]
     Annotate(AnnotateArguments),
-    /// Show what the waves of a GPU core file were doing
+    /// Show what the waves in a GPU core file were doing
     #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
     Core(CoreArguments),
-    /// Make snapshots of waves out of what ROCm's debug agent printed
+    /// Convert the log of ROCm's debug agent into snapshots of waves
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArguments),
-    /// Print what a code object is: target, kernels with their resources, arguments and initial registers, debugging
-    /// information
+    /// Print the target, kernels, arguments and debugging information of a code object
     #[command(
         after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a\n  \
         hetdwarf info kernel.hsaco --descriptor\n  \
         hetdwarf info --core merged.core --code-object 0"
     )]
     Info(InfoArguments),
-    /// Print DWARF register numbers and what they stand for
+    /// Print DWARF register numbers and the registers they name
     #[command(after_help = "Examples:\n  hetdwarf regs\n  hetdwarf regs 2602\n  \
         hetdwarf regs v0-v7 --wave-size 32\n  hetdwarf regs --target gfx90a")]
     Regs(RegsArguments),
-    /// Show what a core file says that is built in: which wave died, where, and the variables of each lane
+    /// Show a built-in example: the core file of a crashed kernel
     Demo(DemoArguments),
-    /// Print a script that completes the arguments in a shell
+    /// Print a shell completion script
     #[command(after_help = "Example:\n  hetdwarf completions bash > \
         ~/.local/share/bash-completion/completions/hetdwarf")]
     Completions(CompletionsArguments),
     /// Write the manual pages, for packages
     #[command(hide = true)]
     Man(ManArguments),
-    /// Print what a code object's debugging information says, as llvm-dwarfdump does
+    /// Print the debugging information of a code object, like llvm-dwarfdump
     #[command(after_help = DUMP_EXAMPLES, after_long_help = DUMP_JSON)]
     Dump(DumpArguments),
-    /// Open a core in an editor: the Debug Adapter Protocol
+    /// Serve a core file to an editor by the Debug Adapter Protocol
     #[command(after_help = DAP_EXAMPLES)]
     Dap(DapArguments),
-    /// Show the functions and lines that addresses belong to
+    /// Translate addresses to functions and lines
     #[command(
         override_usage = "hetdwarf symbolize [OPTIONS] <OBJECT[@LOAD]>... [ADDRESS]... [-]\n       \
         hetdwarf symbolize [OPTIONS] --core <FILE> [OBJECT[@LOAD]]... [ADDRESS]... [-]",
         after_help = SYMBOLIZE_EXAMPLES
     )]
     Symbolize(SymbolizeArguments),
-    /// Count how much of the variables of code objects a debugger can show
+    /// Measure for how much of the code a debugger can show each variable
     #[command(after_help = COVERAGE_EXAMPLES)]
     Coverage(CoverageArguments),
-    /// Compare how much of their variables two versions of a code object show
+    /// Compare the variable coverage of two versions of a code object
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
-    /// Show where the samples of a profiler are in the source, and which branches leave lanes idle
+    /// Show profiler samples by source line, and the branches that leave lanes idle
     #[command(after_help = PROFILE_EXAMPLES)]
     Profile(ProfileArguments),
-    /// Check debugging information by rules, for a compiler's tests and for CI
+    /// Find errors in debugging information, for CI and compiler tests
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),
 }

@@ -1,4 +1,4 @@
-//! Which code object of a file, and the arguments of commands that tell or make something of one.
+//! The choice of a code object in a file, and the arguments of `info` and `annotate`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,33 +10,33 @@ use super::core::CoreObjectChoice;
 use super::format::Format;
 use super::recovery::RecoveryArguments;
 
-/// Which codes the heterogeneous operations have.
+/// The encoding of the heterogeneous operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
-    /// Today's: two codes, of which the first is 0xe9.
+    /// The current one: two bytes, of which the first is 0xe9.
     #[default]
     User,
-    /// Codes of one byte, as emitted from 2020 to 2022.
+    /// One byte, as emitted from 2020 to 2022.
     OneByte,
-    /// The codes of the first draft.
+    /// The first draft.
     Draft,
-    /// The names and overlays of DWARF 6, which has no codes yet.
+    /// The names of DWARF 6, which has not assigned encodings yet.
     Dwarf6,
 }
 
 /// Which code object of a file.
 #[derive(Debug, Args)]
 pub(crate) struct ObjectArguments {
-    /// Of several code objects in the file, the one for this processor (gfx90a, gfx90a:xnack+)
+    /// Choose the code object for this target (gfx90a, gfx90a:xnack+)
     #[arg(long, value_name = "TARGET", conflicts_with = "index")]
     pub(crate) target: Option<String>,
-    /// Of several code objects in the file, the one with this number, from 0
+    /// Choose the code object with this number, counted from 0
     #[arg(long, value_name = "N")]
     pub(crate) index: Option<usize>,
-    /// The .dwo file with the debugging information
+    /// Read the split debugging information from this .dwo file
     #[arg(long, value_name = "FILE")]
     pub(crate) dwo: Option<PathBuf>,
-    /// Which codes the heterogeneous operations have
+    /// The encoding of the heterogeneous operations
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
     #[command(flatten)]
@@ -50,13 +50,13 @@ impl ObjectArguments {
     }
 }
 
-/// By the letter or as producers need it.
+/// Exactly as specified, or as known compilers emit it.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct StrictArguments {
-    /// Read the DWARF by the letter, also where producers mean something else
+    /// Read the DWARF exactly as specified, even where known compilers mean something else
     #[arg(long, conflicts_with = "tolerant")]
     pub(crate) strict: bool,
-    /// Read the DWARF as real producers need it (the default)
+    /// Read the DWARF as known compilers mean it (the default)
     #[arg(long)]
     pub(crate) tolerant: bool,
     #[command(flatten)]
@@ -65,15 +65,15 @@ pub(crate) struct StrictArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArguments {
-    /// A code object, or a bundle or host program that contains some; `-` is standard input
+    /// A code object, or a bundle or host program that contains some; `-` reads standard input
     #[arg(required_unless_present = "core", conflicts_with = "core")]
     pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) core: CoreObjectChoice,
-    /// Of several code objects in the file, the one for this processor (gfx90a, gfx90a:xnack+)
+    /// Choose the code object for this target (gfx90a, gfx90a:xnack+)
     #[arg(long, value_name = "TARGET", conflicts_with = "index")]
     pub(crate) target: Option<String>,
-    /// Of several code objects in the file, the one with this number, from 0
+    /// Choose the code object with this number, counted from 0
     #[arg(long, value_name = "N")]
     pub(crate) index: Option<usize>,
     /// Print every field of each kernel descriptor
@@ -81,40 +81,40 @@ pub(crate) struct InfoArguments {
     pub(crate) descriptor: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AnnotateArguments {
-    /// The code object, or a bundle, relocatable host object or archive with some
+    /// The code object, or a bundle, relocatable host object or archive that contains some
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// The file that is written: another one
+    /// The file to write, different from IN
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
-    /// Only functions whose name matches
+    /// Annotate only functions whose name matches
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Option<String>,
-    /// Also write which lanes are active in whole-wave sections, by an attribute that has no code of its own any more: LLVM's tools take it for
-    /// another one
+    /// Also write DW_AT_LLVM_active_lane for whole-wave sections. Its code was reassigned, so LLVM's tools show another
+    /// attribute
     #[arg(long)]
     pub(crate) active_lane: bool,
-    /// Also make location lists of constant parameters longer, where the value provably is still in registers
+    /// Also extend the location lists of constant parameters to code where a register provably holds the value
     #[arg(long)]
     pub(crate) locations: bool,
-    /// Which codes the heterogeneous operations have, and what is added has
+    /// The encoding of the heterogeneous operations, in the input and in what is added
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
-    /// Also list the functions: how much of each is covered, and why not more
+    /// Also list how much of each function is covered, and why the rest is not
     #[arg(long)]
     pub(crate) report: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -123,7 +123,7 @@ pub(super) const ANNOTATE_EXAMPLES: &str = "Examples:
   hetdwarf annotate kernel.hsaco -o annotated.hsaco
   hetdwarf annotate kernel.hsaco -o annotated.hsaco --only 'my_*' --report
 
-What is loaded stays as it is, byte for byte. Functions that say it already are left alone.
+Loaded segments stay the same, byte for byte. Functions that have the attribute already are left alone.
 
-Exit status: 0 OUT was written (also if nothing could be added), 2 it was not, or a limit of the whole file was reached
-and OUT has what was found before it.";
+Exit status: 0 OUT was written (also if nothing could be added), 2 OUT was not written, or a limit was reached and OUT
+has what was found until then.";

@@ -15,39 +15,39 @@ pub(super) const PROFILE_EXAMPLES: &str = "Examples:
   hetdwarf profile 4242_results.json --format folded | flamegraph.pl > flame.svg
   hetdwarf profile 4242_results.json --source-dir src --format html > profile.html
 
-Code objects are taken from --object, from folders given by --object-path, and from `…_code_object_id_N.out` beside the \
-file. A database of rocpd (SQLite) is not read: run rocprofv3 with `--output-format json`.
+Code objects come from --object, from the directories of --object-path, and from `…_code_object_id_N.out` beside the \
+file. rocpd databases (SQLite) are not supported: run rocprofv3 with `--output-format json`.
 
-Exit status: 0 the samples were counted, 1 a part of them (a file is damaged, or no sample could be looked up), 2 nothing \
-could be read, or a limit was reached.";
+Exit status: 0 all samples were counted, 1 only a part (a file is damaged, or no sample could be located), 2 nothing could \
+be read, or a limit was reached.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArguments {
-    /// PC samples of rocprofv3 (JSON or CSV), or the statistics of a thread trace (code.json or CSV)
+    /// PC samples from rocprofv3 (JSON or CSV), or thread trace statistics (code.json or CSV)
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// A code object, or a file that contains some, matched by target and size
+    /// Use this code object, or those in this file, matched by target and size
     #[arg(long = "object", value_name = "OBJ")]
     pub(crate) given: Vec<PathBuf>,
-    /// A folder to look in for code objects
+    /// Search this directory for code objects
     #[arg(long = "object-path", value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
-    /// What samples are grouped by
+    /// Group samples by this
     #[arg(long, value_enum, default_value_t)]
     pub(crate) by: ByName,
-    /// Print the first N rows only; without it 40 as text, and all in other formats
+    /// Print only the first N rows [default: 40 as text, all in other formats]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ProfileFormat,
 }
 
-/// What samples are grouped by.
+/// The key by which samples are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ByName {
     /// The line of the innermost inlined call.
@@ -63,16 +63,16 @@ pub(crate) enum ByName {
     Stack,
 }
 
-/// How a profile is printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
     /// One JSON document, hetdwarf-profile/1.
     Json,
-    /// A line for each stack, for flame graphs.
+    /// One line per stack, for flame graphs.
     Folded,
-    /// A page for a browser: the source with what was counted at each line.
+    /// An HTML page: the source with the counts of each line.
     Html,
 }

@@ -5,7 +5,8 @@ use clap::Args;
 /// Which values are shown.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct RecoveryArguments {
-    /// Show only values that the debugging information gives: none as of an earlier line, or as on entry. Implied by --strict
+    /// Show only values at locations in the debugging information: no entry values and no last-known values. Implied by
+    /// --strict
     #[arg(long)]
     pub(crate) only_dwarf: bool,
 }

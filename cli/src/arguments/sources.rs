@@ -7,8 +7,8 @@ use clap::Args;
 /// Where the source is, if it is not in the debugging information.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArguments {
-    /// A folder to look in for the source, or OLD=NEW: what is below OLD in the debugging information is below NEW. No other
-    /// file is shown
+    /// Search this directory for source files, or with OLD=NEW replace the prefix OLD of source paths by NEW. No other
+    /// files are read
     #[arg(
         long = "source-dir",
         alias = "source-path",
@@ -23,7 +23,7 @@ fn with_folder(given: &str) -> Result<String, String> {
     let folder = given.split_once('=').map_or(given, |(_, new)| new);
     match Path::new(folder).metadata() {
         Ok(found) if found.is_dir() => Ok(given.to_owned()),
-        Ok(_) => Err("it is no folder".to_owned()),
+        Ok(_) => Err("not a directory".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! Which stopped wave, and the arguments of commands about one.
+//! The choice of a stopped wave, and the arguments of commands about one.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) enum FrameChoice {
 pub(crate) struct WaveArguments {
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1); - reads standard input
+    /// The stopped wave (hetdwarf-wave/1); `-` reads standard input
     #[arg(long, value_name = "FILE", required_unless_present = "core")]
     pub(crate) wave: Option<PathBuf>,
     #[command(flatten)]
@@ -50,35 +50,35 @@ pub(super) const VARS_EXAMPLES: &str = "Examples:
   dump-wave | hetdwarf vars kernel.hsaco --wave - --format json
   hetdwarf vars --core merged.core --wave stopped
 
-Exit status: 0 done, 1 no variable could be read (the answer says why), 2 the command could not run.";
+Exit status: 0 it ran, 1 no variable could be read (the output says why), 2 it could not run.";
 
 #[derive(Debug, Args)]
 pub(crate) struct VarsArguments {
     #[command(flatten)]
     pub(crate) stop: StopArguments,
-    /// Show these lanes, 3 or 0-7,12, each where it waits; or all where the frame stands (the default)
+    /// Show these lanes (3 or 0-7,12), each at the pc where it waits [default: all lanes at the pc of the frame]
     #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
-    /// Show this frame, numbered as by unwind, or all; without it, the innermost call with what is inlined in it
+    /// Show this frame, numbered as by unwind, or all [default: the innermost call and the calls inlined in it]
     #[arg(long, value_name = "N|all", value_parser = parse_frame)]
     pub(crate) frame: Option<FrameChoice>,
-    /// Only variables whose name matches
+    /// Show only variables whose name matches
     #[arg(long, value_name = "GLOB")]
     pub(crate) name: Option<String>,
-    /// How deep nested structures and arrays are printed; deeper ones are {...}
+    /// Print N levels of nested structures and arrays, and deeper ones as {...}
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<u32>,
-    /// With --format json: also list the parts of each value, N levels of them (1, if it is left out): members,
-    /// elements, what pointers point to
+    /// With --format json: also list N levels of the parts of each value, that is members, elements and pointees
+    /// [default: 1]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1",
         value_parser = clap::value_parser!(u32).range(..=16))]
     pub(crate) children: Option<u32>,
-    /// Of kernels also the arguments that the compiler adds: sizes of the dispatch, buffers of the runtime
+    /// Also show the arguments that the compiler adds to kernels, such as dispatch sizes and runtime buffers
     #[arg(long)]
     pub(crate) hidden: bool,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -91,32 +91,32 @@ pub(super) const PRINT_EXAMPLES: &str = "Examples:
   hetdwarf print --core merged.core --wave 12 'p->x'
   hetdwarf print --core gpucore.4242 --core core.4242 --all-waves 'n'
 
-Operators are C's; `p[0]@n` is an array of n elements, as in gdb. Nothing is assigned or called.
+Operators are those of C; `p[0]@n` is an array of n elements, as in gdb. Assignments and calls are rejected.
 
-Exit status: 0 done, 1 an expression is wrong or none has a value, 2 the command could not run.";
+Exit status: 0 it ran, 1 an expression is invalid or none has a value, 2 it could not run.";
 
 #[derive(Debug, Args)]
 pub(crate) struct PrintArguments {
-    /// The code object, or a bundle or host program that contains it; left out with --core
+    /// The code object, or a bundle or host program that contains it; omitted with --core
     #[arg(required = true)]
     pub(crate) object: PathBuf,
-    /// What to evaluate; one that starts with `-` comes after `--`
+    /// The expressions; put one that starts with `-` after `--`
     #[arg(value_name = "EXPR", required_unless_present = "core")]
     pub(crate) expressions: Vec<String>,
     #[command(flatten)]
     pub(crate) wave: WaveArguments,
-    /// Ask every wave of the core; those with equal answers are one group. Work-items are left out
+    /// Evaluate in every wave of the core, and group waves with equal results
     #[arg(long, requires = "core", conflicts_with = "wave")]
     pub(crate) all_waves: bool,
-    /// Show these lanes, 3 or 0-7,12, each where it waits; or all where the frame stands (the default)
+    /// Show these lanes (3 or 0-7,12), each at the pc where it waits [default: all lanes at the pc of the frame]
     #[arg(long, value_name = "N|A-B,C|all")]
     pub(crate) lane: Option<String>,
-    /// Take names from this frame, numbered as by unwind; without it, from the innermost call with what is inlined in it
+    /// Look names up in this frame, numbered as by unwind [default: the innermost call and the calls inlined in it]
     #[arg(long, value_name = "N")]
     pub(crate) frame: Option<usize>,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -125,20 +125,19 @@ pub(crate) struct PrintArguments {
 pub(crate) struct UnwindArguments {
     #[command(flatten)]
     pub(crate) stop: StopArguments,
-    /// The lanes whose values are shown of vector registers: 3, 0-7,12 or all (the default). The first of them also
-    /// says which value is shown of a scalar register that was saved in per-lane memory
+    /// Show these lanes of vector registers: 3, 0-7,12 or all [default: all]. A scalar register that was saved in
+    /// per-lane memory shows the value of the first lane
     #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
-    /// Also show the registers of each frame and where they were found
+    /// Also show the registers of each frame and where they were saved
     #[arg(long)]
     pub(crate) registers: bool,
-    /// The call stacks of every wave of the core; equal ones are one group. Registers are left out without --registers,
-    /// and work-items are
+    /// Show the call stack of every wave of the core, and group waves with equal stacks
     #[arg(long, requires = "core", conflicts_with = "wave")]
     pub(crate) all_waves: bool,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -156,24 +155,23 @@ pub(crate) struct LanePcArguments {
     /// Show the lanes of this frame, numbered as by unwind
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
-    /// Find lanes in the machine code even where an attribute says where they are; without either option, where
-    /// none does
+    /// Recover lanes from the machine code even if DW_AT_LLVM_lane_pc exists [default: only if it does not]
     #[arg(long, conflicts_with = "no_recover")]
     pub(crate) recover: bool,
-    /// Say only what attributes say
+    /// Never recover lanes from the machine code
     #[arg(long)]
     pub(crate) no_recover: bool,
-    /// Also draw the lanes beside the source, as an SVG picture for browsers
+    /// Also draw the lanes beside the source, as an SVG picture
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Also draw the lanes beside the source, as a page for browsers
+    /// Also draw the lanes beside the source, as an HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -182,30 +180,30 @@ pub(super) const IMPORT_EXAMPLES: &str = "Examples:
   hetdwarf import run.log -o waves --object kernel.hsaco
   hetdwarf import run.log -o waves --target gfx1100
 
-The agent is librocm-debug-agent.so.2, in HSA_TOOLS_LIB; --save-code-objects in ROCM_DEBUG_AGENT_OPTIONS writes the code
-objects too. Its text has no scratch and no global memory: what is there is unavailable.
+To load the agent, set HSA_TOOLS_LIB=librocm-debug-agent.so.2. With --save-code-objects in ROCM_DEBUG_AGENT_OPTIONS it
+writes the code objects too. Its log has no scratch and no global memory, so values there are unavailable.
 
-Exit status: 0 done, 1 some waves could not be written, 2 none could.";
+Exit status: 0 it ran, 1 some waves could not be written, 2 none could.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// What the program and the agent printed
+    /// The output of the program and the agent
     #[arg(value_name = "LOG", required = true)]
     pub(crate) logs: Vec<PathBuf>,
-    /// The folder for the snapshots, wave-N.json with the agent's number of the wave
+    /// Write the snapshots to this directory, as wave-N.json with the agent's wave number
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
-    /// A code object of the program, perhaps one that the agent saved; it gives the target and where it is loaded
+    /// A code object of the program, for example one that the agent saved; it gives the target and the load address
     #[arg(long = "object", value_name = "OBJ")]
     pub(crate) objects: Vec<PathBuf>,
-    /// The target of the waves, if no code object says it (gfx90a, gfx90a:xnack+)
+    /// The target of the waves, if there is no code object (gfx90a, gfx90a:xnack+)
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }

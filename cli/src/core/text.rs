@@ -11,8 +11,8 @@ use hetdwarf::inspect::{Stop, StopFrame};
 use hetdwarf::plural::counted;
 use hetdwarf::report::source_text::SourceTexts;
 use hetdwarf::report::{
-    CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
-    own_frame,
+    CoreDocument, CoreWaveDocument, DispatchDocument, GroupDocument, LaneChoice, VarsDocument,
+    VarsRequest, own_frame,
 };
 use hetdwarf::untrusted::Untrusted;
 use hetdwarf::wave::Wave;
@@ -54,16 +54,14 @@ pub(super) fn print(
     if arguments.all && !chosen {
         printer.waves(out)?;
     }
-    // A log says nothing of these.
-    let is_core = document.note.is_some();
-    if is_core && !chosen || arguments.agents {
+    if arguments.agents {
         printer.agents(out)?;
     }
-    if is_core && !chosen || arguments.queues {
+    if arguments.queues {
         printer.queues(out)?;
     }
-    if is_core && !chosen || arguments.dispatches {
-        printer.dispatches(arguments.dispatches, out)?;
+    if arguments.dispatches {
+        printer.dispatches(out)?;
     }
     printer.problems(out)
 }
@@ -228,7 +226,7 @@ impl<'p> Printer<'p> {
         let named = document.stop.iter();
         for reason in named.filter_map(|name| StopReason::from_name(name)) {
             let late = match reason.is_late() {
-                true => "\n  it is noticed late: the instruction at fault is before the pc",
+                true => "\n  reported late: the faulting instruction is before this pc",
                 false => "",
             };
             writeln!(out, "  {FAINT}{}{late}{FAINT:#}", reason.text())?;
@@ -325,19 +323,30 @@ impl<'p> Printer<'p> {
         for content in &document.frames {
             printer.print(content, out)?;
         }
-        print_where(&frame, out)
+        print_where(&frame, self.width, out)
     }
 
     fn groups(&self, out: &mut dyn Write) -> Result<(), Failure> {
         if self.document.groups.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\n{BOLD}Waves that are alike{BOLD:#}")?;
+        writeln!(out, "\n{BOLD}Waves by call stack{BOLD:#}")?;
         for group in &self.document.groups {
             let mut stack = group.stack.iter();
             let start = format!("  {:>5} {:<8} ", group.waves.len(), group.state.name());
-            let kernel = or_unknown(group.kernel.as_ref()).to_string();
-            let at = format!(": {}", or_unknown(stack.next()));
+            let kernel = or_unknown(self.kernel_of(group)).to_string();
+            let outermost = group.stack.last().map(|line| line.raw());
+            // The outermost frame names the kernel, unless the stack is cut.
+            let is_named = outermost.is_some_and(|line| {
+                let rest = line.strip_prefix(kernel.as_str());
+                rest.is_some_and(|rest| rest.starts_with(" at "))
+            });
+            let kernel = if is_named {
+                String::new()
+            } else {
+                format!("{kernel}: ")
+            };
+            let at = or_unknown(stack.next()).to_string();
             let from: String = stack.map(|caller| format!(" ← {caller}")).collect();
             let plural = if group.waves.len() == 1 { "" } else { "s" };
             let numbers = numbers(&group.waves, self.all);
@@ -359,6 +368,12 @@ impl<'p> Printer<'p> {
             )?;
         }
         Ok(())
+    }
+
+    /// Returns the name of the kernel that the waves of a group run.
+    fn kernel_of(&self, group: &GroupDocument) -> Option<&Untrusted<'static>> {
+        let first = group.waves.first()?.checked_sub(1)?;
+        self.document.waves.get(first)?.kernel_name()
     }
 
     fn waves(&self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -441,39 +456,36 @@ impl<'p> Printer<'p> {
         Ok(())
     }
 
-    fn dispatches(&self, in_full: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    fn dispatches(&self, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "\n{BOLD}Dispatches{BOLD:#}")?;
-        let mut header = vec![
+        let header = [
             "dispatch",
             "queue:packet",
             "kernel",
             "grid",
             "workgroup",
             "fence",
+            "shared",
+            "private",
+            "descriptor",
+            "arguments",
         ];
-        if in_full {
-            header.extend(["shared", "private", "descriptor", "arguments"]);
-        }
         let rows = self.document.dispatches.iter().map(|dispatch| {
             let mut row = vec![bold(dispatch.index)];
             row.extend(cells([
                 format!("{}:{}", dispatch.queue_id, dispatch.packet_id),
-                or_unknown(dispatch.kernel.as_ref()).to_string(),
+                or_unknown(dispatch.kernel_name()).to_string(),
                 triple(dispatch.grid_size),
                 triple(dispatch.workgroup_size),
                 fences(dispatch),
+                dispatch.group_segment_size.to_string(),
+                dispatch.private_segment_size.to_string(),
+                format!("{:#x}", dispatch.kernel_object.0),
+                format!("{:#x}", dispatch.kernarg.0),
             ]));
-            if in_full {
-                row.extend(cells([
-                    dispatch.group_segment_size.to_string(),
-                    dispatch.private_segment_size.to_string(),
-                    format!("{:#x}", dispatch.kernel_object.0),
-                    format!("{:#x}", dispatch.kernarg.0),
-                ]));
-            }
             row
         });
-        let header = header.into_iter().map(faint).collect();
+        let header = header.map(faint).to_vec();
         writeln!(out, "{}", table(Some(header), rows.collect(), 0..0))?;
         Ok(())
     }
@@ -499,7 +511,7 @@ impl<'p> Printer<'p> {
 }
 
 fn title(wave: &CoreWaveDocument) -> String {
-    let kernel = or_unknown(wave.kernel.as_ref());
+    let kernel = or_unknown(wave.kernel_name());
     format!("wave {} of {kernel} {}", wave.index, place(wave))
 }
 

@@ -132,7 +132,8 @@ impl Session<'_> {
         self.with_stop(id.wave, |_, stop| {
             let frame = frame_of(stop, id)?;
             let mut out = Vec::new();
-            crate::lane_places::print_where(&frame, &mut out).map_err(|error| error.to_string())?;
+            crate::lane_places::print_where(&frame, usize::MAX, &mut out)
+                .map_err(|error| error.to_string())?;
             let mut plain = Vec::new();
             {
                 use std::io::Write as _;

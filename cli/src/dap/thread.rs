@@ -107,7 +107,7 @@ pub(super) fn name(wave: &CoreWaveDocument) -> String {
         }
         (_, _) => wave.index.to_string(),
     };
-    let kernel = wave.kernel.as_ref().or(wave.function.as_ref());
+    let kernel = wave.kernel_name().or(wave.function.as_ref());
     let kernel = kernel.map_or_else(|| "?".to_owned(), ToString::to_string);
     let state = match wave.stop.first() {
         Some(reason) => reason.replace('_', " "),

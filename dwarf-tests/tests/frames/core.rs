@@ -29,7 +29,7 @@ impl Core {
             .collect();
         let folder = Folder::new();
         let path = folder.path("demo.core");
-        std::fs::write(&path, cores::demo::built().merged()).unwrap();
+        std::fs::write(&path, cores::demo::calls().merged()).unwrap();
         all.push(Core {
             name: "demo",
             folder,

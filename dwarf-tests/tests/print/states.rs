@@ -138,7 +138,7 @@ fn what_one_lane_cannot_be_asked_costs_the_others_nothing() {
             "x / (a - 3)",
             0,
             "not-in-frame",
-            "did not enter this function; still in frame 1, mid",
+            "did not enter this function; waiting in frame 1, mid",
         ),
         ("1", 0, "not-in-frame", "calls-O2.cl:23"),
     ] {

@@ -326,18 +326,15 @@ impl fmt::Display for WhereText<'_> {
             Nearest::Argument(argument, _) => match &argument.name {
                 Some(name) => {
                     format!(
-                        "the mapping that argument {} points into",
+                        "the memory that argument {} points into",
                         Untrusted::from(name.clone())
                     )
                 }
-                None => format!(
-                    "the mapping that argument {} points into",
-                    argument.position
-                ),
+                None => format!("the memory that argument {} points into", argument.position),
             },
             Nearest::Mapping(range) => match found.code_object {
                 Some(object) => format!("code object {object}"),
-                None => format!("the mapping {:#x}-{:#x}", range.start, range.end),
+                None => format!("the memory mapped at {:#x}-{:#x}", range.start, range.end),
             },
         };
         let far = u64::try_from(found.distance.unsigned_abs()).unwrap_or(u64::MAX);

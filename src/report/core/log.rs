@@ -202,6 +202,7 @@ impl<'m> LogDocuments<'m> {
             stop: stops.iter().map(StopReason::name).collect(),
             code_object: of.code_object,
             kernel: wave.kernel.clone().map(Untrusted::from),
+            kernel_function: None,
             function: innermost.and_then(|frame| frame.function.clone()),
             file: innermost.and_then(|frame| frame.file.clone()),
             line: innermost.and_then(|frame| frame.line),

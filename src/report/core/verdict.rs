@@ -452,9 +452,8 @@ impl FaultCandidateDocument {
 }
 
 fn kernel_text(wave: &CoreWaveDocument) -> String {
-    let kernel = wave.kernel.as_ref();
-    kernel.map_or_else(
-        || "a kernel that is not known".to_owned(),
+    wave.kernel_name().map_or_else(
+        || "an unknown kernel".to_owned(),
         |name| format!("kernel {name}"),
     )
 }

@@ -176,7 +176,7 @@ const aboutLane = (detail, states) => {
     const resumes = place.resumes ? `, goes on at ${place.resumes}` : "";
     return `${name}waiting at ${placeText(place)}${resumes}`;
   }
-  if (place.frame) return `${name}did not enter this function; still in frame ${place.frame}, at ${placeText(place)}`;
+  if (place.frame) return `${name}did not enter this function; waiting in frame ${place.frame}, at ${placeText(place)}`;
   return `${name}not active${place.reason ? ": " + place.reason : ""}`;
 };
 
@@ -306,7 +306,7 @@ const drawWave = () => {
   }
   const detail = detailOf(wave.index);
   const reasons = wave.stop.map((name) => {
-    const late = page.reasons[name]?.late ? "; it is noticed late, the instruction at fault is before the pc" : "";
+    const late = page.reasons[name]?.late ? "; reported late, the faulting instruction is before this pc" : "";
     return make("p", {}, make("span", { class: "alarm" }, name), ` ${page.reasons[name]?.text ?? ""}${late}`);
   });
   const facts = [`queue ${wave.queue_id}`, wave.packet_id === null ? "" : `packet ${wave.packet_id}`, `XCC ${wave.xcc}`, `pc ${wave.pc}`, `exec ${wave.exec}`, `${wave.lanes} lanes`,

@@ -13,6 +13,7 @@ use super::Printer;
 use crate::failure::Failure;
 use crate::lanes::ranges;
 use crate::style::{ALARM, BOLD, FAINT};
+use crate::wrap::filled;
 
 /// How many lanes are shown one by one, how many candidates, and the lines of how many waves of a hang.
 const LANES: usize = 4;
@@ -125,29 +126,6 @@ impl Printer<'_> {
         }
         Ok(())
     }
-}
-
-/// Breaks a text at spaces, where lines would be longer than the width.
-///
-/// * `before`: how many characters are before it in its first line.
-fn filled(text: &str, before: usize, width: usize) -> String {
-    const INDENT: &str = "  ";
-    let mut filled = String::new();
-    let mut column = before;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if !filled.is_empty() && column.saturating_add(length).saturating_add(1) > width {
-            filled.push('\n');
-            filled.push_str(INDENT);
-            column = INDENT.len();
-        } else if !filled.is_empty() {
-            filled.push(' ');
-            column = column.saturating_add(1);
-        }
-        filled.push_str(word);
-        column = column.saturating_add(length);
-    }
-    filled
 }
 
 fn instruction(access: &FaultCandidateDocument, out: &mut dyn Write) -> Result<(), Failure> {

@@ -1,1 +1,0 @@
-../../../examples/demo/calls-O2.cl
