@@ -125,7 +125,7 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         }
     }
 
-    /// The context, with all lanes in focus.
+    /// Returns the context, with all lanes in focus.
     #[must_use]
     pub fn context(&self) -> Context<'_, 'p> {
         let stop = self.frame.stop();
@@ -141,23 +141,23 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         }
     }
 
-    /// The unit of the frame's function; nothing where there is no function.
+    /// Returns the unit of the frame's function. `None` where there is no function.
     #[must_use]
     pub fn unit(&self) -> Option<UnitId> {
         self.unit
     }
 
-    /// The stop that the frame is of.
+    /// Returns the stop that the frame is of.
     pub(super) fn stop(&self) -> &'s Stop<'p, 'a> {
         self.frame.stop()
     }
 
-    /// How locations are read that are not meant by the letter; nothing if they are.
+    /// Returns how locations are read that are not meant by the letter. `None` if they are.
     pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         self.reader.legacy()
     }
 
-    /// The same with how locations are read.
+    /// Returns the same with how locations are read.
     pub(super) fn of_variables(&self) -> VariableContext<'_, 'p, 'a> {
         VariableContext {
             context: self.context(),
@@ -247,7 +247,7 @@ impl<'a> Program<'a> {
 }
 
 impl<'p> ProgramContext<'p, '_> {
-    /// The context, with no lane in focus.
+    /// Returns the context, with no lane in focus.
     #[must_use]
     pub fn context(&self) -> Context<'_, 'p> {
         of_unit(self.asked, &self.info, &self.reader)
@@ -266,12 +266,12 @@ impl core::fmt::Debug for ProgramContext<'_, '_> {
 #[derive(Clone, Copy)]
 pub(super) struct VariableContext<'c, 'p, 'a> {
     pub(super) context: Context<'c, 'p>,
-    /// How locations are read that are not meant by the letter; nothing if they are.
+    /// How locations are read that are not meant by the letter. `None` if they are.
     pub(super) legacy: Option<&'c LegacyReader<'p, 'a>>,
 }
 
 impl<'p> VariableContext<'_, 'p, '_> {
-    /// The location to evaluate for an attribute: what a unit without the extensions means by it, or the attribute itself.
+    /// Returns the location to evaluate for an attribute: what a unit without the extensions means by it, or the attribute itself.
     ///
     /// # Errors
     /// If it can mean several.

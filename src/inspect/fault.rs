@@ -19,7 +19,7 @@ pub struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// The memory at these addresses.
+    /// Creates the memory at these addresses.
     ///
     /// * `is_complete`: true if there is no other memory that the GPU could have reached.
     #[must_use]
@@ -40,7 +40,7 @@ impl MemoryMap {
         }
     }
 
-    /// The same with memory that the kernel is known to access: what arguments point to, and scratch. An access there is not suspected.
+    /// Returns the same with memory that the kernel is known to access: what arguments point to, and scratch. An access there is not suspected.
     #[must_use]
     pub fn expecting(self, expected: impl IntoIterator<Item = Range<u64>>) -> MemoryMap {
         MemoryMap {
@@ -55,7 +55,7 @@ impl MemoryMap {
         self.is_complete
     }
 
-    /// The ranges of memory that follow each other, in the order of their addresses.
+    /// Returns the ranges of memory that follow each other, in the order of their addresses.
     #[must_use]
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges

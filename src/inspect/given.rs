@@ -407,7 +407,7 @@ fn fill(arguments: &[&Argument], first: u16, address: u64, watched: &mut [Watche
     }
 }
 
-/// How many registers an argument of a type takes, if it is a number or a pointer.
+/// Returns how many registers an argument of a type takes, if it is a number or a pointer.
 fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
     let resolved = shape::resolve(types, ty).ty;
     let is_number = matches!(
@@ -421,7 +421,7 @@ fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
     u16::try_from(bytes.div_ceil(4)).ok()
 }
 
-/// The first of the consecutive vector registers that dwords are in.
+/// Returns the first of the consecutive vector registers that dwords are in.
 fn first_register(dwords: &[Dword]) -> Option<u16> {
     let number = |dword: &Dword| match dword {
         Dword::In(Cell::Own(MachineRegister::Vgpr(number))) => Some(*number),
@@ -470,7 +470,7 @@ fn dword(location: &Location<'_>, bit: u128) -> Option<Dword> {
     })
 }
 
-/// The machine register that has 32 bits of a place: of a vector register the lane's own dword.
+/// Returns the machine register that has 32 bits of a place: of a vector register the lane's own dword.
 fn in_register(place: &Place<'_>, register: Register, bit: u128) -> Option<Cell> {
     let at = place.bit_offset.checked_add(bit)?;
     // Those with higher numbers are not followed.

@@ -245,7 +245,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Some(Word::Read(bits))
     }
 
-    /// The place of a dword of a register, as the frame has it, in all lanes.
+    /// Returns the place of a dword of a register, as the frame has it, in all lanes.
     fn location_of(&self, cell: Cell) -> Option<Location<'p>> {
         let (register, lane, lane_step) = match cell {
             Cell::Scalar(register) => (register, 0, 0),
@@ -264,7 +264,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }))
     }
 
-    /// The place of a whole register, as the frame has it. One that the call frame information gives up, and that the callee is known
+    /// Returns the place of a whole register, as the frame has it. One that the call frame information gives up, and that the callee is known
     /// not to write, is still where it was.
     fn register(&self, machine: MachineRegister) -> Option<Location<'p>> {
         let (register, _) = machine.dwarf(self.wave_size())?;
@@ -283,7 +283,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         innermost.frame.register(register).ok()
     }
 
-    /// The place of each lane's dword of a row of scratch.
+    /// Returns the place of each lane's dword of a row of scratch.
     fn location_of_row(&self, slot: Slot) -> Option<Location<'p>> {
         let base = match slot.base {
             Some(register) => self.scalar(register)?,
@@ -318,7 +318,7 @@ enum Word {
 }
 
 impl Word {
-    /// The dword in a lane, if all of it is known.
+    /// Returns the dword in a lane, if all of it is known.
     fn in_lane(&self, lane: Lane) -> Option<u32> {
         match self {
             Word::Constant(word) => Some(*word),
@@ -342,7 +342,7 @@ fn put_bytes(words: &[Word], lane: Lane, bytes: u64, all: &mut Vec<u8>) -> Optio
     (all.len() == end).then_some(())
 }
 
-/// The bits of a value that is the same in all lanes, if it is known to be.
+/// Returns the bits of a value that is the same in all lanes, if it is known to be.
 ///
 /// * `halves`: the words of each half of the wave.
 fn uniform(halves: &[Option<Vec<Word>>], wave_size: WaveSize, bytes: u64) -> Option<Bits> {
@@ -369,7 +369,7 @@ fn uniform(halves: &[Option<Vec<Word>>], wave_size: WaveSize, bytes: u64) -> Opt
     bits_of(words, Lane(0), bytes)
 }
 
-/// The bits of a value in a lane, if all of them are known.
+/// Returns the bits of a value in a lane, if all of them are known.
 fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
     let mut all = Vec::new();
     put_bytes(words, lane, bytes, &mut all)?;

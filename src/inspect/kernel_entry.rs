@@ -94,7 +94,7 @@ fn coordinate(one: &InitialRegisters) -> Option<(Counted, usize)> {
     Some((*counted, *dimension))
 }
 
-/// The register of an item that takes one, or shares it. Trap temporaries are left out: the trap handler writes them.
+/// Returns the register of an item that takes one, or shares it. Trap temporaries are left out: the trap handler writes them.
 fn cell_of(one: &InitialRegisters) -> Option<Cell> {
     match one.file {
         RegisterFile::Scalar => {

@@ -31,10 +31,10 @@ pub enum LaneOrigin {
     Dwarf,
     /// The machine code, with the state of the wave.
     Recovered {
-        /// The instruction that switched the lane off, an address of the process; nothing if it cannot be told
+        /// The instruction that switched the lane off, an address of the process. `None` if it cannot be told
         /// which of several did.
         left: Option<ProcessAddress>,
-        /// The first instruction that executes with the lane on again; nothing if the wave ends before.
+        /// The first instruction that executes with the lane on again. `None` if the wave ends before.
         resumes: Option<ProcessAddress>,
     },
 }
@@ -49,7 +49,7 @@ impl LaneOrigin {
         }
     }
 
-    /// The instruction that switched the lane off, an address of the process, if it is known.
+    /// Returns the instruction that switched the lane off, an address of the process, if it is known.
     #[must_use]
     pub const fn left(self) -> Option<ProcessAddress> {
         match self {
@@ -58,7 +58,7 @@ impl LaneOrigin {
         }
     }
 
-    /// The first instruction that executes with the lane on again, an address of the process, if it is known.
+    /// Returns the first instruction that executes with the lane on again, an address of the process, if it is known.
     #[must_use]
     pub const fn resumes(self) -> Option<ProcessAddress> {
         match self {
@@ -132,7 +132,7 @@ impl LanePlace {
         }
     }
 
-    /// Who says where a waiting lane is; nothing for other lanes.
+    /// Who says where a waiting lane is. `None` for other lanes.
     #[must_use]
     pub const fn origin(self) -> Option<LaneOrigin> {
         match self {
@@ -191,20 +191,20 @@ pub struct LaneInCaller {
 pub(crate) struct SaidLanes {
     /// The lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, or else by EXEC.
     pub(crate) active: u64,
-    /// Whether the attribute says it.
+    /// True if the attribute says it.
     pub(crate) says_active: bool,
     /// The element of `DW_AT_LLVM_lane_pc` of each lane, active or not; nothing if it is undefined.
     pub(crate) pcs: Vec<Option<ProcessAddress>>,
 }
 
 impl LanePcs {
-    /// Each lane, from lane 0.
+    /// Returns each lane, from lane 0.
     #[must_use]
     pub fn places(&self) -> &[LanePlace] {
         &self.places
     }
 
-    /// The program location of each lane from lane 0, an address of the process; nothing where a lane was not active on entry
+    /// Returns the program location of each lane from lane 0, an address of the process; nothing where a lane was not active on entry
     /// to the function, or where it cannot be told.
     pub fn pcs(&self) -> impl ExactSizeIterator<Item = Option<ProcessAddress>> {
         self.places.iter().map(|place| match *place {
@@ -214,7 +214,7 @@ impl LanePcs {
         })
     }
 
-    /// The lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
+    /// Returns the lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
     #[must_use]
     pub fn active(&self) -> u64 {
         let lanes = (0..).map(Lane).zip(&self.places);
@@ -222,14 +222,14 @@ impl LanePcs {
         active.fold(0, |mask, (lane, _)| mask | lane.bit())
     }
 
-    /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without, they may be
+    /// Returns true if inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without, they may be
     /// anywhere.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.is_known
     }
 
-    /// Whether a lane is active.
+    /// Returns true if a lane is active.
     #[must_use]
     pub fn is_active(&self, lane: Lane) -> bool {
         self.places.get(usize::from(lane.0)) == Some(&LanePlace::Active)
@@ -245,7 +245,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         self.lane_pcs_by(Recovery::default())
     }
 
-    /// The same; `recovery` says whether the machine code is asked.
+    /// Returns the same; `recovery` says whether the machine code is asked.
     ///
     /// # Errors
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
@@ -254,7 +254,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         self.lane_pcs_within(recovery)
     }
 
-    /// The same as a part of another question.
+    /// Returns the same as a part of another question.
     pub(crate) fn lane_pcs_within(&self, recovery: Recovery) -> Result<LanePcs> {
         if self.is_of_waiting_lanes() {
             return self.for_wave().lane_pcs_within(recovery);
@@ -286,7 +286,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         })
     }
 
-    /// Where the lanes are by what attributes say; nothing if they say nothing of where inactive ones are at the
+    /// Where the lanes are by what attributes say. `None` if they say nothing of where inactive ones are at the
     /// frame's program location.
     fn lane_pcs_said(&self, recovery: Recovery) -> Result<Option<LanePcs>> {
         let Some(said) = self.said_lanes()? else {
@@ -328,7 +328,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(active)
     }
 
-    /// What attributes say of the lanes at the frame's program location; nothing if they say nothing of where inactive ones are.
+    /// What attributes say of the lanes at the frame's program location. `None` if they say nothing of where inactive ones are.
     pub(crate) fn said_lanes(&self) -> Result<Option<SaidLanes>> {
         let Some(function) = self.function()? else {
             return Ok(None);

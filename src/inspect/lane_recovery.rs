@@ -38,7 +38,7 @@ impl Stop<'_, '_> {
         flow.stop(wave, pc, load_address, self.dispatched(), self.meter())
     }
 
-    /// The lanes that the dispatch started, a bit each; nothing if that is not known.
+    /// Returns the lanes that the dispatch started, a bit each. `None` if that is not known.
     pub(super) fn dispatched(&self) -> Option<u64> {
         let wave = self.wave();
         wave.dispatch()?.lanes(wave.wave_size())
@@ -117,7 +117,7 @@ impl Stop<'_, '_> {
 }
 
 impl Program<'_> {
-    /// The address in the code object that is given for a waiting lane: of those that are right one with a source line, if there is
+    /// Returns the address in the code object that is given for a waiting lane: of those that are right one with a source line, if there is
     /// one.
     ///
     /// * `known`: its `pc` is returned if none has a line.
@@ -132,7 +132,7 @@ impl Program<'_> {
             .unwrap_or(known.pc))
     }
 
-    /// The same; nothing if none of them has a line.
+    /// Returns the same. `None` if none of them has a line.
     pub(crate) fn line_in_gap(
         &self,
         wave_size: WaveSize,

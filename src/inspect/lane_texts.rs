@@ -97,7 +97,7 @@ impl<'t> LaneTexts<'t> {
         }
     }
 
-    /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
+    /// Returns the value in a lane as a debugger of C prints it, whether or not the lane executes. `None` if there
     /// are no bits.
     #[inline]
     pub fn text(&mut self, lane: Lane) -> Option<&str> {
@@ -119,7 +119,7 @@ impl<'t> LaneTexts<'t> {
         self.print(lane, None).then_some(self.text.as_str())
     }
 
-    /// The same as a part of a question, with the places where the text can be broken into lines.
+    /// Returns the same as a part of a question, with the places where the text can be broken into lines.
     #[cfg(feature = "serde")]
     pub(crate) fn marked(&mut self, lane: Lane, meter: &Meter) -> Option<(&str, &[Mark])> {
         self.marks.get_or_insert_default();

@@ -48,13 +48,13 @@ impl LaneTypes {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The type, if it is the same in all lanes that were looked at.
+    /// Returns the type, if it is the same in all lanes that were looked at.
     pub(super) fn common(&self) -> Option<TypeId> {
         self.common.filter(|_| !self.is_varied)
     }
 }
 
-/// Whether a type is a vector whose elements have one byte, or another name for one.
+/// Returns true if a type is a vector whose elements have one byte, or another name for one.
 pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
     matches!(
         &shape::resolve(types, ty).ty.kind,
@@ -270,7 +270,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         }
     }
 
-    /// The number that a variable holds in the lane in focus.
+    /// Returns the number that a variable holds in the lane in focus.
     fn number_in(&self, entry: DieId, within: &VariableContext<'_, 'p, '_>) -> Result<i128> {
         let stop = self.stop();
         let variable = stop.program().info().number_variable(entry)?;
@@ -298,7 +298,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         })
     }
 
-    /// The number of so many bytes, without a sign, that is at a location in the lane in focus.
+    /// Returns the number of so many bytes, without a sign, that is at a location in the lane in focus.
     fn number_at(
         &self,
         attribute: &LocationAttribute<'p>,
@@ -326,7 +326,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
     }
 }
 
-/// How many bits after `object` a member is, in the same storage.
+/// Returns how many bits after `object` a member is, in the same storage.
 fn distance(object: &Location<'_>, member: &Location<'_>) -> Result<i128> {
     let elsewhere = || Error::from(ErrorKind::Unsupported("a member outside of its object"));
     let (Some(from), Some(to)) = (object.single(), member.single()) else {

@@ -22,7 +22,7 @@ use crate::object::descriptor::KernelDescriptor;
 use crate::object::{Kernel, SymbolSection};
 use fallible_iterator::FallibleIterator;
 
-/// How a function reaches its stack; where there is none, nobody knows.
+/// Returns how a function reaches its stack; where there is none, nobody knows.
 fn legacy_frame(
     program: &Program<'_>,
     wave_size: WaveSize,
@@ -101,7 +101,7 @@ pub(super) struct LegacyReader<'p, 'a> {
     convention: UnitConvention,
     legacy_frame: LegacyFrame,
     kernel: Option<&'p Kernel>,
-    /// Whether the unit's version of DWARF has `DW_OP_stack_value`.
+    /// True if the unit's version of DWARF has `DW_OP_stack_value`.
     has_stack_value: bool,
 }
 
@@ -159,7 +159,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         Ok(self.keep(expression, &meaning))
     }
 
-    /// The same for the location of a variable, which is kept in its plan and costs as much when it is asked for again.
+    /// Returns the same for the location of a variable, which is kept in its plan and costs as much when it is asked for again.
     pub(super) fn planned_meaning(
         &self,
         expression: &ExpressionBytes<'p>,
@@ -186,7 +186,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         }
     }
 
-    /// The pointer in a slot that leads to a variable, so far as it can be another than a generic one.
+    /// Returns the pointer in a slot that leads to a variable, so far as it can be another than a generic one.
     ///
     /// Clang keeps the address of a result that the caller provides memory for in a slot (`result.ptr`): where its own
     /// address space is private, in 4 bytes. Such a variable has the type that its function returns, and a class type. In a
@@ -256,7 +256,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         self.asked.meter.work(length.div_ceil(8))
     }
 
-    /// The readings of an expression, as long as the arena lives.
+    /// Returns the readings of an expression, as long as the arena lives.
     fn keep(&self, expression: &ExpressionBytes<'p>, meaning: &Meaning) -> Meanings<'p> {
         let unit = Unit {
             encoding: expression.unit.encoding.in_memory(),
@@ -312,7 +312,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         Ok(ExpressionBytes { bytes, ..meant })
     }
 
-    /// The location that is meant by an attribute, where only one answer will do.
+    /// Returns the location that is meant by an attribute, where only one answer will do.
     pub(super) fn attribute(
         &self,
         attribute: LocationAttribute<'p>,
@@ -333,7 +333,7 @@ struct Slot {
     offset: i64,
     /// The number of the address space that the slot is said to be in.
     space: Option<u64>,
-    /// Whether the location is the object at the pointer in the slot.
+    /// True if the location is the object at the pointer in the slot.
     leads_to_object: bool,
 }
 
@@ -506,7 +506,7 @@ impl<'p, 'a> UnitReader<'p, 'a> {
         })
     }
 
-    /// The reader of locations that are not meant by the letter.
+    /// Returns the reader of locations that are not meant by the letter.
     pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         match self {
             UnitReader::Legacy(legacy) => Some(legacy),

@@ -109,7 +109,7 @@ struct Known<'a> {
 }
 
 impl<'a> Plans<'a> {
-    /// The plan of an address of the code object.
+    /// Returns the plan of an address of the code object.
     pub(super) fn get(&self, address: u64) -> Option<Arc<FramePlan<'a>>> {
         lock(&self.known).plans.get(&address).cloned()
     }

@@ -33,13 +33,13 @@ impl<'p> Programs<'p> {
         Programs { options, ..self }
     }
 
-    /// The process.
+    /// Returns the process.
     #[must_use]
     pub fn process(&self) -> &'p Process<'p> {
         self.process
     }
 
-    /// The program of the code object with this index; nothing if its file is not known.
+    /// Returns the program of the code object with this index. `None` if its file is not known.
     ///
     /// # Errors
     /// As those of [`Program::load`].

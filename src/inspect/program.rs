@@ -37,7 +37,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The program, of which nothing is read yet.
+    /// Returns the program, of which nothing is read yet.
     ///
     /// # Errors
     /// As those of [`Program::load`] and [`Program::with_split`].
@@ -60,7 +60,7 @@ impl<'a> Program<'a> {
         Program::load_within(object, object.meter())
     }
 
-    /// The same; what is read of it is paid for.
+    /// Returns the same; what is read of it is paid for.
     pub(crate) fn load_within(
         object: &'a CodeObject<'a>,
         meter: &Arc<Meter>,
@@ -124,7 +124,7 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// The codes that expressions are read with.
+    /// Returns the codes that expressions are read with.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.source.dialect
@@ -135,7 +135,7 @@ impl<'a> Program<'a> {
         &self.source
     }
 
-    /// The limits that it and its waves are read within: those of the code object.
+    /// Returns the limits that it and its waves are read within: those of the code object.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.object().limits()
@@ -146,7 +146,7 @@ impl<'a> Program<'a> {
         self.info.meter()
     }
 
-    /// The code object.
+    /// Returns the code object.
     #[must_use]
     pub fn object(&self) -> &'a CodeObject<'a> {
         self.source.object
@@ -194,13 +194,13 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// The processor it is for.
+    /// Returns the processor it is for.
     #[must_use]
     pub fn processor(&self) -> &'static Processor {
         self.source.object.target().processor()
     }
 
-    /// Whether a function is a kernel: by its entry, or by a kernel descriptor of its name.
+    /// Returns true if a function is a kernel: by its entry, or by a kernel descriptor of its name.
     #[must_use]
     pub fn is_kernel(&self, function: &Function<'_>) -> bool {
         function.is_kernel || self.kernel_of(function).is_some()

@@ -327,7 +327,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// The same, lent; nothing if there are none, whatever the reason.
+    /// Returns the same, lent. `None` if there are none, whatever the reason.
     pub(super) fn lent(&self, lane: Lane) -> Option<TypedBytes<'_>> {
         match self {
             Contents::None | Contents::Failed(_) => None,
@@ -358,7 +358,7 @@ impl<'a> Contents<'a> {
 }
 
 impl<'a> VariableValue<'a> {
-    /// The bits of a lane, whether or not it executes.
+    /// Returns the bits of a lane, whether or not it executes.
     ///
     /// # Errors
     /// The reason why the location cannot be evaluated or read.
@@ -366,13 +366,13 @@ impl<'a> VariableValue<'a> {
         self.contents.bits(lane)
     }
 
-    /// The same bits without a copy of them, as they are shown; nothing if there are none, whatever the reason.
+    /// Returns the same bits without a copy of them, as they are shown. `None` if there are none, whatever the reason.
     #[must_use]
     pub fn typed_bytes(&self, lane: Lane) -> Option<TypedBytes<'_>> {
         self.contents.lent(lane)
     }
 
-    /// The bits of the variable whose location can be read in several ways, with the reason; they are undefined in
+    /// Returns the bits of the variable whose location can be read in several ways, with the reason; they are undefined in
     /// [`bits`](Self::bits).
     #[must_use]
     pub fn doubts(&self) -> &[Doubt] {
@@ -461,7 +461,7 @@ impl<'a> VariableValue<'a> {
         }
     }
 
-    /// Whether there is nothing but bits, and none is missing, as of nearly every variable: asked first, and without a copy.
+    /// Returns true if there is nothing but bits, and none is missing, as of nearly every variable: asked first, and without a copy.
     fn is_whole(&self, lane: Lane) -> bool {
         let is_known = |bits: TypedBytes<'_>| bits.is_known();
         self.rare.is_none() && self.contents.lent(lane).is_some_and(is_known)
@@ -486,7 +486,7 @@ impl<'a> VariableValue<'a> {
         self.rare.as_ref()?.cut.as_deref()
     }
 
-    /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
+    /// Returns the value in a lane as a debugger of C prints it, whether or not the lane executes. `None` if there
     /// are no bits.
     #[must_use]
     pub fn text(&self, lane: Lane, types: &TypeTable, options: &Options) -> Option<String> {
@@ -495,7 +495,7 @@ impl<'a> VariableValue<'a> {
         texts.print(lane, None).then_some(text)
     }
 
-    /// The same of many lanes, each written over the one before: `text` is used for all, and may have been for other variables.
+    /// Returns the same of many lanes, each written over the one before: `text` is used for all, and may have been for other variables.
     pub fn texts<'t>(
         &'t self,
         types: &'t TypeTable,
@@ -505,7 +505,7 @@ impl<'a> VariableValue<'a> {
         LaneTexts::new(self, types, options, text)
     }
 
-    /// The type in a lane, with the bounds and the places of members that it has there.
+    /// Returns the type in a lane, with the bounds and the places of members that it has there.
     #[must_use]
     pub fn type_in(&self, lane: Lane) -> TypeId {
         let own = |types: &LaneTypes| types.lanes.get(usize::from(lane.0)).copied();

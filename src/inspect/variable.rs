@@ -438,14 +438,14 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(Contents::Each(each.collect()))
     }
 
-    /// Whether a location cannot be computed because what it is computed of was optimised away, an entry value for
+    /// Returns true if a location cannot be computed because what it is computed of was optimised away, an entry value for
     /// example that no caller kept: then so is what is there. By the letter it is an error.
     fn is_lost(&self, error: &Error) -> bool {
         let tolerant = self.frame.stop.options().reading == Reading::Tolerant;
         tolerant && *error.kind() == ErrorKind::UndefinedRead
     }
 
-    /// The location of an object of so many bits, of which those that it does not name are undefined: a location that
+    /// Returns the location of an object of so many bits, of which those that it does not name are undefined: a location that
     /// names less than the object has gives what it names. By the letter such a location is an error.
     ///
     /// * `lane`: the lane that the location was made for, if it was made for one.
@@ -527,7 +527,7 @@ pub(crate) fn cut_text(limits: &Limits, bit_size: u64) -> Option<String> {
 /// How much of a vector register belongs to a lane, in bits.
 const DWORD: u128 = 32;
 
-/// Whether a place is in a lane's dword of a vector register: what is after that belongs to another lane.
+/// Returns true if a place is in a lane's dword of a vector register: what is after that belongs to another lane.
 fn is_lane_dword(place: &Place<'_>, lane: Option<Lane>) -> bool {
     let Storage::Register(register) = place.storage else {
         return false;
@@ -543,7 +543,7 @@ pub(super) fn is_undefined(location: &Location<'_>) -> bool {
         .all(|place| matches!(place.storage, Storage::Undefined))
 }
 
-/// The value of a variable without a location.
+/// Returns the value of a variable without a location.
 fn constant<'p>(variable: &Variable<'_>, ty: TypeId, types: &TypeTable) -> Result<Contents<'p>> {
     let Some(value) = &variable.const_value else {
         return Ok(Contents::None);
