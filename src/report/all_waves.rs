@@ -97,7 +97,7 @@ impl<T: Serialize> WaveGroups<T> {
         Ok(())
     }
 
-    /// The groups, in the order of their first waves.
+    /// Returns the groups, in the order of their first waves.
     #[must_use]
     pub fn into_groups(self) -> Vec<WaveGroup<T>> {
         self.groups

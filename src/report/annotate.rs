@@ -15,7 +15,7 @@ use crate::untrusted::Untrusted;
 pub struct AnnotateDocument {
     /// `hetdwarf-annotate/1`.
     pub format: &'static str,
-    /// Whether anything was added.
+    /// True if anything was added.
     pub changed: bool,
     /// The size of the file before, in bytes.
     pub size_before: u64,

@@ -25,7 +25,7 @@ pub struct CompareDocument {
     pub completeness: Completeness,
     /// By how many percent points coverage may fall.
     pub tolerance: f64,
-    /// Whether it fell by more, of all functions together or of one of them.
+    /// True if it fell by more, of all functions together or of one of them.
     pub fell: bool,
     /// How many functions both have.
     pub matched: u64,
@@ -73,7 +73,7 @@ pub struct CompareFunction {
     pub old_address: Hex,
     /// The first address in the new version; `null` if it does not describe the function.
     pub new_address: Option<Hex>,
-    /// Whether the code is equal, but for the addresses that it computes.
+    /// True if the code is equal, but for the addresses that it computes.
     pub same_code: bool,
     /// How much of its variables is covered.
     pub total: ChangeDocument,

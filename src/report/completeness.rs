@@ -65,7 +65,7 @@ impl Completeness {
         }
     }
 
-    /// The result; nothing if a limit was reached, which is noted: then the answer is what there is without it.
+    /// Returns the result. `None` if a limit was reached, which is noted: then the answer is what there is without it.
     ///
     /// # Errors
     /// Those that are not of a limit.
@@ -82,7 +82,7 @@ impl Completeness {
 }
 
 impl core::fmt::Display for Completeness {
-    /// A line for people; nothing of an answer that is complete.
+    /// Returns a line for people; nothing of an answer that is complete.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.limit {
             Some(limit) => write!(f, "not complete: {limit}"),

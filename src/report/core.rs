@@ -105,7 +105,7 @@ pub struct AgentDocument {
     pub simds: u32,
     /// PCI location: bus, device and function, `0a:00.0`.
     pub location: String,
-    /// Whether its waves can be read.
+    /// True if its waves can be read.
     pub readable: bool,
 }
 
@@ -161,7 +161,7 @@ pub struct DispatchDocument {
     pub private_segment_size: u32,
     /// LDS of a workgroup, in bytes.
     pub group_segment_size: u32,
-    /// Whether it waits for the packets before it.
+    /// True if it waits for the packets before it.
     pub barrier: bool,
     /// What is acquired before it.
     pub acquire_scope: FenceScope,
@@ -179,7 +179,7 @@ pub struct CoreObjectDocument {
     pub uri: Untrusted<'static>,
     /// Its target; null if its file was not found.
     pub target: Option<Untrusted<'static>>,
-    /// Whether its file was found.
+    /// True if its file was found.
     pub found: bool,
     /// The file that was read; absent if it is a copy in the core.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -357,7 +357,7 @@ impl CoreRequest {
 pub struct FoundObject {
     /// Where its file is, as the runtime or the user says it.
     pub uri: Untrusted<'static>,
-    /// The file that was read; nothing if it is a copy in the core.
+    /// The file that was read. `None` if it is a copy in the core.
     pub file: Option<Untrusted<'static>>,
 }
 

@@ -121,12 +121,12 @@ pub struct CoverageVariable {
     pub line: Option<u64>,
     /// `parameter`, `local` or `inlined`.
     pub kind: &'static str,
-    /// Whether it is a parameter, of the function or of one that is inlined.
+    /// True if it is a parameter, of the function or of one that is inlined.
     pub parameter: bool,
     /// The inlined calls that it is in, the outermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallPathDocument>,
-    /// Whether the inlined copy leaves it out.
+    /// True if the inlined copy leaves it out.
     #[serde(skip_serializing_if = "super::completeness::is_false")]
     pub omitted: bool,
     /// The bytes of code in its scope.

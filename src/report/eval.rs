@@ -146,7 +146,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The bytes in `encoding`, which must have a code for every operation that text may name.
+    /// Returns the bytes in `encoding`, which must have a code for every operation that text may name.
     fn bytes(&self, encoding: Encoding, wave_size: WaveSize, unit_offset: u64) -> Result<Vec<u8>> {
         match self {
             Source::Bytes(bytes) => Ok(bytes.clone()),
@@ -195,7 +195,7 @@ pub struct EvalRequest<'r, 'c, 'a> {
 }
 
 impl<'r, 'c, 'a> EvalRequest<'r, 'c, 'a> {
-    /// An expression of a unit whose header is at `unit_offset` of `.debug_info`.
+    /// Creates an expression of a unit whose header is at `unit_offset` of `.debug_info`.
     #[must_use]
     pub fn new(
         expression: &'r Source,
@@ -373,13 +373,13 @@ struct Reading {
 }
 
 impl Reading {
-    /// How many parts of composites are listed for a lane.
+    /// Returns how many parts of composites are listed for a lane.
     fn parts(&self) -> u32 {
         let most = MOST_PARTS.checked_div(self.lanes).unwrap_or(MOST_PARTS);
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 
-    /// The bits at a location, or of a value; nothing if none were asked for.
+    /// Returns the bits at a location, or of a value. `None` if none were asked for.
     fn read(
         &mut self,
         outcome: &Outcome<'_>,

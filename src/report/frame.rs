@@ -180,7 +180,7 @@ impl FrameDocument {
     }
 }
 
-/// The path of a file, as the documents have it.
+/// Returns the path of a file, as the documents have it.
 pub(super) fn path(file: &SourceFile) -> Untrusted<'static> {
     file.path.to_string().into()
 }

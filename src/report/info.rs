@@ -107,7 +107,7 @@ pub struct ObjectDocument {
     pub machine: Option<String>,
     /// The setting of each target feature: `any`, `on`, `off` or `unsupported`.
     pub features: BTreeMap<&'static str, &'static str>,
-    /// Whether the processor is in the table; what depends on it is left out where it is not. Absent if it is.
+    /// True if the processor is in the table; what depends on it is left out where it is not. Absent if it is.
     #[serde(skip_serializing_if = "is_true")]
     pub is_known_processor: bool,
     /// The version of a generic processor; absent for others.
@@ -276,7 +276,7 @@ impl UnitDocument {
 }
 
 impl CallFramesDocument {
-    /// Describes a section; nothing if it is empty.
+    /// Describes a section. `None` if it is empty.
     fn new(section: &FrameSection<'_>) -> Option<CallFramesDocument> {
         if section.bytes().is_empty() {
             return None;
@@ -331,7 +331,7 @@ impl CallFramesDocument {
     }
 }
 
-/// Whether one of the instructions gives a rule; up to the first that is malformed.
+/// Returns true if one of the instructions gives a rule; up to the first that is malformed.
 fn gives_a_rule(bytes: &[u8], offset: u64, address_size: u8, section: &'static str) -> bool {
     let mut instructions = Instructions::new(bytes, offset, address_size, section);
     while let Ok(Some(item)) = instructions.next() {

@@ -23,7 +23,7 @@ pub struct LanePcDocument {
     pub function: Option<Untrusted<'static>>,
     /// The frame's number; 0 is the innermost.
     pub frame: usize,
-    /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code.
+    /// True if inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code.
     pub known: bool,
     /// What is to be said besides, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ impl LanePcDocument {
         LanePcDocument::by(frame, Recovery::default())
     }
 
-    /// The same; `recovery` says whether the machine code is asked.
+    /// Returns the same; `recovery` says whether the machine code is asked.
     ///
     /// # Errors
     /// If the expressions of the function cannot be evaluated, or its line table is malformed.
@@ -167,7 +167,7 @@ impl LanePcDocument {
 }
 
 impl LanePcDocument {
-    /// Whether it says of every lane where it is.
+    /// Returns true if it says of every lane where it is.
     #[must_use]
     pub fn tells_all(&self) -> bool {
         self.lanes.iter().all(|lane| lane.place.unknown().is_none())

@@ -209,7 +209,7 @@ fn add_lines(
     }
 }
 
-/// A line by its number, from 1.
+/// Returns a line by its number, from 1.
 fn get<'t>(text: &[&'t str], number: u64) -> Option<&'t str> {
     let index = usize::try_from(number).ok()?.checked_sub(1)?;
     text.get(index).copied()

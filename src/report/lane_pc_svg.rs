@@ -32,7 +32,7 @@ const SVG_STYLE: &str = "\
 ";
 
 impl LanePicture {
-    /// The picture as an SVG document.
+    /// Returns the picture as an SVG document.
     #[must_use]
     pub fn svg(&self) -> String {
         let longest = |text: fn(&Row) -> &String| {

@@ -97,7 +97,7 @@ impl From<&QueryError> for QueryErrorDocument {
 }
 
 impl ExpressionDocument {
-    /// Whether there is a value in some lane.
+    /// Returns true if there is a value in some lane.
     #[must_use]
     pub fn has_value(&self) -> bool {
         let mut lanes = self.lanes.iter().flatten();
@@ -173,7 +173,7 @@ impl PrintDocument {
         })
     }
 
-    /// The answers of every place.
+    /// Returns the answers of every place.
     pub fn places(&self) -> impl Iterator<Item = &[ExpressionDocument]> {
         let waiting = self.waiting_lanes.iter();
         core::iter::once(&*self.expressions).chain(waiting.map(|place| &*place.expressions))

@@ -160,7 +160,7 @@ fn text(text: &str) -> Untrusted<'static> {
     Untrusted::from(text.to_owned())
 }
 
-/// A share, to four digits.
+/// Returns a share, to four digits.
 pub(super) fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
@@ -273,7 +273,7 @@ impl DivergenceDocument {
 }
 
 impl ProfileDocument {
-    /// The document of a profile. What is known of its files is added by the caller.
+    /// Creates the document of a profile. What is known of its files is added by the caller.
     ///
     /// * `top`: how many rows it has at most.
     /// * `idle`: what [`divergence`](crate::profile::divergence) found.

@@ -65,7 +65,7 @@ fn last_parts(path: &str, parts: usize) -> &str {
     }
 }
 
-/// What stands for a character of text in HTML and XML, as content and in an attribute within `"`; nothing if it stands for itself.
+/// What stands for a character of text in HTML and XML, as content and in an attribute within `"`. `None` if it stands for itself.
 pub(super) const fn reference(letter: char) -> Option<&'static str> {
     match letter {
         '&' => Some("&amp;"),

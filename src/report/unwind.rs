@@ -116,7 +116,7 @@ impl UnwindDocument {
         UnwindDocument::for_lane(stop, Lane(0))
     }
 
-    /// The same with the values that `lane` has in scalar registers which were saved in per-lane memory.
+    /// Returns the same with the values that `lane` has in scalar registers which were saved in per-lane memory.
     ///
     /// # Errors
     /// As [`new`](UnwindDocument::new).
@@ -184,7 +184,7 @@ impl UnwindDocument {
     }
 }
 
-/// Whether the reason why variables are not known is also one for missing call frame information.
+/// Returns true if the reason why variables are not known is also one for missing call frame information.
 fn says_why_no_cfi(reason: &Undescribed) -> bool {
     matches!(
         reason,
@@ -225,7 +225,7 @@ impl CallDocument {
     }
 }
 
-/// The registers that the rules of the frames further in mention, as they were in this frame.
+/// Returns the registers that the rules of the frames further in mention, as they were in this frame.
 fn registers(
     frame: &StopFrame<'_, '_, '_>,
     lane: Lane,
@@ -257,7 +257,7 @@ fn registers(
 }
 
 impl RegisterDocument {
-    /// The register in `frame`; nothing if it is said to be lost there.
+    /// Creates the register in `frame`. `None` if it is said to be lost there.
     fn new(
         frame: &StopFrame<'_, '_, '_>,
         lane: Lane,

@@ -153,7 +153,7 @@ pub struct VarsRequest<'r> {
     pub display: Options,
     /// How many levels of parts are listed of each value: members, elements, what pointers point to.
     pub children: u32,
-    /// Whether hidden arguments of kernels are listed.
+    /// True if hidden arguments of kernels are listed.
     pub hidden: bool,
 }
 
@@ -196,7 +196,7 @@ impl core::fmt::Debug for NameFilter<'_> {
 }
 
 impl<'r> VarsRequest<'r> {
-    /// The same for other lanes.
+    /// Returns the same for other lanes.
     #[must_use]
     pub fn lanes(self, lanes: LaneChoice<'r>) -> VarsRequest<'r> {
         VarsRequest { lanes, ..self }
@@ -208,19 +208,19 @@ impl<'r> VarsRequest<'r> {
         VarsRequest { names, ..self }
     }
 
-    /// The same with parts of values, so many levels of them.
+    /// Returns the same with parts of values, so many levels of them.
     #[must_use]
     pub fn children(self, children: u32) -> VarsRequest<'r> {
         VarsRequest { children, ..self }
     }
 
-    /// The same with the hidden arguments of kernels.
+    /// Returns the same with the hidden arguments of kernels.
     #[must_use]
     pub fn hidden(self, hidden: bool) -> VarsRequest<'r> {
         VarsRequest { hidden, ..self }
     }
 
-    /// The same with values printed in another way.
+    /// Returns the same with values printed in another way.
     #[must_use]
     pub fn display(self, display: Options) -> VarsRequest<'r> {
         VarsRequest { display, ..self }
@@ -353,7 +353,7 @@ impl LaneDocument {
         }
     }
 
-    /// Whether there is a value, or some of it.
+    /// Returns true if there is a value, or some of it.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.state.is_readable()
@@ -489,7 +489,7 @@ impl VarsDocument {
     }
 }
 
-/// What there is to say of a lane of a variable, for people; nothing where the state says it all.
+/// What there is to say of a lane of a variable, for people. `None` where the state says it all.
 ///
 /// * `state`: that of the lane.
 #[must_use]

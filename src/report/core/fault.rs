@@ -177,7 +177,7 @@ impl FaultDocument {
         }
     }
 
-    /// The address at fault that is known best.
+    /// Returns the address at fault that is known best.
     pub(super) fn first_address(&self) -> Option<u64> {
         let first = self.candidates.first();
         let of_lane = first

@@ -96,7 +96,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         found
     }
 
-    /// Whether a wave is searched: of thousands at the same place a few tell as much.
+    /// Returns true if a wave is searched: of thousands at the same place a few tell as much.
     fn has_turn(&mut self, wave: &CoreWave<'_, '_>) -> bool {
         let all = self
             .searched

@@ -6,7 +6,7 @@ use super::{CoreWaveDocument, GroupBy, GroupDocument};
 use crate::gpu_core::WaveState;
 use crate::untrusted::Untrusted;
 
-/// The waves that are alike, those that stopped first, then the largest groups, then the first ones.
+/// Returns the waves that are alike, those that stopped first, then the largest groups, then the first ones.
 pub(super) fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
     type Key<'w> = (
         WaveState,

@@ -74,7 +74,7 @@ pub struct LoggedStop<'s, 'p, 'a> {
 }
 
 impl<'s, 'p, 'a> LoggedStop<'s, 'p, 'a> {
-    /// A wave of which only the log is known.
+    /// Creates a wave of which only the log is known.
     #[must_use]
     pub fn new(wave: &'s LoggedWave) -> LoggedStop<'s, 'p, 'a> {
         LoggedStop {

@@ -122,7 +122,7 @@ impl<'m> Places<'m> {
         Ok(found)
     }
 
-    /// The stack of a wave of which only the pc is known.
+    /// Returns the stack of a wave of which only the pc is known.
     fn bare(
         &self,
         wave: &CoreWave<'_, '_>,
@@ -199,7 +199,7 @@ pub(super) fn line(frame: &FrameDocument, names: &FileNames<'_>) -> Untrusted<'s
     .into()
 }
 
-/// The innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,
+/// Returns the innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,
 /// the innermost one.
 #[must_use]
 pub fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p, 'a>> {

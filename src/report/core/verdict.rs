@@ -54,7 +54,7 @@ pub(super) struct Found<'f> {
     pub(super) names: &'f FileNames<'f>,
 }
 
-/// How a reason to stop is called.
+/// Returns how a reason to stop is called.
 fn kind_of(reason: StopReason) -> String {
     let name = reason.name();
     name.strip_suffix("_trap")
@@ -78,7 +78,7 @@ impl Found<'_> {
         Some(self.of_fault(reason, wave))
     }
 
-    /// The wave that stopped for a reason of which most is known.
+    /// Returns the wave that stopped for a reason of which most is known.
     fn faulted(&self, reason: StopReason) -> Option<&CoreWaveDocument> {
         let stopped = || {
             let waves = self.waves.iter();
@@ -385,7 +385,7 @@ impl Found<'_> {
         self.places.get(index.checked_sub(1)?)
     }
 
-    /// The number of a wave in its workgroup.
+    /// Returns the number of a wave in its workgroup.
     fn number(&self, index: usize) -> u64 {
         let number = self.wave(index).and_then(|wave| wave.wave_in_group);
         number.map_or(0, u64::from)
@@ -416,7 +416,7 @@ impl Found<'_> {
         }
     }
 
-    /// The places of the waves of a workgroup that do not wait, in the order of their first waves.
+    /// Returns the places of the waves of a workgroup that do not wait, in the order of their first waves.
     fn elsewhere(&self, group: &WorkgroupDocument) -> Vec<(Elsewhere, Vec<usize>)> {
         let mut found: Vec<(Elsewhere, Vec<usize>)> = Vec::new();
         for index in &group.elsewhere {

@@ -340,7 +340,7 @@ pub(super) fn workgroups(
     order
 }
 
-/// How many waves the workgroup of a wave started with.
+/// Returns how many waves the workgroup of a wave started with.
 fn expected_waves(wave: &Started) -> Option<u64> {
     /// More than any hardware has.
     const MOST: u64 = 64;

@@ -87,7 +87,7 @@ struct VariableDetail {
 }
 
 impl WaveDetail {
-    /// Asks a wave; nothing if it costs more than `meter` has.
+    /// Asks a wave. `None` if it costs more than `meter` has.
     pub(super) fn new(
         wave: &CoreWave<'_, '_>,
         programs: &Programs<'_>,

@@ -75,7 +75,7 @@ struct Data<'d> {
 }
 
 impl<'d, 'p, 'a> ProfilePage<'d, 'p, 'a> {
-    /// A page about a profile.
+    /// Creates a page about a profile.
     ///
     /// * `document`: what is said of it, grouped by lines and with all rows.
     /// * `title`: what it is called, for people.

@@ -61,7 +61,7 @@ pub(super) struct Lister<'l, 's, 'p, 'a> {
 type Children = (Vec<ChildDocument>, u64);
 
 impl<'p> Lister<'_, '_, 'p, '_> {
-    /// The parts of a value with these bits, `depth` levels of them.
+    /// Returns the parts of a value with these bits, `depth` levels of them.
     ///
     /// # Errors
     /// If there are more than a document can have.

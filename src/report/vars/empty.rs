@@ -45,7 +45,7 @@ impl EmptyReason {
         }
     }
 
-    /// The reason, and the same for people; nothing if a variable was read.
+    /// Returns the reason, and the same for people. `None` if a variable was read.
     ///
     /// * `all_names`: those of the frame, where `filter` leaves none.
     /// * `variables`: those of each frame that it consists of.

@@ -66,7 +66,7 @@ impl<'w> Writer<'w> {
         Ok(found)
     }
 
-    /// The variables of lanes that are in the same place.
+    /// Returns the variables of lanes that are in the same place.
     fn place(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,

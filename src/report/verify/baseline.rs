@@ -63,7 +63,7 @@ pub struct BaselineEntry {
     /// In how many functions of one code object they are, at most; without a function, how many there are.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u64,
-    /// Whether all were notes, which not every [profile](crate::verify::Profile) asks for.
+    /// True if all were notes, which not every [profile](crate::verify::Profile) asks for.
     #[serde(default, rename = "note", skip_serializing_if = "is_false")]
     pub is_note: bool,
     /// The code objects in which they were seen. What is in another one is known all the same.
@@ -209,7 +209,7 @@ impl Baseline {
         Ok(Baseline { known })
     }
 
-    /// The file form: a line for each entry.
+    /// Returns the file form: a line for each entry.
     ///
     /// # Errors
     /// None that can happen: texts and numbers always are JSON.
@@ -224,7 +224,7 @@ impl Baseline {
         Ok(text)
     }
 
-    /// The entries, by rule, producer, function, kind and path.
+    /// Returns the entries, by rule, producer, function, kind and path.
     pub fn entries(&self) -> impl Iterator<Item = BaselineEntry> + '_ {
         self.known.iter().map(|(key, known)| BaselineEntry {
             key: key.clone(),
@@ -234,7 +234,7 @@ impl Baseline {
         })
     }
 
-    /// The entries that `other` does not have, or has less often.
+    /// Returns the entries that `other` does not have, or has less often.
     #[must_use]
     pub fn beyond(&self, other: &Baseline) -> Baseline {
         let more = |(key, known): &(&BaselineKey, &Known)| {

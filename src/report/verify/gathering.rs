@@ -55,7 +55,7 @@ impl Gathering {
         self.document.unreadable.extend(checked.unreadable);
     }
 
-    /// The document, with code objects by their paths.
+    /// Returns the document, with code objects by their paths.
     #[must_use]
     pub fn finish(self) -> VerifyDocument {
         let mut document = self.document;

@@ -52,7 +52,7 @@ enum Owner {
 type Cause = (usize, usize);
 
 impl VerifyDocument {
-    /// The same findings by their causes; in each [`count`](FindingGroup::count) says how many it stands for. The summary
+    /// Returns the same findings by their causes; in each [`count`](FindingGroup::count) says how many it stands for. The summary
     /// counts causes, and in [`findings`](super::VerifySummary::findings) all findings.
     ///
     /// A document that is grouped already stays as it is.
