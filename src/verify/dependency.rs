@@ -47,12 +47,12 @@ impl Dependencies {
         self.edges.remove(&register);
     }
 
-    /// How many rules are built upon others.
+    /// Returns how many rules are built upon others.
     pub(super) fn len(&self) -> usize {
         self.edges.len()
     }
 
-    /// The way from a register back to itself, as text; nothing if there is none.
+    /// Returns the way from a register back to itself, as text; nothing if there is none.
     ///
     /// * `needs_cfa`: whether the rule of a register is built upon the CFA;
     /// * `name`: what people call a register.

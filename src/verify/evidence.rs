@@ -31,7 +31,7 @@ pub struct CodeLine {
     pub pc: u64,
     /// Mnemonic and operands, as LLVM 22 prints them.
     pub text: String,
-    /// Whether it is the cause.
+    /// True if it is the cause.
     pub is_cause: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct PlacedDirective {
     pub meaning: String,
 }
 
-/// A function that stands for the instruction before which something is said.
+/// Returns a function that stands for the instruction before which something is said.
 pub(super) fn instruction_at(target: Target, dialect: Dialect) -> Option<FunctionFrame> {
     let common = Common::new().with_dialect(dialect);
     FunctionFrame::new(target, &common, Start::symbol("f"), 4).ok()

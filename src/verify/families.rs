@@ -3,7 +3,7 @@
 use crate::rule::Rule;
 
 impl Rule {
-    /// Every rule, family by family.
+    /// Returns every rule, family by family.
     pub fn all() -> impl Iterator<Item = &'static Rule> {
         FAMILIES.iter().copied().flatten().copied()
     }

@@ -34,7 +34,7 @@ pub struct Finding {
     pub message: Untrusted<'static>,
     /// What should be there instead, where that is known.
     pub help: Option<Untrusted<'static>>,
-    /// Whether it is one of many of its unit or section that is told for all: then its place and function are an example.
+    /// True if it is one of many of its unit or section that is told for all: then its place and function are an example.
     pub is_example: bool,
     /// What the machine code contradicts, of the rules that read it.
     pub contradiction: Option<Box<Contradiction>>,
@@ -62,7 +62,7 @@ fn ends<S: serde::Serializer>(range: &Range<usize>, serializer: S) -> Result<S::
 }
 
 impl Excerpt {
-    /// A line of which a part is at fault.
+    /// Creates a line of which a part is at fault.
     ///
     /// * `mark`: the part, in bytes of `text`.
     #[must_use]
@@ -73,7 +73,7 @@ impl Excerpt {
         }
     }
 
-    /// A line that is at fault as a whole.
+    /// Returns a line that is at fault as a whole.
     #[must_use]
     pub fn whole(text: String) -> Excerpt {
         Excerpt::new(text, 0..0)
@@ -145,7 +145,7 @@ impl Finding {
         self.message = format!("{}{text}", self.message.raw()).into();
     }
 
-    /// How many bytes it takes here, in a document, and printed.
+    /// Returns how many bytes it takes here, in a document, and printed.
     fn size(&self) -> u64 {
         /// Once in each form, and room for escapes.
         const COPIES: u64 = 4;
@@ -217,7 +217,7 @@ impl Findings {
         }
     }
 
-    /// The findings, sorted, and how many were left out: also those that cannot be paid for.
+    /// Returns the findings, sorted, and how many were left out: also those that cannot be paid for.
     pub(super) fn finish(mut self, meter: &Meter) -> (Vec<Finding>, u64) {
         self.found.sort_by(|a, b| a.key().cmp(&b.key()));
         self.found.dedup();

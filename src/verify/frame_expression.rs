@@ -62,7 +62,7 @@ type Key<'a> = (&'a [u8], Use, Option<u64>, u8);
 pub(super) struct Gives {
     /// The number of the address space of the CFA that it computes, where that is known.
     pub(super) space: Option<u64>,
-    /// Whether it computes a CFA that is known to be another place than the start of a wavefront's scratch.
+    /// True if it computes a CFA that is known to be another place than the start of a wavefront's scratch.
     pub(super) is_elsewhere: bool,
     /// The registers whose value on entry it asks for.
     pub(super) uses: SmallVec<[u64; 2]>,
@@ -188,7 +188,7 @@ const START: Offset = Offset::Linear {
     per_lane: 0,
 };
 
-/// The number of the address space of a place in memory, where it is known.
+/// Returns the number of the address space of a place in memory, where it is known.
 fn space_of(place: &Place) -> Option<u64> {
     let Storage::Memory(space) = place.storage else {
         return None;
@@ -231,7 +231,7 @@ fn run(
     expression::check(bytes, &env)
 }
 
-/// A place in memory whose address is the contents of registers, and has nothing to do with the stack.
+/// Returns a place in memory whose address is the contents of registers, and has nothing to do with the stack.
 fn return_address_value(outcome: &Outcome, section: &'static str) -> Option<Finding> {
     let place = match outcome.result? {
         Entry::Place(place) => place,

@@ -72,7 +72,7 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// How many more there are; some ten thousand are kept.
     pub left_out: u64,
-    /// The limit that ended the check before everything was looked at; nothing if everything was.
+    /// The limit that ended the check before everything was looked at. `None` if everything was.
     pub stopped: Option<Error>,
 }
 

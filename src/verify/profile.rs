@@ -30,7 +30,7 @@ impl Profile {
         }
     }
 
-    /// How bad a finding of some severity is to who asks; nothing if it is not told.
+    /// Returns how bad a finding of some severity is to who asks. `None` if it is not told.
     #[must_use]
     pub fn severity(self, severity: Severity) -> Option<Severity> {
         match (self, severity) {

@@ -99,7 +99,7 @@ fn class(subject: About) -> (u8, Option<RegisterClass>) {
     }
 }
 
-/// The instructions around an address; nothing if it is in no known function, or that cannot be decoded.
+/// Returns the instructions around an address. `None` if it is in no known function, or that cannot be decoded.
 fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<CodeLine>> {
     let function = subject.symbol_at(cause)?.range.clone();
     let size = function.end.checked_sub(function.start)?;
@@ -158,7 +158,7 @@ fn remedy(
     directives(frame, pc, assembler)
 }
 
-/// Says what is expected; nothing if there is no event for it.
+/// Says what is expected. `None` if there is no event for it.
 fn say(
     frame: &mut FunctionFrame,
     contradiction: &Contradiction,
@@ -289,7 +289,7 @@ fn cfa(frame: &mut FunctionFrame, expected: &RowRule, wave_size: WaveSize) -> Re
     said.map(|_| Some(()))
 }
 
-/// The address in two scalar registers, plus bytes, as GCC writes its CFA:
+/// Returns the address in two scalar registers, plus bytes, as GCC writes its CFA:
 /// `bregx high, const1u 32, shl, bregx low, plus, consts, plus`.
 fn pair_plus(low: Register, plus: i64) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -46,7 +46,7 @@ pub enum Choice {
 pub struct Selection {
     /// The rules somebody chose something for; the others have the severity of their table.
     chosen: BTreeMap<&'static str, Choice>,
-    /// The only rules that count, whatever else was chosen; nothing if all do.
+    /// The only rules that count, whatever else was chosen. `None` if all do.
     only: Option<BTreeSet<&'static str>>,
     /// Who asks: what counts of the rules nobody chose something for.
     profile: Profile,
@@ -130,7 +130,7 @@ impl Selection {
         Ok(())
     }
 
-    /// How bad a finding of this rule is; nothing if it is dropped.
+    /// Returns how bad a finding of this rule is. `None` if it is dropped.
     #[must_use]
     pub fn severity(&self, rule: &Rule) -> Option<Severity> {
         if !self.is_kept(rule) {
@@ -168,14 +168,14 @@ impl Selection {
     }
 }
 
-/// The rules that [`MACHINE_CODE`] stands for.
+/// Returns the rules that [`MACHINE_CODE`] stands for.
 fn machine_code() -> impl Iterator<Item = &'static Rule> {
     let families = [cfi_check::RULES, lane::RULES, location::LANE_MASK_RULES];
     families.into_iter().flatten().copied()
 }
 
 impl Rule {
-    /// The rules that a name stands for: that of one, the start of some before `*`, or [`MACHINE_CODE`].
+    /// Returns the rules that a name stands for: that of one, the start of some before `*`, or [`MACHINE_CODE`].
     ///
     /// # Errors
     /// [`UnknownRule`], with the nearest name, if it stands for none.

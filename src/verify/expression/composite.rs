@@ -161,7 +161,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The size of a vector in bits.
+    /// Returns the size of a vector in bits.
     fn vector_bits(&mut self, bit_size: u64, count: u64) -> Step<u128> {
         if bit_size == 0 || count == 0 {
             self.fault(

@@ -88,7 +88,7 @@ pub(super) struct Env<'e> {
     pub(super) role: Role,
     /// What is on the stack at the start, the lowest entry first.
     pub(super) initial: &'e [Entry],
-    /// Whether each lane is a thread of the source language, so that a variable in a vector register is in
+    /// True if each lane is a thread of the source language, so that a variable in a vector register is in
     /// the dword of its lane.
     pub(super) simt: bool,
     pub(super) frame_base: FrameBase,
@@ -113,14 +113,14 @@ impl<'e> Env<'e> {
 
 /// What expressions ask of the debugging information.
 pub(super) trait Entries {
-    /// The base type at an offset from the header of the unit; nothing if there is none.
+    /// Returns the base type at an offset from the header of the unit. `None` if there is none.
     fn base_type(&self, offset: u64) -> Option<Type>;
 
     /// What a call of the entry at an offset finds: from the header of the unit, or in `.debug_info` for
     /// `DW_OP_call_ref`.
     fn callee(&self, offset: u64, in_section: bool) -> Callee<'_>;
 
-    /// Whether the unit has an address with this index.
+    /// Returns true if the unit has an address with this index.
     fn has_address(&self, index: u64) -> bool;
 }
 
@@ -149,7 +149,7 @@ pub(super) enum Callee<'e> {
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) rule: &'static Rule,
-    /// The offset of the operation at fault in the expression, in bytes; nothing if it is the expression as
+    /// The offset of the operation at fault in the expression, in bytes. `None` if it is the expression as
     /// a whole.
     pub(super) offset: Option<usize>,
     pub(super) message: String,
@@ -157,7 +157,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// Whether it is that the object as a whole is larger than its lane's dword of a register.
+    /// Returns true if it is that the object as a whole is larger than its lane's dword of a register.
     pub(super) fn is_overrun_of_object(&self) -> bool {
         *self.rule == rule::LANE_OVERRUN && self.offset.is_none()
     }
@@ -171,14 +171,14 @@ pub(super) struct Outcome {
     /// The entry on top at the end, before it is converted; what all ways to the end have in common. Nothing
     /// if the stack is empty there, or the end was not reached.
     pub(super) result: Option<Entry>,
-    /// Whether it loads through an address space by `DW_OP_xderef`, as LLVM without the extensions does
+    /// True if it loads through an address space by `DW_OP_xderef`, as LLVM without the extensions does
     /// where it means a location.
     pub(super) legacy: bool,
     /// How many operations were run, over all ways.
     pub(super) steps: u64,
-    /// Whether it names other entries than base types: by calls and implicit pointers.
+    /// True if it names other entries than base types: by calls and implicit pointers.
     pub(super) refers: bool,
-    /// Whether what was found depends on the frame base.
+    /// True if what was found depends on the frame base.
     pub(super) asks_frame_base: bool,
     /// The register numbers that it names itself, each with the offset of its operation, in bytes.
     pub(super) registers: SmallVec<[(usize, u64); 4]>,

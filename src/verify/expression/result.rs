@@ -65,7 +65,7 @@ impl Machine<'_> {
         self.fault_at(rule, None, message, None);
     }
 
-    /// The type of the value that the result is.
+    /// Returns the type of the value that the result is.
     fn value_result(&mut self, top: Entry) -> Option<Type> {
         match as_value(top) {
             Some(value) => Some(value.ty),

@@ -51,9 +51,9 @@ struct Rules {
     cfa: CfaKind,
     /// The number of the CFA's address space, where it is a register plus an offset.
     cfa_space: Option<u64>,
-    /// Whether the CFA is known to be another place than where the scratch of a wavefront starts.
+    /// True if the CFA is known to be another place than where the scratch of a wavefront starts.
     cfa_is_elsewhere: bool,
-    /// Whether the return address has a rule that is not "undefined".
+    /// True if the return address has a rule that is not "undefined".
     has_return_address: bool,
     dependencies: Dependencies,
 }
@@ -113,7 +113,7 @@ struct Walk<'w, 'a> {
     facts: &'w Facts<'a>,
     section: &'static str,
     cie: &'w Cie<'a>,
-    /// The entry that the code is of; nothing for the instructions of a CIE.
+    /// The entry that the code is of. `None` for the instructions of a CIE.
     fde: Option<&'w Fde<'a>>,
     rules: Rules,
     /// What the initial instructions gave.
@@ -229,7 +229,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.fde.map_or(self.cie.offset, |fde| fde.offset)
     }
 
-    /// The address that the row starts at; nothing in a CIE. A row past the end belongs to no function but this one.
+    /// Returns the address that the row starts at; nothing in a CIE. A row past the end belongs to no function but this one.
     fn pc(&self) -> Option<u64> {
         let fde = self.fde?;
         Some(self.location.min(fde.end().saturating_sub(1)))
@@ -243,7 +243,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// A finding about an instruction, which it shows.
+    /// Returns a finding about an instruction, which it shows.
     fn about(
         &self,
         rule: &'static Rule,
@@ -363,7 +363,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         });
     }
 
-    /// The location so many units of code further on; nothing if that is past the last address there is.
+    /// Returns the location so many units of code further on. `None` if that is past the last address there is.
     fn after(&self, delta: u64) -> Option<u64> {
         let distance = delta.checked_mul(self.cie.code_alignment_factor)?;
         self.location.checked_add(distance)
@@ -566,7 +566,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Whether the CFA is a register plus an offset, so that either can be changed.
+    /// Returns true if the CFA is a register plus an offset, so that either can be changed.
     fn change_cfa(&self, item: &InstructionItem<'a>, findings: &mut Findings) -> bool {
         let message = match self.rules.cfa {
             CfaKind::Register => return true,

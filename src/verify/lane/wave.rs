@@ -24,7 +24,7 @@ pub(super) struct MadeWave {
 const BETWEEN_BASES: u32 = 1 << 26;
 
 impl MadeWave {
-    /// A wave with these lanes active, a bit each.
+    /// Creates a wave with these lanes active, a bit each.
     pub(super) fn new(wave_size: WaveSize) -> MadeWave {
         MadeWave {
             wave_size,

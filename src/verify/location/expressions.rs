@@ -60,7 +60,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// The first address of the function.
+    /// Returns the first address of the function.
     fn function_start(&self) -> Option<u64> {
         Some(self.scopes.last()?.ranges.first()?.start)
     }
@@ -92,7 +92,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// The setting of an expression of this encoding that stands here.
+    /// Returns the setting of an expression of this encoding that stands here.
     pub(super) fn setting(&self, encoding: Encoding, role: Role) -> Setting {
         let scope = self.scopes.last();
         let frame_base = scope.map_or(FrameBaseNumber::UNKNOWN, |scope| scope.frame_base_number);
@@ -105,7 +105,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// The place that the expression of a frame base finds.
+    /// Returns the place that the expression of a frame base finds.
     pub(super) fn frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<Place> {
         let here = self.setting(expression.unit.encoding, Role::FrameBase);
         if let Some(known) = self.kept.sound.frame_base(expression.bytes, &here) {
@@ -322,7 +322,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     }
 }
 
-/// Whether the first operation of an expression names a vector register.
+/// Returns true if the first operation of an expression names a vector register.
 fn names_vector_register(expression: &ExpressionBytes<'_>) -> bool {
     let first = operations(expression.bytes, expression.unit.encoding).next();
     // Vector registers have numbers that only two operations can name.

@@ -22,7 +22,7 @@ pub(super) struct Scope {
     pub(super) name: Option<String>,
     /// The addresses of its code, sorted; empty if they are not known.
     pub(super) ranges: Vec<Range<u64>>,
-    /// Whether the linker dropped all of it.
+    /// True if the linker dropped all of it.
     pub(super) is_dropped: bool,
     pub(super) frame_base: FrameBase,
     /// What stands for the frame base.
@@ -44,7 +44,7 @@ pub(in crate::verify) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> 
     ranges
 }
 
-/// Whether a range lies in one of merged ranges.
+/// Returns true if a range lies in one of merged ranges.
 pub(in crate::verify) fn contains(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
     let after = ranges.partition_point(|outer| outer.start <= range.start);
     after

@@ -26,7 +26,7 @@ pub(super) struct References {
     entries: Vec<(u64, DwTag)>,
     references: Vec<Reference>,
     elsewhere: Elsewhere,
-    /// Whether not every entry is known.
+    /// True if not every entry is known.
     incomplete: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct SectionReferences {
     completes: Vec<(u64, u64)>,
     /// The first entry and the last.
     span: Option<(u64, u64)>,
-    /// Whether not every entry is known, or offsets come more than once, as with several `.dwo` files.
+    /// True if not every entry is known, or offsets come more than once, as with several `.dwo` files.
     incomplete: bool,
 }
 
@@ -237,7 +237,7 @@ impl Reference {
         names.map(By::Attribute).contains(&self.by)
     }
 
-    /// * `found`: the tag of the entry that is meant; nothing if there is none.
+    /// * `found`: the tag of the entry that is meant. `None` if there is none.
     fn check(&self, section: &'static str, found: Option<DwTag>) -> Option<Finding> {
         let Reference { from, tag, by, to } = *self;
         let (section, from, name_attribute) = match by {

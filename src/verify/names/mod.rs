@@ -110,7 +110,7 @@ impl<'c> Check<'c, '_> {
         self.meter.refused().is_some()
     }
 
-    /// The string of a name, by its number, without the zero that ends it; nothing if it is not in the section.
+    /// The string of a name, by its number, without the zero that ends it. `None` if it is not in the section.
     fn string(&mut self, index: &NameIndex<'_>, name: u32) -> Option<&'c [u8]> {
         if self.is_exhausted() {
             return None;
@@ -150,7 +150,7 @@ impl<'c> Check<'c, '_> {
         }
     }
 
-    /// The unit whose entries are meant by the unit at an offset: of a skeleton its split unit. Nothing if that is not
+    /// Returns the unit whose entries are meant by the unit at an offset: of a skeleton its split unit. Nothing if that is not
     /// here.
     fn unit_of(&self, offset: u64) -> Option<UnitId> {
         let id = *self.units.get(&offset)?;
