@@ -20,7 +20,7 @@ impl FrameAddress {
         }
     }
 
-    /// The address by which rows, functions, lines and locations are looked up: of a caller that of a byte of the call,
+    /// Returns the address by which rows, functions, lines and locations are looked up: of a caller that of a byte of the call,
     /// which may be the last instruction of its function. Source: DWARF 5 §6.4.4.
     #[must_use]
     pub const fn lookup(self) -> u64 {

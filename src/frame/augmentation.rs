@@ -60,7 +60,7 @@ impl<'a> Augmentation<'a> {
         Augmentation::Vendors(vendors)
     }
 
-    /// Whether the rest of an entry can be read.
+    /// Returns true if the rest of an entry can be read.
     #[must_use]
     pub fn is_known(&self) -> bool {
         match self {
@@ -97,7 +97,7 @@ impl<'a> Vendor<'a> {
         })
     }
 
-    /// Whether these are HET's extensions in a version that is known.
+    /// Returns true if these are HET's extensions in a version that is known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         KNOWN.contains(&(self.name, self.major))

@@ -126,13 +126,13 @@ pub struct Fde<'a> {
 }
 
 impl Fde<'_> {
-    /// The first address past the code.
+    /// Returns the first address past the code.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.initial_location.saturating_add(self.address_range)
     }
 
-    /// Whether an address is in the code.
+    /// Returns true if an address is in the code.
     #[must_use]
     pub fn contains(&self, pc: u64) -> bool {
         self.initial_location <= pc && pc < self.end()
@@ -159,7 +159,7 @@ struct Header<'a> {
 }
 
 impl<'a> FrameSection<'a> {
-    /// The entries of a section.
+    /// Creates the entries of a section.
     ///
     /// * `address`: where the section is loaded; matters for `.eh_frame` only.
     /// * `address_size`: of entries that do not say, in bytes.
@@ -178,7 +178,7 @@ impl<'a> FrameSection<'a> {
         }
     }
 
-    /// The `.debug_frame` of an AMDGPU code object.
+    /// Returns the `.debug_frame` of an AMDGPU code object.
     #[must_use]
     pub fn debug_frame(bytes: &'a [u8]) -> FrameSection<'a> {
         FrameSection::new(bytes, SectionKind::DebugFrame, 0, 8)
@@ -193,7 +193,7 @@ impl<'a> FrameSection<'a> {
         }
     }
 
-    /// The bytes of the section.
+    /// Returns the bytes of the section.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -205,7 +205,7 @@ impl<'a> FrameSection<'a> {
         self.kind
     }
 
-    /// All entries, in order. It ends with the first entry whose length is wrong; what is wrong within an
+    /// Returns all entries, in order. It ends with the first entry whose length is wrong; what is wrong within an
     /// entry is an item of its own, and the next entry follows.
     #[must_use]
     pub fn entries(&self) -> Entries<'a> {
@@ -216,7 +216,7 @@ impl<'a> FrameSection<'a> {
         }
     }
 
-    /// The CIE at an offset.
+    /// Returns the CIE at an offset.
     ///
     /// # Errors
     /// If there is none.
@@ -230,7 +230,7 @@ impl<'a> FrameSection<'a> {
         self.cie(header)
     }
 
-    /// The FDE at an offset.
+    /// Returns the FDE at an offset.
     ///
     /// # Errors
     /// If there is none.
@@ -238,7 +238,7 @@ impl<'a> FrameSection<'a> {
         self.fde_with(offset, |offset| self.cie_at(offset).map(Arc::new))
     }
 
-    /// The same; `cie_at` gives the CIE at an offset.
+    /// Returns the same; `cie_at` gives the CIE at an offset.
     pub(super) fn fde_with(
         &self,
         offset: u64,
@@ -257,7 +257,7 @@ impl<'a> FrameSection<'a> {
         Error::malformed(what, reason).within(self.name(), offset)
     }
 
-    /// The header at `offset`; nothing at the end of the section.
+    /// Returns the header at `offset`; nothing at the end of the section.
     fn header(&self, offset: u64) -> Result<Option<Header<'a>>> {
         if offset >= self.bytes.len() as u64 {
             return Ok(None);
@@ -374,7 +374,7 @@ impl<'a> FrameSection<'a> {
         Ok(cie)
     }
 
-    /// The FDE of a header; `cie_at` gives the CIE at an offset.
+    /// Returns the FDE of a header; `cie_at` gives the CIE at an offset.
     fn fde(
         &self,
         header: Header<'a>,
@@ -418,7 +418,7 @@ impl<'a> FrameSection<'a> {
         })
     }
 
-    /// The offset of the CIE that the pointer `id` of an FDE names.
+    /// Returns the offset of the CIE that the pointer `id` of an FDE names.
     fn cie_offset(&self, id: u64, id_offset: u64) -> Result<u64> {
         let offset = match self.kind {
             SectionKind::DebugFrame => Some(id),

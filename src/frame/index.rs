@@ -67,7 +67,7 @@ pub struct FrameIndex<'a> {
 }
 
 impl<'a> FrameIndex<'a> {
-    /// The index of a section, of which nothing is read before an address is looked up.
+    /// Creates the index of a section, of which nothing is read before an address is looked up.
     #[must_use]
     pub fn new(section: FrameSection<'a>) -> FrameIndex<'a> {
         FrameIndex {
@@ -89,25 +89,25 @@ impl<'a> FrameIndex<'a> {
         })
     }
 
-    /// The section.
+    /// Returns the section.
     #[must_use]
     pub fn section(&self) -> &FrameSection<'a> {
         &self.section
     }
 
-    /// How many FDEs there are.
+    /// Returns how many FDEs there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ranges().len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges().is_empty()
     }
 
-    /// The FDE that covers an address; the one that starts last, if several do.
+    /// Returns the FDE that covers an address; the one that starts last, if several do.
     ///
     /// # Errors
     /// If the entry is malformed.
@@ -134,7 +134,7 @@ impl<'a> FrameIndex<'a> {
         covering.next().map(|(_, _, offset)| *offset)
     }
 
-    /// The CIE at an offset, with the rules that it gives.
+    /// Returns the CIE at an offset, with the rules that it gives.
     fn cie_at(&self, offset: u64) -> Result<Arc<KnownCie<'a>>> {
         /// How many rules there may be, and CIEs, each of which counts as some of them: some 2 MiB.
         const MOST: usize = 1 << 15;
@@ -156,7 +156,7 @@ impl<'a> FrameIndex<'a> {
         Ok(read)
     }
 
-    /// The row that holds at an address, and its FDE.
+    /// Returns the row that holds at an address, and its FDE.
     ///
     /// * `meter`: charged for what is read.
     ///
@@ -189,7 +189,7 @@ impl<'a> FrameIndex<'a> {
 
 /// What unwinding asks for. An index is invariant in its lifetime, as it remembers rows; what a source gives is covariant.
 pub(super) trait RowSource<'a> {
-    /// The row that holds at an address, which all share that ask for it; what is read is paid for.
+    /// Returns the row that holds at an address, which all share that ask for it; what is read is paid for.
     fn known_row(&self, pc: u64, meter: Option<&Meter>) -> Result<Option<Arc<KnownRow<'a>>>>;
 
     /// Where the rows are from.

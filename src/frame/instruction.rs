@@ -92,7 +92,7 @@ pub(crate) enum Effect<'a> {
 }
 
 impl Effect<'_> {
-    /// The register whose rule changes, by its number.
+    /// Returns the register whose rule changes, by its number.
     pub(crate) fn ruled_register(self) -> Option<u64> {
         match self {
             Effect::Rule(register, _) | Effect::RestoreRule(register) => Some(register),
@@ -112,12 +112,12 @@ impl Effect<'_> {
 /// The address space of a CFA for which none is said.
 const DEFAULT_SPACE: u64 = AddressSpace::None.number() as u64;
 
-/// The effect of the instructions that define the CFA anew, without a space.
+/// Returns the effect of the instructions that define the CFA anew, without a space.
 const fn cfa<'a>(register: u64, offset: i64) -> Effect<'a> {
     cfa_in(register, offset, DEFAULT_SPACE)
 }
 
-/// The effect of those that say its space.
+/// Returns the effect of those that say its space.
 const fn cfa_in<'a>(register: u64, offset: i64, space: u64) -> Effect<'a> {
     Effect::DefineCfa {
         register,
@@ -225,7 +225,7 @@ macro_rules! instructions {
         },)*];
 
         impl<'a> Instruction<'a> {
-            /// The instruction without its operands.
+            /// Returns the instruction without its operands.
             #[must_use]
             pub const fn opcode(&self) -> CfaOpcode {
                 match self { $(Instruction::$opcode $({ $($field: _),+ })? => CfaOpcode::$opcode,)* }
@@ -242,7 +242,7 @@ macro_rules! instructions {
                 match self { $(Instruction::$opcode $({ $($field: _),+ })? => $code,)* }
             }
 
-            /// The operands with their kinds, in the order of the encoding.
+            /// Returns the operands with their kinds, in the order of the encoding.
             #[must_use]
             pub fn operands(
                 &self,
@@ -421,7 +421,7 @@ pub struct Instructions<'a> {
 }
 
 impl<'a> Instructions<'a> {
-    /// The instructions in `bytes`, which start at `start` in `section`.
+    /// Creates the instructions in `bytes`, which start at `start` in `section`.
     #[must_use]
     pub fn new(
         bytes: &'a [u8],
@@ -437,7 +437,7 @@ impl<'a> Instructions<'a> {
         }
     }
 
-    /// The section that errors name.
+    /// Returns the section that errors name.
     pub(super) fn section(&self) -> &'static str {
         self.section
     }

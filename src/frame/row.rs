@@ -24,20 +24,20 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The rule of a register, by its number; nothing if none was given, which means the default rule.
+    /// Returns the rule of a register, by its number. `None` if none was given, which means the default rule.
     #[must_use]
     pub fn rule(&self, register: u64) -> Option<RegisterRule<'a>> {
         let at = self.find(register).ok()?;
         self.rules.get(at).map(|(_, rule)| *rule)
     }
 
-    /// All rules that were given, by ascending register number.
+    /// Returns all rules that were given, by ascending register number.
     #[must_use]
     pub fn rules(&self) -> &[(u64, RegisterRule<'a>)] {
         &self.rules
     }
 
-    /// Whether nothing was said at all.
+    /// Returns true if nothing was said at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cfa == CfaRule::None && self.rules.is_empty()
@@ -170,7 +170,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The rows of an FDE; `section` is the name of the section it is from.
+    /// Creates the rows of an FDE; `section` is the name of the section it is from.
     ///
     /// # Errors
     /// If the initial instructions of its CIE are wrong.
@@ -214,14 +214,14 @@ impl<'a> Rows<'a> {
         self.begin(fde);
     }
 
-    /// The rows of an FDE with what [`initial`](Rows::initial) gives for its CIE.
+    /// Returns the rows of an FDE with what [`initial`](Rows::initial) gives for its CIE.
     pub(super) fn after(fde: &Fde<'a>, section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
         let mut rows = Rows::start(&fde.cie, section, fde.instructions.len());
         rows.restart_after(fde, initial);
         rows
     }
 
-    /// The rules that the initial instructions of a CIE give, as a row of no address.
+    /// Returns the rules that the initial instructions of a CIE give, as a row of no address.
     ///
     /// # Errors
     /// If an instruction is wrong.
@@ -231,7 +231,7 @@ impl<'a> Rows<'a> {
         Ok(rows.row)
     }
 
-    /// The initial instructions of a CIE, of which none is executed yet; so many more bytes of instructions will follow.
+    /// Returns the initial instructions of a CIE, of which none is executed yet; so many more bytes of instructions will follow.
     fn start(cie: &Cie<'a>, section: &'static str, more: usize) -> Rows<'a> {
         let mut rows = Rows {
             factors: Factors::of(cie),
@@ -312,7 +312,7 @@ impl<'a> Rows<'a> {
         self.end = fde.end();
     }
 
-    /// The next row, which is lent: it is overwritten by the one after it. Who keeps it clones it.
+    /// Returns the next row, which is lent: it is overwritten by the one after it. Who keeps it clones it.
     ///
     /// # Errors
     /// [`SpecRule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.
@@ -345,7 +345,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The row that holds at an address; nothing if there is none.
+    /// Returns the row that holds at an address. `None` if there is none.
     ///
     /// # Errors
     /// As [`next`](Rows::next).
@@ -367,7 +367,7 @@ impl<'a> Rows<'a> {
         Ok(false)
     }
 
-    /// A copy of the row that holds at an address.
+    /// Returns a copy of the row that holds at an address.
     pub(super) fn row_within(&mut self, pc: u64, meter: Option<&Meter>) -> Result<Option<Row<'a>>> {
         let found = self.find(pc, meter)?;
         Ok(found.then(|| self.row.clone()))

@@ -135,12 +135,12 @@ pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: impl Into<ProcessAddress>) -> C
 }
 
 impl<'c, 'a> CallStack<'c, 'a> {
-    /// The frames, the innermost first.
+    /// Returns the frames, the innermost first.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = CallFrame<'_, 'c, 'a>> {
         (0..self.frames.len()).map(|level| CallFrame { stack: self, level })
     }
 
-    /// A frame by its level; 0 is the innermost.
+    /// Returns a frame by its level; 0 is the innermost.
     #[must_use]
     pub fn frame(&self, level: usize) -> Option<CallFrame<'_, 'c, 'a>> {
         (level < self.frames.len()).then_some(CallFrame { stack: self, level })

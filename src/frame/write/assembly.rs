@@ -56,7 +56,7 @@ pub struct Directive {
 }
 
 impl FrameTable {
-    /// The same as directives of LLVM 22's assembler, function by function; see [`FrameTable::directives_for`].
+    /// Returns the same as directives of LLVM 22's assembler, function by function; see [`FrameTable::directives_for`].
     ///
     /// # Errors
     /// As [`FrameTable::directives_for`].
@@ -64,7 +64,7 @@ impl FrameTable {
         self.directives_for(Assembler::Llvm22)
     }
 
-    /// The same as directives of an assembler, function by function.
+    /// Returns the same as directives of an assembler, function by function.
     ///
     /// The assembler writes the CIE by itself; 64-bit DWARF it writes if it is told to (`-dwarf64`).
     ///
@@ -175,7 +175,7 @@ impl<'a> Lister<'a> {
     }
 }
 
-/// The directive from which the assembler makes these very bytes.
+/// Returns the directive from which the assembler makes these very bytes.
 fn named_directive(instruction: &Instruction<'_>, factor: i64) -> Option<String> {
     // The assembler's own numbers are of 64 bits, but nothing real is near that.
     let small = |offset: i64| i32::try_from(offset).ok();
@@ -258,7 +258,7 @@ fn escape(bytes: &[u8]) -> String {
     format!(".cfi_escape {}", bytes.join(", "))
 }
 
-/// A symbol as the assembler reads it.
+/// Returns a symbol as the assembler reads it.
 fn quoted(symbol: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
     let starts_well = !symbol.starts_with(|first: char| first.is_ascii_digit());

@@ -77,7 +77,7 @@ pub struct FunctionFrame {
 }
 
 impl FunctionFrame {
-    /// A function about which nothing is said yet.
+    /// Creates a function about which nothing is said yet.
     ///
     /// * `size`: of its code, in bytes.
     ///
@@ -113,7 +113,7 @@ impl FunctionFrame {
         self.target
     }
 
-    /// The CIE's part of it.
+    /// Returns the CIE's part of it.
     #[must_use]
     pub fn common(&self) -> &Common {
         &self.common
@@ -125,13 +125,13 @@ impl FunctionFrame {
         &self.start
     }
 
-    /// The size of its code, in bytes.
+    /// Returns the size of its code, in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The instructions so far, without padding.
+    /// Returns the instructions so far, without padding.
     #[must_use]
     pub fn instructions(&self) -> &[u8] {
         &self.instructions
@@ -220,7 +220,7 @@ impl FunctionFrame {
         }
     }
 
-    /// The instruction that gives a register the rule it had on entry.
+    /// Returns the instruction that gives a register the rule it had on entry.
     pub(super) fn entry_rule(&self, register: u64) -> Option<Vec<u8>> {
         self.entry.get(&register).cloned()
     }
@@ -269,7 +269,7 @@ impl FunctionFrame {
         Ok(self)
     }
 
-    /// The offset that an advance in the instructions leads to.
+    /// Returns the offset that an advance in the instructions leads to.
     fn advanced_to(&self, delta: u64) -> Result<u64> {
         let distance = delta.checked_mul(self.common.code_alignment_factor());
         distance

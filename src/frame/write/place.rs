@@ -68,7 +68,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// An expression of a register rule: the CFA is on the stack.
+    /// Returns an expression of a register rule: the CFA is on the stack.
     fn rule(self) -> Builder {
         Builder::with_initial_stack(self.encoding, 1)
     }
@@ -85,13 +85,13 @@ impl Places {
         .into())
     }
 
-    /// The byte of a vector register where a lane starts.
+    /// Returns the byte of a vector register where a lane starts.
     fn lane_byte(self, lane: Lane) -> Result<u64> {
         self.check_lane(lane)?;
         Ok(u64::from(lane.0).saturating_mul(DWORD_BYTES))
     }
 
-    /// A register of 64 bits in two scalar registers.
+    /// Returns a register of 64 bits in two scalar registers.
     pub(super) fn pair(self, low: Register) -> Result<Vec<u8>> {
         self.target.check_scalar(low)?;
         let mut builder = self.rule();
@@ -103,7 +103,7 @@ impl Places {
         builder.finish()
     }
 
-    /// A register of 32 bits in a lane of a vector register.
+    /// Returns a register of 32 bits in a lane of a vector register.
     pub(super) fn lane(self, vector: Register, lane: Lane) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         let byte_offset = self.lane_byte(lane)?;
@@ -114,7 +114,7 @@ impl Places {
         builder.finish()
     }
 
-    /// A register of 64 bits in two lanes of a vector register.
+    /// Returns a register of 64 bits in two lanes of a vector register.
     pub(super) fn lanes(self, vector: Register, low: Lane, high: Lane) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         let mut builder = self.rule();
@@ -194,13 +194,13 @@ impl Places {
         Ok(())
     }
 
-    /// The bytes of the wave's scratch at which a row of dwords starts, counted from the CFA.
+    /// Returns the bytes of the wave's scratch at which a row of dwords starts, counted from the CFA.
     pub(super) fn row_of_dwords(self, lane_offset: u32) -> Result<u64> {
         crate::arch::scratch::dwords_for_all_lanes(lane_offset, self.target.wave_size)
             .ok_or_else(|| crate::Error::malformed("scratch offset", "it is not a multiple of 4"))
     }
 
-    /// A vector register in scratch for the lanes of a mask; the others still have it.
+    /// Returns a vector register in scratch for the lanes of a mask; the others still have it.
     pub(super) fn scratch(self, vector: Register, offset: u32, mask: Mask) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         let mut builder = self.rule();
@@ -215,7 +215,7 @@ impl Places {
         builder.finish()
     }
 
-    /// A vector register in scratch for the lanes outside of a mask; in those of the mask it is lost.
+    /// Returns a vector register in scratch for the lanes outside of a mask; in those of the mask it is lost.
     pub(super) fn scratch_inactive(
         self,
         vector: Register,
@@ -236,7 +236,7 @@ impl Places {
         builder.finish()
     }
 
-    /// A vector register in another for the lanes of a mask; the others still have it.
+    /// Returns a vector register in another for the lanes of a mask; the others still have it.
     pub(super) fn vector(self, vector: Register, holder: Register, mask: Mask) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         self.target.check_vector(holder)?;
@@ -279,7 +279,7 @@ impl Places {
         Ok(())
     }
 
-    /// The CFA as an expression.
+    /// Returns the CFA as an expression.
     pub(super) fn cfa(self, base: Base) -> Result<Vec<u8>> {
         let mut builder = Builder::new(self.encoding);
         self.base(base, &mut builder)?;
@@ -293,7 +293,7 @@ impl Places {
         builder.finish()
     }
 
-    /// The CFA at a fixed address of the wave's scratch.
+    /// Returns the CFA at a fixed address of the wave's scratch.
     pub(super) fn fixed_cfa(self, address: u32) -> Result<Vec<u8>> {
         let mut builder = Builder::new(self.encoding);
         builder

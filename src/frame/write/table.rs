@@ -52,7 +52,7 @@ pub enum RelocationTarget {
 }
 
 impl FrameTable {
-    /// A table without functions.
+    /// Creates a table without functions.
     #[must_use]
     pub fn new() -> FrameTable {
         FrameTable::default()
@@ -64,13 +64,13 @@ impl FrameTable {
         self
     }
 
-    /// The functions, in the order in which they were added.
+    /// Returns the functions, in the order in which they were added.
     #[must_use]
     pub fn functions(&self) -> &[FunctionFrame] {
         &self.functions
     }
 
-    /// The section: each CIE before the first FDE that needs it, the FDEs in the order of the functions.
+    /// Returns the section: each CIE before the first FDE that needs it, the FDEs in the order of the functions.
     ///
     /// A function that starts at an address is final, and has no relocation points.
     ///
@@ -139,9 +139,9 @@ impl FrameBytes {
         Ok(())
     }
 
-    /// The contents with all addresses filled in, as a linker or a compiler that loads its own code does.
+    /// Returns the contents with all addresses filled in, as a linker or a compiler that loads its own code does.
     ///
-    /// * `address_of`: the address of a symbol; nothing if there is none. The section itself is at 0, as
+    /// * `address_of`: the address of a symbol. `None` if there is none. The section itself is at 0, as
     ///   debug sections are.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The facts of a processor.
+    /// Returns the facts of a processor.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if the processor has no such wavefronts or no scratch.
@@ -78,7 +78,7 @@ pub(super) fn mismatch(expected: &'static str, found: &'static str) -> Error {
     ErrorKind::TypeMismatch { expected, found }.into()
 }
 
-/// The scalar register after this one: the high half of a pair.
+/// Returns the scalar register after this one: the high half of a pair.
 pub(super) fn next_scalar(register: Register) -> Result<Register> {
     let index = register.index().and_then(|index| index.checked_add(1));
     let next = index.and_then(Register::sgpr);
