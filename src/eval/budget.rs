@@ -11,9 +11,9 @@ use crate::location::Location;
 pub(super) struct Budget {
     pub(super) steps: u32,
     pub(super) depth: u16,
-    /// Whether anything depended on the lane.
+    /// True if anything depended on the lane.
     pub(super) used_lane: bool,
-    /// Whether something could not be done for all lanes at once.
+    /// True if something could not be done for all lanes at once.
     pub(super) needs_lane: bool,
 }
 
@@ -86,7 +86,7 @@ impl Budget {
     }
 }
 
-/// A step for each place of a location that has several: whatever is done with it is done to every one.
+/// Returns a step for each place of a location that has several: whatever is done with it is done to every one.
 #[inline]
 pub(super) fn steps_for_places(location: &Location<'_>) -> Option<u32> {
     match location {

@@ -92,7 +92,7 @@ pub trait Frame<'a> {
     /// If the call frame information cannot tell.
     fn entry_register(&self, register: Register) -> Result<Location<'a>>;
 
-    /// The canonical frame address.
+    /// Returns the canonical frame address.
     ///
     /// # Errors
     /// If the call frame information cannot tell.
@@ -106,7 +106,7 @@ pub trait Frame<'a> {
     fn with_caller(&self, visit: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>)
     -> Result<bool>;
 
-    /// Whether nothing says where `register` of the caller is, so that it is taken to be as it was.
+    /// Returns true if nothing says where `register` of the caller is, so that it is taken to be as it was.
     fn is_assumed_in_caller(&self, register: Register) -> bool {
         let _ = register;
         false
@@ -193,7 +193,7 @@ pub struct Context<'c, 'a> {
 }
 
 impl<'c, 'a> Context<'c, 'a> {
-    /// A context with nothing in it.
+    /// Creates a context with nothing in it.
     #[must_use]
     pub fn new(arena: &'a Arena<'a>) -> Context<'c, 'a> {
         Context {
@@ -217,13 +217,13 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same with results in another arena. What is in the context already has to live as long.
+    /// Returns the same with results in another arena. What is in the context already has to live as long.
     #[must_use]
     pub fn with_arena(self, arena: &'a Arena<'a>) -> Context<'c, 'a> {
         Context { arena, ..self }
     }
 
-    /// The same with a stopped wave.
+    /// Returns the same with a stopped wave.
     #[must_use]
     pub fn with_wave(self, wave: &'c dyn Wave) -> Context<'c, 'a> {
         Context {
@@ -232,7 +232,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same where a wave is, without a frame.
+    /// Returns the same where a wave is, without a frame.
     ///
     /// * `pc`: its program location, an address of the process.
     /// * `load_address`: where the code object is loaded.
@@ -249,7 +249,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same for a processor.
+    /// Returns the same for a processor.
     #[must_use]
     pub fn with_processor(self, processor: &'static Processor) -> Context<'c, 'a> {
         Context {
@@ -258,13 +258,13 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same with another lane in focus.
+    /// Returns the same with another lane in focus.
     #[must_use]
     pub fn with_lane(self, lane: LaneFocus) -> Context<'c, 'a> {
         Context { lane, ..self }
     }
 
-    /// The same with an iteration in focus.
+    /// Returns the same with an iteration in focus.
     #[must_use]
     pub fn with_iteration(self, iteration: Option<u64>) -> Context<'c, 'a> {
         Context { iteration, ..self }
@@ -279,7 +279,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same at a program location, an address of the code object.
+    /// Returns the same at a program location, an address of the code object.
     #[must_use]
     pub fn with_pc(self, pc: u64) -> Context<'c, 'a> {
         Context {
@@ -288,7 +288,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same in a subprogram.
+    /// Returns the same in a subprogram.
     #[must_use]
     pub fn with_subprogram(self, subprogram: Subprogram<'a>) -> Context<'c, 'a> {
         Context {
@@ -297,7 +297,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same with debugging information.
+    /// Returns the same with debugging information.
     #[must_use]
     pub fn with_resolver(self, resolver: &'c dyn Resolver<'a>) -> Context<'c, 'a> {
         Context {
@@ -306,7 +306,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same for an object ("current object").
+    /// Returns the same for an object ("current object").
     #[must_use]
     pub fn with_object(self, object: Option<Location<'a>>) -> Context<'c, 'a> {
         Context { object, ..self }
@@ -321,7 +321,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same with thread-local storage.
+    /// Returns the same with thread-local storage.
     #[must_use]
     pub fn with_tls(self, tls: Tls<'c, 'a>) -> Context<'c, 'a> {
         Context {
@@ -336,19 +336,19 @@ impl<'c, 'a> Context<'c, 'a> {
         Context { reading, ..self }
     }
 
-    /// The same within other limits.
+    /// Returns the same within other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Context<'c, 'a> {
         Context { limits, ..self }
     }
 
-    /// The same with steps counted by another meter; without one each evaluation has all that its limits allow.
+    /// Returns the same with steps counted by another meter; without one each evaluation has all that its limits allow.
     #[must_use]
     pub fn with_meter(self, meter: Option<&'c Meter>) -> Context<'c, 'a> {
         Context { meter, ..self }
     }
 
-    /// The same with levels counted together with those of other evaluations: see [`Context::nesting`].
+    /// Returns the same with levels counted together with those of other evaluations: see [`Context::nesting`].
     #[must_use]
     pub fn with_nesting(self, nesting: &'c Cell<u16>) -> Context<'c, 'a> {
         Context {

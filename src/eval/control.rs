@@ -153,7 +153,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     }
 }
 
-/// The program location, which a location list needs.
+/// Returns the program location, which a location list needs.
 pub(super) fn pc(context: &Context<'_, '_>) -> Result<u64> {
     context.pc.ok_or_else(|| Error::from(Need::Pc))
 }

@@ -122,7 +122,7 @@ fn on_entry<'a>(
     }
 }
 
-/// The register that is all of an expression.
+/// Returns the register that is all of an expression.
 pub(crate) fn single_register(expression: &ExpressionBytes<'_>) -> Option<Register> {
     let mut cursor = Cursor::new(expression.bytes);
     let number = match cursor.next_byte()? {

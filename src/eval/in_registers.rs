@@ -115,7 +115,7 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
     Some(Named::InPieces)
 }
 
-/// Whether there is room for what such an expression makes, whatever it is.
+/// Returns true if there is room for what such an expression makes, whatever it is.
 #[inline(always)]
 fn has_room(context: &Context<'_, '_>) -> bool {
     let limits = &context.limits;
@@ -153,7 +153,7 @@ fn prepay_all(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -
         && budget.charge(steps, context).is_ok()
 }
 
-/// The composite of pieces whose registers the frame has somewhere.
+/// Returns the composite of pieces whose registers the frame has somewhere.
 fn in_frame<'a>(
     mut pieces: Pieces,
     expression: &ExpressionBytes<'a>,
@@ -207,7 +207,7 @@ fn in_frame<'a>(
     })
 }
 
-/// Whether a register has so many bits.
+/// Returns true if a register has so many bits.
 #[inline(always)]
 fn fits(register: Register, bit_size: u16) -> bool {
     (register.size_in_bits()).is_some_and(|size| u32::from(bit_size) <= size)

@@ -22,7 +22,7 @@ pub enum LocationRange {
 }
 
 impl LocationRange {
-    /// Whether it holds at an address of the code object; of a default entry, whether it can.
+    /// Returns true if it holds at an address of the code object; of a default entry, whether it can.
     #[must_use]
     pub fn may_hold_at(&self, pc: u64) -> bool {
         match self {

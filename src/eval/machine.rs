@@ -223,7 +223,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         Some(frame)
     }
 
-    /// How many steps this evaluation may still take.
+    /// Returns how many steps this evaluation may still take.
     pub(super) fn steps_left(&self) -> u32 {
         debug_assert!(self.budget.steps.checked_add(self.steps).is_some());
         self.budget.steps.wrapping_add(self.steps)
@@ -446,7 +446,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// The result, of the kind that is required.
+    /// Returns the result, of the kind that is required.
     #[inline(always)]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is. Each is made where the caller wants it: a location is large.
@@ -475,7 +475,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// The result, of the kind that is required, whatever the entry on top is.
+    /// Returns the result, of the kind that is required, whatever the entry on top is.
     #[inline(never)]
     fn finish_slow(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         let Some(top) = self.stack.pop() else {
@@ -513,7 +513,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         self.stack.push(Entry::Generic(value))
     }
 
-    /// The low bits that the generic type has.
+    /// Returns the low bits that the generic type has.
     #[inline]
     pub(super) fn truncate(&self, value: u64) -> u64 {
         value & self.generic_mask

@@ -25,7 +25,7 @@ pub enum PerLane<'a> {
 }
 
 impl<'a> PerLane<'a> {
-    /// The location for a lane.
+    /// Returns the location for a lane.
     ///
     /// # Errors
     /// The reason why the lane has none.
@@ -134,7 +134,7 @@ pub(super) fn locate_within<'a>(
     }
 }
 
-/// The location of a result that was required to be one.
+/// Returns the location of a result that was required to be one.
 fn location(outcome: Outcome<'_>) -> Location<'_> {
     match outcome {
         Outcome::Location(location) => location,

@@ -55,7 +55,7 @@ pub(super) fn location<'a>(
     }
 }
 
-/// A register that may be reserved, but not beyond the table.
+/// Returns a register that may be reserved, but not beyond the table.
 fn register(number: u64) -> Result<Register> {
     Register::from_number(number).ok_or_else(|| Error::from(SpecRule::RegisterNumber))
 }

@@ -42,7 +42,7 @@ pub struct ExpressionBytes<'a> {
 }
 
 impl<'a> ExpressionBytes<'a> {
-    /// An expression that is in no section.
+    /// Returns an expression that is in no section.
     #[must_use]
     pub const fn alone(bytes: &'a [u8], unit: Unit) -> ExpressionBytes<'a> {
         ExpressionBytes {
@@ -129,7 +129,7 @@ pub enum CallSite<'a> {
 ///
 /// All addresses are those of the code object; the evaluation adds the load address.
 pub trait Resolver<'a> {
-    /// The location or constant of the entry that `die`, in an expression of `unit`, refers to.
+    /// Returns the location or constant of the entry that `die`, in an expression of `unit`, refers to.
     ///
     /// # Errors
     /// [`SpecRule::WrongReference`](crate::error::SpecRule::WrongReference) if there is no entry there.

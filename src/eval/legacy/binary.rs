@@ -30,7 +30,7 @@ pub(super) enum Binary {
     Order,
 }
 
-/// What an operation on two integers needs; nothing for any other operation.
+/// What an operation on two integers needs. `None` for any other operation.
 #[expect(
     clippy::too_many_lines,
     reason = "every operation is named, so that a new one does not compile until somebody has said what it is"
@@ -126,7 +126,7 @@ pub(super) fn binary(operation: &Operation<'_>) -> Option<Binary> {
     })
 }
 
-/// Whether an integer is the same with a sign and without.
+/// Returns true if an integer is the same with a sign and without.
 fn has_no_sign(integer: &Integer, width: u8) -> bool {
     match integer.constant {
         Some(value) => bits_of(value) < width,
@@ -134,7 +134,7 @@ fn has_no_sign(integer: &Integer, width: u8) -> bool {
     }
 }
 
-/// The width that an operation on two integers has.
+/// Returns the width that an operation on two integers has.
 fn common_width(a: &Integer, b: &Integer) -> Result<u8, Ambiguity> {
     match (a.constant, b.constant) {
         (Some(_), _) => Ok(b.width),
@@ -253,7 +253,7 @@ impl Dataflow<'_, '_> {
         Ok(())
     }
 
-    /// The result of `and`.
+    /// Returns the result of `and`.
     fn masked(&mut self, a: &Integer, b: &Integer, result: Integer) -> Integer {
         let (integer, mask) = match (a.constant, b.constant) {
             (_, Some(mask)) => (a, mask),
@@ -302,7 +302,7 @@ impl Dataflow<'_, '_> {
     }
 }
 
-/// The result of `shr`.
+/// Returns the result of `shr`.
 fn shifted(a: &Integer, b: &Integer, result: Integer) -> Integer {
     let count = b.constant.and_then(|count| u8::try_from(count).ok());
     Integer {

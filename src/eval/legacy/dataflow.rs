@@ -30,7 +30,7 @@ pub(super) struct Integer {
     pub(super) width: u8,
     /// How many of the low bits of the object it is the value of are known from it.
     pub(super) known: u8,
-    /// Whether the 64 bits of the entry are the integer widened by its sign.
+    /// True if the 64 bits of the entry are the integer widened by its sign.
     pub(super) widened: bool,
     /// The 64 bits are below 2 to this, so that they are the integer in any width above it.
     pub(super) below: Option<u8>,
@@ -89,7 +89,7 @@ impl Integer {
         fresh: Fresh::Whole,
     };
 
-    /// Whether the 64 bits are the integer of a width widened by its sign.
+    /// Returns true if the 64 bits are the integer of a width widened by its sign.
     pub(super) fn is_widened_from(&self, width: u8) -> bool {
         if width == 64 || self.below.is_some_and(|below| below < width) {
             return true;
@@ -103,7 +103,7 @@ impl Integer {
         }
     }
 
-    /// Whether the bits above a width are zero.
+    /// Returns true if the bits above a width are zero.
     pub(super) fn is_below(&self, width: u8) -> bool {
         width == 64 || self.below.is_some_and(|below| below <= width)
     }
@@ -124,7 +124,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         }
     }
 
-    /// The one entry that is left.
+    /// Returns the one entry that is left.
     pub(super) fn result(&self) -> Result<Integer, Refusal> {
         self.stack.last().copied().ok_or(Refusal::Malformed)
     }
@@ -150,7 +150,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         self.stack.pop().ok_or(Refusal::Malformed)
     }
 
-    /// The entry so many below the top.
+    /// Returns the entry so many below the top.
     pub(super) fn below(&self, index: usize) -> Result<Integer, Refusal> {
         let at = self.stack.len().checked_sub(index.saturating_add(1));
         at.and_then(|at| self.stack.get(at))
@@ -221,7 +221,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         }
     }
 
-    /// The contents of a register, or an address on the stack, plus a constant.
+    /// Returns the contents of a register, or an address on the stack, plus a constant.
     fn register_plus(&mut self, number: u64, offset: i64) -> Result<(), Refusal> {
         let register =
             register(number).ok_or(Ambiguity::Operation("a register that is reserved"))?;
@@ -262,7 +262,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         self.add(offset)
     }
 
-    /// The lane's address that a frame register holds; without one address 0.
+    /// Returns the lane's address that a frame register holds; without one address 0.
     fn slot_base(&mut self, register: Option<Register>) -> Result<(), Refusal> {
         let scaled_by = self.translator.frame.scaled_by;
         let builder = self.builder();
@@ -472,7 +472,7 @@ impl<'d, 't> Dataflow<'d, 't> {
     }
 }
 
-/// An integer of 64 bits.
+/// Returns an integer of 64 bits.
 pub(super) fn wide(constant: Option<u64>) -> Integer {
     Integer {
         width: 64,
@@ -485,7 +485,7 @@ pub(super) fn wide(constant: Option<u64>) -> Integer {
     }
 }
 
-/// How many bits a number needs, without a sign.
+/// Returns how many bits a number needs, without a sign.
 pub(super) fn bits_of(value: u64) -> u8 {
     u8::try_from(64u32.saturating_sub(value.leading_zeros())).unwrap_or(64)
 }

@@ -33,7 +33,7 @@ use part::Translator;
 pub(crate) struct LegacyFrame {
     /// What `DW_OP_fbreg` counts from.
     pub(crate) base: LegacyBase,
-    /// The wave size by which stack and frame pointer are scaled; nothing if they are plain addresses of a
+    /// The wave size by which stack and frame pointer are scaled. `None` if they are plain addresses of a
     /// lane.
     pub(crate) scaled_by: Option<WaveSize>,
 }
@@ -56,16 +56,16 @@ pub(crate) enum LegacyBase {
 pub(crate) struct IntegerType {
     /// How many bits a value has, 1 to 64. LLVM's `DW_ATE_unsigned_1` has one, though its byte size is 1.
     pub(crate) bits: u8,
-    /// Whether it is widened by its sign.
+    /// True if it is widened by its sign.
     pub(crate) signed: bool,
 }
 
 /// What is known of a unit whose locations are of this form, and of the code object it is in.
 pub(crate) trait LegacyUnit {
-    /// The address space that a number stands for in the unit; nothing if it can be one of two.
+    /// Returns the address space that a number stands for in the unit. `None` if it can be one of two.
     fn space(&self, number: u64) -> Option<AddressSpace>;
 
-    /// The integer type at `offset`, in bytes from the start of the unit's header; nothing for any other type.
+    /// The integer type at `offset`, in bytes from the start of the unit's header. `None` for any other type.
     fn integer(&self, unit: Unit, offset: u64) -> Option<IntegerType>;
 
     /// Entry `index` of the unit's part of `.debug_addr`.
@@ -74,10 +74,10 @@ pub(crate) trait LegacyUnit {
     /// If the unit has no such entry.
     fn address(&self, unit: Unit, index: u64) -> Result<u64>;
 
-    /// Whether an address of the code object is in a section that is loaded.
+    /// Returns true if an address of the code object is in a section that is loaded.
     fn is_loaded(&self, address: u64) -> bool;
 
-    /// Whether an object of so many bits (nothing: of a size that is not known) surely is at an address of local
+    /// Returns true if an object of so many bits (nothing: of a size that is not known) surely is at an address of local
     /// memory where its location puts it. Linkers put 0 for the symbols of local memory, which nobody defines.
     fn is_local(&self, address: u64, object_bits: Option<u64>) -> bool;
 
@@ -105,7 +105,7 @@ pub(crate) enum SlotPointer {
 pub(crate) struct ObjectShape {
     /// Its size, in bits.
     pub(crate) bits: u64,
-    /// Whether it is a vector whose elements have one byte.
+    /// True if it is a vector whose elements have one byte.
     pub(crate) byte_elements: bool,
     /// The pointer in a slot that leads to it.
     pub(crate) slot_pointer: SlotPointer,
@@ -215,7 +215,7 @@ impl Choice {
     /// How many ways there are to choose.
     const COUNT: u8 = 8;
 
-    /// The choices with this number, below [`COUNT`](Self::COUNT); 0 is [`FIRST`](Self::FIRST).
+    /// Returns the choices with this number, below [`COUNT`](Self::COUNT); 0 is [`FIRST`](Self::FIRST).
     const fn numbered(number: u8) -> Choice {
         Choice {
             unsigned_relations: number & 1 != 0,
@@ -300,7 +300,7 @@ fn translate(
     }
 }
 
-/// How many bits of the object a part has that ends with this operation; nothing if no part ends with it.
+/// Returns how many bits of the object a part has that ends with this operation. `None` if no part ends with it.
 fn part_bits(operation: &Operation<'_>) -> Option<u64> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "two operations end a part")]
     match *operation {

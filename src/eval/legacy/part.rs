@@ -33,7 +33,7 @@ pub(super) struct Translator<'t> {
     pub(super) unit: Unit,
     pub(super) frame: &'t LegacyFrame,
     pub(super) info: &'t dyn LegacyUnit,
-    /// Whether the object is a vector whose elements have one byte.
+    /// True if the object is a vector whose elements have one byte.
     pub(super) byte_elements: bool,
     /// The pointer in a slot that leads to the object.
     pub(super) slot_pointer: SlotPointer,
@@ -132,7 +132,7 @@ impl Translator<'_> {
     }
 
     /// Writes a location that is one of the shapes, and gives how many bits it has (nothing: as many as are asked
-    /// for); nothing if it is none.
+    /// for). `None` if it is none.
     fn location(
         &mut self,
         body: &[Item<'_>],
@@ -296,7 +296,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether a register can hold an object of so many bits. The frame registers hold addresses, and so does a scalar
+    /// Returns true if a register can hold an object of so many bits. The frame registers hold addresses, and so does a scalar
     /// register of what is larger than it: that of an array of variable length, for example.
     fn can_be_object(&self, number: u64, bits: Option<u64>) -> bool {
         let is_vector = register(number).is_some_and(Register::is_vector);
@@ -304,7 +304,7 @@ impl Translator<'_> {
         fits && !self.is_frame_register(number)
     }
 
-    /// Whether a register holds an address on the stack: the stack pointer, and the frame pointer where there is one.
+    /// Returns true if a register holds an address on the stack: the stack pointer, and the frame pointer where there is one.
     pub(super) fn is_frame_register(&self, number: u64) -> bool {
         register(number).is_some_and(|register| {
             self.frame.base == LegacyBase::Register(register)
@@ -313,7 +313,7 @@ impl Translator<'_> {
     }
 }
 
-/// The register with this number, if it is one.
+/// Returns the register with this number, if it is one.
 pub(super) fn register(number: u64) -> Option<Register> {
     Register::from_number(number).filter(|register| register.class().is_some())
 }
@@ -343,7 +343,7 @@ fn split<'i, 'e>(items: &'i [Item<'e>]) -> Result<(&'i [Item<'e>], Ending), Refu
     Ok((body, ending))
 }
 
-/// Whether a number can stand for the private memory of a lane. Clang writes 1 for the stack, whatever else 1 stands
+/// Returns true if a number can stand for the private memory of a lane. Clang writes 1 for the stack, whatever else 1 stands
 /// for, where the source is C or HIP.
 pub(super) fn is_stack(number: u64) -> bool {
     matches!(number, 1 | 5)

@@ -23,7 +23,7 @@ pub(super) enum Load {
     Pointer(Option<AddressSpace>),
 }
 
-/// The number of the address space that some operations name, if they begin with the three that do.
+/// Returns the number of the address space that some operations name, if they begin with the three that do.
 pub(super) fn literal_space(items: &[Item<'_>]) -> Result<Option<u64>, Ambiguity> {
     let Some([number, swap, xderef]) = items.get(..SUFFIX) else {
         return Ok(None);
@@ -142,7 +142,7 @@ impl Dataflow<'_, '_> {
         }
     }
 
-    /// The space of a pointer that nothing names, as it is read this time. Only of a slot that leads to the object itself
+    /// Returns the space of a pointer that nothing names, as it is read this time. Only of a slot that leads to the object itself
     /// the width can be another.
     fn unnamed_space(&mut self, items: &[Item<'_>]) -> AddressSpace {
         let leads_to_object = items.len() == 1;
