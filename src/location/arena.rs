@@ -35,7 +35,7 @@ impl fmt::Debug for Arena<'_> {
 }
 
 impl Arena<'_> {
-    /// An empty arena.
+    /// Creates an empty arena.
     #[must_use]
     pub fn new() -> Self {
         Arena::default()
@@ -47,7 +47,7 @@ impl Arena<'_> {
         self.bytes.alloc_extend(bytes.as_ref().iter().copied())
     }
 
-    /// How many bytes the values have that are kept.
+    /// Returns how many bytes the values have that are kept.
     pub(crate) fn bytes(&self) -> u64 {
         let pools = [
             self.composites.bytes(),

@@ -32,7 +32,7 @@ enum Room<'a> {
 const FIRST_ROOM: usize = 2;
 
 impl<'a> Incomplete<'a> {
-    /// A composite without any parts, above another one.
+    /// Returns a composite without any parts, above another one.
     pub(crate) fn above(
         below: Option<&'a mut Incomplete<'a>>,
         arena: &'a Arena<'a>,

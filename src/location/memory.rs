@@ -39,7 +39,7 @@ impl Run {
     }
 }
 
-/// The lane whose memory a place is, when `reader` looks at it.
+/// Returns the lane whose memory a place is, when `reader` looks at it.
 pub(super) fn lane_of(select: LaneSelect, reader: Option<Lane>) -> Option<Lane> {
     match select {
         LaneSelect::None => None,

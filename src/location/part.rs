@@ -43,7 +43,7 @@ impl RegisterPart {
     /// What is where there is room for a part.
     pub(super) const NONE: RegisterPart = RegisterPart::whole(Register(0), 0, 0);
 
-    /// The first `bit_size` bits of a register.
+    /// Returns the first `bit_size` bits of a register.
     #[inline]
     pub(super) const fn whole(register: Register, bit_size: u16, start: u64) -> RegisterPart {
         RegisterPart {
@@ -55,7 +55,7 @@ impl RegisterPart {
         }
     }
 
-    /// A part, if it is in a register and no number is too large.
+    /// Creates a part, if it is in a register and no number is too large.
     pub(super) fn new(
         location: &Location<'_>,
         bit_size: u128,
@@ -78,7 +78,7 @@ impl RegisterPart {
         })
     }
 
-    /// The part as any other.
+    /// Returns the part as any other.
     pub(super) fn widen<'a>(self) -> Part<'a> {
         Part {
             location: Location::One(Place {

@@ -41,7 +41,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// The places of the first `bit_size` bits of an object.
+    /// Returns the places of the first `bit_size` bits of an object.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfBounds`] if the storage is smaller; [`ErrorKind::UndefinedRead`] if a part is
