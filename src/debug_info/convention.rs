@@ -50,7 +50,7 @@ pub enum LocationConvention {
 }
 
 impl LocationConvention {
-    /// Whether locations mean what they say.
+    /// Returns true if locations mean what they say.
     #[must_use]
     pub fn is_by_the_letter(self) -> bool {
         self != LocationConvention::LaneDword
@@ -74,7 +74,7 @@ const LAST_WITH_OLD_NUMBERS: u32 = 20;
 const FIRST_WITH_USAGE_NUMBERS: u32 = 22;
 
 impl AddressSpaceNumbering {
-    /// The address space that a number stands for; nothing for one that is reserved, or that can be one of two.
+    /// Returns the address space that a number stands for. `None` for one that is reserved, or that can be one of two.
     #[must_use]
     pub fn space(self, number: u64) -> Option<AddressSpace> {
         match (self, number) {
@@ -85,7 +85,7 @@ impl AddressSpaceNumbering {
         }
     }
 
-    /// The numbering of the version of clang that a producer names, if it names one that is known.
+    /// Returns the numbering of the version of clang that a producer names, if it names one that is known.
     fn of_producer(producer: &str) -> Option<AddressSpaceNumbering> {
         let (_, version) = producer.split_once("clang version ")?;
         let digits = version.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -96,7 +96,7 @@ impl AddressSpaceNumbering {
         }
     }
 
-    /// The numbering that the numbers a unit uses belong to: 3, 5 and 6 are in USAGE's only, and
+    /// Returns the numbering that the numbers a unit uses belong to: 3, 5 and 6 are in USAGE's only, and
     /// `DW_AT_LLVM_address_space` holds no others. If there are none of those, 2 is local memory of the old numbering: that it were region memory, which no compiler has used for
     /// years, is the one reading left otherwise.
     fn of_numbers(scan: &Scan) -> AddressSpaceNumbering {

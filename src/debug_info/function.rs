@@ -25,7 +25,7 @@ use crate::meter::Meter;
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declaration {
-    /// The file; nothing if the line table does not have it.
+    /// The file. `None` if the line table does not have it.
     pub file: Option<SourceFile>,
     /// The line, from 1.
     pub line: Option<u64>,
@@ -77,13 +77,13 @@ pub struct Function<'a> {
     pub frame_base: Option<LocationAttribute<'a>>,
     /// How it uses lanes.
     pub simt: Simt<'a>,
-    /// The entry of the type it returns; nothing for `void`.
+    /// The entry of the type it returns. `None` for `void`.
     pub result: Option<DieId>,
-    /// Whether it is a kernel (`DW_CC_LLVM_DeviceKernel`); HIP kernels do not say so.
+    /// True if it is a kernel (`DW_CC_LLVM_DeviceKernel`); HIP kernels do not say so.
     pub is_kernel: bool,
-    /// Whether other units can see it.
+    /// True if other units can see it.
     pub external: bool,
-    /// Whether the compiler made it up.
+    /// True if the compiler made it up.
     pub artificial: bool,
     /// Why an attribute is missing that the entry has.
     pub problem: Option<Error>,
@@ -217,7 +217,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The file whose number an attribute gives; nothing if it cannot be found.
+    /// Returns the file whose number an attribute gives. `None` if it cannot be found.
     pub(super) fn source_file_of(
         &self,
         die: &Die<'a>,

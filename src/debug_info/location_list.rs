@@ -53,7 +53,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The same for whoever pays for each entry by themselves.
+    /// Returns the same for whoever pays for each entry by themselves.
     pub(super) fn encoded_locations(
         &self,
         unit: UnitId,
@@ -84,7 +84,7 @@ impl<'a> EncodedLocations<'_, 'a> {
         entry.map(|entry| self.resolve(&entry)).transpose()
     }
 
-    /// The entry with its addresses; nothing for one that only sets the base address, or is for code that is not there.
+    /// Returns the entry with its addresses. `None` for one that only sets the base address, or is for code that is not there.
     fn resolve(&mut self, entry: &RawLocation<'a>) -> Result<Option<LocationEntry<'a>>> {
         let place = Origin {
             section: self.section,

@@ -214,7 +214,7 @@ const STANDARD: [bool; 256] = {
     known
 };
 
-/// The row of an attribute on an entry with this tag.
+/// Returns the row of an attribute on an entry with this tag.
 fn row(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<&'static Row> {
     let code = usize::from(attribute.name().0);
     if STANDARD.get(code) == Some(&false) {
@@ -234,7 +234,7 @@ fn row(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<&'static R
 
 impl<'a> DebugInfo<'a> {
     /// The name of an attribute of `die`, a type, a part of one or a variable, that changes what bytes mean and
-    /// is not understood; nothing if there is none.
+    /// is not understood. `None` if there is none.
     pub(super) fn not_understood(&self, die: &Die<'a>) -> Option<&'static str> {
         die.attributes().iter().find_map(|attribute| {
             let row = row(die.tag(), attribute)?;

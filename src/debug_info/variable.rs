@@ -82,7 +82,7 @@ pub struct Variable<'a> {
     pub declaration: Declaration,
     /// The function it is in, which may be an inlined one; for a global its namespace or class.
     pub scope: Option<Cow<'a, str>>,
-    /// The entry of the function, block or inlined call it is in; nothing for a global.
+    /// The entry of the function, block or inlined call it is in. `None` for a global.
     pub scope_die: Option<DieId>,
     /// `DW_AT_location`.
     pub location: Option<LocationAttribute<'a>>,
@@ -91,11 +91,11 @@ pub struct Variable<'a> {
     /// `DW_AT_LLVM_memory_space`: the memory space of the source language. A number that nobody assigned
     /// counts as none.
     pub memory_space: MemorySpace,
-    /// Whether the compiler made it up.
+    /// True if the compiler made it up.
     pub artificial: bool,
-    /// Whether the entry only declares a variable that is defined elsewhere.
+    /// True if the entry only declares a variable that is defined elsewhere.
     pub is_declaration: bool,
-    /// Whether a concrete instance of a function leaves it out: it is in the source, and `die` is its
+    /// True if a concrete instance of a function leaves it out: it is in the source, and `die` is its
     /// entry in the abstract instance, but the code has no trace of it.
     pub is_omitted: bool,
     /// Of a parameter, its position among the parameters of its function, from 0. An inlined instance counts as the abstract
@@ -103,7 +103,7 @@ pub struct Variable<'a> {
     pub position: Option<u32>,
     /// `DW_AT_start_scope`.
     pub start_scope: Option<StartScope>,
-    /// Whether its bytes are in big-endian order although those of its type need not be (`DW_AT_endianity`).
+    /// True if its bytes are in big-endian order although those of its type need not be (`DW_AT_endianity`).
     pub big_endian: bool,
     /// The name of an attribute of the entry that changes what its bytes mean and is not understood; see
     /// [`type_attribute`](super::type_attribute).
@@ -219,7 +219,7 @@ impl<'a> DebugInfo<'a> {
         self.globals_within(function.unit, meter, variables)
     }
 
-    /// The same for a function whose scopes are kept. Returns None for any other.
+    /// Returns the same for a function whose scopes are kept. Returns None for any other.
     pub(crate) fn known_variables(&self, function: DieId, pc: u64) -> Option<InScope<'a>> {
         let tree = self.scope_tree(function)?;
         let globals = self.kept_globals(function.unit)?;
@@ -237,7 +237,7 @@ impl<'a> DebugInfo<'a> {
         Some(InScope { variables, ends })
     }
 
-    /// The variables of file scope of a unit, read once; nothing if they cannot be read, or not be kept.
+    /// The variables of file scope of a unit, read once. `None` if they cannot be read, or not be kept.
     fn kept_globals(&self, unit: UnitId) -> Option<&[Arc<Variable<'a>>]> {
         let read = |meter: &Meter| {
             let mut globals = Vec::new();
@@ -262,7 +262,7 @@ impl<'a> DebugInfo<'a> {
         Ok(variables)
     }
 
-    /// The variables of file scope of a unit, and those in its namespaces, in the order of the entries.
+    /// Returns the variables of file scope of a unit, and those in its namespaces, in the order of the entries.
     /// A declaration that the unit completes by a definition is left out.
     ///
     /// # Errors
@@ -367,7 +367,7 @@ impl<'a> DebugInfo<'a> {
         Ok(())
     }
 
-    /// The parameters, variables and constants that are direct children of an entry.
+    /// Returns the parameters, variables and constants that are direct children of an entry.
     fn own_variables(&self, id: DieId, reading: &mut Reading<'_, 'a>) -> Result<Rc<[Die<'a>]>> {
         if let Some(known) = reading.declared.get(&id) {
             return Ok(Rc::clone(known));
@@ -399,7 +399,7 @@ impl<'a> DebugInfo<'a> {
         names
     }
 
-    /// The static data member of a record at an entry.
+    /// Returns the static data member of a record at an entry.
     ///
     /// # Errors
     /// If there is no entry.
