@@ -41,11 +41,11 @@ mod kind {
 pub struct FunctionInfo {
     /// The name as the linker sees it.
     pub name: Untrusted<'static>,
-    /// Whether the function uses VCC.
+    /// True if the function uses VCC.
     pub uses_vcc: Option<bool>,
-    /// Whether the function uses flat scratch.
+    /// True if the function uses flat scratch.
     pub uses_flat_scratch: Option<bool>,
-    /// Whether the size of the function's stack is not known before it runs.
+    /// True if the size of the function's stack is not known before it runs.
     pub dynamic_stack: Option<bool>,
     /// What the function itself uses.
     pub own: Resources,
@@ -213,7 +213,7 @@ impl Reader<'_, '_> {
         self.text(&found.name)
     }
 
-    /// A type ID, which need not end with a NUL.
+    /// Returns a type ID, which need not end with a NUL.
     fn string(&self, offset: u32) -> Result<Untrusted<'static>> {
         let rest = tail_at(self.strings, offset.into()).filter(|rest| !rest.is_empty());
         let rest = rest.ok_or_else(|| malformed(format!("there is no type ID at {offset:#x}")))?;
@@ -280,7 +280,7 @@ fn add_callees(functions: &mut [FunctionInfo], meter: &Meter) -> Result<()> {
     Ok(())
 }
 
-/// The functions that each function calls, by their positions.
+/// Returns the functions that each function calls, by their positions.
 fn targets(functions: &[FunctionInfo], meter: &Meter) -> Result<Vec<Vec<usize>>> {
     let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
     let mut by_type: BTreeMap<&str, Vec<usize>> = BTreeMap::new();

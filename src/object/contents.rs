@@ -33,7 +33,7 @@ impl Loaded<'_> {
         }
     }
 
-    /// The bytes as a reader of DWARF 5 wants them, and where what is of version 6 starts.
+    /// Returns the bytes as a reader of DWARF 5 wants them, and where what is of version 6 starts.
     ///
     /// * `name`: of the section.
     pub(super) fn as_dwarf5(&self, name: &str, held: &Held) -> Result<(&[u8], &[u64])> {
@@ -111,7 +111,7 @@ impl<'data> Contents<'data> {
         })
     }
 
-    /// The contents of the group that the section with this index belongs to; nothing if there are none
+    /// Returns the contents of the group that the section with this index belongs to. `None` if there are none
     /// in the file.
     pub(super) fn load(
         &self,
@@ -126,7 +126,7 @@ impl<'data> Contents<'data> {
         shared(group.loaded.get_or_init(find))
     }
 
-    /// The contents that [`load`](Contents::load) gives, as they are before relocation.
+    /// Returns the contents that [`load`](Contents::load) gives, as they are before relocation.
     #[cfg(feature = "serde")]
     pub(super) fn load_stored(
         &self,

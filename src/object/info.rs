@@ -24,7 +24,7 @@ pub struct ObjectInfo {
     pub code_object_version: Option<u8>,
     /// `e_flags`.
     pub flags: u32,
-    /// Whether it has not been linked.
+    /// True if it has not been linked.
     pub relocatable: bool,
     /// How many functions have a symbol, the code of kernels included.
     pub functions: usize,

@@ -37,11 +37,11 @@ pub struct Section<'data> {
     pub compression: Option<Method>,
     /// The alignment of `address`, in bytes; a power of two.
     pub alignment: u64,
-    /// Whether it is part of the loaded image (`SHF_ALLOC`).
+    /// True if it is part of the loaded image (`SHF_ALLOC`).
     pub allocated: bool,
-    /// Whether it holds instructions (`SHF_EXECINSTR`).
+    /// True if it holds instructions (`SHF_EXECINSTR`).
     pub executable: bool,
-    /// Whether it can be written to (`SHF_WRITE`).
+    /// True if it can be written to (`SHF_WRITE`).
     pub writable: bool,
 }
 
@@ -82,7 +82,7 @@ pub enum SectionKind {
 }
 
 impl Section<'_> {
-    /// Whether debugging information is inside.
+    /// Returns true if debugging information is inside.
     #[must_use]
     pub fn is_debug(&self) -> bool {
         is_debug_name(&self.name)
@@ -97,7 +97,7 @@ impl Section<'_> {
         }
     }
 
-    /// The first address after the section; nothing if that is beyond 2^64.
+    /// Returns the first address after the section. `None` if that is beyond 2^64.
     #[must_use]
     pub fn end(&self) -> Option<u64> {
         self.address.checked_add(self.size)
@@ -159,7 +159,7 @@ fn read<'data>(
     })
 }
 
-/// The compressed contents of a section; nothing if it is not compressed.
+/// Returns the compressed contents of a section. `None` if it is not compressed.
 pub(super) fn compressed<'data>(
     elf: &Elf<'data>,
     raw: &RawSection,

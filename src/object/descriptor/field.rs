@@ -18,7 +18,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// The bit of the descriptor that is the word's bit 0.
+    /// Returns the bit of the descriptor that is the word's bit 0.
     #[must_use]
     pub const fn first_bit(self) -> u32 {
         match self {
@@ -53,7 +53,7 @@ impl Placement {
         self.word.first_bit().saturating_add(self.low)
     }
 
-    /// How many bits.
+    /// Returns how many bits.
     #[must_use]
     pub const fn width(&self) -> u32 {
         self.high.saturating_sub(self.low).saturating_add(1)
@@ -120,7 +120,7 @@ macro_rules! fields {
 }
 
 impl Field {
-    /// Where the field is on a family; nothing if it has no such field.
+    /// Where the field is on a family. `None` if it has no such field.
     #[must_use]
     pub fn placement(self, family: Family) -> Option<&'static Placement> {
         let family = super::described(family)?;

@@ -31,7 +31,7 @@ pub struct InitialRegisters {
 }
 
 impl InitialRegisters {
-    /// The registers as the assembler writes them: `s[8:9]`, `v0`, `ttmp9`.
+    /// Returns the registers as the assembler writes them: `s[8:9]`, `v0`, `ttmp9`.
     #[must_use]
     pub fn registers(&self) -> String {
         let (prefix, first) = (self.file.prefix(), self.first);
@@ -233,7 +233,7 @@ const ROWS: &[Row] = {
     ]
 };
 
-/// How many user registers the hardware loads. A descriptor can ask for more, which are then not loaded.
+/// Returns how many user registers the hardware loads. A descriptor can ask for more, which are then not loaded.
 const fn user_registers(family: Family) -> u16 {
     match family {
         Family::Gfx12_5 => 32,
@@ -322,7 +322,7 @@ impl KernelDescriptor {
         all
     }
 
-    /// The value of the row's field, if it asks for the row's item on this family.
+    /// Returns the value of the row's field, if it asks for the row's item on this family.
     fn asks_for(&self, row: &Row, family: Family) -> Option<u64> {
         let mut families = row.families.iter();
         let is_here = families.any(|&(first, last)| first <= family && family <= last);
@@ -331,14 +331,14 @@ impl KernelDescriptor {
     }
 }
 
-/// The next of some registers, of which so many are then taken.
+/// Returns the next of some registers, of which so many are then taken.
 fn take(next: &mut u16, count: u16) -> u16 {
     let first = *next;
     *next = first.saturating_add(count);
     first
 }
 
-/// Bits `high` to `low` of a register; nothing if they are all of it.
+/// Bits `high` to `low` of a register. `None` if they are all of it.
 const fn part(high: u8, low: u8) -> Option<Range<u8>> {
     match (high, low) {
         (31, 0) => None,

@@ -27,7 +27,7 @@ use crate::meter::Meter;
 pub struct Key {
     /// The key as the file has it.
     pub name: &'static str,
-    /// Whether it has to be there.
+    /// True if it has to be there.
     pub required: bool,
     /// The first version of code objects that has it: 3 to 6.
     pub since: u8,
@@ -178,7 +178,7 @@ metadata_map! {
     }
 }
 
-/// Reads the metadata notes of a code object; nothing if it has none. The YAML of version 2 gives the same as a note of version 3.
+/// Reads the metadata notes of a code object. `None` if it has none. The YAML of version 2 gives the same as a note of version 3.
 ///
 /// # Errors
 /// If a note is malformed, or the YAML of version 2 has more than compilers write.
@@ -227,7 +227,7 @@ impl Metadata {
         self.other.extend(next.other);
     }
 
-    /// The kernels; none if the key is missing.
+    /// Returns the kernels; none if the key is missing.
     #[must_use]
     pub fn kernels(&self) -> &[KernelMetadata] {
         self.kernels.as_deref().unwrap_or(&[])
