@@ -53,7 +53,7 @@ pub(crate) struct FunctionFlow<'a> {
     code: Code,
     wave_size: WaveSize,
     addressing: Option<ScratchAddressing>,
-    /// What is known from the entry on; nothing if it would take too long.
+    /// What is known from the entry on. `None` if it would take too long.
     facts: Option<Facts>,
     /// For each place where a wave stopped, what is known there.
     stops: Mutex<BTreeMap<usize, Arc<AtStop>>>,
@@ -182,18 +182,18 @@ impl<'a> FunctionFlow<'a> {
         steps.clamp(LEAST_STEPS, MOST_STEPS)
     }
 
-    /// The number of the instruction at an address.
+    /// Returns the number of the instruction at an address.
     pub(super) fn index_of(&self, pc: u64) -> Option<usize> {
         self.code.index_of(pc)
     }
 
-    /// Whether the same is known of lanes before an instruction as after it.
+    /// Returns true if the same is known of lanes before an instruction as after it.
     pub(super) fn is_idle(&self, index: usize) -> bool {
         let does_nothing = |half| self.facts.as_ref()?.idle(half)?.forgets(index);
         (0..self.halves()).all(|half| does_nothing(half) == Some(0))
     }
 
-    /// Whether an instruction is where a call returns to.
+    /// Returns true if an instruction is where a call returns to.
     pub(super) fn is_after_call(&self, index: usize) -> bool {
         self.code.is_after_call(index)
     }
@@ -221,7 +221,7 @@ impl<'a> FunctionFlow<'a> {
         stops.remove(&index);
     }
 
-    /// How many halves of 32 lanes the wave has.
+    /// Returns how many halves of 32 lanes the wave has.
     pub(super) fn halves(&self) -> u8 {
         match self.wave_size {
             WaveSize::Wave32 => 1,
@@ -229,12 +229,12 @@ impl<'a> FunctionFlow<'a> {
         }
     }
 
-    /// How many instructions one is after the last place from which on it is known what is known before it.
+    /// Returns how many instructions one is after the last place from which on it is known what is known before it.
     pub(super) fn since(&self, index: usize) -> usize {
         self.facts.as_ref().map_or(0, |facts| facts.since(index))
     }
 
-    /// Whether EXEC says before an instruction which lanes are active.
+    /// Returns true if EXEC says before an instruction which lanes are active.
     pub(super) fn is_plain(&self, index: usize) -> bool {
         self.exec_at(index) == Exec::Active
     }
@@ -297,7 +297,7 @@ impl<'a> FunctionFlow<'a> {
         Arc::clone(following.entry(at).or_insert_with(find))
     }
 
-    /// The instruction that switched a lane off, and those around it that act on no lane.
+    /// Returns the instruction that switched a lane off, and those around it that act on no lane.
     pub(super) fn around(&self, index: usize) -> Vec<u64> {
         gap::around(&self.code, index)
     }
@@ -428,7 +428,7 @@ impl<'a> FunctionFlow<'a> {
         Ok(found.unwrap_or_default())
     }
 
-    /// The same, found again each time.
+    /// Returns the same, found again each time.
     ///
     /// * `fuel`: how many instructions may be gone through from the last place on that branches go to.
     pub(super) fn find_switches(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<PossibleSwitch>> {
@@ -436,7 +436,7 @@ impl<'a> FunctionFlow<'a> {
         Some(self.possible_switches(off))
     }
 
-    /// The bits that lanes have before an instruction that did not enter the function. As [`find_switches`](Self::find_switches).
+    /// Returns the bits that lanes have before an instruction that did not enter the function. As [`find_switches`](Self::find_switches).
     pub(super) fn find_never(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<Bits>> {
         let off = self.off_lanes(at, Switch::NotEntered, fuel)?;
         Some(off.into_iter().map(|(_, bits)| bits).collect())
@@ -469,7 +469,7 @@ impl<'a> FunctionFlow<'a> {
         found.as_ref()
     }
 
-    /// The lanes that may be off before an instruction, by what switched them off, with their bits.
+    /// Returns the lanes that may be off before an instruction, by what switched them off, with their bits.
     fn off_lanes(&self, at: HalfAt, entry: Switch, fuel: &mut Fuel) -> Option<Vec<(Switch, Bits)>> {
         let all = self.all_switches(at.half, entry)?;
         let rows = self.rows_at_entry()?;
@@ -508,7 +508,7 @@ impl<'a> FunctionFlow<'a> {
         }
     }
 
-    /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
+    /// Returns the bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
     /// the order of places.
     pub(super) fn bits_at_stop(&self, index: usize, state: &State) -> Bits {
         let stop = self.at_stop(index);
@@ -528,7 +528,7 @@ impl<'a> FunctionFlow<'a> {
         bits
     }
 
-    /// Whether every way to an instruction puts something into a scalar register that is no mask.
+    /// Returns true if every way to an instruction puts something into a scalar register that is no mask.
     pub(super) fn holds_no_mask(&self, index: usize, register: MachineRegister) -> bool {
         no_mask::holds_no_mask(&self.code, &self.callees, index, register)
     }
@@ -541,7 +541,7 @@ pub(super) fn bytes_of_code(code: &[u8]) -> u64 {
     (code.len() as u64 / 4).saturating_mul(BYTES)
 }
 
-/// How many bytes what may have switched lanes off takes.
+/// Returns how many bytes what may have switched lanes off takes.
 fn bytes_of(switches: &Arc<[PossibleSwitch]>) -> u64 {
     let bits = |one: &PossibleSwitch| {
         one.bits

@@ -12,12 +12,12 @@ pub struct Function<'a> {
     pub address: u64,
     /// Its machine code.
     pub code: &'a [u8],
-    /// Whether waves start in it.
+    /// True if waves start in it.
     pub is_kernel: bool,
 }
 
 impl<'a> Function<'a> {
-    /// The functions of a code object that have code in it.
+    /// Returns the functions of a code object that have code in it.
     ///
     /// # Errors
     /// If its symbols or metadata cannot be read.

@@ -18,7 +18,7 @@ pub enum LanePlan {
     Resumes {
         /// It executes next at this address.
         pc: u64,
-        /// The instruction that switched it off; nothing if that was not asked for, or cannot be told.
+        /// The instruction that switched it off. `None` if that was not asked for, or cannot be told.
         left: Option<u64>,
         /// The next instruction that acts on it; None if that was not asked for, or is not known.
         arrival: Option<u64>,
@@ -87,7 +87,7 @@ impl LanePlan {
         }
     }
 
-    /// The same place with what switched the lane off.
+    /// Returns the same place with what switched the lane off.
     pub(super) fn with_switch_off(self, left: Option<u64>) -> LanePlan {
         match self {
             LanePlan::Resumes { pc, arrival, .. } => LanePlan::Resumes { pc, left, arrival },
@@ -128,7 +128,7 @@ impl LanePlan {
         }
     }
 
-    /// How many ends the questions lead to.
+    /// Returns how many ends the questions lead to.
     pub(super) fn leaves(&self) -> usize {
         let mut leaves = 0_usize;
         let mut work = vec![self];
@@ -142,7 +142,7 @@ impl LanePlan {
         leaves
     }
 
-    /// The places that are asked for.
+    /// Returns the places that are asked for.
     pub(super) fn places(&self) -> Vec<DwordPlace> {
         let mut found = Vec::new();
         let mut work = vec![self];

@@ -11,7 +11,7 @@ use crate::machine_flow::Row;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The register that the address is counted from; nothing if it is a constant.
+    /// The register that the address is counted from. `None` if it is a constant.
     pub base: Option<MachineRegister>,
     /// What that register counts.
     pub addressing: ScratchAddressing,

@@ -423,7 +423,7 @@ fn pass_over<X, C: Companion<X>>(
     Some(())
 }
 
-/// The states of each switch, joined, in the order in which the switches come first; nothing if that is too much.
+/// Returns the states of each switch, joined, in the order in which the switches come first. `None` if that is too much.
 fn merged<X, C: Companion<X>>(
     lanes: Vec<FollowedLane<C>>,
     fuel: &mut Fuel,

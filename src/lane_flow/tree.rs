@@ -53,7 +53,7 @@ pub(super) struct Source<'c, 'x> {
 }
 
 impl Tree {
-    /// One that has to be looked for.
+    /// Returns one that has to be looked for.
     ///
     /// * `steps`: how many instructions may be gone through for it.
     pub(super) fn new(steps: usize) -> Tree {
