@@ -166,7 +166,7 @@ pub struct Dump<'d> {
 }
 
 impl<'d> Dump<'d> {
-    /// All of an object, and of the `.dwo` file or package with its split units if there is one, as text. It begins with the `name`.
+    /// Returns all of an object, and of the `.dwo` file or package with its split units if there is one, as text. It begins with the `name`.
     #[must_use]
     pub fn new(
         name: &'d str,
@@ -220,7 +220,7 @@ impl<'d> Dump<'d> {
         Dump { offsets, ..self }
     }
 
-    /// How much of entries.
+    /// Returns how much of entries.
     #[must_use]
     pub fn view(mut self, view: View) -> Dump<'d> {
         self.style.verbose = view.verbose;
@@ -262,7 +262,7 @@ impl<'d> Dump<'d> {
         unit::has_entry(&self.sources, self.style.dialect, offset)
     }
 
-    /// The entries that the indices of names (`.debug_names`) have for one of these names, for [`Selection::Listed`].
+    /// Returns the entries that the indices of names (`.debug_names`) have for one of these names, for [`Selection::Listed`].
     ///
     /// # Errors
     /// If the units or an index cannot be read, or a limit is reached.
@@ -297,7 +297,7 @@ impl<'d> Dump<'d> {
         Ok(found)
     }
 
-    /// The unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
+    /// Returns the unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
     /// such code.
     ///
     /// # Errors
