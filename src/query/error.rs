@@ -88,7 +88,7 @@ impl QueryErrorKind {
         }
     }
 
-    /// The error at an offset of the text.
+    /// Returns the error at an offset of the text.
     pub(crate) fn at(self, offset: usize) -> QueryError {
         QueryError { kind: self, offset }
     }
