@@ -124,7 +124,7 @@ pub enum VectorOp {
 }
 
 impl VectorOp {
-    /// How many sources it has.
+    /// Returns how many sources it has.
     #[must_use]
     pub const fn sources(self) -> usize {
         match self {
@@ -242,7 +242,7 @@ pub struct Access {
     pub bytes: u8,
     /// The first register of the data and how many there are. Nothing for a load that goes to LDS.
     pub data: Option<Span>,
-    /// The vector registers that take part in the address; nothing if there are none. How many they are
+    /// The vector registers that take part in the address. `None` if there are none. How many they are
     /// depends on the kind: one for scratch and with a scalar base, two for a whole address, and for a
     /// buffer one for each of index and offset.
     pub address: Option<Span>,
@@ -309,7 +309,7 @@ pub enum Effect {
     Compare {
         /// The scalar registers; [`Operand::Null`] if the result goes to `exec` alone.
         dst: Operand,
-        /// Whether `exec` gets the result.
+        /// True if `exec` gets the result.
         to_exec: bool,
     },
     /// One lane of a vector register is written.

@@ -8,25 +8,25 @@ use super::layout::Bits;
 /// What the operands of a family's instructions look like.
 #[derive(Debug)]
 pub(in crate::isa) struct Features {
-    /// Whether `flat_scratch` and `xnack_mask` have the codes 102 to 105 of scalar operands.
+    /// True if `flat_scratch` and `xnack_mask` have the codes 102 to 105 of scalar operands.
     pub(in crate::isa) has_flat_scratch: bool,
     /// The code of `m0`.
     pub(in crate::isa) m0: u8,
     /// The code of the register that reads as zero.
     pub(in crate::isa) null: Option<u8>,
-    /// Whether literals can have 64 bits.
+    /// True if literals can have 64 bits.
     pub(in crate::isa) has_literal64: bool,
-    /// Whether VOP3 and VOP3P can have a literal.
+    /// True if VOP3 and VOP3P can have a literal.
     pub(in crate::isa) has_vop3_literal: bool,
-    /// Whether VOP3 and VOP3P can have DPP controls.
+    /// True if VOP3 and VOP3P can have DPP controls.
     pub(in crate::isa) has_vop3_dpp: bool,
-    /// Whether there are SDWA controls.
+    /// True if there are SDWA controls.
     pub(in crate::isa) has_sdwa: bool,
-    /// Whether there are DPP controls of eight lanes.
+    /// True if there are DPP controls of eight lanes.
     pub(in crate::isa) has_dpp8: bool,
-    /// Whether memory instructions have a bit for data in accumulation registers.
+    /// True if memory instructions have a bit for data in accumulation registers.
     pub(in crate::isa) has_accumulation_bit: bool,
-    /// Which bit of a matrix instruction tells that its result goes to vector registers if clear; nothing if it always goes
+    /// Which bit of a matrix instruction tells that its result goes to vector registers if clear. `None` if it always goes
     /// to accumulation registers.
     pub(in crate::isa) matrix_accumulates: Option<Bits>,
     /// Scalar loads.
@@ -89,13 +89,13 @@ pub(in crate::isa) struct FlatFields {
     pub(in crate::isa) segment: Bits,
     /// The constant offset, signed but for FLAT if that has no sign.
     pub(in crate::isa) offset: Bits,
-    /// Whether the offset of FLAT is signed too.
+    /// True if the offset of FLAT is signed too.
     pub(in crate::isa) has_signed_flat_offset: bool,
     /// The scalar base address.
     pub(in crate::isa) base: Bits,
     /// The codes that say that there is none.
     pub(in crate::isa) no_base: &'static [u32],
-    /// Whether FLAT can have a scalar base address too.
+    /// True if FLAT can have a scalar base address too.
     pub(in crate::isa) has_flat_base: bool,
     /// The vector address.
     pub(in crate::isa) address: Bits,
