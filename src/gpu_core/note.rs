@@ -33,7 +33,7 @@ pub struct NoteHeader {
     pub r_debug: u64,
     /// The state of the runtime: 1 is enabled.
     pub runtime_state: u32,
-    /// Whether the trap temporaries of all waves were set up at launch.
+    /// True if the trap temporaries of all waves were set up at launch.
     pub ttmp_setup: bool,
 }
 
@@ -47,9 +47,9 @@ pub struct Agent {
     pub target: String,
     /// The same as the driver numbers it: major × 10000 + minor × 100 + stepping.
     pub target_number: u32,
-    /// The processor; nothing if the target is not known.
+    /// The processor. `None` if the target is not known.
     pub processor: Option<&'static Processor>,
-    /// Where the generic address space shows local and private memory; nothing if the note has none.
+    /// Where the generic address space shows local and private memory. `None` if the note has none.
     pub apertures: Option<Apertures>,
     /// PCI location: bus × 256 + device × 8 + function.
     pub location: u32,
@@ -61,9 +61,9 @@ pub struct Agent {
     pub xccs: u32,
     /// Shader engines of one XCC.
     pub shader_engines: u32,
-    /// Whether the trap temporaries of its waves were set up at launch, whatever the header says.
+    /// True if the trap temporaries of its waves were set up at launch, whatever the header says.
     pub ttmp_setup: bool,
-    /// Whether the driver lets debuggers at it.
+    /// True if the driver lets debuggers at it.
     pub is_debuggable: bool,
     /// Exceptions that were raised on it: bit `code - 1`.
     pub exceptions: u64,
@@ -74,13 +74,13 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether its waves can be read: their layout is known, and the driver lets debuggers at it.
+    /// Returns true if its waves can be read: their layout is known, and the driver lets debuggers at it.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.is_debuggable && self.layout().is_some()
     }
 
-    /// How its waves are saved; nothing if that is not known.
+    /// Returns how its waves are saved. `None` if that is not known.
     pub(super) fn layout(&self) -> Option<&'static Layout> {
         Layout::of_target(self.target_number)
     }
@@ -164,7 +164,7 @@ pub(super) struct CoreNote {
     pub(super) header: NoteHeader,
     pub(super) agents: Vec<Agent>,
     pub(super) queues: Vec<QueueEntry>,
-    /// Whether versions and states are those that are known.
+    /// True if versions and states are those that are known.
     pub(super) is_sure: bool,
 }
 
@@ -425,7 +425,7 @@ fn check_agents(agents: &[Agent], problems: &mut Problems) {
 }
 
 impl Agent {
-    /// How many XCCs to look for waves in.
+    /// Returns how many XCCs to look for waves in.
     pub(super) fn sound_xccs(&self) -> u32 {
         self.xccs.clamp(1, MOST_XCCS)
     }

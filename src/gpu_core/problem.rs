@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Limit};
 pub struct Problem {
     /// What it is about.
     pub place: ProblemPlace,
-    /// Where the bytes at fault stand; nothing if they are in no file.
+    /// Where the bytes at fault stand. `None` if they are in no file.
     pub offset: Option<FileOffset>,
     /// What is wrong.
     pub kind: ProblemKind,
@@ -46,7 +46,7 @@ pub enum ProblemPlace {
     Queue {
         /// The queue's number (`queue_id`).
         queue_id: u32,
-        /// The XCC, from 0; nothing if all are meant.
+        /// The XCC, from 0. `None` if all are meant.
         xcc: Option<u32>,
     },
     /// The list of code objects.
@@ -383,7 +383,7 @@ impl<T> Counted<T> {
 }
 
 impl ProblemKind {
-    /// The error of a limit, or of whatever else it is, as a problem.
+    /// Returns the error of a limit, or of whatever else it is, as a problem.
     pub(super) fn of_limit(error: &Error) -> ProblemKind {
         // Meters give no others.
         let (limit, value) = if let ErrorKind::Limit { limit, value } = error.kind() {

@@ -75,7 +75,7 @@ fn place(text: &str) -> Option<WaveSelector> {
 const LISTED: usize = 10;
 
 impl<'data> GpuCore<'data> {
-    /// The wave that is chosen.
+    /// Returns the wave that is chosen.
     ///
     /// # Errors
     /// [`ErrorKind::Selection`] if there is none; it lists some that there are.
