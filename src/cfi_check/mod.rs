@@ -169,7 +169,7 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// The functions of an object, for what is known after calls. Each is read when one that calls
+    /// Creates the functions of an object, for what is known after calls. Each is read when one that calls
     /// it is checked.
     ///
     /// * `wave_size`: how many lanes the waves have that run it; nothing for the processor's default.
@@ -262,7 +262,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The rows of a function.
+/// Returns the rows of a function.
 ///
 /// Those that are for no code of it are left out: there can be any number of them in a few bytes.
 fn read_rows(

@@ -24,7 +24,7 @@ pub(super) enum Scalar {
     Mask {
         /// The mask.
         mask: Mask,
-        /// Whether it is the half of lanes 32 to 63.
+        /// True if it is the half of lanes 32 to 63.
         high: bool,
     },
     /// The stack pointer as the instruction at this offset in the function rounded it when it last ran,
@@ -39,7 +39,7 @@ pub(super) enum Scalar {
     CodeAddress {
         /// The address, in the code object.
         address: u64,
-        /// Whether it is the high half.
+        /// True if it is the high half.
         high: bool,
     },
     /// A number.
@@ -86,7 +86,7 @@ impl Scalar {
         }
     }
 
-    /// The mask that it is the named half of.
+    /// Returns the mask that it is the named half of.
     pub(super) fn mask(self, high: bool) -> Mask {
         match self {
             Scalar::Mask { mask, high: half } if half == high => mask,
@@ -102,12 +102,12 @@ impl Scalar {
         }
     }
 
-    /// Whether it is half of a mask that depends on what the instruction at this offset found.
+    /// Returns true if it is half of a mask that depends on what the instruction at this offset found.
     pub(super) fn depends_on(self, at: u32) -> bool {
         matches!(self, Scalar::Mask { mask, .. } if mask.depends_on(at))
     }
 
-    /// The value, without what depends on the instruction at this offset.
+    /// Returns the value, without what depends on the instruction at this offset.
     pub(super) fn forget(self, at: u32) -> Scalar {
         if let Scalar::Mask { mask, high } = self
             && mask.depends_on(at)
@@ -118,7 +118,7 @@ impl Scalar {
         }
     }
 
-    /// The join (least upper bound) of two values.
+    /// Returns the join (least upper bound) of two values.
     pub(super) fn join(self, other: Scalar) -> Scalar {
         if self == other {
             return self;
@@ -142,7 +142,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it may be what some scalar register had on entry.
+    /// Returns true if it may be what some scalar register had on entry.
     pub(super) fn may_be_entry(self) -> bool {
         matches!(
             self,
