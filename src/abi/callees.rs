@@ -57,7 +57,7 @@ impl Registers {
         }
     }
 
-    /// Whether the register is one of them.
+    /// Returns true if the register is one of them.
     pub(crate) fn contains(&self, register: MachineRegister) -> bool {
         if let MachineRegister::Sgpr(n) = register {
             return self.scalars & 1u128.checked_shl(n.into()).unwrap_or(0) != 0;
@@ -106,7 +106,7 @@ pub(crate) struct Callees<'a> {
 }
 
 impl<'a> Callees<'a> {
-    /// The functions: the address and the code of each.
+    /// Creates the functions: the address and the code of each.
     pub(crate) fn new(
         decoder: Option<Decoder>,
         functions: impl IntoIterator<Item = (u64, &'a [u8])>,
@@ -124,12 +124,12 @@ impl<'a> Callees<'a> {
         Callees { decoder, functions }
     }
 
-    /// Whether a function begins at an address.
+    /// Returns true if a function begins at an address.
     pub(crate) fn has(&self, address: u64) -> bool {
         self.functions.contains_key(&address)
     }
 
-    /// What the function at this address can write, with all that it calls; nothing if that is not known.
+    /// What the function at this address can write, with all that it calls. `None` if that is not known.
     pub(crate) fn writes(&self, address: u64) -> Option<&Registers> {
         let callee = self.functions.get(&address)?;
         let writes = callee

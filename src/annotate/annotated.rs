@@ -23,7 +23,7 @@ pub struct Annotated {
     /// The limit that was reached, if one was: by the whole file, or by a function in its share of the work. What the analysis itself
     /// gave up on is only among the function's [`missing`](AnnotatedFunction::missing).
     pub limit: Option<Error>,
-    /// Whether something that would have been needed could not be read.
+    /// True if something that would have been needed could not be read.
     pub is_short: bool,
 }
 
@@ -63,7 +63,7 @@ impl Annotated {
 }
 
 impl AnnotatedFunction {
-    /// A function that nothing was added for so far.
+    /// Returns a function that nothing was added for so far.
     pub(super) fn of(function: &Function<'_>) -> AnnotatedFunction {
         let range = function.ranges.first().cloned().unwrap_or_default();
         AnnotatedFunction {

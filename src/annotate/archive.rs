@@ -51,7 +51,7 @@ fn members(file: &[u8]) -> Result<Vec<Member<'_>>> {
     Ok(found)
 }
 
-/// The archive with its members as they are written.
+/// Returns the archive with its members as they are written.
 pub(super) fn rewritten<'f>(file: &'f [u8], writer: &mut Writer<'_>) -> Result<Cow<'f, [u8]>> {
     let members = members(file)?;
     let mut new: Vec<Cow<'f, [u8]>> = Vec::new();

@@ -68,10 +68,10 @@ pub struct Request<'r> {
     pub functions: &'r dyn Fn(&str) -> bool,
     /// Which codes the heterogeneous operations have, in the file and in what is added.
     pub dialect: Dialect,
-    /// Whether functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. It no longer has a code of its own: tools of LLVM
+    /// True if functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. It no longer has a code of its own: tools of LLVM
     /// take it for another attribute.
     pub active_lane: bool,
-    /// Whether location lists of constant parameters get entries where the value provably is still in registers.
+    /// True if location lists of constant parameters get entries where the value provably is still in registers.
     pub locations: bool,
 }
 
@@ -226,7 +226,7 @@ struct Annotator<'n, 'a> {
     /// The variables that get longer location lists.
     locations: BTreeMap<UnitId, Vec<NewLocation>>,
     budget: Budget,
-    /// Whether a function's share was not enough.
+    /// True if a function's share was not enough.
     is_cut: bool,
 }
 
@@ -556,7 +556,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         }
     }
 
-    /// The file as it is now, read back; nothing if nothing was added.
+    /// Returns the file as it is now, read back. `None` if nothing was added.
     fn written(self, file: &[u8]) -> Result<Option<Vec<u8>>> {
         let (object, units) = (self.object, self.program.info().unit_ids().count());
         let Some(sections) = self.finish()? else {

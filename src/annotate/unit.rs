@@ -497,7 +497,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 }
 
-/// The offset of an entry in its unit.
+/// Returns the offset of an entry in its unit.
 pub(super) fn unit_offset(header: &gimli::UnitHeader<Bytes<'_>>, in_section: u64) -> Option<usize> {
     let in_section = gimli::DebugInfoOffset(usize::try_from(in_section).ok()?);
     let UnitOffset(offset) = in_section.to_unit_offset(header)?;

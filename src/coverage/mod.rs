@@ -96,7 +96,7 @@ pub struct Covered {
 }
 
 impl Covered {
-    /// How many have neither.
+    /// Returns how many have neither.
     #[must_use]
     pub fn neither(&self) -> u64 {
         let shown = self.dwarf.saturating_add(self.recovered);
@@ -351,7 +351,7 @@ fn for_each_function<'a>(
     limit.map_or(Ok(()), Err)
 }
 
-/// The size of a function's code, in bytes.
+/// Returns the size of a function's code, in bytes.
 fn size_of_code(function: &Function<'_>) -> u64 {
     Spans::new(function.ranges.iter().cloned()).bytes()
 }

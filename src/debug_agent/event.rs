@@ -92,7 +92,7 @@ impl RuntimeEvent {
     }
 }
 
-/// The hexadecimal number after a text.
+/// Returns the hexadecimal number after a text.
 fn number_after(line: &str, before: &str) -> Option<u64> {
     let (_, rest) = line.split_once(before)?;
     let end = rest

@@ -12,13 +12,13 @@ use crate::arch::{AddressSpace, Register};
 pub struct AccessFailure(Arc<dyn core::error::Error + Send + Sync>);
 
 impl AccessFailure {
-    /// The failure with this error, or with this text.
+    /// Creates the failure with this error, or with this text.
     #[must_use]
     pub fn new(error: impl Into<Box<dyn core::error::Error + Send + Sync>>) -> AccessFailure {
         AccessFailure(error.into().into())
     }
 
-    /// The debugger's error.
+    /// Returns the debugger's error.
     #[must_use]
     pub fn error(&self) -> &(dyn core::error::Error + Send + Sync + 'static) {
         &*self.0

@@ -171,7 +171,7 @@ macro_rules! rules {
                 match self { $(SpecRule::$name => $text,)* }
             }
 
-            /// The section that states the rule.
+            /// Returns the section that states the rule.
             #[must_use]
             pub fn spec(self) -> &'static str {
                 match self { $(SpecRule::$name => $spec,)* }
@@ -237,7 +237,7 @@ impl ErrorKind {
         }
     }
 
-    /// The section of the specification that the DWARF breaks; nothing when a limit, the wave or the
+    /// Returns the section of the specification that the DWARF breaks; nothing when a limit, the wave or the
     /// caller is the reason.
     #[must_use]
     pub fn spec(&self) -> Option<&'static str> {
@@ -268,7 +268,7 @@ impl ErrorKind {
 }
 
 impl Error {
-    /// An error of this kind, with no place yet.
+    /// Creates an error of this kind, with no place yet.
     #[must_use]
     #[cold]
     pub fn new(kind: ErrorKind) -> Error {
@@ -280,7 +280,7 @@ impl Error {
         }))
     }
 
-    /// A file, section or table that is not what it says it is.
+    /// Returns a file, section or table that is not what it says it is.
     #[must_use]
     #[cold]
     pub fn malformed(what: &'static str, reason: impl Into<String>) -> Error {
@@ -313,7 +313,7 @@ impl Error {
         self
     }
 
-    /// Whether a limit was reached, so that nothing is said of the input.
+    /// Returns true if a limit was reached, so that nothing is said of the input.
     pub(crate) fn is_limit(&self) -> bool {
         matches!(
             self.0.kind,
@@ -375,7 +375,7 @@ impl From<Need> for Error {
 }
 
 impl core::error::Error for Error {
-    /// The error of the debugger, if its access failed; its text is part of this one's.
+    /// Returns the error of the debugger, if its access failed; its text is part of this one's.
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         if let ErrorKind::Access(failure) = self.kind() {
             Some(failure.error())

@@ -81,7 +81,7 @@ impl Dialect {
         matches!(self, Dialect::Dwarf6 | Dialect::Dwarf6InMemory)
     }
 
-    /// The vendor code of an operation that has none of its own.
+    /// Returns the vendor code of an operation that has none of its own.
     pub(crate) fn private_code(self, opcode: Opcode) -> Option<u16> {
         /// That of `DW_OP_composite`, which only DWARF 6 has.
         const COMPOSITE: u16 = 0xff05;
@@ -147,7 +147,7 @@ impl Encoding {
         dialect: Dialect::User,
     };
 
-    /// The same sizes, with a code for every operation; for expressions that never leave memory.
+    /// Returns the same sizes, with a code for every operation; for expressions that never leave memory.
     #[must_use]
     pub const fn in_memory(self) -> Encoding {
         let dialect = match self.dialect.is_dwarf6() {

@@ -169,7 +169,7 @@ impl UnitWriter {
     }
 }
 
-/// The code that an attribute is written with: LLVM's, and HET's where LLVM has none.
+/// Returns the code that an attribute is written with: LLVM's, and HET's where LLVM has none.
 pub(crate) fn code(extension: Extension) -> DwAt {
     let row = EXTENSIONS.iter().find(|row| row.extension == extension);
     row.and_then(|row| row.llvm.or(row.het)).unwrap_or(DwAt(0))

@@ -61,7 +61,7 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// `DW_AT_LLVM_lane_pc`: adjacent ranges, each with another expression.
     pub lane_pc: Vec<(Range<Label>, Vec<Operand>)>,
-    /// `DW_AT_LLVM_active_lane`; nothing where EXEC always says it.
+    /// `DW_AT_LLVM_active_lane`. `None` where EXEC always says it.
     pub active_lane: Option<Vec<(Range<Label>, Vec<u8>)>>,
     /// How many regions it was made of.
     pub regions: usize,
@@ -98,7 +98,7 @@ impl Program {
         Ok(maker.program)
     }
 
-    /// The expressions' bytes for each region: what compactness is measured by. A call or an address counts
+    /// Returns the expressions' bytes for each region: what compactness is measured by. A call or an address counts
     /// with the size of its operand in 32-bit DWARF.
     #[must_use]
     pub fn bytes_per_region(&self) -> usize {
@@ -236,7 +236,7 @@ impl Maker {
         self.program.procedures.len().saturating_sub(1)
     }
 
-    /// The variable for a mask; the same for masks that are in the same places.
+    /// Returns the variable for a mask; the same for masks that are in the same places.
     fn mask(
         &mut self,
         locations: Vec<(Range<Label>, MaskPlace)>,
@@ -260,7 +260,7 @@ impl Maker {
         Ok(number)
     }
 
-    /// The procedure for lanes that wait in a phase of a region.
+    /// Returns the procedure for lanes that wait in a phase of a region.
     fn waiting(
         &mut self,
         around: usize,

@@ -18,7 +18,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// A symbol.
+    /// Returns a symbol.
     #[must_use]
     pub fn symbol(name: &str) -> Label {
         Label::Symbol(name.into())
@@ -77,14 +77,14 @@ pub struct Phase {
     pub name: &'static str,
     /// The code, from after the instruction that changes EXEC.
     pub code: Range<Label>,
-    /// Where lanes wait that are in the region and not active; nothing where that is not known.
+    /// Where lanes wait that are in the region and not active. `None` where that is not known.
     pub wait: Option<Label>,
     /// The regions within, in the order of the code.
     pub regions: Vec<Region>,
 }
 
 impl Phase {
-    /// A phase without regions in it.
+    /// Creates a phase without regions in it.
     #[must_use]
     pub fn new(name: &'static str, code: Range<Label>, wait: Label) -> Phase {
         Phase {
@@ -95,7 +95,7 @@ impl Phase {
         }
     }
 
-    /// The phase with regions in it, in the order of the code.
+    /// Returns the phase with regions in it, in the order of the code.
     #[must_use]
     pub fn containing(mut self, regions: impl IntoIterator<Item = Region>) -> Phase {
         self.regions.extend(regions);
@@ -104,7 +104,7 @@ impl Phase {
 }
 
 impl Region {
-    /// A region of any shape; `mask` says where its lanes are, for each range of code.
+    /// Creates a region of any shape; `mask` says where its lanes are, for each range of code.
     #[must_use]
     pub fn new(
         mask: impl IntoIterator<Item = (Range<Label>, MaskPlace)>,
@@ -159,7 +159,7 @@ impl Region {
         )
     }
 
-    /// A loop: lanes that have left it wait after it.
+    /// Returns a loop: lanes that have left it wait after it.
     ///
     /// * `body`: the code that runs again and again, with the instruction that restores EXEC.
     /// * `end`: after that instruction.
@@ -171,7 +171,7 @@ impl Region {
         )
     }
 
-    /// One iteration of a loop in which lanes may `continue`: they wait where the next iteration is decided.
+    /// Returns one iteration of a loop in which lanes may `continue`: they wait where the next iteration is decided.
     /// It is the only region directly within the loop's.
     ///
     /// * `latch`: where the loop's condition is decided; the end of the iteration's code.
@@ -189,7 +189,7 @@ impl Region {
         )
     }
 
-    /// A function's body in which lanes may return early: they wait where the function ends.
+    /// Returns a function's body in which lanes may return early: they wait where the function ends.
     ///
     /// * `mask`: the lanes that were active on entry.
     #[must_use]
@@ -206,7 +206,7 @@ impl Region {
         &self.mask
     }
 
-    /// The phases, in the order of the code.
+    /// Returns the phases, in the order of the code.
     #[must_use]
     pub fn phases(&self) -> &[Phase] {
         &self.phases

@@ -45,7 +45,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample of which only the place is known.
+    /// Creates a sample of which only the place is known.
     #[must_use]
     pub const fn new(site: Site) -> Sample {
         Sample {
@@ -206,7 +206,7 @@ impl Counts {
     }
 }
 
-/// How many lanes of each half of a wave are in a mask.
+/// Returns how many lanes of each half of a wave are in a mask.
 fn halves(mask: u64) -> [u64; 2] {
     let low = mask & u64::from(u32::MAX);
     [low, mask >> 32].map(|half| half.count_ones().into())

@@ -82,7 +82,7 @@ impl Row {
     }
 }
 
-/// A part of a whole; None if that is nothing.
+/// Returns a part of a whole; None if that is nothing.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a share of so many is not told apart from its neighbours"

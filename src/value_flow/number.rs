@@ -18,7 +18,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// The register that it is, or is in.
+    /// Returns the register that it is, or is in.
     pub(crate) const fn register(self) -> Option<MachineRegister> {
         match self {
             Cell::Scalar(register) | Cell::Own(register) | Cell::Lane { register, .. } => {
@@ -67,7 +67,7 @@ impl Number {
         }
     }
 
-    /// A dword of the arguments of the kernel, by its offset in bytes.
+    /// Returns a dword of the arguments of the kernel, by its offset in bytes.
     pub(super) const fn argument(offset: u32) -> Number {
         Number::Known {
             origin: Origin::Kernarg(offset),

@@ -42,7 +42,7 @@ impl Recipe {
         self.0.iter().any(|step| matches!(step, Step::Argument(_)))
     }
 
-    /// The result of an operation on two.
+    /// Returns the result of an operation on two.
     pub(super) fn and(mut self, other: Recipe, operation: Operation) -> Recipe {
         self.0.extend(other.0);
         self.0.push(Step::Apply(operation));

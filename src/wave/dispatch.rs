@@ -50,7 +50,7 @@ impl Dispatch {
         (rest == 0).then_some(place)
     }
 
-    /// The lanes of the wave that have a work-item, a bit each: all but those of the last wave of a
+    /// Returns the lanes of the wave that have a work-item, a bit each: all but those of the last wave of a
     /// work-group whose size is no multiple of the wave's, as at the edges of a grid.
     ///
     /// Nothing if the work-group is outside of the grid, or has no such wave.

@@ -110,7 +110,7 @@ impl StopReasons {
         self.0 == 0
     }
 
-    /// The most telling first.
+    /// Returns the most telling first.
     pub fn iter(self) -> impl Iterator<Item = StopReason> {
         StopReason::ALL
             .iter()

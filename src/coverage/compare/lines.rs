@@ -42,7 +42,7 @@ pub(super) fn differences(
 }
 
 impl Version<'_, '_> {
-    /// The rows for a function, by where they start in it. Of several for the same address the last counts.
+    /// Returns the rows for a function, by where they start in it. Of several for the same address the last counts.
     fn lines(&self, function: &FunctionCoverage) -> Result<Vec<(Range<u64>, Line)>> {
         let info = self.program.info();
         let unit = function.die.unit;

@@ -75,7 +75,7 @@ fn one_more(count: &mut u64) {
     *count = count.saturating_add(1);
 }
 
-/// The group of a variable that is covered in so many bytes of its scope.
+/// Returns the group of a variable that is covered in so many bytes of its scope.
 fn group_of(covered: u64, scope: u64) -> usize {
     if covered == 0 {
         return 0;

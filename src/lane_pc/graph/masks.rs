@@ -36,7 +36,7 @@ impl State {
             .map(|(place, _)| place)
     }
 
-    /// Whether EXEC is what a mask was when it was saved.
+    /// Returns true if EXEC is what a mask was when it was saved.
     pub(super) fn is_exec(&self, mask: MaskId) -> bool {
         self.equal.contains(&mask)
     }
@@ -290,7 +290,7 @@ impl Masks {
             .map_or(usize::MAX, |first| first.saturating_add(point.event))
     }
 
-    /// The mask that the event after a point makes.
+    /// Returns the mask that the event after a point makes.
     pub(super) fn made_at(&self, point: Point) -> MaskId {
         self.number(point)
     }

@@ -47,7 +47,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// One sentence for people.
+    /// Returns one sentence for people.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {

@@ -50,9 +50,9 @@ pub struct Snapshot {
     pub target: String,
     /// What is added to an address of the code object to get a run-time address.
     pub load_address: LoadAddress,
-    /// Where the generic address space shows local and private memory; nothing if unknown.
+    /// Where the generic address space shows local and private memory. `None` if unknown.
     pub apertures: Option<Apertures>,
-    /// What the wave is a part of; nothing if unknown.
+    /// What the wave is a part of. `None` if unknown.
     pub dispatch: Option<Dispatch>,
     /// Why the wave stopped, if it is known.
     pub stop: Option<StopReasons>,
@@ -68,7 +68,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A wave of which nothing is known but where it stands.
+    /// Creates a wave of which nothing is known but where it stands.
     ///
     /// * `pc`: a run-time address.
     #[must_use]
@@ -100,7 +100,7 @@ impl Snapshot {
         ProcessAddress(pc.map_or(0, Contents::low))
     }
 
-    /// The lane that the user looks at; nothing if none is chosen.
+    /// Returns the lane that the user looks at. `None` if none is chosen.
     #[must_use]
     pub fn focus_lane(&self) -> Option<Lane> {
         self.focus_lane
@@ -213,7 +213,7 @@ impl Snapshot {
         read::from_json(text)
     }
 
-    /// The file of the form `hetdwarf-wave/1` that [`from_json`](Snapshot::from_json) reads back to the
+    /// Returns the file of the form `hetdwarf-wave/1` that [`from_json`](Snapshot::from_json) reads back to the
     /// same snapshot.
     #[cfg(feature = "serde")]
     #[must_use]
@@ -221,7 +221,7 @@ impl Snapshot {
         write::Document(self).to_string()
     }
 
-    /// The size of a register that this wave can have, in bits.
+    /// Returns the size of a register that this wave can have, in bits.
     fn size_of(&self, register: Register) -> Result<u32> {
         let number = register.number();
         let Some(size) = register.size_in_bits() else {
@@ -238,7 +238,7 @@ impl Snapshot {
     }
 }
 
-/// An error of a snapshot.
+/// Returns an error of a snapshot.
 fn fault(reason: String) -> Error {
     Error::malformed("wave snapshot", reason)
 }
