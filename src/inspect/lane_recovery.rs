@@ -1,4 +1,4 @@
-//! Where the lanes of a stop are by the machine code: `lane_flow`, held against the call frame information, with
+//! Locates the lanes of a stop by the machine code: asks `lane_flow`, compares with the call frame information, and finds
 //! the source lines that a reader expects.
 
 use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lane_flow::{LaneState, Reason, StopLanes, Waiting};
 
 impl Stop<'_, '_> {
-    /// Where the lanes are by the machine code. It is found out once, for all frames.
+    /// Locates the lanes from the machine code, once for all frames.
     pub(super) fn recovered(&self) -> Result<&StopLanes> {
         if let Some(found) = self.recovered_cell().get() {
             return found.as_ref().map_err(Error::clone);
@@ -58,7 +58,7 @@ impl Stop<'_, '_> {
         }
     }
 
-    /// Where a lane is in a frame that the machine code finds.
+    /// Returns the place of a lane in a frame that the machine code finds.
     fn place_in(&self, level: usize, lane: Lane) -> Result<LanePlace> {
         let found = self.recovered()?;
         let state = match found.frames.get(level) {

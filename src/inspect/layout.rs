@@ -1,4 +1,4 @@
-//! Types that are laid out at run time: each lane may have its own bounds, and its own places of members.
+//! Lays out types whose bounds or member places are computed at run time, possibly different in each lane.
 //!
 //! Sources: DWARF 5 §2.19, §5.5, §5.7.6, §5.13; HET A.2.5.1 (the current object), A.5.7.3.
 
@@ -21,7 +21,7 @@ use crate::location::{Access, Bits, Location, Storage, read, read_value};
 pub(super) struct LaneTypes {
     /// The type in each lane.
     pub(super) lanes: Vec<TypeId>,
-    /// What pointers without bits stand for, in each lane.
+    /// The targets of implicit pointers in each lane.
     pub(super) pointees: Vec<Vec<Pointee>>,
     /// The type of all lanes that have one, if it is the same.
     common: Option<TypeId>,
@@ -41,7 +41,7 @@ impl LaneTypes {
         self.lanes.is_empty() && self.pointees.is_empty()
     }
 
-    /// What pointers without bits stand for in a lane.
+    /// Returns the targets of the value's implicit pointers in a lane.
     pub(super) fn pointees(&self, lane: Lane) -> &[Pointee] {
         self.pointees
             .get(usize::from(lane.0))
@@ -94,7 +94,7 @@ pub(super) fn is_class(types: &TypeTable, ty: TypeId) -> bool {
     matches!(shape::resolve(types, ty).ty.kind, TypeKind::Record { .. })
 }
 
-/// How deep parts of a type that are laid out at run time may be in each other.
+/// The most levels of parts whose layout is found at run time.
 const DEPTH: u32 = 32;
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {

@@ -1,4 +1,4 @@
-//! How the locations of units without the extensions are read, for a frame or for a program.
+//! Reads the locations of units without the extensions, for a frame or for a program.
 
 use smallvec::SmallVec;
 
@@ -66,7 +66,7 @@ fn frame_starts_at_zero(program: &Program<'_>, function: &Function<'_>) -> bool 
     program.is_kernel(function) && !descriptor.is_some_and(KernelDescriptor::has_dynamic_vgprs)
 }
 
-/// What `DW_OP_fbreg` counts from in a kernel that has no `DW_AT_frame_base`.
+/// The base of `DW_OP_fbreg` in a kernel without `DW_AT_frame_base`.
 const START_OF_PRIVATE: ExpressionBytes<'static> = {
     // DW_OP_lit0, DW_OP_lit5, DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address
     let bytes = &[0x30, 0x35, 0xe9, 0x02];
@@ -105,7 +105,7 @@ pub(super) struct LegacyReader<'p, 'a> {
     has_stack_value: bool,
 }
 
-/// What units are read in: a frame's, or a program's without one.
+/// The setting in which units are read: that of a frame, or of a program without a frame.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'p, 'a> {
     pub(super) program: &'p Program<'a>,
@@ -287,7 +287,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
             .map_or(Ok(()), |doubt| Err(doubt.reason.into()))
     }
 
-    /// What an expression means where only one answer will do.
+    /// Returns the meaning of an expression if it has exactly one.
     fn one(&self, expression: ExpressionBytes<'p>) -> Result<ExpressionBytes<'p>> {
         let meanings = self.meaning(&expression, None)?;
         if let Some(doubt) = meanings.doubts.first() {
@@ -329,7 +329,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
 
 /// The stack slot that a location begins with.
 struct Slot {
-    /// What `DW_OP_fbreg` says.
+    /// The operand of `DW_OP_fbreg`.
     offset: i64,
     /// The number of the address space that the slot is said to be in.
     space: Option<u64>,
@@ -473,7 +473,7 @@ impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
     }
 }
 
-/// How the locations of a unit are read.
+/// The convention by which the locations of a unit are read.
 pub(super) enum UnitReader<'p, 'a> {
     /// By the letter.
     Strict,
@@ -506,7 +506,7 @@ impl<'p, 'a> UnitReader<'p, 'a> {
         })
     }
 
-    /// Returns the reader of locations that are not meant by the letter.
+    /// Returns the reader of locations that follow the producer's conventions.
     pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         match self {
             UnitReader::Legacy(legacy) => Some(legacy),

@@ -1,4 +1,4 @@
-//! A code object, ready to be asked.
+//! A code object with its debugging information, the start of all questions.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -27,7 +27,7 @@ pub struct Program<'a> {
     symbols: OnceLock<FunctionSymbols<'a>>,
 }
 
-/// What a program is loaded from. Threads that each count what they do load it for themselves.
+/// The source of a program. Threads with meters of their own load it separately.
 #[derive(Clone, Debug)]
 pub(crate) struct Source<'a> {
     object: &'a CodeObject<'a>,
@@ -60,7 +60,7 @@ impl<'a> Program<'a> {
         Program::load_within(object, object.meter())
     }
 
-    /// Returns the same; what is read of it is paid for.
+    /// Loads a program and charges `meter` for it.
     pub(crate) fn load_within(
         object: &'a CodeObject<'a>,
         meter: &Arc<Meter>,
@@ -130,7 +130,7 @@ impl<'a> Program<'a> {
         self.source.dialect
     }
 
-    /// What it was loaded from.
+    /// Returns the source of the program.
     pub(crate) fn source(&self) -> &Source<'a> {
         &self.source
     }
@@ -141,7 +141,7 @@ impl<'a> Program<'a> {
         self.object().limits()
     }
 
-    /// What all that was read of it has cost.
+    /// Returns the meter of everything that was read from the program.
     pub(crate) fn meter(&self) -> &Arc<Meter> {
         self.info.meter()
     }
@@ -164,7 +164,7 @@ impl<'a> Program<'a> {
         &self.cfi
     }
 
-    /// What is known of frames at addresses that were asked for.
+    /// Returns the plans of the addresses that were asked for.
     pub(super) fn plans(&self) -> &Plans<'a> {
         &self.plans
     }

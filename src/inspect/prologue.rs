@@ -1,4 +1,4 @@
-//! Prologues: code that has not put a function's variables into memory yet.
+//! Finds prologues: code that has not yet stored a function's variables to memory.
 //!
 //! A location that is an expression holds for the whole function, and says where a variable will be when the prologue is
 //! over. Location lists and registers are right at every instruction, and left alone. Sources: DWARF 5 §6.2.2
@@ -63,7 +63,7 @@ impl StopFrame<'_, '_, '_> {
     }
 }
 
-/// How many places are looked at: composites may be made of each other.
+/// The most places that are examined: composites can contain each other.
 const MOST_PLACES: usize = 64;
 
 /// Returns true if something of a location is in memory that only this wave has. Variables in other memory are there for longer than
@@ -100,7 +100,7 @@ pub(super) fn entry_range(function: &Function<'_>) -> Option<Range<u64>> {
     function.ranges.first().cloned()
 }
 
-/// Where the prologue of a function that starts with `range` is over. `None` if the table has no rows for it.
+/// Returns the end of the prologue of a function that starts with `range`. `None` if the table has no rows for it.
 pub(super) fn prologue_end(table: &LineTable<'_>, range: &Range<u64>) -> Option<u64> {
     let inside = |row: &&Row| !row.end_sequence && range.contains(&row.address);
     let rows = || table.rows().iter().filter(inside);

@@ -19,11 +19,11 @@ use crate::location::{Access, Arena, read_value};
 use crate::meter::Meter;
 use crate::wave::Wave;
 
-/// How a stopped wave is read.
+/// Options for reading a stopped wave.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct StopOptions {
-    /// Where the code object is loaded.
+    /// The load address of the code object.
     pub load_address: LoadAddress,
     /// By the letter, or as real producers need it: then also the locations of LLVM without the extensions
     /// are read as they are meant.
@@ -88,7 +88,7 @@ impl StopOptions {
 #[derive(Debug)]
 pub struct Stop<'p, 'a>(Rc<StopCore<'p, 'a>>);
 
-/// What a stop is made of. Values that were read of a stop share it, to find the states of lanes when they are asked for.
+/// The parts of a stop. Values that were read from it share them, to find the states of lanes on demand.
 #[derive(Debug)]
 pub(super) struct StopCore<'p, 'a> {
     program: &'p Program<'a>,
@@ -96,11 +96,11 @@ pub(super) struct StopCore<'p, 'a> {
     stack: CallStack<'p, 'p>,
     wave: WaveRef<'p>,
     arena: &'p Arena<'p>,
-    /// Where the lanes are by the machine code, when that has been asked for.
+    /// The places of the lanes by the machine code, computed on first use.
     recovered: OnceCell<Result<StopLanes>>,
     /// The registers that have changed for lanes that wait, by the program locations of the frame and of the lanes.
     changed: RefCell<BTreeMap<(u64, u64), Rc<Changed>>>,
-    /// How the frames are numbered.
+    /// The numbering of the frames.
     pub(super) frames: OnceCell<FrameList>,
     /// The lanes of call frames, by level, as far as they have been asked for.
     pub(super) lanes: RefCell<BTreeMap<usize, FrameLanes>>,
@@ -220,7 +220,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         &self.0.stack
     }
 
-    /// What the last question has cost. Questions are: the call stack with all its registers, the variables of a frame,
+    /// Returns the meter of the last question. Questions are: the call stack with all its registers, the variables of a frame,
     /// the lanes of a frame.
     #[must_use]
     pub fn meter(&self) -> &'p Meter {
@@ -248,7 +248,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         self.0.arena
     }
 
-    /// Where the lanes are by the machine code, when that has been asked for.
+    /// The places of the lanes by the machine code, computed on first use.
     pub(super) fn recovered_cell(&self) -> &OnceCell<Result<StopLanes>> {
         &self.0.recovered
     }
@@ -291,9 +291,9 @@ pub struct StopFrame<'s, 'p, 'a> {
 /// Lanes of a frame that wait in the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
-    /// Where, in the code object.
+    /// The address in the code object.
     pub(super) address: u64,
-    /// Which, a bit each.
+    /// The lanes, a bit each.
     pub(super) lanes: u64,
 }
 
@@ -357,7 +357,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         self.waiting.is_some()
     }
 
-    /// Where to look up what is at the program location, in the code object.
+    /// Returns the address in the code object with which the program location is looked up.
     pub(super) fn lookup_address(&self) -> u64 {
         match self.waiting {
             Some(waiting) => waiting.address,

@@ -1,4 +1,4 @@
-//! Truth values in scalar registers: one for all lanes, or a bit for each.
+//! Reads truth values in scalar registers: one for all lanes, or a bit for each.
 //!
 //! LLVM keeps a comparison of each lane in as many bits as the wave has lanes, and names these registers as the location of
 //! the `bool`, as it does where one value is the same for all lanes. The machine code tells which (`lane_flow/uniform`).

@@ -1,4 +1,4 @@
-//! Why the debugging information does not say what runs at a program location.
+//! Explains why debugging information does not describe a program location.
 
 use core::fmt;
 use core::ops::Range;
@@ -9,13 +9,13 @@ use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
 use crate::debug_info::{Function, UnitId};
 use crate::error::Result;
 
-/// What the loader aligns code objects to, in bytes: the smallest page of the process.
+/// The alignment of loaded code objects, in bytes: the smallest page of the process.
 const PAGE: u64 = 0x1000;
 
-/// How many ranges of code a message lists.
+/// The most ranges of code that a message lists.
 const SHOWN: usize = 4;
 
-/// Why nothing is known of the code that a frame is at.
+/// The reason why debugging information does not describe the code of a frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undescribed {
