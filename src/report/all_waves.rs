@@ -14,7 +14,7 @@ use crate::untrusted::Untrusted;
 pub struct AllWavesDocument<T> {
     /// That of the documents in it.
     pub format: &'static str,
-    /// Whether every wave was asked; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// The groups, in the order of their first waves.

@@ -20,7 +20,7 @@ pub struct CompareDocument {
     pub old: Untrusted<'static>,
     /// That of the new one.
     pub new: Untrusted<'static>,
-    /// Whether the answer is complete; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// By how many percent points coverage may fall.
@@ -55,9 +55,9 @@ pub struct ChangeDocument {
 pub struct ShareDocument {
     /// The bytes of code in scope.
     pub bytes_in_scope: u64,
-    /// How many have a location.
+    /// The bytes with a location.
     pub dwarf: u64,
-    /// How many of the others have an entry value or last-known value.
+    /// The bytes without a location that have an entry value or last-known value.
     pub recovered: u64,
     /// How many percent have a location; `null` if nothing is in scope.
     pub percent: Option<f64>,

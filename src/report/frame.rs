@@ -1,4 +1,4 @@
-//! A frame in the documents: its number, what it is called, and where it is in the source.
+//! A frame in the documents: its number, its name, and its place in the source.
 
 use core::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! `hetdwarf-info/1`: what is in a file, and what there is to say of a code object at a glance.
+//! `hetdwarf-info/1`: the code objects in a file, and a summary of each.
 //!
 //! What the ELF file says is collected by [`ObjectInfo`]; this adds the debugging information.
 
@@ -24,7 +24,7 @@ use crate::untrusted::Untrusted;
 pub struct InfoDocument {
     /// `hetdwarf-info/1`.
     pub format: &'static str,
-    /// Where the file says that its code is, if that is in packages.
+    /// The packages that the file names for its code, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packages: Option<PackagesDocument>,
     /// Every code object of the file.
@@ -38,7 +38,7 @@ pub struct InfoDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct PackagesDocument {
-    /// What the file is called in them.
+    /// The name of the file in the packages.
     pub name: Untrusted<'static>,
     /// The paths that the file names, relative to its folder.
     pub search_paths: Vec<Untrusted<'static>>,
@@ -89,7 +89,7 @@ pub struct EmbeddedDocument {
     pub target: Untrusted<'static>,
     /// In bytes.
     pub size: usize,
-    /// Where it was found, for people.
+    /// The place in which it was found, as text.
     pub place: Untrusted<'static>,
 }
 
@@ -99,7 +99,7 @@ pub struct EmbeddedDocument {
 pub struct ObjectDocument {
     /// Its number among those of the file, from 0.
     pub index: usize,
-    /// What the ELF file says.
+    /// Facts from the ELF file.
     #[serde(flatten)]
     pub info: ObjectInfo,
     /// The name of another machine than AMDGPU; absent of that.
@@ -115,7 +115,7 @@ pub struct ObjectDocument {
     pub generic_version: Option<u8>,
     /// The units.
     pub units: Vec<UnitDocument>,
-    /// What is wrong with units that are not listed.
+    /// Problems of units that are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unit_problems: Vec<Untrusted<'static>>,
     /// The call frame information; null if there is none.
@@ -155,15 +155,15 @@ pub struct UnitDocument {
 pub struct CallFramesDocument {
     /// The section.
     pub section: &'static str,
-    /// How many CIEs there are.
+    /// The number of CIEs.
     pub cies: usize,
-    /// How many FDEs there are: one for each function, usually.
+    /// The number of FDEs, usually one for each function.
     pub fdes: usize,
-    /// How many of them say something: have an instruction that gives a rule, or a CIE that has.
+    /// The number of FDEs with a rule, in their own instructions or in those of their CIE.
     pub fdes_with_rules: usize,
     /// The augmentation strings that are not empty, sorted.
     pub augmentations: Vec<Untrusted<'static>>,
-    /// What ended the reading before the end of the section.
+    /// The problem that ended the reading before the end of the section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Untrusted<'static>>,
 }

@@ -22,15 +22,15 @@ const WIDTH: usize = 160;
 pub struct LanePicture {
     /// The function and the frame.
     pub(super) title: String,
-    /// How many lanes there are.
+    /// The number of lanes.
     pub(super) lanes: usize,
     /// From top to bottom.
     pub(super) rows: Vec<Row>,
-    /// What is to be said besides.
+    /// Further explanation.
     pub(super) message: Option<String>,
     /// The names of the files whose text is not known.
     without_source: BTreeSet<Untrusted<'static>>,
-    /// What has to be said about files whose text is shown.
+    /// Warnings about the source files that are shown.
     source_warnings: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Cell {
     pub(super) lane: usize,
     /// For style sheets: one of [`LEGEND`].
     pub(super) class: &'static str,
-    /// What is shown when it is pointed at.
+    /// The tooltip.
     pub(super) title: String,
 }
 

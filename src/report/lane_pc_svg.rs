@@ -97,7 +97,7 @@ impl LanePicture {
     }
 }
 
-/// Where the cells of a row are.
+/// Returns the vertical position of the cells of a row.
 fn top(row: usize) -> usize {
     MARGIN + row * ROW + 5
 }

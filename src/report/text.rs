@@ -1,11 +1,11 @@
-//! Pieces of text that several documents, and what is printed of them, are made of.
+//! Parts of texts that several documents and their printed forms share.
 
 use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::untrusted::Untrusted;
 
-/// Where something is in the source, after its name: ` at k.cl:4`, ` in k.cl`; nothing if the file is not known.
+/// Returns the text for a place in the source, after a name: ` at k.cl:4`, ` in k.cl`. It is empty if the file is unknown.
 pub(crate) fn source_place(file: Option<impl Display>, line: Option<u64>) -> String {
     match (file, line) {
         (Some(file), Some(line)) => format!(" at {file}:{line}"),

@@ -27,12 +27,12 @@ pub struct UnwindDocument {
     pub frames: Vec<UnwindFrame>,
     /// Why there are no more.
     pub stopped: &'static str,
-    /// The same for people.
+    /// The reason as a sentence.
     pub message: Untrusted<'static>,
     /// Why nothing is known of the code of the last frame: a name of [`Undescribed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// Whether a limit was reached; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
 }
@@ -55,12 +55,12 @@ pub struct UnwindFrame {
     /// Its number, what it is called, and where it is in the source; its fields are those of this.
     #[serde(flatten)]
     pub frame: FrameDocument,
-    /// What the machine has of it; absent from an inlined call. Its fields are those of this.
+    /// The call frame; absent for an inlined call. Its fields are flattened into the frame.
     #[serde(flatten)]
     pub call: Option<CallDocument>,
 }
 
-/// What the machine has of a call frame.
+/// The parts of a frame that belong to the machine's call.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CallDocument {
@@ -101,9 +101,9 @@ pub struct RegisterDocument {
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum RegisterValue {
-    /// Of a scalar register.
+    /// The value of a scalar register.
     Scalar(Hex),
-    /// Of a vector register, for each lane; null where a lane's is not known.
+    /// The values of a vector register in each lane; null if a lane's value is unknown.
     Lanes(Vec<Option<Hex>>),
 }
 

@@ -101,10 +101,10 @@ pub struct VarsDocument {
     /// `reason` or `stopped` for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
-    /// What is wrong with the debugging information, but does not keep values from being read.
+    /// Problems of the debugging information that do not prevent reading values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Untrusted<'static>>,
-    /// Whether a limit was reached; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
 }
@@ -122,7 +122,7 @@ pub struct FrameVariables {
     /// Why no variable could be read, of this frame and those inlined in it that are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<EmptyReason>,
-    /// The same for people.
+    /// The reason as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
     /// What else there is to know of all lanes.
@@ -318,7 +318,7 @@ pub struct LaneDocument {
     /// What the value is, if the debugging information does not give it here.
     #[serde(flatten)]
     pub recovered: Option<Box<RecoveredDocument>>,
-    /// What is wrong.
+    /// The problem, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
     /// Its parts, if they were asked for.

@@ -1,4 +1,4 @@
-//! What a person wants to know of a core first, in one sentence.
+//! Makes the verdict on a core: what happened, in one sentence.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::gpu_core::{StopReason, WaveState};
 use crate::plural::counted;
 use crate::untrusted::Untrusted;
 
-/// What a core tells first.
+/// The verdict on a core: what happened.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VerdictDocument {
@@ -32,7 +32,7 @@ pub struct VerdictDocument {
 }
 
 impl VerdictDocument {
-    /// What the runtime said, where no wave says more.
+    /// Returns the runtime's message as the verdict, if no wave gives a better one.
     pub(super) fn of_runtime(kind: &str, text: String) -> VerdictDocument {
         VerdictDocument {
             kind: kind.to_owned(),
@@ -46,7 +46,7 @@ impl VerdictDocument {
     }
 }
 
-/// What the sentence is made of.
+/// The facts from which the verdict is made.
 pub(super) struct Found<'f> {
     pub(super) waves: &'f [CoreWaveDocument],
     pub(super) places: &'f [WavePlace],
@@ -69,7 +69,7 @@ impl Found<'_> {
         found.unwrap_or_else(|| self.of_nothing())
     }
 
-    /// What is said of a wave that faulted.
+    /// Returns the verdict on a wave that faulted.
     pub(super) fn fault(&self) -> Option<VerdictDocument> {
         let (reason, wave) = StopReason::ALL
             .iter()
@@ -437,7 +437,7 @@ impl Found<'_> {
     }
 }
 
-/// Where waves are that do not wait at a barrier.
+/// The place of waves that do not wait at a barrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Elsewhere {
     Loop(LoopLines),

@@ -76,11 +76,11 @@ impl core::fmt::Debug for CorePage<'_, '_, '_> {
     }
 }
 
-/// What a page needs besides the document and the details.
+/// The data of a page besides the document and the details.
 #[derive(Serialize)]
 struct Frame<'p> {
     title: &'p Untrusted<'p>,
-    /// What the names of stop reasons mean.
+    /// The meanings of stop reasons, by name.
     reasons: BTreeMap<&'static str, Reason>,
     document: &'p CoreDocument,
 }
@@ -92,7 +92,7 @@ struct Reason {
     late: bool,
 }
 
-/// What is known when all waves were asked.
+/// Data that is complete only after all waves were asked.
 #[derive(Serialize)]
 struct End<'s> {
     sources: &'s Sources<'s>,

@@ -77,7 +77,7 @@ impl<'r> Sources<'r> {
 #[derive(Serialize)]
 struct File<'f> {
     name: Untrusted<'f>,
-    /// What has to be said about its text.
+    /// Warnings about its text.
     warnings: Vec<String>,
     lines: Lines<'f>,
 }

@@ -38,7 +38,7 @@ pub struct ChildDocument {
     /// Its own parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildDocument>,
-    /// How many more elements it has.
+    /// The number of elements that are not listed.
     #[serde(skip_serializing_if = "is_none")]
     pub more_children: u64,
 }

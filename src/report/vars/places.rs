@@ -1,4 +1,4 @@
-//! Where the lanes are whose variables are asked for: those that wait see others, with other locations.
+//! Groups the lanes whose variables are asked for by place: waiting lanes see other variables at other locations.
 
 use std::collections::BTreeMap;
 

@@ -26,7 +26,7 @@ use crate::untrusted::Untrusted;
 pub(super) struct Writer<'w> {
     request: &'w VarsRequest<'w>,
     meter: &'w Meter,
-    /// Where the lanes are that did not enter the function.
+    /// The places of lanes that did not enter the function.
     absent: AbsentLanes,
     recovered: RecoveredDocuments,
     /// That of what was described since it was taken last.

@@ -1,4 +1,4 @@
-//! What makes two findings of different builds the same one.
+//! The identity of a finding across builds.
 //!
 //! That is the rule, the path, the function and the message, but no address and no offset: these change with
 //! every instruction that is added before.

@@ -1,4 +1,4 @@
-//! A document while its files come in.
+//! A document to which files are still added.
 
 use super::group::Groups;
 use super::{CheckedFile, VerifiedFile, VerifyDocument};

@@ -1,4 +1,4 @@
-//! `hetdwarf-verify/1`: what the rules found in a set of code objects, and the other forms of it.
+//! `hetdwarf-verify/1`: the findings in a set of code objects, and their other forms.
 //!
 //! [`check_file`] makes the part of one file, [`VerifyDocument::new`] joins the parts, and [`Gathering`] does so for more than
 //! should be in memory at once. [`Baseline`] takes away
@@ -114,7 +114,7 @@ pub struct FindingDocument {
     /// The row or expression at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<Excerpt>,
-    /// What is wrong.
+    /// The problem, as text.
     pub message: Untrusted<'static>,
     /// What should be there instead.
     pub help: Option<Untrusted<'static>>,

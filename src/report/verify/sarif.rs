@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, the form in which code hosts take what checkers find.
+//! SARIF 2.1.0, the form in which code hosts accept findings.
 //!
 //! Source: "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS Standard; the sections are
 //! named at each structure.

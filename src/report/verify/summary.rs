@@ -1,4 +1,4 @@
-//! How much was found of each rule: a table that fits on a screen, whatever was found.
+//! Counts findings by rule, in a table that fits on a screen.
 
 use core::cmp::Reverse;
 use core::fmt::Write;
