@@ -1,4 +1,4 @@
-//! The address of a call frame: where the wave goes on there, and what is looked up by it.
+//! The address of a call frame: the one at which the wave goes on, and the one with which facts are looked up.
 
 /// The address of a call frame, in the code object.
 ///
@@ -12,7 +12,7 @@ pub enum FrameAddress {
 }
 
 impl FrameAddress {
-    /// Where the wave goes on in the frame.
+    /// Returns the address at which the wave goes on in the frame.
     #[must_use]
     pub const fn resumes_at(self) -> u64 {
         match self {

@@ -13,7 +13,7 @@ use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
-/// Which section the entries are from: they are laid out differently.
+/// The section of the entries, which determines their layout.
 ///
 /// It is exhaustive on purpose: there are these two sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum SectionKind {
 pub struct FrameSection<'a> {
     bytes: &'a [u8],
     kind: SectionKind,
-    /// Where the section is loaded, for pointers relative to their own place.
+    /// The load address of the section, for pointers relative to their own place.
     address: u64,
     address_size: u8,
 }
@@ -39,7 +39,7 @@ pub struct FrameSection<'a> {
 /// It is exhaustive on purpose: sections have these two kinds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry<'a> {
-    /// What several FDEs share.
+    /// The common information of several FDEs.
     Cie(Cie<'a>),
     /// The rows of a function.
     Fde(Fde<'a>),
@@ -63,17 +63,17 @@ impl Entry<'_> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cie<'a> {
-    /// Where it starts in the section, in bytes.
+    /// Its offset in the section, in bytes.
     pub offset: u64,
     /// The size of offsets: 4 in the 32-bit format, 8 in the 64-bit format.
     pub offset_size: u8,
-    /// What the length field says: bytes after it.
+    /// The value of the length field: the number of bytes after it.
     pub length: u64,
     /// 1, 3 or 4.
     pub version: u8,
     /// The augmentation string.
     pub augmentation_text: &'a str,
-    /// What it means.
+    /// The decoded augmentation string.
     pub augmentation: Augmentation<'a>,
     /// The size of an address, in bytes.
     pub address_size: u8,
@@ -87,17 +87,17 @@ pub struct Cie<'a> {
     pub return_address_register: u64,
     /// The instructions that every FDE starts with.
     pub initial_instructions: &'a [u8],
-    /// Where they start in the section.
+    /// Their offset in the section, in bytes.
     pub instructions_offset: u64,
-    /// How `.eh_frame` encodes addresses (`DW_EH_PE_*`); nothing in `.debug_frame`.
+    /// The encoding of addresses in `.eh_frame` (`DW_EH_PE_*`). `None` in `.debug_frame`.
     pub pointer_encoding: Option<u8>,
-    /// What belongs to the augmentation string in `.eh_frame`.
+    /// The augmentation data in `.eh_frame`.
     pub augmentation_data: &'a [u8],
     /// The address of the personality routine, or of the pointer to it, if `.eh_frame` has one.
     pub personality: Option<u64>,
     /// The address of the field that says so, which it may count from.
     pub(crate) personality_place: u64,
-    /// How `.eh_frame` encodes the addresses of language-specific data, if it has them.
+    /// The encoding of the addresses of language-specific data in `.eh_frame`, if there are any.
     pub lsda_encoding: Option<u8>,
 }
 
@@ -105,19 +105,19 @@ pub struct Cie<'a> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fde<'a> {
-    /// Where it starts in the section, in bytes.
+    /// Its offset in the section, in bytes.
     pub offset: u64,
-    /// What the length field says: bytes after it.
+    /// The value of the length field: the number of bytes after it.
     pub length: u64,
     /// The CIE it goes with, which others have as well.
     pub cie: Arc<Cie<'a>>,
     /// The first address, in the code object.
     pub initial_location: u64,
-    /// How many bytes of code.
+    /// The size of the code in bytes.
     pub address_range: u64,
     /// The instructions.
     pub instructions: &'a [u8],
-    /// Where they start in the section.
+    /// Their offset in the section, in bytes.
     pub instructions_offset: u64,
     /// The address of the language-specific data, if `.eh_frame` has one.
     pub lsda: Option<u64>,
@@ -199,7 +199,7 @@ impl<'a> FrameSection<'a> {
         self.bytes
     }
 
-    /// Which section it is.
+    /// Returns the kind of the section.
     #[must_use]
     pub fn kind(&self) -> SectionKind {
         self.kind

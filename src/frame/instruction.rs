@@ -45,7 +45,7 @@ pub enum CfaOperand {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct CfaRow {
-    /// Which instruction.
+    /// The opcode.
     pub opcode: CfaOpcode,
     /// Its name.
     pub name: &'static str,
@@ -53,14 +53,14 @@ pub struct CfaRow {
     pub code: u8,
     /// Its operands.
     pub operands: &'static [CfaOperand],
-    /// Where it is specified.
+    /// The section of the specification.
     pub spec: &'static str,
 }
 
 /// Registers with smaller numbers fit into the low six bits of `DW_CFA_offset` and `DW_CFA_restore`.
 pub(super) const SMALL_REGISTERS: u64 = 0x40;
 
-/// What a call frame instruction does to the row at hand. Offsets are in bytes. Source: HET A.6.4.2, DWARF 5 §6.4.2.
+/// The effect of a call frame instruction on the current row. Offsets are in bytes. Source: HET A.6.4.2, DWARF 5 §6.4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect<'a> {
     /// Nothing.
@@ -254,7 +254,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// What the instruction does to the row at hand.
+            /// Returns the effect of the instruction on the current row.
             ///
             /// * `factor`: the data alignment factor of its CIE.
             /// * `end`: the offset of the first byte after it, from where the offset of its expression is to count.
@@ -402,7 +402,7 @@ pub struct InstructionItem<'a> {
 }
 
 impl<'a> InstructionItem<'a> {
-    /// What it does to the row at hand.
+    /// Returns the effect on the current row.
     ///
     /// * `factor`: the data alignment factor of its CIE.
     #[inline(always)]

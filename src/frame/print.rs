@@ -24,7 +24,7 @@ pub struct FramePrinter<'a> {
     stored: Option<&'a [u8]>,
 }
 
-/// What takes the parts of a text, and says whether it wants more.
+/// Takes the parts of a text, and returns `Break` to end.
 type Put<'p> = dyn FnMut(&str) -> ControlFlow<()> + 'p;
 
 impl<'a> FramePrinter<'a> {

@@ -1,4 +1,4 @@
-//! Rows: what the instructions say of each address. Source: HET A.6.4.1 and A.6.4.2.
+//! Executes call frame instructions, and makes the row of each address. Source: HET A.6.4.1 and A.6.4.2.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl<'a> Row<'a> {
         self.rules.extend_from_slice(&other.rules);
     }
 
-    /// Where the rule of a register is, or would be.
+    /// Returns the position of a register's rule, or the position at which to insert it.
     fn find(&self, register: u64) -> core::result::Result<usize, usize> {
         // Compilers write the rules of a prologue in this order.
         if self.rules.last().is_none_or(|(last, _)| *last < register) {
@@ -121,7 +121,7 @@ pub(crate) const RULES_PER_STEP: u64 = 16;
 /// As many rows are remembered at once. Compilers nest two or three.
 pub(crate) const REMEMBERED: usize = 64;
 
-/// What of a CIE the meaning of instructions depends on.
+/// The fields of a CIE on which the meaning of instructions depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Factors {
     code: u64,
@@ -160,12 +160,12 @@ pub struct Rows<'a> {
     done: bool,
     /// No more rules than this can come from the instructions.
     most_rules: usize,
-    /// What one entry may cost by itself: rules that are copied or moved.
+    /// The most that one entry may cost: rules that are copied or moved.
     most: u64,
-    /// What it has cost since somebody paid: instructions, and those rules.
+    /// The cost that is not charged yet: instructions, and those rules.
     unpaid: u64,
     cost: u64,
-    /// What the initial instructions have cost, of either.
+    /// The cost of the initial instructions, of either kind.
     initial_cost: (u64, u64),
 }
 
@@ -206,7 +206,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The same with what [`initial`](Rows::initial) gives for its CIE.
+    /// Restarts with the row that [`initial`](Rows::initial) returns for its CIE.
     pub(super) fn restart_after(&mut self, fde: &Fde<'a>, initial: Arc<Row<'a>>) {
         self.clear(&fde.cie, fde.instructions.len());
         self.row.copy_rules(&initial);
@@ -255,7 +255,7 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// Starts anew with another CIE; the buffers and the steps that are not paid yet are kept.
+    /// Starts anew with another CIE. Keeps the buffers and the uncharged steps.
     fn clear(&mut self, cie: &Cie<'a>, more: usize) {
         self.factors = Factors::of(cie);
         self.initial_instructions = cie.initial_instructions;
@@ -353,7 +353,7 @@ impl<'a> Rows<'a> {
         Ok(self.find(pc, None)?.then_some(self.row))
     }
 
-    /// Goes on to the row that holds at an address; whether there is one. What is read is paid for.
+    /// Advances to the row that holds at an address. Returns true if there is one. Charges the meter for what is read.
     fn find(&mut self, pc: u64, meter: Option<&Meter>) -> Result<bool> {
         while let Some(row) = self.next()? {
             let is_found = row.start <= pc && pc < row.end;
@@ -444,7 +444,7 @@ impl<'a> Rows<'a> {
         self.charge()
     }
 
-    /// Gives a register a rule; where that moves others they are paid for.
+    /// Gives a register a rule. Charges for other rules that it moves.
     // Most instructions do this: the rule goes from the instruction to the row without a stop in memory.
     #[inline(always)]
     fn give(&mut self, register: u64, rule: RegisterRule<'a>) -> Result<()> {

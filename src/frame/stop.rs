@@ -1,4 +1,4 @@
-//! Why unwinding ends.
+//! The reasons why unwinding ends.
 
 /// Why there is no further frame.
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! Unwinding: the frames of a stopped wave, and where the registers of each are.
+//! Unwinds a stopped wave: finds its frames, and the locations of the registers of each.
 //!
 //! Nothing is copied: a register of a caller is a location, made of the locations that the frames above
 //! it give, and read only when somebody asks. Source: HET A.6.4.
@@ -24,7 +24,7 @@ use crate::wave::Wave;
 pub use call_frame::CallFrame;
 use call_frame::Found;
 
-/// What unwinding starts from.
+/// The starting point of unwinding.
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct Unwind<'c, 'a> {
@@ -32,11 +32,11 @@ pub struct Unwind<'c, 'a> {
     pub wave: &'c dyn Wave,
     /// The call frame information of the code object.
     cfi: &'c dyn RowSource<'a>,
-    /// Where the code object is loaded.
+    /// The load address of the code object.
     pub load_address: LoadAddress,
     /// The processor: its calling convention is used where the reading is tolerant.
     pub processor: Option<&'static Processor>,
-    /// How strictly to read.
+    /// The convention for reading expressions.
     pub reading: Reading,
     /// The lane for which a CFA in per-lane memory is made.
     pub lane: LaneFocus,
@@ -46,7 +46,7 @@ pub struct Unwind<'c, 'a> {
     pub limits: Limits,
     /// Counts the steps of all expressions together, as [`Context::meter`](crate::eval::Context::meter).
     pub meter: Option<&'c Meter>,
-    /// Where locations live.
+    /// The arena of locations.
     pub arena: &'a Arena<'a>,
 }
 
@@ -92,18 +92,18 @@ pub struct CallStack<'c, 'a> {
     found: RefCell<HashMap<(usize, Register), Option<Found<'a>>>>,
     /// Whether anything since this was last cleared depended on EXEC having no rule.
     assumed_exec: Cell<bool>,
-    /// How deep evaluations are within each other.
+    /// The nesting level of evaluations.
     nesting: Cell<u16>,
 }
 
-/// What is known of one frame.
+/// The known facts of one frame.
 #[derive(Debug)]
 struct Activation<'a> {
     address: FrameAddress,
     row: Option<Arc<KnownRow<'a>>>,
     /// The CFA, kept when it has been computed; while it is being computed, the error that a recursive request gets.
     cfa: RefCell<Option<Result<Location<'a>>>>,
-    /// Where the return address was found.
+    /// The location of the return address.
     return_address: Option<Location<'a>>,
 }
 
@@ -152,7 +152,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         self.stopped
     }
 
-    /// What went wrong, if the stack ends because something did.
+    /// Returns the error that ended the stack, if one did.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()

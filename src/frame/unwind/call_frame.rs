@@ -1,4 +1,4 @@
-//! One call frame: its row, its CFA, and where the registers of its caller are. Source: HET A.6.4.
+//! One call frame: its row, its CFA, and the locations of its caller's registers. Source: HET A.6.4.
 
 use super::{Activation, CallStack};
 use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, ScratchAddressing};
@@ -17,7 +17,7 @@ pub struct CallFrame<'s, 'c, 'a> {
     pub(super) level: usize,
 }
 
-/// Where a register was found, and what that rests on.
+/// The location of a register, and the assumption on which it rests.
 #[derive(Clone, Debug)]
 pub(super) struct Found<'a> {
     location: Result<Location<'a>>,
@@ -229,7 +229,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         )))
     }
 
-    /// Where the return address is.
+    /// The place of the return address.
     pub(super) fn return_address_location(&self, column: Register) -> Result<Location<'a>> {
         let rule = self.row().and_then(|row| row.rule(column.number().into()));
         if let (Reading::Tolerant, Some(RegisterRule::Expression(expression))) =

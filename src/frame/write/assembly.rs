@@ -1,5 +1,5 @@
-//! The same as assembler directives: `.cfi_*` where the assembler writes the same bytes, else
-//! `.cfi_escape`; each with what it says after it.
+//! Writes call frame information as assembler directives: `.cfi_*` where the assembler writes the same bytes, else
+//! `.cfi_escape`, each followed by its meaning.
 //!
 //! The directives are made from the instructions that were written, so that nothing is decided twice.
 
@@ -29,7 +29,7 @@ pub struct FunctionDirectives {
     pub symbol: String,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// What stands between the instructions, by ascending offset; the first at 0.
+    /// The directives between the instructions, by ascending offset; the first at 0.
     pub blocks: Vec<DirectiveBlock>,
 }
 
@@ -49,9 +49,9 @@ pub struct DirectiveBlock {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive {
-    /// What the assembler reads.
+    /// The directive, as the assembler reads it.
     pub text: String,
-    /// What it says, as `llvm-dwarfdump` prints it but with the names of all registers.
+    /// Its meaning, as `llvm-dwarfdump` prints it, but with the names of all registers.
     pub meaning: String,
 }
 
@@ -107,7 +107,7 @@ impl FrameTable {
 
 struct Lister<'a> {
     printer: FramePrinter<'a>,
-    /// Of its expressions.
+    /// The encoding of its expressions.
     encoding: Encoding,
     assembler: Assembler,
     cie: Arc<Cie<'a>>,

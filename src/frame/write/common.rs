@@ -14,7 +14,7 @@ use crate::frame::instruction::Instruction;
 /// The size of an address of the default space: AMDGPU knows 64-bit processes only.
 pub(super) const ADDRESS_SIZE: u8 = 8;
 
-/// How large lengths and offsets are. Source: DWARF 5 §7.4.
+/// The size of lengths and offsets. Source: DWARF 5 §7.4.
 ///
 /// It is exhaustive on purpose: DWARF has these two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ fn too_long() -> Error {
     Error::malformed("entry length", "it is too large for 32-bit DWARF")
 }
 
-/// What a Common Information Entry says. Functions with equal ones share it.
+/// The contents of a Common Information Entry. Functions with equal ones share it.
 ///
 /// Version 4, addresses of 8 bytes, no segments, the return address in `PC_64`; the rest can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! One function's rows, as they are written: instructions, checked one by one.
+//! Writes the rows of one function: instructions, checked one by one.
 //!
 //! What happens in prologues and epilogues, in a back end's words, is in `events`. Sources: HET A.6.4.1
 //! and A.6.4.2, DWARF 5 §6.4.2.
@@ -19,7 +19,7 @@ use crate::frame::instruction::{CfaOperand, Effect, Instruction, Instructions};
 use crate::frame::rule::{CfaRule, RegisterRule};
 use crate::untrusted::Untrusted;
 
-/// Where a function starts.
+/// The start of a function.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Start {
@@ -69,7 +69,7 @@ pub struct FunctionFrame {
     pub(super) size: u64,
     pub(super) instructions: Vec<u8>,
     pub(super) states: States,
-    /// Where the row starts that is described, and up to where advances are written.
+    /// The start of the row that is described. Advances are written up to here.
     offset: u64,
     advanced: u64,
     /// The instructions that gave registers their rules at offset 0.
@@ -107,7 +107,7 @@ impl FunctionFrame {
         })
     }
 
-    /// What it was written for.
+    /// Returns the target.
     #[must_use]
     pub fn target(&self) -> Target {
         self.target
@@ -119,7 +119,7 @@ impl FunctionFrame {
         &self.common
     }
 
-    /// Where it starts.
+    /// Returns the start of the function.
     #[must_use]
     pub fn start(&self) -> &Start {
         &self.start

@@ -1,4 +1,4 @@
-//! The expressions of register rules: where a back end puts a register, as operations.
+//! Makes the expressions of register rules from the places in which a back end saves registers.
 //!
 //! They have the shapes that LLVM writes, so that consumers meet nothing new. Source: HET A.6.4.1.
 
@@ -11,7 +11,7 @@ use crate::expr::{Builder, Encoding, Operation};
 const DWORD_BYTES: u64 = 4;
 const DWORD_BITS: u64 = 32;
 
-/// Which lanes an instruction worked on: where the mask is found later on, when somebody unwinds.
+/// The lanes on which an instruction worked, by the place from which unwinding reads their mask.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
@@ -32,7 +32,7 @@ pub enum Mask {
     },
 }
 
-/// Where the return address is.
+/// The place of the return address.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnAddress {
@@ -51,7 +51,7 @@ pub enum ReturnAddress {
     Undefined,
 }
 
-/// What the CFA is counted from.
+/// The base of the CFA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// A scalar register, and bytes to be added to it, in its own units.
@@ -302,7 +302,7 @@ impl Places {
         builder.finish()
     }
 
-    /// What the CFA is counted from, as the place of a stack pointer.
+    /// Returns the base of the CFA as the place of a stack pointer.
     pub(super) fn stack_pointer(self, base: Base) -> Result<Vec<u8>> {
         if let Base::Lane(register, lane) = base {
             return self.lane(register, lane);

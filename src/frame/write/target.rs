@@ -1,4 +1,4 @@
-//! What the code is written for: the wave size and how it reaches scratch.
+//! The target of the code: the wave size and how it reaches scratch.
 
 use crate::arch::{Processor, Register, RegisterClass, ScratchAddressing, WaveSize};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
@@ -6,9 +6,9 @@ use crate::error::{Error, ErrorKind, Result, SpecRule};
 /// The facts of the target that register rules depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// How many lanes the function's wavefronts have.
+    /// The number of lanes in the function's wavefronts.
     pub wave_size: WaveSize,
-    /// What stack and frame pointers count: bytes of the wave, or bytes of one lane.
+    /// The unit of stack and frame pointers: bytes of the wave, or bytes of one lane.
     pub scratch: ScratchAddressing,
 }
 
