@@ -1,4 +1,4 @@
-//! What an evaluation may still do.
+//! The budget of an evaluation.
 
 use core::cell::Cell;
 
@@ -6,7 +6,7 @@ use super::context::Context;
 use crate::error::{Limit, Result};
 use crate::location::Location;
 
-/// What an evaluation and all those within it have left.
+/// The remaining budget of an evaluation and its nested evaluations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) steps: u32,

@@ -234,7 +234,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// What composites may be made of.
+/// Returns the bounds of composites.
 pub(super) fn bounds(limits: &Limits) -> Bounds {
     // As large as the largest address space, in bits.
     Bounds {

@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::expr::{Cursor, Opcode, first_code, operations};
 use crate::location::{Composite, Incomplete, Location};
 
-/// How many registers there may be: 128 bits in scalar registers have so many.
+/// The most registers: 128 bits occupy as many scalar registers.
 const MOST: usize = 4;
-/// How many entries such an expression has on the stack at most: a composite, and the next register.
+/// The most entries that such an expression has on the stack: a composite, and the next register.
 const ENTRIES: usize = 2;
 
 // The codes are the same in every dialect.
@@ -52,7 +52,7 @@ struct Piece {
 /// Returns true if an expression may be one of these: it begins with a register or the CFA, and that is all, or it ends with a piece.
 #[inline(always)]
 pub(super) fn may_name_registers(expression: &ExpressionBytes<'_>) -> bool {
-    /// How many bytes a register takes, at most.
+    /// The most bytes of a register operation.
     const ALONE: usize = 3;
     let bytes = expression.bytes;
     // No register has so many bytes that the size of a piece would need two.

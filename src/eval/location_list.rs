@@ -8,10 +8,10 @@ use super::resolver::ExpressionBytes;
 use crate::error::Result;
 use crate::limits::too_many;
 
-/// How many entries of a location list may hold at one address; compilers write one.
+/// The most entries of a location list that may hold at one address. Compilers write one.
 const MATCHES: usize = 1 << 12;
 
-/// Where an expression of a location list holds.
+/// The range of an entry of a location list.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocationRange {
@@ -36,7 +36,7 @@ impl LocationRange {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocationEntry<'a> {
-    /// Where the expression holds.
+    /// The range in which the expression holds.
     pub range: LocationRange,
     /// The expression.
     pub expression: ExpressionBytes<'a>,

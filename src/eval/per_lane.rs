@@ -13,9 +13,9 @@ use crate::arch::Lane;
 use crate::error::{Error, ErrorKind, Limit, Need, Result};
 use crate::location::Location;
 
-/// Where an object is in each lane.
+/// The location of an object in each lane.
 ///
-/// It is exhaustive on purpose: all lanes are alike or they are not.
+/// It is exhaustive on purpose: either all lanes share a location, or each has its own.
 #[derive(Clone, Debug)]
 pub enum PerLane<'a> {
     /// One location that is the same for all lanes or stands for all of them.

@@ -25,7 +25,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// Where a register is in the current frame.
+    /// Returns the location of a register in the current frame.
     #[inline]
     pub(super) fn register_location(&mut self, number: u64) -> Result<Location<'a>> {
         location(register(number)?, self.frame())
@@ -43,7 +43,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// Where a register is in a frame.
+/// Returns the location of a register in a frame.
 #[inline]
 pub(super) fn location<'a>(
     register: Register,

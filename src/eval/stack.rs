@@ -10,7 +10,7 @@ use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::location::{ImplicitPointer, LaneSelect, Location, Place, Storage};
 
-/// What can be on the stack.
+/// An entry of the stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Entry<'a> {
     /// A value of the generic type; bits above its size are zero.

@@ -5,7 +5,7 @@
 use crate::arch::{AddressSpace, Float16};
 use crate::error::{ErrorKind, Result};
 
-/// How the bits of a value are read (`DW_AT_encoding`).
+/// The encoding of a value's bits (`DW_AT_encoding`).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BaseTypeEncoding {
@@ -53,7 +53,7 @@ impl BaseTypeEncoding {
 /// The type of a value on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BaseType {
-    /// How the bits are read.
+    /// The encoding of the bits.
     pub encoding: BaseTypeEncoding,
     /// The size, in bits.
     pub bit_size: u32,
@@ -67,7 +67,7 @@ pub struct BaseType {
 /// A value: a type and up to 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// How to read the bits.
+    /// The type of the bits.
     pub base_type: BaseType,
     /// The bits; those above the type's size are zero.
     pub bits: u128,
@@ -227,7 +227,7 @@ impl BaseType {
         )
     }
 
-    /// Whether values can be on the stack.
+    /// Returns an error if values cannot be on the stack.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if they have more than 128 bits.

@@ -1,4 +1,4 @@
-//! What the variable locations that LLVM writes for AMDGPU without the extensions mean.
+//! Translates the variable locations that LLVM writes for AMDGPU without the extensions.
 //!
 //! By the letter they are wrong: a vector register stands for one lane's dword of it, an address on the stack counts
 //! the bytes of one lane, and `lit K, swap, xderef` at the end, which by the letter *loads* from an address space,
@@ -28,17 +28,17 @@ use crate::expr::{Builder, Item, Operation, operations};
 pub(crate) use part::MOST_FROM_ONE_DWORD;
 use part::Translator;
 
-/// How a function reaches its stack.
+/// The access of a function to its stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LegacyFrame {
-    /// What `DW_OP_fbreg` counts from.
+    /// The base of `DW_OP_fbreg`.
     pub(crate) base: LegacyBase,
     /// The wave size by which stack and frame pointer are scaled. `None` if they are plain addresses of a
     /// lane.
     pub(crate) scaled_by: Option<WaveSize>,
 }
 
-/// What `DW_OP_fbreg` counts from.
+/// The base of `DW_OP_fbreg`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LegacyBase {
@@ -54,13 +54,13 @@ pub(crate) enum LegacyBase {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IntegerType {
-    /// How many bits a value has, 1 to 64. LLVM's `DW_ATE_unsigned_1` has one, though its byte size is 1.
+    /// The size of a value in bits, 1 to 64. LLVM's `DW_ATE_unsigned_1` has one bit, although its byte size is 1.
     pub(crate) bits: u8,
     /// True if it is widened by its sign.
     pub(crate) signed: bool,
 }
 
-/// What is known of a unit whose locations are of this form, and of the code object it is in.
+/// The known facts about a unit whose locations are of this form, and about its code object.
 pub(crate) trait LegacyUnit {
     /// Returns the address space that a number stands for in the unit. `None` if it can be one of two.
     fn space(&self, number: u64) -> Option<AddressSpace>;
@@ -87,7 +87,7 @@ pub(crate) trait LegacyUnit {
 
 /// How wide the pointer in a stack slot is that leads to an object, where no address space follows the load.
 ///
-/// By the letter it is a generic pointer of 8 bytes. Clang's slots for a result that the caller provides memory for
+/// Read strictly, it is a generic pointer of 8 bytes. Clang's slots for a result that the caller provides memory for
 /// hold a pointer into private memory, which has 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SlotPointer {
@@ -100,7 +100,7 @@ pub(crate) enum SlotPointer {
     Unknown,
 }
 
-/// What the object is that a location is of.
+/// The object of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectShape {
     /// Its size, in bits.
@@ -111,7 +111,7 @@ pub(crate) struct ObjectShape {
     pub(crate) slot_pointer: SlotPointer,
 }
 
-/// What a location means.
+/// The meaning of a location.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Meaning {
@@ -126,7 +126,7 @@ pub(crate) struct Meaning {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Which bits, counted from the start of the object.
+    /// The bits, counted from the start of the object.
     pub bits: Range<u64>,
     /// Why not.
     pub reason: Ambiguity,
@@ -194,7 +194,7 @@ pub(crate) fn rewrite_legacy(
     meaning
 }
 
-/// What an expression leaves open. Each of the choices is made both ways.
+/// The ambiguities of an expression. Each is resolved both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Choice {
     /// LLVM writes the same operations for comparisons of signed and of unsigned integers.
@@ -212,7 +212,7 @@ impl Choice {
         short_pointers: false,
     };
 
-    /// How many ways there are to choose.
+    /// The number of combinations.
     const COUNT: u8 = 8;
 
     /// Returns the choices with this number, below [`COUNT`](Self::COUNT); 0 is [`FIRST`](Self::FIRST).

@@ -20,7 +20,7 @@ use crate::error::Ambiguity;
 use crate::eval::resolver::Unit;
 use crate::expr::{Builder, Item, Operation};
 
-/// How much of a vector register is a lane's, and the size of a scalar register, in bits.
+/// The size of a lane's part of a vector register, and of a scalar register, in bits.
 pub(super) const DWORD: u64 = 32;
 
 /// The largest object, in bits, of which one lane's dword is taken for the first part. LLVM names one register for
@@ -37,13 +37,13 @@ pub(super) struct Translator<'t> {
     pub(super) byte_elements: bool,
     /// The pointer in a slot that leads to the object.
     pub(super) slot_pointer: SlotPointer,
-    /// How what is left open is read this time.
+    /// The current resolution of ambiguities.
     pub(super) choice: Choice,
-    /// Which choices anything depended on.
+    /// The ambiguities that mattered.
     pub(super) matters: Choice,
 }
 
-/// What ends a part.
+/// The end of a part.
 #[derive(Clone, Copy)]
 enum Ending {
     /// `stack_value`, after the number of a space or not.

@@ -14,7 +14,7 @@ use crate::expr::{Item, Operation};
 /// The operations that stand for an address space: its number, `swap`, `xderef`.
 pub(super) const SUFFIX: usize = 3;
 
-/// What a load gives.
+/// The result of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
     /// The object, or a number that it is computed from.
@@ -111,7 +111,7 @@ impl Dataflow<'_, '_> {
         })
     }
 
-    /// What the load at the head of some operations gives, by what follows it.
+    /// Returns the result of the load at the head of some operations, judged by the operations after it.
     fn purpose(&self, items: &[Item<'_>]) -> Result<Load, Refusal> {
         let mut rest = items.get(1..).unwrap_or_default();
         loop {
