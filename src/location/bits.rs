@@ -12,7 +12,7 @@ use crate::limits::reached;
 pub struct Bits {
     /// The bits, the first in the lowest bit of the first byte; unused bits of the last byte are zero.
     pub bytes: Vec<u8>,
-    /// How many bits.
+    /// The size in bits.
     pub bit_size: u64,
     /// The bits that have no value (optimised away).
     pub undefined: Mask,

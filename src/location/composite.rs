@@ -26,7 +26,7 @@ pub(super) enum Kind<'a> {
     Parts(&'a [Part<'a>]),
     /// Parts with their own sizes, all of them in registers.
     Registers(&'a [RegisterPart]),
-    /// The same location for every element.
+    /// One location for every element.
     Repeat {
         location: &'a Location<'a>,
         element: NonZero<u64>,
@@ -40,7 +40,7 @@ pub(super) enum Kind<'a> {
     },
 }
 
-/// What composites may be made of at most.
+/// The bounds of composites.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) parts: u32,

@@ -112,7 +112,7 @@ impl LaneBits {
         }
     }
 
-    /// Where what belongs to a lane is. `None` for a lane that does not exist.
+    /// Returns the index of a lane's data. `None` for a lane that does not exist.
     fn index(&self, lane: Lane) -> Option<usize> {
         let index = usize::from(lane.0);
         (index < self.lanes).then_some(if self.same { 0 } else { index })

@@ -1,4 +1,4 @@
-//! [`Mask`]: which bits of a value something is true of.
+//! [`Mask`]: a set of bits of a value.
 //!
 //! It leaves to others what that is: bits that are undefined, or that the debugger could not read.
 

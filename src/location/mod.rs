@@ -73,7 +73,7 @@ pub enum Location<'a> {
 /// A position in a storage: HET's *single location description*.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place<'a> {
-    /// What holds the bits.
+    /// The storage of the bits.
     pub storage: Storage<'a>,
     /// Where the object starts, in bits from the start of the storage; of lane 0, if the place stands for
     /// all lanes.
@@ -83,7 +83,7 @@ pub struct Place<'a> {
     pub lane_step: i64,
 }
 
-/// What holds bits.
+/// A storage of bits.
 ///
 /// Source: HET A.2.5.3, "five kinds of location storage", of which the implicit one is here a value or constant bytes; and HET
 /// A.2.5.4.4.5 for implicit pointers.
@@ -95,7 +95,7 @@ pub enum Storage<'a> {
     Undefined,
     /// The memory of an address space.
     Memory {
-        /// Which space.
+        /// The address space.
         space: AddressSpace,
         /// Whose memory it is, if the space is specific to a lane: that of the lane for which the place was
         /// made, whatever lane reads it.
@@ -107,7 +107,7 @@ pub enum Storage<'a> {
     Value {
         /// The bits, the lowest first.
         bits: u128,
-        /// How many, at most 128.
+        /// The size in bits, at most 128.
         bit_size: u16,
     },
     /// A constant of any size that can only be read.
@@ -118,7 +118,7 @@ pub enum Storage<'a> {
     Composite(&'a Composite<'a>),
 }
 
-/// Whose memory a place in a lane-specific address space is.
+/// The owner of memory in a lane-specific address space.
 ///
 /// It is exhaustive on purpose: who reads or writes has to serve each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -291,7 +291,7 @@ impl<'a> Place<'a> {
         Place::new(storage, (address as u128) << 3)
     }
 
-    /// Where the object starts for a lane, in bits. `None` if that is before the start of the storage.
+    /// Returns the offset of the object for a lane, in bits. `None` if that is before the start of the storage.
     #[must_use]
     pub fn bit_offset_in(&self, lane: Lane) -> Option<u128> {
         if self.lane_step == 0 {

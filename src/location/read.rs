@@ -12,7 +12,7 @@ use crate::limits::reached;
 use crate::meter::Meter;
 use crate::wave::Wave;
 
-/// Whom to ask for bits, and on whose behalf.
+/// The wave to ask for bits, and the lane that asks.
 #[derive(Clone, Copy)]
 pub struct Access<'w> {
     /// The stopped wave.
