@@ -21,7 +21,7 @@ rules! {
 /// Stands for the CFA among the registers.
 pub(super) const CFA: u64 = u64::MAX;
 
-/// What each rule of a row is built upon.
+/// The rules on which each rule of a row depends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dependencies {
     edges: BTreeMap<u64, SmallVec<[u64; 2]>>,

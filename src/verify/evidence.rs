@@ -4,7 +4,7 @@ use crate::expr::Dialect;
 use crate::frame::write::{Assembler, Common, FrameTable, FunctionFrame, Start, Target};
 use crate::untrusted::Untrusted;
 
-/// What shows that a row contradicts the code.
+/// The evidence that a row contradicts the code.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -14,7 +14,7 @@ pub struct Evidence {
     /// What the row says, of this finding and of the others of its cause in the function: the rules that are at fault, as the
     /// directives that would give them.
     pub row: Vec<PlacedDirective>,
-    /// What would say what is right, of the same.
+    /// The directives that give the correct rules, for the same findings.
     pub directives: Vec<PlacedDirective>,
     /// The source line of the finding's address, where the line table carries the text.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -45,7 +45,7 @@ pub struct PlacedDirective {
     pub pc: u64,
     /// What the assembler reads: `.cfi_…` where the assembler of the selection knows it, else `.cfi_escape`; empty where a row has no rule.
     pub text: String,
-    /// What it says.
+    /// Its meaning.
     pub meaning: String,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn instruction_at(target: Target, dialect: Dialect) -> Option<Functio
     FunctionFrame::new(target, &common, Start::symbol("f"), 4).ok()
 }
 
-/// What was said there.
+/// Returns the directives at an address.
 pub(super) fn directives(
     frame: FunctionFrame,
     pc: u64,

@@ -1,4 +1,4 @@
-//! What a row says that machine code contradicts, as the directives that would give it.
+//! Writes the rules of a contradicted row as directives.
 
 use super::evidence::{PlacedDirective, directives, instruction_at};
 use super::subject::Subject;

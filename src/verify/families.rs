@@ -1,4 +1,4 @@
-//! Where the families of rules meet. Each has a table of its own, next to the code that checks it.
+//! Lists the families of rules. Each has a table of its own, next to the code that checks it.
 
 use crate::rule::Rule;
 

@@ -23,7 +23,7 @@ rules! {
          caller's program counter from the caller's instructions. GCC writes this for every function of amdgcn.";
 }
 
-/// What an expression is for.
+/// The use of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Use {
     /// `DW_CFA_def_cfa_expression`.
@@ -57,7 +57,7 @@ impl Use {
 /// An expression, its use, the address space of the CFA it starts with, and the size of addresses.
 type Key<'a> = (&'a [u8], Use, Option<u64>, u8);
 
-/// What the rules of a row need to know of an expression.
+/// The facts about an expression that the rules of a row need.
 #[derive(Clone, Debug)]
 pub(super) struct Gives {
     /// The number of the address space of the CFA that it computes, where that is known.
@@ -68,7 +68,7 @@ pub(super) struct Gives {
     pub(super) uses: SmallVec<[u64; 2]>,
 }
 
-/// What is known of an expression that has been checked.
+/// The result of checking an expression.
 #[derive(Debug)]
 struct Known {
     findings: Vec<Finding>,
@@ -182,7 +182,7 @@ impl<'a> Expressions<'a> {
     }
 }
 
-/// Where a memory starts, for all lanes.
+/// The start of a memory, for all lanes.
 const START: Offset = Offset::Linear {
     base: 0,
     per_lane: 0,

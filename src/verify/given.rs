@@ -22,7 +22,7 @@ pub(super) type Saved = Vec<(u16, Given)>;
 pub(super) struct GivenRules {
     by_number: Vec<Slot>,
     used: Vec<u16>,
-    /// How many rules count from the CFA.
+    /// The number of rules that depend on the CFA.
     needing_cfa: u32,
 }
 

@@ -19,11 +19,11 @@ use crate::frame::Instruction;
 use crate::frame::write::{Assembler, FunctionFrame, Mask, ReturnAddress, Target};
 use crate::isa::{Decoder, MachineRegister};
 
-/// How many causes of a kind have evidence in an object; of more that are alike these are shown.
+/// The most causes of a kind that get evidence in an object.
 const EACH: usize = 3;
-/// How many directives one cause has at most.
+/// The most directives of one cause.
 const MOST_DIRECTIVES: usize = 64;
-/// How many instructions are shown before the cause, and how many from it on.
+/// The number of instructions that are shown before the cause, and from it on.
 const BEFORE: usize = 2;
 const FROM: usize = 4;
 
@@ -88,7 +88,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, assembler: Assembler, findings: &mu
     }
 }
 
-/// What a contradiction is about, as far as causes are alike.
+/// Returns the subject of a contradiction, by which causes are grouped.
 fn class(subject: About) -> (u8, Option<RegisterClass>) {
     match subject {
         About::Cfa => (0, None),
@@ -132,7 +132,7 @@ fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<
     lines.collect()
 }
 
-/// What a back end would say at the first address at which the row is wrong.
+/// Returns the events that a back end would report at the first address at which the row is wrong.
 fn remedy(
     contradiction: &Contradiction,
     wave_size: WaveSize,
@@ -231,7 +231,7 @@ fn say(
     said.map(|_| Some(()))
 }
 
-/// Where one or two dwords are, if one register or two neighbours hold them.
+/// The holder of one or two dwords, if one register or two neighbours hold them.
 enum Holder {
     Register(Register),
     Lane(Register, Lane),

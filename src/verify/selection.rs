@@ -1,4 +1,4 @@
-//! Which findings count, and how much: the choice of whoever runs the rules.
+//! Chooses which findings count, and at which level.
 //!
 //! A choice names rules, one by one (`cfi-entry`), by how their names start (`cfi-*`), or those that read machine code, which
 //! take longer than all others together ([`MACHINE_CODE`]).
@@ -18,7 +18,7 @@ use crate::untrusted::Untrusted;
 /// The name that stands for the rules that hold call frame information, and what is said of lanes, against the machine code.
 pub const MACHINE_CODE: &str = "machine-code";
 
-/// What somebody wants of a rule.
+/// The choice of a level for a rule.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Choice {
@@ -48,9 +48,9 @@ pub struct Selection {
     chosen: BTreeMap<&'static str, Choice>,
     /// The only rules that count, whatever else was chosen. `None` if all do.
     only: Option<BTreeSet<&'static str>>,
-    /// Who asks: what counts of the rules nobody chose something for.
+    /// The profile, which decides about rules without a choice of their own.
     profile: Profile,
-    /// Which codes the heterogeneous operations have.
+    /// The encoding of the heterogeneous operations.
     dialect: Dialect,
     /// The assembler that directives in the evidence are for.
     assembler: Assembler,
@@ -62,7 +62,7 @@ impl Selection {
         self.profile = profile;
     }
 
-    /// Who asks.
+    /// The audience, which decides which findings count.
     #[must_use]
     pub fn profile(&self) -> Profile {
         self.profile
@@ -73,7 +73,7 @@ impl Selection {
         self.dialect = dialect;
     }
 
-    /// Which codes the heterogeneous operations have.
+    /// The encoding of the heterogeneous operations.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect

@@ -1,4 +1,4 @@
-//! The code object under examination, as the rules see it.
+//! The code object under examination, in the form that rules use.
 
 use core::cell::OnceCell;
 use core::ops::Range;
@@ -60,7 +60,7 @@ impl Facts<'_> {
 /// The path of a file and a line, and the MD5 of the file if it is known.
 type SourcePlace = ((Untrusted<'static>, u64), Option<[u8; 16]>);
 
-/// Where a kernel starts.
+/// The start of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct KernelEntry {
     /// The address of the first instruction.
@@ -177,7 +177,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         self.program.info().unit_ids().next().is_some()
     }
 
-    /// What the question has cost.
+    /// Returns the meter of the question.
     pub(super) fn meter(&self) -> &Arc<Meter> {
         &self.meter
     }

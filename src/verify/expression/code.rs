@@ -18,7 +18,7 @@ pub(super) struct Code<'a> {
     size: usize,
 }
 
-/// Where a branch leads.
+/// The target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// To the operation with this index.
@@ -65,7 +65,7 @@ impl<'a> Code<'a> {
         self.items.last().map_or(0, |item| item.end)
     }
 
-    /// Where the branch `item` leads. `None` if it is none.
+    /// Returns the target of the branch `item`. `None` if it is no branch.
     pub(super) fn target(&self, item: &Item<'_>) -> Option<Target> {
         let offset = item.branch_target()?;
         let Ok(offset) = usize::try_from(offset) else {

@@ -248,7 +248,7 @@ impl Machine<'_> {
     }
 }
 
-/// What the bits in a place come from.
+/// Returns the sources of the bits in a place.
 fn contents(place: &Place) -> Sources {
     match place.storage {
         Storage::Memory(_) => Sources::MEMORY,

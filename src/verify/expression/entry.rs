@@ -1,4 +1,4 @@
-//! What is known of a stack entry without running the program.
+//! The facts about a stack entry that are known without running the program.
 //!
 //! An entry is as precise as it can be proved to be and unknown beyond; [`Entry::join`] keeps what two
 //! ways to the same operation have in common. Sources: HET A.2.5.2, A.2.5.3.
@@ -8,7 +8,7 @@ use core::ops::BitOr;
 
 use crate::arch::{AddressSpace, Register};
 
-/// What the number in a value, or the address of a place, was computed from.
+/// The sources from which the number in a value, or the address of a place, was computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::verify) struct Sources(u8);
 
@@ -49,7 +49,7 @@ pub(in crate::verify) enum Type {
     Unknown,
 }
 
-/// What is known of the number in a value.
+/// The known facts about the number in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Number {
     /// `base + per_lane · lane`, modulo the generic type.
@@ -92,7 +92,7 @@ pub(in crate::verify) enum Storage {
     Unknown,
 }
 
-/// Where in its storage a place starts, in bits.
+/// The offset of a place in its storage, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Offset {
     /// `base + per_lane · lane`.
@@ -235,7 +235,7 @@ pub(in crate::verify) fn space_bits(space: AddressSpace) -> u128 {
 }
 
 impl Entry {
-    /// What two entries have in common.
+    /// Returns the common facts of two entries.
     pub(in crate::verify) fn join(self, other: Entry) -> Entry {
         match (self, other) {
             (a, b) if a == b => a,
@@ -260,7 +260,7 @@ impl Entry {
     }
 }
 
-/// What an entry is, as a message names it.
+/// Formats an entry for messages.
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

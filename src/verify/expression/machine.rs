@@ -63,7 +63,7 @@ struct Path {
     trail: Vec<(usize, u64)>,
 }
 
-/// Where control goes after an operation.
+/// The successor of an operation.
 enum Flow {
     Next,
     To(Target),
@@ -191,7 +191,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// What can be said of the operations without running them.
+    /// Checks the operations without running them.
     fn check_code(&mut self, code: &Code<'_>) {
         if let Some(error) = &code.error {
             let text = error.kind().to_string();

@@ -30,7 +30,7 @@ use crate::arch::Machine;
 use crate::expr::Encoding;
 use crate::rule::Rule;
 
-/// What an expression is for: it decides what its result must be, and which operations it may use.
+/// The use of an expression. It decides which result is required and which operations are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     /// The location of an object of so many bits, if its size is known (`DW_AT_location`).
@@ -61,13 +61,13 @@ pub(super) enum Role {
     ActiveLane { lanes: Option<u64> },
     /// The location of a `DW_TAG_dwarf_procedure`: it works on the stack of its caller.
     Procedure,
-    /// What `DW_OP_entry_value` contains.
+    /// The contents of `DW_OP_entry_value`.
     EntryValue,
     /// Any other use: nothing is known of it.
     Any,
 }
 
-/// What `DW_OP_fbreg` counts from.
+/// The base of `DW_OP_fbreg`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum FrameBase {
     /// Not known, or not asked for.
@@ -79,14 +79,14 @@ pub(super) enum FrameBase {
     Place(Place),
 }
 
-/// What an expression is checked in.
+/// The setting in which an expression is checked.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'e> {
     pub(super) encoding: Encoding,
     /// The machine whose registers it names: of another than AMDGPU their sizes are not known.
     pub(super) machine: Machine,
     pub(super) role: Role,
-    /// What is on the stack at the start, the lowest entry first.
+    /// The initial stack, the lowest entry first.
     pub(super) initial: &'e [Entry],
     /// True if each lane is a thread of the source language, so that a variable in a vector register is in
     /// the dword of its lane.
@@ -111,7 +111,7 @@ impl<'e> Env<'e> {
     }
 }
 
-/// What expressions ask of the debugging information.
+/// Answers the questions of expressions about the debugging information.
 pub(super) trait Entries {
     /// Returns the base type at an offset from the header of the unit. `None` if there is none.
     fn base_type(&self, offset: u64) -> Option<Type>;
@@ -124,7 +124,7 @@ pub(super) trait Entries {
     fn has_address(&self, index: u64) -> bool;
 }
 
-/// What a call finds.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Callee<'e> {
     /// No entry.
@@ -145,7 +145,7 @@ pub(super) enum Callee<'e> {
     Unreadable,
 }
 
-/// What is wrong with an expression.
+/// A fault in an expression.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) rule: &'static Rule,
@@ -163,7 +163,7 @@ impl Fault {
     }
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     /// By the offset of the operation; at most one of a rule for each operation.
@@ -174,7 +174,7 @@ pub(super) struct Outcome {
     /// True if it loads through an address space by `DW_OP_xderef`, as LLVM without the extensions does
     /// where it means a location.
     pub(super) legacy: bool,
-    /// How many operations were run, over all ways.
+    /// The number of operations that were run, over all paths.
     pub(super) steps: u64,
     /// True if it names other entries than base types: by calls and implicit pointers.
     pub(super) refers: bool,

@@ -116,13 +116,13 @@ struct Walk<'w, 'a> {
     /// The entry that the code is of. `None` for the instructions of a CIE.
     fde: Option<&'w Fde<'a>>,
     rules: Rules,
-    /// What the initial instructions gave.
+    /// The row of the initial instructions.
     initial: &'w Remembered,
     /// With the offset of each instruction that did it.
     remembered: Vec<(u64, Remembered)>,
     location: u64,
     row: u32,
-    /// How many instructions the row has.
+    /// The number of instructions in the row.
     in_row: u32,
     said_no_cfa: bool,
     said_of_row: bool,
@@ -132,7 +132,7 @@ struct Walk<'w, 'a> {
     meter: &'w Meter,
 }
 
-/// What the walks through the entries of a section share.
+/// State that the walks through the entries of a section share.
 #[derive(Default)]
 struct Shared<'a> {
     /// Those of the row at hand.
@@ -402,7 +402,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.in_row = 0;
     }
 
-    /// What can only be said of a row as a whole.
+    /// Checks a row as a whole.
     ///
     /// * `end`: the first address after it.
     fn end_row(&mut self, end: u64, findings: &mut Findings) {

@@ -32,11 +32,11 @@ use crate::meter::Meter;
 use crate::rule::Rule;
 use wave::MadeWave;
 
-/// How many steps it is to find out what is known of a place.
+/// The steps that are charged for the facts about a place.
 const PER_PLACE: u64 = 250;
-/// Of a half of the wave.
+/// The lanes in a half of the wave.
 const HALF: usize = 32;
-/// Where the code object of a wave that is made up is loaded.
+/// The load address of the code object of an artificial wave.
 const LOADED_AT: LoadAddress = LoadAddress(0);
 
 rules! {
@@ -139,10 +139,10 @@ fn may_have_lane_pcs(subject: &Subject<'_, '_>) -> bool {
     })
 }
 
-/// What tells a fault from others of a function.
+/// The identity of a fault within a function.
 type Fault = (&'static str, Option<u64>, String);
 
-/// Where a fault was seen.
+/// The places at which a fault was seen.
 struct Seen {
     rule: &'static Rule,
     first: u64,
@@ -190,7 +190,7 @@ impl FunctionCheck<'_, '_, '_> {
         Ok(())
     }
 
-    /// Where entries of location lists begin and end.
+    /// Returns the addresses at which entries of location lists begin and end.
     fn boundaries(&self) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         let simt = &self.function.simt;

@@ -16,7 +16,7 @@ pub(super) struct MadeWave {
     registers: BTreeMap<(Register, u32), u32>,
     /// By address in the wave's scratch.
     scratch: BTreeMap<u64, u32>,
-    /// What stack registers have.
+    /// The contents of stack registers.
     bases: BTreeMap<MachineRegister, u32>,
 }
 

@@ -27,7 +27,7 @@ pub(super) enum Use {
     Any,
 }
 
-/// What an attribute's expression is for. `None` if its form holds none.
+/// Returns the use of an attribute's expression. `None` if its form holds none.
 ///
 /// * `raw`: the attribute's value as it is encoded.
 pub(super) fn use_of(

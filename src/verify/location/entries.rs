@@ -1,4 +1,4 @@
-//! What expressions ask of the debugging information, answered without evaluating anything.
+//! Answers the questions of expressions about the debugging information without evaluating anything.
 
 use core::cell::Cell;
 

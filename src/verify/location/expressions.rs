@@ -22,7 +22,7 @@ use crate::verify::expression::{
 use crate::verify::finding::Finding;
 use crate::verify::register;
 
-/// How many bytes are kept of an expression that is not known yet: it, its setting, and what was found.
+/// The bytes that are kept of a new expression: its own, its setting, and the result.
 const KEPT_OF_EXPRESSION: u64 = 400;
 
 /// An expression in its place.
@@ -120,7 +120,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         place
     }
 
-    /// What is wrong with an expression in this setting, and how much of it that depended on.
+    /// Returns the faults of an expression in this setting, and the part of the setting on which they depend.
     fn outcome_in(
         &mut self,
         expression: &ExpressionBytes<'a>,
@@ -333,7 +333,7 @@ fn names_vector_register(expression: &ExpressionBytes<'_>) -> bool {
     Register::from_number(register).is_some_and(Register::is_vector)
 }
 
-/// What a location means that is one register, in a unit without the extensions.
+/// Returns the meaning of a location that is one register, in a unit without the extensions.
 fn legacy_register(expression: &ExpressionBytes<'_>) -> Option<Vec<u8>> {
     let frame = LegacyFrame {
         base: LegacyBase::Unknown,

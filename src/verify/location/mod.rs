@@ -74,7 +74,7 @@ pub(super) const FAMILIES: [&[&Rule]; 7] = [
 /// As how many steps an entry counts: it is read, and noted for those that refer to it.
 const PER_ENTRY: u64 = 2;
 
-/// How many bytes are kept of an entry while its unit is checked: it, and what it refers to.
+/// The bytes that are kept of an entry while its unit is checked: the entry and its references.
 const KEPT_OF_ENTRY: u64 = 48;
 
 /// How many units are read before what was kept of them is dropped, so that a large object needs no more memory
@@ -132,11 +132,11 @@ fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64
     tags
 }
 
-/// What units leave to those after them: what is known, and memory to be used again.
+/// State that one unit leaves to the next: known facts, and memory to reuse.
 #[derive(Debug, Default)]
 struct UnitCache<'a> {
     sound: Sound<'a>,
-    /// Of the unit, as all that follows.
+    /// The references of the unit. All fields below belong to the unit, too.
     references: References,
     /// The lists that were checked, with their use and the size of the object in bits.
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
@@ -182,9 +182,9 @@ struct UnitCheck<'c, 'p, 'a> {
     files: Range<u64>,
     kept: &'c mut UnitCache<'a>,
     meter: &'c Meter,
-    /// How many bytes are kept of the unit.
+    /// The bytes that are kept of the unit.
     held: u64,
-    /// Whether it was said of a table of indices that there is none.
+    /// True for each table of indices whose absence was reported.
     bad_tables: [bool; 4],
     /// True if it is a split unit without its skeleton, which says where its addresses are.
     has_no_skeleton: bool,

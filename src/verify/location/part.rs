@@ -12,7 +12,7 @@ use crate::verify::finding::Findings;
 use crate::verify::queue;
 use crate::verify::subject::Subject;
 
-/// What some units have given.
+/// The results of some units.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) findings: Findings,

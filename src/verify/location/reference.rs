@@ -73,7 +73,7 @@ pub(super) struct Reference {
     pub(super) to: u64,
 }
 
-/// What refers.
+/// The kind of the referring entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Attribute(DwAt),
@@ -87,7 +87,7 @@ enum Wanted {
     Any,
     Type,
     Subprogram,
-    /// What the entry itself is: a subprogram or an object.
+    /// The same kind as the entry itself: a subprogram or an object.
     Same,
     /// A variable, parameter, constant or member.
     Object,
@@ -302,7 +302,7 @@ fn check_cycles(completes: &[(u64, u64)], section: &'static str, findings: &mut 
     }
 }
 
-/// What an attribute on an entry of this tag refers to.
+/// Returns the kind of entry to which an attribute on an entry of this tag refers.
 fn wanted(tag: DwTag, name: DwAt) -> Wanted {
     let Some((_, wanted)) = KINDS.iter().find(|(known, _)| *known == name) else {
         return Wanted::Any;
@@ -319,7 +319,7 @@ fn wanted(tag: DwTag, name: DwAt) -> Wanted {
     }
 }
 
-/// What attributes refer to; all others to anything.
+/// The kinds of entries to which attributes refer. All others refer to any kind.
 #[rustfmt::skip]
 const KINDS: &[(DwAt, Wanted)] = &[
     (DW_AT_type,             Wanted::Type),

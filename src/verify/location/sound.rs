@@ -13,7 +13,7 @@ const SETTINGS: usize = 16;
 /// How many expressions are remembered; then all are forgotten. Some objects have no two that are alike.
 const EXPRESSIONS: usize = 1 << 14;
 
-/// What an expression is for, and all that stands elsewhere on which its faults depend.
+/// The use of an expression, and everything outside of it on which its faults depend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Setting {
     pub(super) role: Role,
@@ -46,10 +46,10 @@ impl FrameBaseNumber {
     pub(super) const UNKNOWN: FrameBaseNumber = FrameBaseNumber(0);
 }
 
-/// What was found of an expression that has no fault.
+/// The result of checking an expression without a fault.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// What it depended on.
+    /// The setting on which it depended.
     setting: Setting,
     legacy: bool,
 }

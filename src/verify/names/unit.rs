@@ -18,7 +18,7 @@ use fallible_iterator::FallibleIterator;
 /// References from an entry to the one that has the name; compilers write two.
 const HOPS: usize = 4;
 
-/// What an index calls a namespace without a name.
+/// The name of an unnamed namespace in an index.
 const ANONYMOUS: &str = "(anonymous namespace)";
 
 /// Entries that an index does not have: those that are local to another, or stand for something elsewhere.
