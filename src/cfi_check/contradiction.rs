@@ -135,7 +135,7 @@ impl fmt::Display for Condition {
             Condition::LanesActive => "if the lane was active on entry",
             Condition::LanesInactive => "if a lane was not active on entry",
             Condition::LanesSwitchedOff => "if lanes have been switched off since the entry",
-            Condition::StackMisaligned => "if the stack pointer was not aligned so on entry",
+            Condition::StackMisaligned => "if the stack pointer was not aligned like that on entry",
         })
     }
 }
@@ -159,11 +159,11 @@ impl fmt::Display for SavedLanes {
     }
 }
 
-/// As the end of a sentence that began with what the rule is about.
+/// Completes a sentence whose subject is the subject of the rule.
 impl fmt::Display for RowRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RowRule::None => f.write_str("has no rule, so it is unchanged"),
+            RowRule::None => f.write_str("has no rule, so a debugger assumes it is unchanged"),
             RowRule::SameValue => f.write_str("is unchanged"),
             RowRule::Undefined => f.write_str("is undefined"),
             RowRule::Dwords(dwords) => {
@@ -202,7 +202,7 @@ impl fmt::Display for RowRule {
     }
 }
 
-/// What the row says at the first address, why that is wrong, and what it should say.
+/// Says what the row says at the first address, why that is wrong, and where the value is.
 impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Contradiction {
@@ -212,23 +212,37 @@ impl fmt::Display for Contradiction {
             ..
         } = self;
         let first = self.ranges.first().map_or(0, |range| range.start);
-        if *subject == Subject::Row {
-            write!(f, "at {first:#x} ")?;
-            return self.write_cause(f);
+        write!(f, "at {first:#x} ")?;
+        match (subject, actual) {
+            (Subject::Row, _) => return self.write_cause(f),
+            (_, RowRule::None) => write!(f, "{subject} {actual}, but ")?,
+            (_, _) => write!(f, "the rule says that {subject} {actual}, but ")?,
         }
-        write!(f, "at {first:#x} the row says that {subject} {actual}; ")?;
         self.write_cause(f)?;
+        let value = match subject {
+            Subject::Cfa => "The CFA",
+            Subject::ReturnAddress => "The return address",
+            Subject::Register(_) | Subject::Row => "The caller's value",
+        };
         match expected {
-            RowRule::Other => f.write_str("; where the value is now was not found")?,
+            RowRule::Other => write!(f, ". {value} was not found")?,
             _ if expected == actual => {
-                f.write_str("; the place is right, but its lanes are chosen by another mask than EXEC on entry")?;
+                f.write_str(". The place is right, but the rule selects lanes by another mask than EXEC on entry")?;
             }
-            _ => write!(f, "; it should say that {subject} {expected}")?,
+            RowRule::None | RowRule::SameValue => {
+                write!(f, ". {value} is in the register itself")?;
+            }
+            RowRule::Undefined => write!(f, ". {value} is lost, so the rule must be undefined")?,
+            RowRule::Dwords(_)
+            | RowRule::Vector(..)
+            | RowRule::Scratch(..)
+            | RowRule::Cfa { .. }
+            | RowRule::CfaShiftedRight(_) => write!(f, ". {value} {expected}")?,
         }
         if self.condition == Condition::Always {
             return Ok(());
         }
-        write!(f, " (wrong {})", self.condition)
+        write!(f, " (wrong only {})", self.condition)
     }
 }
 

@@ -73,8 +73,8 @@
 //! assert!(leaf.is_empty());
 //! assert_eq!(
 //!     mid[1].to_string(),
-//!     "at 0x1690 the row says that exec has no rule, so it is unchanged; the instruction at 0x168c changed that; \
-//!      it should say that exec is in s0"
+//!     "at 0x1690 exec has no rule, so a debugger assumes it is unchanged, but the instruction at 0x168c overwrites it. \
+//!      The caller's value is in s0"
 //! );
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```

@@ -29,7 +29,7 @@ rules! {
         "an abbreviation has the same attribute twice"
         "An entry has an attribute once. A debugger takes either of the two values, and need not take the same as another debugger.";
     FORM "abbrev-form" Error "DWARF 5 §7.5.4"
-        "an attribute has a form of a class that it may not have"
+        "an attribute has a form of a class that is not allowed for it"
         "Table 7.5 says for each attribute which classes of values it has, and table 7.6 which class a form is of. A debugger expects a value of \
          those classes, and ignores the attribute: the line, the address or the type that it tells is lost.";
 }

@@ -20,11 +20,11 @@ use crate::rule::Rule;
 
 rules! {
     LENGTH "aranges-length" Error "DWARF 5 §6.1.2"
-        "the length of a set of address ranges is impossible"
+        "the length of a set of address ranges is invalid"
         "A set starts with the number of bytes that follow. One that goes past the end of the section, or is too small for the header, cannot be \
          read; nor can any set after it, because nobody knows where it starts.";
     HEADER "aranges-header" Error "DWARF 5 §6.1.2"
-        "the header of a set of address ranges makes no sense"
+        "the header of a set of address ranges is invalid"
         "The version is 2 in all versions of DWARF; addresses have the size of the target's, 8 bytes, and there are no segment selectors. With other \
          sizes addresses are read from the wrong bytes.";
     ALIGNMENT "aranges-alignment" Warning "DWARF 5 §6.1.2"
@@ -36,18 +36,18 @@ rules! {
         "The last tuple, and no other, is an address and a length of zero. Some readers go on until they find it, others stop at the first: what is \
          after it is lost for them.";
     UNIT "aranges-unit" Error "DWARF 5 §6.1.2"
-        "a set of address ranges is for no unit"
+        "a set of address ranges belongs to no unit"
         "No unit of .debug_info starts at the offset in the header, so that the addresses belong to nothing.";
     OUTSIDE "aranges-outside" Error "DWARF 5 §6.1.2"
-        "a range of addresses is not in the program"
+        "an address range is outside of the program"
         "It does not lie within the sections that are loaded. Its start or its length is wrong, or was not relocated.";
     FOREIGN "aranges-foreign-code" Error "DWARF 5 §6.1.2"
-        "a range of addresses is not that of the unit's code"
+        "an address range is not code of its unit"
         "It has no code of the unit, or code of another one. The code of a unit is that of DW_AT_low_pc, DW_AT_high_pc and DW_AT_ranges of its first \
          entry; what lies between functions, to align them, is nobody's. A debugger looks for the function in the unit that is named here, and does \
          not find it.";
     LEFT_OUT "aranges-left-out" Error "DWARF 5 §6.1.2"
-        "a set of address ranges leaves out code of its unit"
+        "a set of address ranges omits code of its unit"
         "A debugger that goes by the section finds no unit for these addresses: no function, no line, no variables.";
     OVERLAP "aranges-overlap" Warning "DWARF 5 §6.1.2"
         "two units claim the same addresses"

@@ -10,32 +10,32 @@ use crate::frame::Fde;
 
 rules! {
     RANGE_EMPTY "cfi-range-empty" Warning "DWARF 5 §6.4.1"
-        "a frame description entry is for no code"
+        "a frame description entry covers no code"
         "The address range of the entry is zero, so that no address finds it. Linkers leave such entries behind for functions they dropped.";
     DROPPED "cfi-dropped-code" Note "DWARF 5 §6.4.1"
-        "frame description entries are for code that the linker dropped"
+        "frame description entries cover code that the linker dropped"
         "The linker dropped a function that nothing uses or that another file has as well, or made one of two with the same code. \
          It cannot take entries out of the section, so that it writes 0 or another address without code in them, or the address of the \
          other function. No program counter finds such an entry.";
     OUTSIDE "cfi-range-outside-code" Error "DWARF 5 §6.4.1"
-        "a frame description entry is for addresses that hold no code"
+        "a frame description entry covers addresses without code"
         "The range of the entry does not lie within one executable section. Its start or its length is wrong, or was not relocated; \
          the function it was made for has no entry.";
     OVERLAP "cfi-range-overlap" Error "DWARF 5 §6.4.1"
-        "two frame description entries are for the same code"
+        "two frame description entries cover the same code"
         "A debugger takes either of them, and need not take the same one as another debugger.";
     FUNCTION_WITHOUT "cfi-function-without-fde" Warning "DWARF 5 §6.4"
         "a function has no frame description entry"
         "A debugger that stops in the function cannot find its caller. In assembly, .cfi_startproc and .cfi_endproc make the entry.";
     NOT_A_FUNCTION "cfi-range-not-function" Warning "DWARF 5 §6.4.1"
-        "the code of a frame description entry is not that of a function"
+        "the range of a frame description entry is not that of a function"
         "Compilers write one entry for each function, from its first to its last instruction. Where the two differ, part of a function \
          has no rules, or the rules of another one.";
     MISSING "cfi-missing" Note "DWARF 5 §6.4"
         "there is no call frame information"
         "No function of the code object can be unwound. With -g compilers for AMDGPU write .debug_frame.";
     EMPTY "cfi-empty" Note "HET A.6.4.1"
-        "frame description entries say nothing"
+        "frame description entries have no instructions"
         "These entries have no instructions: no rule for the CFA, none for the return address. A debugger cannot unwind their functions. \
          LLVM 22 writes such entries for every function, LLVM 24 writes their rules.";
 }

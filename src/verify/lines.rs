@@ -31,7 +31,7 @@ rules! {
         "a file is in a directory that is not listed"
         "A debugger takes another directory, or none, and does not find the source.";
     FILE "line-file" Error "DWARF 5 §6.2.4.1"
-        "a row is of a file that is not listed"
+        "a row names a file that is not listed"
         "A debugger attributes this code to the wrong file, or to none.";
     BACKWARDS "line-backwards" Error "DWARF 5 §6.2.5"
         "addresses of a sequence go back"

@@ -10,7 +10,7 @@ use crate::plural::counted;
 
 rules! {
     LOST_VALUE "loc-lost-value" Note "DWARF 5 §2.6.2"
-        "a value is kept where the location list says nothing"
+        "the machine code keeps a value at addresses without a location"
         "Where its location list ends, the variable is \"optimized out\" to a debugger. By the machine code, the value that it had at the last address that the \
          list covers is still in a register or on the stack: unless the variable has changed since, which the code alone does not tell, an entry with that place \
          would show it. Following all values takes longer than all other rules together, so that this rule counts only where it is chosen by its name: \

@@ -7,7 +7,7 @@ use crate::debug_info::package_index::PackageIndex;
 
 rules! {
     OVERLAP "package-overlap" Error "DWARF 5 §7.3.5.3"
-        "two units of a package have the same bytes of a section"
+        "two units of a package share bytes of a section"
         "The index of a package tells which part of each section is a unit's. Where two parts overlap, a debugger reads the entries, the names or the \
          lines of another unit. Units of one .dwo file may share all of a part, but for the units themselves.";
 }

@@ -11,7 +11,7 @@ rules! {
         "No register has this number today; a later processor may give it one. A debugger cannot read it. The numbers are those of USAGE, \
          which `hetdwarf regs` prints, and are neither the hardware's nor the assembler's: s64 is 1088, because 96 to 127 are reserved.";
     WAVE_SIZE "register-wave-size" Error "USAGE \"Register Identifier\""
-        "a register is of the other wave size"
+        "a register belongs to the other wave size"
         "Vector registers, EXEC and VCC have one number for wavefronts of 32 lanes and another for 64. In code for one size \
          a register of the other does not exist. Back ends that choose the mapping per module, and not per function, make this mistake.";
     PROCESSOR "register-not-on-processor" Error "USAGE \"Register Identifier\""

@@ -12,7 +12,7 @@ use crate::meter::Meter;
 
 rules! {
     LENGTH "cfi-entry-length" Error "DWARF 5 §6.4.1"
-        "the length of an entry is impossible"
+        "the length of an entry is invalid"
         "An entry starts with the number of bytes that follow. One that goes past the end of the section, or has a value that the format \
          reserves, cannot be read; nor can any entry after it, because nobody knows where it starts.";
     ENTRY "cfi-entry" Error "DWARF 5 §6.4.1"
@@ -28,16 +28,16 @@ rules! {
         "Call frame information has versions of its own: 1 in DWARF 2, 3 in DWARF 3, 4 since DWARF 4. The fields of any other are unknown, \
          so that its functions cannot be unwound.";
     AUGMENTATION "cfi-augmentation" Warning "HET A.6.4.1"
-        "an augmentation string names extensions that are not known"
+        "an augmentation string names unknown extensions"
         "The augmentation string tells which vendor's extensions the entry uses, as [vendor:vX.Y:options]. A reader that does not know the \
          vendor or the major version must not interpret the instructions; it can list the range of code and nothing else. Known are \
          [amd:v0.Y], [amdgpu:v0.Y] and [llvm:v0.Y], the empty string, and the letters of .eh_frame.";
     ADDRESS_SIZE "cfi-address-size" Error "DWARF 5 §6.4.1"
-        "an entry has addresses of a size that the process has not"
+        "an entry has another address size than the process"
         "An AMDGPU process has addresses of 8 bytes and no segments (USAGE \"Call Frame Information\"). With another size the start and \
          length of every function of this entry are read from the wrong bytes.";
     ALIGNMENT "cfi-entry-alignment" Warning "DWARF 5 §7.2.1"
-        "the size of an entry is no multiple of the size of an address"
+        "the size of an entry is not a multiple of the address size"
         "DW_CFA_nop fills an entry up, so that its length field and all that follows are a multiple of the address size. \
          Readers that go by the length are not misled; some tools that copy or sort entries are.";
     FACTOR "cfi-alignment-factor" Error "DWARF 5 §6.4.1"

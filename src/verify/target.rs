@@ -10,7 +10,7 @@ use crate::object::static_name;
 
 rules! {
     UNKNOWN "target-unknown" Warning "USAGE \"Header\""
-        "the processor that the code is for is not known"
+        "the target processor is unknown"
         "The lowest byte of e_flags is the number of a processor (EF_AMDGPU_MACH). Of one that is not in the table, or where the number is 0, \
          nothing is known of the machine code and of what pointers into scratch memory count, so that rules about them find nothing; all \
          others are checked.";

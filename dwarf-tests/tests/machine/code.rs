@@ -152,8 +152,8 @@ fn a_return_address_left_in_reloaded_lanes_is_stale() {
     let text = one.to_string();
     assert_eq!(
         text,
-        "at 0x1060 the row says that the return address is in lane 0 of v41 and lane 1 of v41; the instruction at 0x1058 \
-         has reloaded that register for the caller; it should say that the return address is in s30 and s31"
+        "at 0x1060 the rule says that the return address is in lane 0 of v41 and lane 1 of v41, but the instruction at 0x1058 \
+         has reloaded that register for the caller. The return address is in s30 and s31"
     );
 }
 

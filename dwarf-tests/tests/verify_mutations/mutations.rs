@@ -244,7 +244,7 @@ pub const INSTRUCTIONS: &[Mutation] = &[
         },
     },
     Mutation {
-        what: "a register is of the other wave size",
+        what: "a register belongs to the other wave size",
         rules: &["register-wave-size"],
         apply: |subject, random| {
             change_one(subject, random, |instruction| match instruction {
@@ -358,17 +358,17 @@ pub const INSTRUCTIONS: &[Mutation] = &[
         },
     },
     Mutation {
-        what: "rules are restored that were not remembered",
+        what: "rules are restored without having been remembered",
         rules: &["cfi-restore-state"],
         apply: |subject, random| append(subject, random, &[I::RestoreState]),
     },
     Mutation {
-        what: "rules are remembered and not restored",
+        what: "rules are remembered and never restored",
         rules: &["cfi-remember-state"],
         apply: |subject, random| append(subject, random, &[I::RememberState]),
     },
     Mutation {
-        what: "a register is restored that has no rule",
+        what: "a register without a rule is restored",
         rules: &["cfi-restore-without-rule"],
         apply: |subject, random| append(subject, random, &[I::RestoreExtended { register: 1129 }]),
     },

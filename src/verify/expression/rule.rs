@@ -47,14 +47,14 @@ rules! {
         "DW_OP_fbreg adds an offset to the frame base. It may be a register, whose contents is then the address, or a place in memory, and it \
          must not use DW_OP_fbreg itself.";
     LANE_PC "expr-lane-pc" Error "HET A.3.3.5"
-        "the result of DW_AT_LLVM_lane_pc is no vector of one address for each lane"
+        "the result of DW_AT_LLVM_lane_pc is not a vector with one address per lane"
         "It must be one location of DW_AT_LLVM_lanes elements, each as large as an address. A debugger that reads the element of a lane beyond \
          its end gets an error, and shows the lane nowhere.";
     ACTIVE_LANE "expr-active-lane" Error "HET A.3.3.5"
         "the mask of DW_AT_LLVM_active_lane has fewer bits than there are lanes"
         "The mask is read with one bit for each of DW_AT_LLVM_lanes lanes from the location that the expression gives.";
     SHORT "expr-short-location" Error "HET A.2.5.4.3.4"
-        "a location has fewer bits than what it holds"
+        "a location has fewer bits than its object"
         "Reading the object, or the register that was saved there, takes bits beyond the end of the storage, which is an evaluation error.";
     SHORT_COMPOSITE "expr-short-composite" Note "HET A.2.5.4.4.6"
         "a composite location describes only the first parts of an object"
@@ -123,14 +123,14 @@ rules! {
         "DW_OP_piece takes a location, or a value of the generic type, which then is an address in global memory. A value of another type needs \
          DW_OP_stack_value.";
     ADDRESS_SPACE "expr-address-space" Error "HET A.2.5.4.4.3"
-        "an address space is none that the target defines"
+        "the target does not define the address space"
         "AMDGPU defines none (0), generic (1), region (2), local (3), private_lane (5) and private_wave (6). A debugger cannot tell which \
          memory any other number means.";
     CFI_OPERATION "expr-cfi-operation" Error "HET A.6.4.2"
         "call frame information uses an operation that is not allowed there"
         "It must not depend on other sections, on an object, a lane or an iteration, and not on the frame that it describes.";
     CONTEXT "expr-missing-context" Error "HET A.2.5.1"
-        "an operation needs something that its use does not supply"
+        "an operation needs a context that its use does not supply"
         "The location of a variable is evaluated without an object, so that DW_OP_push_object_address has nothing to push.";
     NO_FRAME_BASE "expr-no-frame-base" Error "HET A.2.5.4.4.3"
         "DW_OP_fbreg in a function without DW_AT_frame_base"

@@ -20,7 +20,7 @@ rules! {
         "The location was advanced past the end of the function, and rules follow that are for no address of it. \
          An advance is in units of the code alignment factor of the CIE: a factor other than the one it was computed for does this.";
     ROW_EMPTY "cfi-row-empty" Note "DWARF 5 §6.4.2.1"
-        "a row is for no code"
+        "a row covers no code"
         "The location is advanced by zero, or to the end of the code: GNU's linker writes the same rows for every procedure linkage table, \
          however small. The rules before it, or after it at the end, hold at no address, and are there for nothing.";
     ROW_UNCHANGED "cfi-row-unchanged" Note "DWARF 5 §6.4.2.1"
@@ -30,18 +30,18 @@ rules! {
         "the initial instructions of a common information entry advance the location"
         "The initial instructions set up the rules that every function starts with. They have no location that could be advanced.";
     RESTORE_STATE "cfi-restore-state" Error "DWARF 5 §6.4.2.4"
-        "rules are restored that were not remembered"
+        "rules are restored without having been remembered"
         "DW_CFA_restore_state takes the rules from a stack onto which DW_CFA_remember_state put them. Here the stack is empty: readers \
          refuse the entry from here on, or keep the rules that hold.";
     REMEMBER_STATE "cfi-remember-state" Note "DWARF 5 §6.4.2.4"
-        "rules are remembered and not restored"
+        "rules are remembered and never restored"
         "The entry ends with rules on the stack. A DW_CFA_restore_state is missing, or the DW_CFA_remember_state is not needed.";
     RESTORE "cfi-restore-without-rule" Warning "HET A.6.4.2.3"
-        "a register is restored that has no rule"
+        "a register without a rule is restored"
         "DW_CFA_restore gives a register the rule that the initial instructions of the CIE gave it, or none. It has none there and none now, so \
          that nothing changes: the register is the wrong one, or its rule was lost.";
     CFA_CHANGE "cfi-cfa-change-without-register" Error "HET A.6.4.2.2"
-        "the register or offset of a CFA is changed that has none"
+        "the register or offset of the CFA is changed, but the CFA has none"
         "DW_CFA_def_cfa_register and DW_CFA_def_cfa_offset change one half of a CFA that is a register plus an offset. Where the CFA is an \
          expression, or has no rule, they are not allowed; the whole rule must be written again.";
     CFA_MISSING "cfi-cfa-missing" Error "HET A.6.4.1"

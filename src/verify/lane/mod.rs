@@ -41,32 +41,32 @@ const LOADED_AT: LoadAddress = LoadAddress(0);
 
 rules! {
     WRONG "lane-pc-wrong-place" Error "USAGE DW_AT_LLVM_lane_pc"
-        "a lane that waits is said to be where it is not"
+        "DW_AT_LLVM_lane_pc gives a wrong address for an inactive lane"
         "By the machine code the lane was switched off in one place and goes on in another. Right is every address after the last instruction that acted on \
          it up to the next one that does, on its own way; what is said is none of them, so that a debugger shows the lane in code that it does not execute. \
          Typical causes: the end of a region is wrong, two masks are exchanged, or an entry of the location list goes too far.";
     LOST "lane-pc-lost" Error "USAGE DW_AT_LLVM_lane_pc"
-        "a lane that waits is said not to have entered the function"
+        "DW_AT_LLVM_lane_pc claims that a waiting lane did not enter the function"
         "Its program location is undefined, which means that it was not active on entry. By the machine code it was, and goes on later. A debugger \
          looks for it in the callers, where it is at the call, and never shows it here.";
     NOT_ENTERED "lane-pc-not-entered" Error "USAGE DW_AT_LLVM_lane_pc"
-        "a lane that did not enter the function is said to be in it"
+        "DW_AT_LLVM_lane_pc claims that a lane is in a function that it did not enter"
         "By the machine code no mask of the function has it, so that it was not active on entry and its program location has to be undefined. \
          A debugger shows a call that the lane did not make.";
     ACTIVE "lane-active-wrong" Error "USAGE DW_AT_LLVM_active_lane"
-        "the lanes that are said to be active are not those that are"
+        "DW_AT_LLVM_active_lane differs from the lanes that are active"
         "In a section in which the compiler switches other lanes on, to save whole vector registers for example, the active lanes are those of the register in \
          which EXEC was saved. The attribute says others.";
     NOT_SAID_ACTIVE "lane-active-missing" Note "USAGE DW_AT_LLVM_active_lane"
-        "EXEC has lanes that are not active, and nothing says so"
+        "EXEC has lanes that are not active, and DW_AT_LLVM_active_lane is missing"
         "Without DW_AT_LLVM_active_lane the lanes of EXEC count as active, also in a section in which the compiler switches others on, to save whole vector registers \
          for example. The newest text has no code for the attribute any more; `hetdwarf annotate --active-lane` writes the old one.";
     NO_MASK "lane-pc-no-mask" Error "USAGE DW_AT_LLVM_lane_pc"
-        "the program location of lanes is read from a register that holds no mask there"
+        "DW_AT_LLVM_lane_pc reads a mask from a register that holds none"
         "Whatever way the wave came, the register has a number or an address at this place, or what a callee left there: the mask was there before and the register was used \
          again, or the expression names the wrong one.";
     MISSING "lane-pc-missing" Note "USAGE DW_AT_LLVM_lane_pc"
-        "the program location of lanes has no entry where some are off"
+        "DW_AT_LLVM_lane_pc has no entry for code with switched-off lanes"
         "A debugger without an analysis of its own does not know there where the lanes are. The machine code tells: `hetdwarf annotate` writes it for functions without \
          the attribute.";
 }

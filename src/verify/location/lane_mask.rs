@@ -18,7 +18,7 @@ use crate::verify::rule::rules;
 
 rules! {
     LANE_MASK "loc-lane-mask" Warning "HET A.2.5.4.4.4"
-        "the location of a truth value is a scalar register with a bit for each lane"
+        "the location of a Boolean is a scalar register with one bit per lane"
         "The register holds what a comparison wrote, one bit for each lane. The location says that its low byte is the value, so that a debugger \
          shows the bits of lanes 0 to 7 for every lane. The location of the value is the bit of the lane in focus.";
 }

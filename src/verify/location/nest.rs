@@ -34,7 +34,7 @@ rules! {
         "The code of a function belongs to its unit, that of a block to its function. A debugger goes from the outside to the inside: at these \
          addresses it does not find the function, the block or the variables in it.";
     OVERLAP "scope-overlap" Error "DWARF 5 §2.17"
-        "two entries beside each other have the same code"
+        "two sibling entries cover the same code"
         "An address belongs to one of several functions, or of several blocks of one, and to one unit. A debugger takes either of them, shows the \
          wrong function and the wrong variables, and need not take the same one as another debugger.";
 }

@@ -15,17 +15,17 @@ rules! {
         "an entry of a location list ends before it starts"
         "The ending address must not be smaller than the starting address. A debugger never finds the entry, or rejects the list.";
     EMPTY "loc-range-empty" Note "DWARF 5 §2.6.2"
-        "an entry of a location list holds nowhere"
+        "an entry of a location list covers no code"
         "Its range is empty, which is allowed and has no effect.";
     OVERLAP "loc-range-overlap" Note "HET A.2.5.5"
         "entries of a location list overlap"
         "Where they do, the object is in several places at once, which all have the same value. That is allowed; debuggers without support for it \
          take the first.";
     OUTSIDE "loc-range-outside" Warning "DWARF 5 §2.6.2"
-        "an entry of a location list holds outside its function"
+        "an entry of a location list covers code outside of its function"
         "The object lives in the function, so that no program location there ever asks for it. The base address or the ends are wrong.";
     DROPPED "loc-dropped-code" Note "DWARF 5 §2.17"
-        "an entry is for a function that the linker dropped"
+        "an entry describes a function that the linker dropped"
         "Nothing uses the function, or another file has the same one, or one with the same code. Its entry stays, with 0 or another address without \
          code in the place of its own. Where its objects are is not checked against the code.";
     LEGACY "loc-legacy-llvm" Note "HET A.2.5.4.3.4"
@@ -47,7 +47,7 @@ rules! {
         "an entry completes itself"
         "Its DW_AT_abstract_origin and DW_AT_specification lead back to it, so that what they should supply is nowhere.";
     NO_SIZE "loc-type-without-size" Warning "DWARF 5 §5.1"
-        "an object with a location has a base type of no size"
+        "an object with a location has a base type without size"
         "DW_AT_byte_size of the type is 0, so that there is nothing to read: a debugger shows no value, or one that it made up. The producer did not \
          know the type, Triton for pointers for example.";
     LANES "loc-lanes" Error "HET A.3.3.5"
@@ -60,9 +60,9 @@ rules! {
         "a function has DW_AT_LLVM_active_lane and no DW_AT_LLVM_lane_pc"
         "Lanes that are not active are then shown at the program counter of the wavefront, where they are not.";
     ADDRESS_SPACE "loc-address-space" Error "HET A.5.3"
-        "DW_AT_LLVM_address_space is no address space of the target"
+        "DW_AT_LLVM_address_space is not an address space of the target"
         "AMDGPU defines none (0), generic (1), region (2), local (3), private_lane (5) and private_wave (6). A debugger cannot follow the pointer.";
     MEMORY_SPACE "loc-memory-space" Warning "HET A.2.14"
-        "DW_AT_LLVM_memory_space is a number that nobody assigned"
+        "DW_AT_LLVM_memory_space is an unassigned number"
         "Assigned are none (0), global (1), constant (2), group (3), private (4) and, for AMDGPU, region (0x8000).";
 }

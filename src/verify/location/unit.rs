@@ -23,7 +23,7 @@ rules! {
         "It is a compilation unit, a partial unit, a type unit or a skeleton unit, the one that the header tells. A debugger does not find the \
          unit's name, its line table or its addresses, and skips it.";
     SKELETON "unit-skeleton-children" Error "DWARF 5 §3.1.2"
-        "a skeleton unit has entries"
+        "a skeleton unit has child entries"
         "It stands for the unit in a .dwo file, which has all entries. Those here are entries of nothing: a debugger does not look for them.";
     FILE "unit-file" Error "DWARF 5 §2.14"
         "an entry names a file that the unit's line table does not list"
