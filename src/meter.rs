@@ -74,7 +74,7 @@ pub struct Meter {
     bytes: AtomicU64,
     /// The most bytes that were held at one time.
     peak: AtomicU64,
-    /// Whether bytes were refused.
+    /// True if bytes were refused.
     is_full: core::sync::atomic::AtomicBool,
 }
 

@@ -94,7 +94,7 @@ struct Summary {
 struct Callee<'a> {
     code: &'a [u8],
     summary: OnceLock<Box<Summary>>,
-    /// What it writes with all that it calls; nothing if that is not known.
+    /// The registers that it and its callees write. `None` if unknown.
     writes: OnceLock<Option<Box<Registers>>>,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Callees<'a> {
     }
 }
 
-/// Of functions that overlap others more than a few times over it is not known what they do. Each would be read to its end: a function
+/// Removes functions that overlap many others: their effects are unknown. Each would be read to its end: a function
 /// of a few bytes more for each of so many symbols.
 fn leave_out_overlapping(functions: &BTreeMap<u64, Callee<'_>>) {
     /// How often all code may be read, on average.

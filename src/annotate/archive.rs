@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::object::{FileKind, slice_at};
 
 const MAGIC: &[u8] = b"!<arch>\n";
-/// Of a member's header, in bytes; the size is in ten digits of it.
+/// The size of a member's header in bytes. Ten digits of it are the member's size.
 const HEADER: u64 = 60;
 const SIZE: u64 = 48;
 const SIZE_DIGITS: u64 = 10;

@@ -78,7 +78,7 @@ pub enum RowRule {
     Vector(MachineRegister, SavedLanes),
     /// That it is in scratch at the CFA plus bytes of the wave, in these lanes.
     Scratch(i64, SavedLanes),
-    /// Of the CFA: that it is `(register << shift) + plus` in this space; shifts below zero go right.
+    /// The CFA is `(register << shift) + plus` in this space. Negative shifts go right.
     Cfa {
         /// The scalar register, or the low one of two.
         register: MachineRegister,

@@ -26,7 +26,7 @@ pub(super) struct DecodedRow {
     pub(super) cfa_since: u64,
     /// The rule of the return address.
     pub(super) return_address: DecodedRule,
-    /// The rule of the execution mask: nothing if there is none.
+    /// The rule of the execution mask, if there is one.
     pub(super) exec: Option<DecodedRule>,
     /// The rules of other registers, as far as they can be checked; by ascending register.
     pub(super) registers: Vec<(Register, MachineRegister, Rc<DecodedRule>)>,
@@ -104,7 +104,7 @@ impl<'a> RowReader<'a> {
         decoded
     }
 
-    /// Takes in the rule of a register; nothing if it has none any more.
+    /// Sets the rule of a register. `None` removes it.
     fn set(&mut self, number: u64, rule: Option<RegisterRule<'a>>) {
         let (encoding, wave_size) = (self.encoding, self.wave_size);
         let decode = |rule, dwords| decode_rule::register(rule, dwords, encoding, wave_size);

@@ -172,7 +172,7 @@ impl<'a> Machine<'a> {
     /// Creates the functions of an object, for what is known after calls. Each is read when one that calls
     /// it is checked.
     ///
-    /// * `wave_size`: how many lanes the waves have that run it; nothing for the processor's default.
+    /// * `wave_size`: the size of the waves that run it. `None` for the processor's default.
     /// * `functions`: the address and the code of each. One that is missing is taken to write everything
     ///   that it may.
     #[must_use]

@@ -150,7 +150,7 @@ impl Scalar {
         )
     }
 
-    /// Whether it is what a scalar register had on entry.
+    /// Decides if it is the value of a scalar register on entry.
     pub(super) fn is_entry_of(self, register: u8) -> Verdict {
         match self {
             Scalar::Entry { register: of, plus } if of == register && plus == 0 => Verdict::Same,
@@ -179,7 +179,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// Of several parts that must all be equal.
+    /// Joins the verdicts on parts that must all be equal.
     pub(super) fn and(self, other: Verdict) -> Verdict {
         match (self, other) {
             (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,

@@ -106,7 +106,7 @@ impl Lanes {
         joined
     }
 
-    /// Whether every lane has what the register had on entry.
+    /// Decides if every lane has the register's value on entry.
     pub(super) fn is_entry_of(&self, register: MachineRegister) -> Verdict {
         let rest = match self.rest {
             LaneValue::Entry(of) if of == register => Verdict::Same,

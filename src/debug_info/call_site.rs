@@ -54,7 +54,7 @@ struct CallSites<'a> {
     unread: HashMap<DieId, Error>,
     /// Why the entries of the function could not be read to their end.
     error: Option<Error>,
-    /// Whether a site calls another function than this one, as far as that was asked for.
+    /// For each site and function that was asked for, true if the site calls another function.
     other_callees: Mutex<HashMap<(DieId, DieId), Result<bool>>>,
     held: Held,
 }

@@ -182,7 +182,7 @@ struct Part {
     size: usize,
 }
 
-/// A unit's parts of the sections of all tables, or what is wrong with them; nothing where nobody says, as before DWARF 5.
+/// A unit's parts of the sections of all tables, or their faults. `None` without such a table, as before DWARF 5.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexTables([Option<core::result::Result<Part, IndexFault>>; 4]);
 
@@ -223,7 +223,7 @@ impl IndexTables {
         }))
     }
 
-    /// Returns the offset of an entry in its section; nothing where that is not for this table to say.
+    /// Returns the offset of an entry in its section. `None` if this table does not give it.
     fn place(
         &self,
         table: IndexTable,

@@ -44,7 +44,7 @@ pub(crate) struct Layout {
     /// The type within these.
     inner: DieId,
     inner_size: u64,
-    /// Of a structure, where each member starts, in bits; nothing for what is known without asking.
+    /// The offset of each member of a structure, in bits. `None` if it is known without evaluation.
     members: Vec<Option<u64>>,
 }
 

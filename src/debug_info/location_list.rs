@@ -20,7 +20,7 @@ pub struct LocationEntries<'d, 'a> {
     meter: &'d Meter,
 }
 
-/// The same entry by entry as they are encoded. Nobody pays for them here.
+/// The entries as they are encoded, one by one. They are not charged here.
 #[derive(Debug)]
 pub(super) struct EncodedLocations<'d, 'a> {
     info: &'d DebugInfo<'a>,

@@ -254,7 +254,7 @@ impl<'a> DebugInfo<'a> {
         self.held.hold_all::<T>(count)
     }
 
-    /// Reads what makes later questions faster, and is kept; nothing if it cannot be read, or is not worth what it costs.
+    /// Reads and keeps data that makes later questions faster. `None` if it is unreadable, or not worth its cost.
     fn read_ahead<T>(&self, read: impl FnOnce(&Meter) -> Result<T>) -> Option<T> {
         let meter = self.meter().for_prefetch()?;
         let read = read(&meter);

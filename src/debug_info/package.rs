@@ -16,12 +16,12 @@ use crate::meter::Held;
 /// As how many steps a row counts: all of its columns are read, and rows are sorted.
 const PER_ROW: u64 = 8;
 
-/// A unit's parts of the sections of a package; nothing of a section that it does not use.
+/// A unit's parts of the sections of a package. `None` for a section that it does not use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Contributions {
     pub(super) abbreviations: Option<Part>,
     pub(super) lines: Option<Part>,
-    /// Of `.debug_loclists.dwo`, before DWARF 5 of `.debug_loc.dwo`.
+    /// The part of `.debug_loclists.dwo`, or before DWARF 5 of `.debug_loc.dwo`.
     pub(super) locations: Option<Part>,
     pub(super) ranges: Option<Part>,
     pub(super) string_offsets: Option<Part>,

@@ -67,7 +67,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The same for the range list at `offset`, which the entry at `id` refers to.
+    /// Calls `found` for each range of the list at `offset`, to which the entry at `id` refers.
     pub(crate) fn for_each_in_list(
         &self,
         id: DieId,

@@ -18,7 +18,7 @@ use crate::expr::Cursor;
 pub(crate) enum Bounds {
     /// What offsets count from, from here on.
     Base(u64),
-    /// The same, an index of `.debug_addr`.
+    /// A base address, as an index of `.debug_addr`.
     BaseIndex(u64),
     /// Both count from the base.
     Offsets(u64, u64),
@@ -78,7 +78,7 @@ impl Base {
         }
     }
 
-    /// Returns the addresses of an entry; nothing for one that has none, or whose base is not known. `indexed` looks an address up
+    /// Returns the addresses of an entry. `None` for one that has none, or whose base is unknown. `indexed` looks an address up
     /// in `.debug_addr`.
     ///
     /// # Errors

@@ -86,7 +86,7 @@ pub(super) struct TypeReader<'t, 'd, 'a> {
     pub(super) table: &'t mut TypeTable,
     /// Entries that have a number already, but are not read yet.
     waiting: Vec<(DieId, TypeId)>,
-    /// Of the type that was read last.
+    /// The chain of the type that was read last.
     chain: Option<Chain>,
     /// The static data members of the record that is being read which are constants.
     constants: Vec<StaticMember>,

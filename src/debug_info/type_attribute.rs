@@ -19,7 +19,7 @@ use super::die::Die;
 use super::value::DieValue;
 use super::{Bytes, DebugInfo};
 
-/// Whether an attribute is understood.
+/// The degree to which an attribute is understood.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -51,7 +51,7 @@ pub struct Row {
     pub name: &'static str,
     /// The tags of the entries; none means every entry that no row above has.
     pub tags: &'static [DwTag],
-    /// Whether it is understood.
+    /// The degree to which it is understood.
     pub state: State,
     /// Where it is specified.
     pub source: &'static str,

@@ -232,7 +232,7 @@ pub struct Dimension {
 }
 
 impl Dimension {
-    /// Of this many elements, the first of which has the index 0; nothing when their number is not a constant.
+    /// Creates a dimension with this many elements from index 0. `None` if their number is not a constant.
     #[must_use]
     pub const fn of(count: Option<u64>) -> Dimension {
         Dimension {

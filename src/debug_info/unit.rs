@@ -78,7 +78,7 @@ pub struct UnitInfo<'a> {
     pub augmentation: Option<Cow<'a, str>>,
     /// The file with the entries of a skeleton (`DW_AT_dwo_name`).
     pub dwo_name: Option<Cow<'a, str>>,
-    /// Of a skeleton the split unit, of a split unit the skeleton, where both are loaded.
+    /// The split unit of a skeleton, or the skeleton of a split unit, if both are loaded.
     pub partner: Option<UnitId>,
 }
 

@@ -84,7 +84,7 @@ impl<'a> UnitIndex<'a> {
 pub(super) struct FunctionEntry<'a> {
     pub(super) id: DieId,
     pub(super) function: OnceLock<Box<Function<'a>>>,
-    /// Its scopes; nothing if they have to be walked over.
+    /// Its scopes. `None` if they have to be walked.
     pub(super) tree: OnceLock<Option<Box<ScopeTree<'a>>>>,
 }
 

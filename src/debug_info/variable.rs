@@ -98,7 +98,7 @@ pub struct Variable<'a> {
     /// True if a concrete instance of a function leaves it out: it is in the source, and `die` is its
     /// entry in the abstract instance, but the code has no trace of it.
     pub is_omitted: bool,
-    /// Of a parameter, its position among the parameters of its function, from 0. An inlined instance counts as the abstract
+    /// The position of a parameter among the parameters of its function, from 0. An inlined instance counts as the abstract
     /// instance lists them, whichever of them it leaves out.
     pub position: Option<u32>,
     /// `DW_AT_start_scope`.
@@ -188,7 +188,7 @@ impl<'a> DebugInfo<'a> {
         Ok(owned(found.variables))
     }
 
-    /// The same, read anew in a walk over the entries of the function, for which `meter` is charged. Those that were found before an error
+    /// Reads the variables again in a walk over the entries of the function, and charges `meter`. Those that were found before an error
     /// are in `in_scope` too.
     pub(crate) fn walked_variables(
         &self,
@@ -273,7 +273,7 @@ impl<'a> DebugInfo<'a> {
         Ok(owned(variables))
     }
 
-    /// The same, paid for; those that were found before an error are in `variables` too.
+    /// Finds the global variables of a unit and charges `meter`. Those that were found before an error are in `variables` too.
     pub(crate) fn globals_within(
         &self,
         unit: UnitId,

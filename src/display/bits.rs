@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::{Mask, TypedBytes};
 
-/// Whether a scalar can be printed.
+/// The printability of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// All bits are known.
@@ -90,7 +90,7 @@ impl<'a> Bits<'a> {
         Ok(number)
     }
 
-    /// Whether every one of `size` bits at `offset` is known, and if not, why.
+    /// Returns the state of `size` bits at `offset`: known, or the reason why some are not.
     pub(super) fn state(&self, offset: u64, size: u64) -> State {
         if self.undefined.overlaps(range(offset, size)) {
             State::OptimizedOut
@@ -104,7 +104,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Whether anything is known of `size` bits at `offset`; of no bits at all it is.
+    /// Returns the state of `size` bits at `offset` as a whole: known if any bit is, or if there are none.
     pub(super) fn state_of_all(&self, offset: u64, size: u64) -> State {
         if size == 0 {
             State::Known

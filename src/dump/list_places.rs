@@ -10,7 +10,7 @@ use super::unit_facts::UnitFacts;
 use crate::debug_info::raw_list::{Bounds, LocationFormat, RawLocations};
 use crate::expr::Cursor;
 
-/// The sections of entries, one after the other; nothing of one that is not known.
+/// The sections of entries, one after the other. `None` for unknown ones.
 type Sections = Vec<Option<usize>>;
 
 impl Attributes<'_, '_> {

@@ -28,7 +28,7 @@ enum Operands {
     Macro,
     /// A line and the offset of a macro's text in `.debug_str`.
     Offset,
-    /// The same in a supplementary file.
+    /// A line and an offset in the string section of a supplementary file.
     Supplementary,
     /// A line and an index of `.debug_str_offsets`.
     Index,

@@ -214,7 +214,7 @@ impl<'d> Dump<'d> {
         }
     }
 
-    /// Of some parts only what is at an offset of the section, in bytes.
+    /// Limits some parts to the entry at an offset of the section, in bytes.
     #[must_use]
     pub fn offsets(self, offsets: &'d [(Part, u64)]) -> Dump<'d> {
         Dump { offsets, ..self }
@@ -254,7 +254,7 @@ impl<'d> Dump<'d> {
         Dump { json, ..self }
     }
 
-    /// Whether an entry starts at an offset of any section of units.
+    /// Returns true if an entry starts at an offset of any section of units.
     ///
     /// # Errors
     /// If the units cannot be read.

@@ -118,7 +118,7 @@ pub enum Ambiguity {
     /// Which of several meanings a location has, which differ: whether integers are compared with their signs, how wide a
     /// pointer in memory is.
     Reading,
-    /// Whether a truth value in scalar registers is one for all lanes or a bit for each.
+    /// A truth value in scalar registers can be one for all lanes or a bit for each.
     LaneMask,
     /// Where in local memory an object is: its symbol is undefined, and the address may be a linker's 0.
     UndefinedSymbol(u64),

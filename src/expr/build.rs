@@ -129,7 +129,7 @@ impl Builder {
     /// Appends the location of the focused lane's stack slot: `frame_register` holds a private address,
     /// per lane where scratch is reached by `scratch_*` instructions, else scaled by the wave size.
     ///
-    /// * `scaled_by`: the wave size by which the register is scaled; nothing if it is not.
+    /// * `scaled_by`: the wave size by which the register is scaled. `None` if it is not.
     /// * `byte_offset`: of the slot from that address.
     ///
     /// # Errors

@@ -70,7 +70,7 @@ pub enum Dialect {
     Draft,
     /// The names of DWARF 6, which has assigned no codes: only operations that DWARF 5 has can be read and written.
     Dwarf6,
-    /// Of expressions with the meaning of [`Dwarf6`](Self::Dwarf6) that never leave memory: see [`Encoding::in_memory`].
+    /// The codes of expressions with the meaning of [`Dwarf6`](Self::Dwarf6) that never leave memory: see [`Encoding::in_memory`].
     Dwarf6InMemory,
 }
 

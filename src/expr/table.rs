@@ -46,7 +46,7 @@ pub enum Since {
     Dwarf6,
 }
 
-/// The codes of an operation; nothing where a dialect has none.
+/// The codes of an operation. `None` for a dialect without one.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Codes {

@@ -136,7 +136,7 @@ struct Room {
 pub(super) struct Past {
     /// Scalar registers that may have had something else than at the stop; `None` if it is not known what.
     scalars: BTreeMap<MachineRegister, Option<u32>>,
-    /// The same of vector registers.
+    /// The dwords of vector registers.
     vectors: BTreeMap<MachineRegister, Rc<Lanes>>,
     /// All vector registers besides may have had something else.
     are_vectors_lost: bool,

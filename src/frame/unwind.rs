@@ -90,7 +90,7 @@ pub struct CallStack<'c, 'a> {
     stopped: Stopped,
     error: Option<Error>,
     found: RefCell<HashMap<(usize, Register), Option<Found<'a>>>>,
-    /// Whether anything since this was last cleared depended on EXEC having no rule.
+    /// True if anything since this was last cleared depended on EXEC having no rule.
     assumed_exec: Cell<bool>,
     /// The nesting level of evaluations.
     nesting: Cell<u16>,

@@ -19,7 +19,7 @@ pub struct LoadedObject {
     pub load_address: LoadAddress,
     /// Where its file is, as the runtime says it; empty if it does not.
     pub uri: String,
-    /// The same, read.
+    /// The parsed source.
     pub source: Option<ObjectSource>,
 }
 

@@ -45,7 +45,7 @@ pub struct Agent {
     pub gpu_id: u32,
     /// The target: `gfx90a`.
     pub target: String,
-    /// The same as the driver numbers it: major × 10000 + minor × 100 + stepping.
+    /// The target as the driver numbers it: major × 10000 + minor × 100 + stepping.
     pub target_number: u32,
     /// The processor. `None` if the target is not known.
     pub processor: Option<&'static Processor>,

@@ -143,7 +143,7 @@ problems! {
     } => "it has {found} bytes and should have {needed}; the rest is not read";
     /// The size of an entry is not one that there can be.
     EntrySize {
-        /// Of which entry.
+        /// The entry at fault.
         what: &'static str,
         /// The size in bytes.
         size: u64

@@ -141,7 +141,7 @@ impl<'a> Process<'a> {
     }
 }
 
-/// Whether a code object is the one that was loaded somewhere.
+/// The result of comparing a code object with the one that was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// Its code is what is loaded there.
@@ -163,7 +163,7 @@ pub enum Fit {
 /// Code that is not in the core is passed over in steps of this many bytes.
 const PAGE: usize = 4096;
 
-/// The file of a code object and the address where it is loaded; nothing of a file that is not known.
+/// The load address of a code object, and its file if known.
 pub type Image<'data> = (LoadAddress, Option<Cow<'data, [u8]>>);
 
 impl<'data> GpuCore<'data> {
@@ -222,7 +222,7 @@ impl GpuCore<'_> {
         processors.any(|processor| wanted.runs_on(processor))
     }
 
-    /// Whether `object` is what is loaded at `load_address`: its target is that of an agent, and its code is in the
+    /// Compares `object` with what is loaded at `load_address`: its target is that of an agent, and its code is in the
     /// memory of the process, as far as both are there.
     #[must_use]
     pub fn fit(&self, object: &CodeObject<'_>, load_address: LoadAddress) -> Fit {

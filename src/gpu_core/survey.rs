@@ -21,9 +21,9 @@ use crate::meter::Meter;
 /// Which file has what one half lacks.
 #[derive(Clone, Copy)]
 struct Hints {
-    /// Of memory that the host's half has.
+    /// The text for memory that the host's half has.
     host: &'static str,
-    /// Of memory that the GPU's half has.
+    /// The text for memory that the GPU's half has.
     gpu: &'static str,
 }
 

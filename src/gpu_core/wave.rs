@@ -42,7 +42,7 @@ pub(super) struct WaveRecord {
     pub(super) scratch: Option<Scratch>,
 }
 
-/// Whether a wave stopped.
+/// The state of a wave: stopped or running.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaveState {
@@ -120,7 +120,7 @@ impl<'c> CoreWave<'c, '_> {
         self.hardware_register(HardwareRegister::Exec).unwrap_or(0)
     }
 
-    /// Whether it stopped.
+    /// Returns the state: stopped or running.
     #[must_use]
     pub fn state(&self) -> WaveState {
         self.record.state

@@ -88,7 +88,7 @@ fn literals(raw: &Raw<'_>, sources: &[u32]) -> u8 {
     }
 }
 
-/// Whether a dword with controls follows a vector instruction with this first source.
+/// Returns the number of dwords with controls that follow a vector instruction with this first source.
 fn follows(features: &Features, source: u32) -> u8 {
     u8::from(match source {
         SDWA => features.has_sdwa,

@@ -29,7 +29,7 @@ pub(crate) enum Operation {
 /// By which instructions memory is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReachKind {
-    /// Of vector memory instructions.
+    /// The access kind of vector memory instructions.
     Vector(AccessKind),
     /// `s_load_*`, `s_store_*`, `s_atomic_*`: a whole address.
     Scalar,

@@ -20,7 +20,7 @@ use crate::machine_flow::{Code, Edge, STACK_REGISTERS, Solution};
 pub(super) struct Facts {
     /// The states of scalar registers, in terms of the entry.
     states: Solution<State>,
-    /// Whether EXEC is unchanged from before an instruction until the function returns, apart from whole-wave sections.
+    /// True for each instruction after which EXEC is unchanged until the function returns, apart from whole-wave sections.
     is_whole: Vec<bool>,
     /// What EXEC says before each instruction.
     exec: Vec<Exec>,
@@ -36,7 +36,7 @@ pub(super) struct Marks {
     /// The first row of scratch that a load or store of registers with scalar values reaches, by the number of
     /// the instruction.
     pub(super) rows: BTreeMap<usize, Slot>,
-    /// The same of every store.
+    /// The slot of every store.
     pub(super) stores: BTreeMap<usize, Slot>,
     /// Those that write all lanes.
     pub(super) writes_all: BTreeSet<usize>,

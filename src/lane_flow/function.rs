@@ -37,7 +37,7 @@ const PLANS: usize = 16;
 /// Bits that are known of lanes, in the order of their places.
 pub(super) type Bits = Vec<(DwordPlace, bool)>;
 
-/// Some addresses; nothing if they cannot be told.
+/// Some addresses. `None` if they are unknown.
 pub(super) type Addresses = Option<BTreeSet<u64>>;
 
 /// What is known of a function.
@@ -59,19 +59,19 @@ pub(crate) struct FunctionFlow<'a> {
     stops: Mutex<BTreeMap<usize, Arc<AtStop>>>,
     /// For each place where a wave stopped and half of the wave.
     plans: Mutex<BTreeMap<HalfAt, Tree>>,
-    /// The same of what acts on the lanes next.
+    /// The trees of the instructions that act on the lanes next.
     arrivals: Mutex<BTreeMap<HalfAt, Tree>>,
     /// For each place where lanes go on and half of the wave, what follows.
     following: Mutex<BTreeMap<HalfAt, Arc<UntilActing>>>,
     /// For each place where a wave stopped, what registers have when the function returns.
     returns: PlaceCache<usize, Arc<Returned>>,
-    /// For each half of the wave, what switches its lanes off; nothing if it would take too long. With over how many instructions it was found.
+    /// For each half of the wave, the instructions that switch its lanes off, and the number of instructions that were followed. `None` if it would take too long.
     switches: [OnceLock<(Option<Switches>, usize)>; 2],
-    /// The same of lanes that did not enter the function.
+    /// The same as `switches`, for lanes that did not enter the function.
     never: [OnceLock<(Option<Switches>, usize)>; 2],
     /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
     pub(super) ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
-    /// The same for each place where a wave stopped.
+    /// The possible switch-off points for each place at which a wave stopped.
     switches_at: PlaceCache<HalfAt, Arc<[PossibleSwitch]>>,
 }
 
@@ -331,7 +331,7 @@ impl<'a> FunctionFlow<'a> {
         AtStop { state, rows }
     }
 
-    /// Whether EXEC says which lanes are active before an instruction.
+    /// Returns the relation of EXEC to the active lanes before an instruction.
     pub(super) fn exec(&self, index: usize) -> Exec {
         self.at_stop(index).state.exec
     }
@@ -442,7 +442,7 @@ impl<'a> FunctionFlow<'a> {
         Some(off.into_iter().map(|(_, bits)| bits).collect())
     }
 
-    /// Of the lanes of a half, those that entered the function or those that did not, what switches them off at each place.
+    /// Returns the instructions that switch off the lanes of a half at each place, of those that entered the function or those that did not.
     ///
     /// * `entry`: what they are at the entry, [`Switch::On`] or [`Switch::NotEntered`].
     pub(super) fn all_switches(&self, half: u8, entry: Switch) -> Option<&Switches> {
@@ -536,7 +536,7 @@ impl<'a> FunctionFlow<'a> {
 
 /// Returns how many bytes are kept of the instructions of some code.
 pub(super) fn bytes_of_code(code: &[u8]) -> u64 {
-    /// Of each.
+    /// The bytes that are charged for each.
     const BYTES: u64 = 512;
     (code.len() as u64 / 4).saturating_mul(BYTES)
 }

@@ -15,13 +15,13 @@ use super::value::Decisions;
 /// How much may be known of lanes at one place: a step for each thing that may have switched one off, and for each of its bits.
 const MOST: usize = 1 << 13;
 
-/// Of a lane and where it is, whether it is of interest what switched it off.
+/// Returns true if the cause that switched off a lane at a place is wanted.
 pub(super) type WantsSwitchOff<'w> = dyn Fn(u8, &LanePlan) -> bool + 'w;
 
 /// What is known of where lanes with some bits were switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SwitchOff {
-    /// By this instruction; nothing if it cannot be told.
+    /// By this instruction. `None` if it is unknown.
     By(Option<u64>),
     /// It depends on the bit of a place.
     Ask(DwordPlace),

@@ -154,11 +154,11 @@ impl<'a> LaneFlow<'a> {
         }
     }
 
-    /// Where the lanes of a stopped wave are.
+    /// Locates the lanes of a stopped wave.
     ///
     /// * `pc`: where it stopped, an address in the code object.
     /// * `load_address`: where the code object was loaded.
-    /// * `dispatched`: the lanes that the dispatch started, a bit each; nothing if that is not known.
+    /// * `dispatched`: the lanes that the dispatch started, a bit each. `None` if unknown.
     /// * `meter`: what it may cost. Eight instructions that a lane is followed over are a step, also if another wave was followed there
     ///   before. What is kept of whole functions is free.
     ///

@@ -35,7 +35,7 @@ pub(super) struct Undecided(pub(super) DwordPlace);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decisions {
     made: Vec<(DwordPlace, Option<bool>)>,
-    /// Of no other place anything can be read.
+    /// True if nothing else can be read.
     is_closed: bool,
 }
 

@@ -79,12 +79,12 @@ pub(crate) struct Scalars<S> {
 }
 
 impl<S: Scalar> Scalars<S> {
-    /// Of how many something is known.
+    /// Returns the number of registers with known values.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Of every register its own value.
+    /// Creates a set in which every register has its own value.
     pub(crate) fn all(value: impl Fn(MachineRegister) -> S) -> Scalars<S> {
         let mut known = 0;
         let mut values = Vec::with_capacity(SCALARS as usize);

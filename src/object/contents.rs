@@ -20,7 +20,7 @@ use crate::meter::Held;
 pub(super) struct Loaded<'data> {
     pub(super) bytes: Cow<'data, [u8]>,
     pub(super) unresolved: Vec<Unresolved>,
-    /// The same with what is of version 6 said to be of version 5, and where that starts; nothing if there is none of it.
+    /// The data with version 6 relabelled as version 5, and its start. `None` if there is nothing of version 6.
     as_dwarf5: OnceLock<Result<Option<AsDwarf5>>>,
 }
 
@@ -53,7 +53,7 @@ impl Loaded<'_> {
 struct Group<'data> {
     members: Vec<usize>,
     loaded: OnceLock<Result<Option<Loaded<'data>>>>,
-    /// The same before relocation.
+    /// The data before relocation.
     #[cfg(feature = "serde")]
     stored: OnceLock<Result<Option<Loaded<'data>>>>,
 }

@@ -14,7 +14,7 @@ use crate::error::Result;
 
 /// The end of the name of a kernel descriptor's symbol.
 const SUFFIX: &str = ".kd";
-/// The same in the metadata of version 2, where no symbol has it.
+/// The suffix in the metadata of version 2, where no symbol has it.
 const SUFFIX_V2: &str = "@kd";
 /// `STT_AMDGPU_HSA_KERNEL`: the symbol of a kernel of version 2, which is that of its `amd_kernel_code_t`.
 const KERNEL_SYMBOL: SymbolKind = SymbolKind::Other(10);

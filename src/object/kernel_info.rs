@@ -62,7 +62,7 @@ pub struct KernelInfo {
     pub required_workgroup_size: Option<[u64; 3]>,
     /// The size that a work-group likely has in each dimension.
     pub workgroup_size_hint: Option<[u64; 3]>,
-    /// The most work-groups in each dimension; nothing where there is no limit.
+    /// The most work-groups in each dimension. `None` without a limit.
     pub max_workgroups: [Option<u64>; 3],
     /// True if the grid has to be a multiple of the work-group in each dimension.
     pub uniform_workgroup_size: Option<bool>,

@@ -38,7 +38,7 @@ pub(super) struct Walk<'w, 's, 'p, 'a> {
     pub(super) types: &'w mut Types,
     pub(super) tree: &'w Tree<'s, 'p, 'a>,
     pub(super) lane: Lane,
-    /// What each step gave; nothing of one that was passed over.
+    /// The result of each step. `None` for one that was skipped.
     slots: Vec<Option<Given<Held<'p>>>>,
     /// The bits of variables, each once however often it is named.
     variables: BTreeMap<DieId, Rc<Bits>>,
@@ -213,7 +213,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok((cut(self.integer(step)?, AddressSpace::None), pointer))
     }
 
-    /// Whether what a step gave counts as true: a pointer, if it is not null.
+    /// Returns the truth value of a step's result. A pointer is true if it is not null.
     pub(super) fn is_true(&self, step: StepId) -> Given<bool> {
         if let Class::Pointer(pointer) = self.at(step)?.class {
             let (address, _) = self.address(step)?;

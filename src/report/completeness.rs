@@ -82,7 +82,7 @@ impl Completeness {
 }
 
 impl core::fmt::Display for Completeness {
-    /// Returns a line for people; nothing of an answer that is complete.
+    /// Writes a line for an incomplete answer, and nothing for a complete one.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.limit {
             Some(limit) => write!(f, "not complete: {limit}"),

@@ -37,7 +37,7 @@ pub struct LanePicture {
 /// A row of a picture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// `k.cl:7`, or a program location where no line is known; nothing where lines are left out.
+    /// `k.cl:7`, or a program location without a known line. Empty where lines are left out.
     pub(super) label: String,
     /// The text of the line, where it is known.
     pub(super) text: String,

@@ -92,7 +92,7 @@ pub struct VarsDocument {
     pub pc: Hex,
     /// Each frame with its variables, the innermost first.
     pub frames: Vec<FrameVariables>,
-    /// Of all frames of a stop, why there are no more: as in `hetdwarf-unwind/2`.
+    /// The reason why a stop has no more frames, if all were asked for: as in `hetdwarf-unwind/2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<&'static str>,
     /// Why no variable of the frames could be read.
@@ -128,15 +128,15 @@ pub struct FrameVariables {
     /// What else there is to know of all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
-    /// Of a kernel, the registers that still hold what they held when it started ([`StopFrame::initial_registers`]).
+    /// The registers of a kernel that still hold their initial values ([`StopFrame::initial_registers`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entry: Vec<InitialRegisters>,
-    /// Of a kernel, the arguments that the compiler adds, if they were asked for ([`StopFrame::hidden_arguments`]).
+    /// The hidden arguments of a kernel, if they were asked for ([`StopFrame::hidden_arguments`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenDocument>,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
-    /// Of lanes that were chosen and wait elsewhere in the call frame: the frames there with their variables, by program location.
+    /// The frames with their variables for selected lanes that wait elsewhere in the call frame, by program location.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_lanes: Vec<FrameVariables>,
 }
@@ -174,7 +174,7 @@ pub enum LaneChoice<'r> {
 pub struct NameFilter<'r> {
     /// How the user named them; only messages have it.
     pub text: &'r str,
-    /// Whether a name is meant.
+    /// Returns true if a name is selected.
     pub matches: &'r dyn Fn(&str) -> bool,
 }
 
@@ -202,7 +202,7 @@ impl<'r> VarsRequest<'r> {
         VarsRequest { lanes, ..self }
     }
 
-    /// The same for variables with some names.
+    /// Selects variables by name.
     #[must_use]
     pub fn names(self, names: Option<NameFilter<'r>>) -> VarsRequest<'r> {
         VarsRequest { names, ..self }

@@ -264,7 +264,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Of a type's bits, in which pointers without bits may stand for something.
+    /// Returns the known bits of a type, in which implicit pointers have targets.
     pub(crate) fn of(
         bits: &Bits,
         pointees: &[Pointee],

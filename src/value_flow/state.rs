@@ -167,7 +167,7 @@ impl State {
 
     /// Returns how many bytes it has that no other shares, at most.
     pub(super) fn bytes(&self) -> u64 {
-        /// Of a value, with what it is listed by.
+        /// The bytes of a value and its key.
         const VALUE: u64 = 64;
         (self.size() as u64).saturating_mul(VALUE)
     }

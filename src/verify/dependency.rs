@@ -52,7 +52,7 @@ impl Dependencies {
         self.edges.len()
     }
 
-    /// Returns the way from a register back to itself, as text; nothing if there is none.
+    /// Returns the cycle from a register back to itself, as text, if there is one.
     ///
     /// * `needs_cfa`: whether the rule of a register is built upon the CFA;
     /// * `name`: what people call a register.

@@ -13,7 +13,7 @@ struct Line {
     file: String,
     line: u64,
     column: u64,
-    /// Whether it is a recommended place for a breakpoint, the prologue is over, and the epilogue begins.
+    /// The flags of the row: a recommended place for a breakpoint, the end of the prologue, the beginning of the epilogue.
     marks: [bool; 3],
 }
 

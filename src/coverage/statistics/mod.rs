@@ -105,7 +105,7 @@ struct Scope {
     subprogram: Option<DieId>,
     /// The innermost inlined call that it is in.
     call: Option<DieId>,
-    /// Of a copy of a function.
+    /// The missing parts of a copy of a function.
     missing: Option<Missing>,
 }
 

@@ -153,7 +153,7 @@ struct Located {
     coverage: Coverage,
     /// True if it is there in all of its scope.
     is_everywhere: bool,
-    /// Of a list, the addresses within the scope, if variables are kept.
+    /// The addresses within the scope that a list covers, if variables are kept.
     covered: Vec<Range<u64>>,
 }
 

@@ -100,7 +100,7 @@ pub(super) struct StateLayout {
     pub(super) vgprs: Bits,
     /// Vector registers of a block, in waves of 32 lanes. `None` if there are no such waves.
     pub(super) block_32: Option<u32>,
-    /// The same in waves of 64 lanes.
+    /// The size of a block in waves of 64 lanes.
     pub(super) block_64: Option<u32>,
     pub(super) accumulation: Accumulation,
     pub(super) sgprs: Scalars,
@@ -109,7 +109,7 @@ pub(super) struct StateLayout {
     pub(super) lds_unit: u32,
     /// LDS of another size, in bytes, if the bit is set.
     pub(super) lds_large: Option<(Bits, u32)>,
-    /// Whether the waves have 32 lanes; they never have, if nothing.
+    /// The bits for waves of 32 lanes. `None` if no wave has 32 lanes.
     pub(super) wave32: Option<Bits>,
     /// Shared vector registers, in blocks of 8.
     pub(super) shared: Option<Bits>,
@@ -129,7 +129,7 @@ pub(super) enum Accumulation {
 /// Scalar registers that are saved.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalars {
-    /// The same number for all waves.
+    /// One number for all waves.
     Fixed(u32),
     /// Blocks of 16, of which the bits tell one less, and one block that is not saved.
     Blocks(Bits),
@@ -196,7 +196,7 @@ pub(super) struct TrapLayout {
     /// What follows holds only if this is set; otherwise the wave was not in the trap handler.
     pub(super) was_in_handler: Option<TrapBits>,
     pub(super) stopped: TrapBits,
-    /// Whether `HALT` was set before the trap handler set it.
+    /// The bits for a `HALT` that was set before the trap handler set it.
     pub(super) halted_before: TrapBits,
     pub(super) trap_id: TrapBits,
 }

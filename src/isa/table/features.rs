@@ -41,7 +41,7 @@ pub(in crate::isa) struct Features {
     pub(in crate::isa) returns: Returns,
     /// The bits for caches of FLAT, by their names; two fields named `th` and `scope` from gfx12 on.
     pub(in crate::isa) policy: &'static [(Bits, &'static str)],
-    /// The same of MUBUF.
+    /// The bits for the cache policy of MUBUF, with their names.
     pub(in crate::isa) buffer_policy: &'static [(Bits, &'static str)],
     /// The counters of `s_waitcnt`.
     pub(in crate::isa) wait_counts: WaitCounts,
@@ -99,13 +99,13 @@ pub(in crate::isa) struct FlatFields {
     pub(in crate::isa) has_flat_base: bool,
     /// The vector address.
     pub(in crate::isa) address: Bits,
-    /// Whether SCRATCH has a vector address.
+    /// The bit or rule by which SCRATCH has a vector address.
     pub(in crate::isa) scratch_address: ScratchAddress,
     /// What is loaded.
     pub(in crate::isa) loaded: Bits,
     /// What is stored.
     pub(in crate::isa) stored: Bits,
-    /// Whether data go to LDS.
+    /// The bit for data that go to LDS.
     pub(in crate::isa) to_lds: Option<Bits>,
 }
 
@@ -121,13 +121,13 @@ pub(in crate::isa) enum ScratchAddress {
 /// The fields of MUBUF and MTBUF.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) struct BufferFields {
-    /// Whether a vector register is added as an offset.
+    /// The bit for a vector register that is added as an offset.
     pub(in crate::isa) offset_enabled: Bits,
-    /// Whether a vector register is added as an index.
+    /// The bit for a vector register that is added as an index.
     pub(in crate::isa) index_enabled: Bits,
-    /// Whether a status word is loaded too.
+    /// The bit for loading a status word too.
     pub(in crate::isa) status: Option<Bits>,
-    /// Whether data go to LDS.
+    /// The bit for data that go to LDS.
     pub(in crate::isa) to_lds: Option<Bits>,
 }
 
@@ -136,9 +136,9 @@ pub(in crate::isa) struct BufferFields {
 pub(in crate::isa) struct ImageFields {
     /// How many dwords of further addresses follow.
     pub(in crate::isa) more_addresses: Option<Bits>,
-    /// Whether a status word is loaded too.
+    /// The bit for loading a status word too.
     pub(in crate::isa) status: Option<Bits>,
-    /// Whether two components are in one register.
+    /// The bit for two components in one register.
     pub(in crate::isa) packed: Bits,
 }
 

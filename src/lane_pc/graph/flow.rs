@@ -83,7 +83,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Of a graph whose entry is its first block.
+    /// Creates the flow of a graph whose entry is its first block.
     pub(super) fn new(graph: &DiGraph<Block, ()>) -> Flow {
         let blocks = graph.node_count();
         // A copy, and not `Reversed`: post-dominators need one exit, and the graph may have several.

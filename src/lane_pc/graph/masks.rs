@@ -96,7 +96,7 @@ pub(super) struct Masks {
     first: Vec<usize>,
     /// The masks that EXEC was equal to when a mask was saved.
     equal: Vec<Vec<MaskId>>,
-    /// Whether lanes are ever taken out of a mask or added to it.
+    /// True for each mask from which lanes are removed or to which lanes are added.
     is_altered: Vec<bool>,
     /// What each event reads.
     operands: Vec<Option<Operand>>,

@@ -152,7 +152,7 @@ fn line(text: &mut String, command: &str, properties: &[(&str, String)], message
 
 /// What would end a message, or look as if it were escaped.
 const MESSAGE: &[char] = &['%', '\r', '\n'];
-/// The same of a property's value.
+/// The characters that are escaped in a property's value.
 const PROPERTY: &[char] = &['%', '\r', '\n', ':', ','];
 
 fn escape(text: &str, special: &[char]) -> String {

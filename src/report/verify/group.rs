@@ -36,7 +36,7 @@ struct Kind {
     rule: &'static str,
     severity: Severity,
     family: Untrusted<'static>,
-    /// Of what machine code contradicts its kind, of others the message without what differs.
+    /// The kind of a contradiction with machine code, or else the message without the parts that differ.
     kind: String,
 }
 

@@ -132,7 +132,7 @@ pub struct FindingDocument {
     /// The address of the instruction that caused it.
     #[serde(rename = "cause_pc", skip_serializing_if = "Option::is_none")]
     pub cause: Option<Hex>,
-    /// Of what machine code contradicts, its kind: what the row is about and the condition, `scalar` or
+    /// The kind of a contradiction with machine code: the subject of the row and the condition, `scalar` or
     /// `vector,lanes-inactive` for example. No register, address or offset is in it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,

@@ -141,9 +141,9 @@ impl<'a> Code<'a> {
 /// For each operation by its index.
 #[derive(Debug)]
 pub(super) struct Reach {
-    /// Whether some way leads from the first operation to it.
+    /// True for each operation that can be reached from the first one.
     pub(super) from_start: Vec<bool>,
-    /// Whether some way leads from it to the end, or to where nothing is known.
+    /// True for each operation from which the end, or an unknown place, can be reached.
     pub(super) to_end: Vec<bool>,
 }
 

@@ -72,7 +72,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a part of so many bits is inside its storage.
+    /// Checks that a part of this size is inside its storage.
     fn check_part(&mut self, part: &Place, bits: u128) -> Step {
         let what = Entry::Place(*part);
         if let Some(room) = part.room()

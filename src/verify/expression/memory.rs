@@ -157,7 +157,7 @@ impl Machine<'_> {
         self.push_place(Place::UNKNOWN)
     }
 
-    /// Takes an address space; nothing if it is not known which.
+    /// Pops an address space. `None` if it is unknown.
     fn pop_space(&mut self) -> Step<Option<AddressSpace>> {
         let value = self.pop_integral()?;
         let Some(number) = value.known() else {
@@ -267,7 +267,7 @@ impl Machine<'_> {
         self.push_place(moved)
     }
 
-    /// Whether a place starts inside its storage, in every lane.
+    /// Checks that a place starts inside its storage, in every lane.
     pub(super) fn check_inside(&mut self, place: &Place) -> Step {
         let (Offset::Linear { base, per_lane }, Some(size)) = (place.offset, place.storage_bits())
         else {
@@ -364,7 +364,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether so many bits can be read of a place.
+    /// Checks that this many bits can be read from a place.
     fn check_read(&mut self, place: &Place, bits: u128) -> Step {
         if place.storage == Storage::Undefined && bits > 0 {
             self.fault(

@@ -52,7 +52,7 @@ pub(super) enum Role {
     DataLocation,
     /// An attribute that is a value (`DW_AT_upper_bound`), or what a call passes (`DW_AT_call_value`).
     Value,
-    /// The same of a dimension of an array whose dimensions are not listed (`DW_TAG_generic_subrange`). The initial stack is the number of
+    /// An attribute of a dimension of an array whose dimensions are not listed (`DW_TAG_generic_subrange`). The initial stack is the number of
     /// the dimension (DWARF 5 §5.13, figure D.13).
     OfDimension,
     /// `DW_AT_LLVM_lane_pc` of a subprogram with so many lanes.

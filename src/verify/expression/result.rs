@@ -147,7 +147,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether an object of so many bits fits.
+    /// Checks that an object of this size fits.
     fn check_object(&mut self, place: &Place, bits: u128) {
         let is_composite = matches!(place.storage, Storage::Composite { .. });
         let rule = if is_composite {

@@ -369,7 +369,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.location.checked_add(distance)
     }
 
-    /// * `next`: the new location; nothing if it is past the last address there is.
+    /// * `next`: the new location. `None` if it is past the last address.
     fn advance(&mut self, next: Option<u64>, item: &InstructionItem<'a>, findings: &mut Findings) {
         let Some(fde) = self.fde else {
             let message = "there is no location that could be advanced";
@@ -423,7 +423,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Whether a row that is for some code finds the caller, or the end of the stack. Said once of an entry.
+    /// Checks that a row with code finds the caller or the end of the stack. Reports once for each entry.
     fn check_row(&mut self, fde: &Fde<'a>, end: u64, findings: &mut Findings) {
         // Entries without any rules are one finding for all: `coverage` has it.
         if self.said_of_row || says_nothing(fde) {

@@ -241,7 +241,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Whether an object has more bits than the lane's dword of a register that is all its location means, in a unit
+    /// Reports objects with more bits than the lane's dword of the register that their location means, in a unit
     /// that does not name lanes.
     fn overrun_as_meant(
         &self,

@@ -110,7 +110,7 @@ impl<'a> Node<'a> {
         self.optional(name, read)?.ok_or_else(missing)
     }
 
-    /// The field `name` of an object, read by `read`; nothing if it is missing or null.
+    /// Reads the field `name` of an object by `read`. `None` if it is missing or null.
     pub(super) fn optional<T>(
         &self,
         name: &str,

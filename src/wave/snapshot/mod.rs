@@ -163,7 +163,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Gives a vector register the value of each lane, from lane 0; nothing for a lane that is not known.
+    /// Sets the value of a vector register in each lane, from lane 0. `None` for an unknown lane.
     ///
     /// # Errors
     /// If there are not as many values as lanes, or the register is reserved, of the other wave size, or
