@@ -341,7 +341,7 @@ template <class T> inline T hetdwarf_init() {
 /// `workgroup_id` and what follows of a wave, up to `wave_in_group`, are known.
 #define HETDWARF_WAVE_HAS_DISPATCH 2
 
-/// The wave is read by the letter of the specification, not as real producers need it.
+/// The wave is read exactly as specified, not as real producers need it.
 #define HETDWARF_WAVE_STRICT 4
 
 /// Only values that the debugging information gives: none from arguments of kernels, or from the machine code.

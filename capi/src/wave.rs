@@ -32,7 +32,7 @@ pub const HETDWARF_MEMORY_PRIVATE_WAVE: u32 = 3;
 pub const HETDWARF_WAVE_HAS_APERTURES: u32 = 1;
 /// `workgroup_id` and what follows of a wave, up to `wave_in_group`, are known.
 pub const HETDWARF_WAVE_HAS_DISPATCH: u32 = 2;
-/// The wave is read by the letter of the specification, not as real producers need it.
+/// The wave is read exactly as specified, not as real producers need it.
 pub const HETDWARF_WAVE_STRICT: u32 = 4;
 
 /// Only values that the debugging information gives: none from arguments of kernels, or from the machine code.

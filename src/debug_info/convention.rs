@@ -36,14 +36,14 @@ pub struct UnitConvention {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationConvention {
-    /// By the letter: the unit has `DW_AT_LLVM_augmentation`.
+    /// Strictly: the unit has `DW_AT_LLVM_augmentation`.
     Augmented,
-    /// By the letter: the location of a variable, or a frame base, has an operation of the extensions.
+    /// Strictly: the location of a variable, or a frame base, has an operation of the extensions.
     Extended {
         /// The first entry with such an operation.
         die: DieId,
     },
-    /// By the letter, where a vector register means lane 0: GNU's compilers keep what is the same for all lanes there.
+    /// Strictly, where a vector register means lane 0: GNU's compilers keep what is the same for all lanes there.
     Gnu,
     /// A vector register stands for the lane's dword of it, and `DW_OP_fbreg` for private memory of the lane.
     LaneDword,

@@ -68,7 +68,7 @@ impl LaneFocus {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// By the letter.
+    /// Strictly.
     #[default]
     Strict,
     /// As gdb does: `DW_OP_breg*` of a register that is narrower than an address zero-extends it.

@@ -59,7 +59,7 @@ impl core::fmt::Debug for Unwind<'_, '_> {
 }
 
 impl<'c, 'a> Unwind<'c, 'a> {
-    /// By the letter, with no lane and the default limits.
+    /// Strictly, with no lane and the default limits.
     #[must_use]
     pub fn new<'f: 'a>(
         wave: &'c dyn Wave,

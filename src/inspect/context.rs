@@ -89,7 +89,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     }
 
     /// Returns the function with another frame base, if this frame is the innermost and its epilogue has restored the frame pointer. None
-    /// where the frame base is to be read by the letter.
+    /// where the frame base is to be read strictly.
     fn in_epilogue(&self, function: &Function<'a>) -> Option<Function<'a>> {
         let stop = self.stop();
         if self.call_frame().level() != 0 || stop.options().reading != Reading::Tolerant {
@@ -217,7 +217,7 @@ impl<'a> Program<'a> {
     /// # Ok::<(), hetdwarf::Error>(())
     /// ```
     ///
-    /// * `unit`: the unit; without one, expressions are read by the letter.
+    /// * `unit`: the unit; without one, expressions are read strictly.
     ///
     /// # Errors
     /// If the unit is malformed.

@@ -475,9 +475,9 @@ impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
 
 /// The convention by which the locations of a unit are read.
 pub(super) enum UnitReader<'p, 'a> {
-    /// By the letter.
+    /// Strictly.
     Strict,
-    /// By the letter, which names lanes.
+    /// Strictly, which names lanes.
     NamedLanes,
     /// As those of units without the extensions are meant.
     Legacy(LegacyReader<'p, 'a>),
@@ -515,7 +515,7 @@ impl<'p, 'a> UnitReader<'p, 'a> {
     }
 
     /// Refuses a location that takes an address from a vector register without naming a lane, where the unit names
-    /// lanes: by the letter that is the address in lanes 0 and 1 together, for all lanes.
+    /// lanes: as specified that is the address in lanes 0 and 1 together, for all lanes.
     pub(super) fn check(&self, expression: &ExpressionBytes<'_>) -> Result<()> {
         if !matches!(self, UnitReader::NamedLanes) || !expression.bytes.contains(&BREGX) {
             return Ok(());

@@ -25,7 +25,7 @@ use crate::wave::Wave;
 pub struct StopOptions {
     /// The load address of the code object.
     pub load_address: LoadAddress,
-    /// By the letter, or as real producers need it: then also the locations of LLVM without the extensions
+    /// Strictly, or as real producers need it: then also the locations of LLVM without the extensions
     /// are read as they are meant.
     pub reading: Reading,
     /// Read only values that the debugging information gives: none from arguments of kernels, or from the machine code

@@ -439,7 +439,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     }
 
     /// Returns true if a location cannot be computed because what it is computed of was optimised away, an entry value for
-    /// example that no caller kept: then so is what is there. By the letter it is an error.
+    /// example that no caller kept: then so is what is there. Read strictly, it is an error.
     fn is_lost(&self, error: &Error) -> bool {
         let tolerant = self.frame.stop.options().reading == Reading::Tolerant;
         tolerant && *error.kind() == ErrorKind::UndefinedRead

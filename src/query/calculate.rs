@@ -215,7 +215,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(object))
     }
 
-    /// EXEC of the frame; by the letter of call frame information only where it is read by the letter.
+    /// EXEC of the frame; as specified of call frame information only where it is read strictly.
     fn exec(&self) -> Given<Number> {
         let frame = self.tree.frame;
         match frame.exec() {

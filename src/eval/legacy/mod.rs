@@ -1,7 +1,7 @@
 //! Translates the variable locations that LLVM writes for AMDGPU without the extensions.
 //!
-//! By the letter they are wrong: a vector register stands for one lane's dword of it, an address on the stack counts
-//! the bytes of one lane, and `lit K, swap, xderef` at the end, which by the letter *loads* from an address space,
+//! Read strictly, they are wrong: a vector register stands for one lane's dword of it, an address on the stack counts
+//! the bytes of one lane, and `lit K, swap, xderef` at the end, which as specified *loads* from an address space,
 //! says which space the variable is in. [`rewrite_legacy`] makes the expression that says what is meant, and the
 //! machine evaluates that: a location part by part, by what the operations do with the registers they name
 //! (`dataflow`), not by a list of shapes (`part` has the few that are locations). What can be meant in several ways
@@ -289,7 +289,7 @@ fn translate(
             Err(Refusal::Malformed) if done == 0 && piece.is_none() => {
                 return Err(Refusal::Malformed);
             }
-            // The other parts must not be read by the letter because of this one.
+            // The other parts must not be read strictly because of this one.
             Err(Refusal::Malformed) => refused(Ambiguity::IllFormed, translator)?,
         }
         done = done.saturating_add(bits.unwrap_or(0));

@@ -286,7 +286,7 @@ impl Translator<'_> {
                 dataflow.builder().form_address(AddressSpace::PrivateLane)?;
                 Ok(None)
             }
-            // By the letter already.
+            // Strict already.
             (Some(None), Origin::Global) if matches!(ending, Ending::Plain) => Ok(None),
             (Some(_), Origin::Pointer(space)) => {
                 dataflow.form_address(&result, space)?;

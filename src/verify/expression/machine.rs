@@ -115,7 +115,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
         machine.check_result(code, &end);
     }
     if machine.legacy {
-        // The shape as a whole means something else; what is wrong with it by the letter is said once.
+        // The shape as a whole means something else; what is wrong with it as specified is said once.
         machine.faults.retain(|fault| {
             ![&rule::NARROW, &rule::LANE_MISSING, &rule::VALUE_AS_LOCATION]
                 .iter()
