@@ -161,7 +161,7 @@ fn is_as_shown(shown: &[&str], lines: &[String]) -> bool {
         };
         let last = lines.len().saturating_sub(part.len());
         let mut places = match number {
-            0 => at..=0.min(last),
+            0 => at..=0,
             _ if number + 1 == parts.len() && !part.is_empty() => last.max(at)..=last,
             _ => at..=last,
         };
