@@ -79,11 +79,6 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "only some effects and registers matter to call frame information"
-)]
-
 mod compare;
 mod compare_rows;
 mod contradiction;

@@ -12,7 +12,7 @@ use super::object::ObjectArguments;
 #[command(group = clap::ArgGroup::new("program").multiple(true).args(["object", "core"]))]
 #[command(group = clap::ArgGroup::new("stopped").multiple(true).args(["wave", "core"]))]
 pub(crate) struct EvalArguments {
-    /// The expression in llvm-dwarfdump's syntax; DW_OP_ prefixes are optional
+    /// The expression in llvm-dwarfdump's syntax; `DW_OP_` prefixes are optional
     #[arg(long, value_name = "TEXT")]
     pub(crate) expr: Option<String>,
     /// The bytes of the expression in hexadecimal
@@ -34,7 +34,7 @@ pub(crate) struct EvalArguments {
     pub(crate) folders: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// The offset of the unit header in .debug_info
+    /// The offset of the unit header in `.debug_info`
     #[arg(long, value_name = "OFFSET", requires = "program", value_parser = parse_offset)]
     pub(crate) unit: Option<u64>,
     /// The stopped wave (hetdwarf-wave/1); `-` reads standard input

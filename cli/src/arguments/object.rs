@@ -99,7 +99,7 @@ pub(crate) struct AnnotateArguments {
     /// Annotate only functions whose name matches
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Option<String>,
-    /// Also write DW_AT_LLVM_active_lane for whole-wave sections. Its code was reassigned, so LLVM's tools show another
+    /// Also write `DW_AT_LLVM_active_lane` for whole-wave sections. Its code was reassigned, so LLVM's tools show another
     /// attribute
     #[arg(long)]
     pub(crate) active_lane: bool,

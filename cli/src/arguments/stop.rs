@@ -155,7 +155,7 @@ pub(crate) struct LanePcArguments {
     /// Show the lanes of this frame, numbered as by unwind
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
-    /// Recover lanes from the machine code even if DW_AT_LLVM_lane_pc exists [default: only if it does not]
+    /// Recover lanes from the machine code even if `DW_AT_LLVM_lane_pc` exists [default: only if it does not]
     #[arg(long, conflicts_with = "no_recover")]
     pub(crate) recover: bool,
     /// Never recover lanes from the machine code
