@@ -34,15 +34,15 @@ use crate::arch::{LoadAddress, Register, UnnumberedRegister, WaveSize};
 use crate::error::Result;
 use crate::wave::{Memory, Snapshot, StopReason, StopReasons};
 
-/// What a text says of waves.
+/// The waves in a log.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// The waves, in the order of their first lines.
     pub waves: Vec<LoggedWave>,
-    /// What the runtime said besides, in the order of the lines.
+    /// Other messages of the runtime, in the order of the lines.
     pub events: Vec<RuntimeEvent>,
-    /// How many lines were skipped: other output, and what is damaged.
+    /// The number of skipped lines: other output, and damaged lines.
     pub skipped: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct Log {
 pub struct LoggedWave {
     /// The agent's number of it.
     pub number: u64,
-    /// Where it is, in the process.
+    /// Its address in the process.
     pub pc: u64,
     /// The address of its kernel's first instruction; newer agents say it.
     pub kernel_entry: Option<u64>,
@@ -62,7 +62,7 @@ pub struct LoggedWave {
     pub kernarg_address: Option<u64>,
     /// The function that it is in.
     pub function: Option<String>,
-    /// What launchers put before its lines, with `@` for times: the name of its program among several.
+    /// The launchers' prefix of its lines, with `@` for times: it tells programs apart.
     pub rank: String,
     /// The address of the fault that the runtime reported in its program, if it stopped for one.
     pub fault_address: Option<u64>,
@@ -86,9 +86,9 @@ pub struct LoggedWave {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoggedObject {
-    /// Where its file is.
+    /// The place of its file.
     pub uri: String,
-    /// Where it is loaded, from its first segment to its last.
+    /// The addresses at which it is loaded, from its first segment to its last.
     pub loaded: Range<u64>,
 }
 

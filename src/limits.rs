@@ -58,7 +58,7 @@ macro_rules! limits {
                 found.ok_or_else(|| format!("there is no limit {name:?}; there are {}", names()))
             }
 
-            /// What is bounded, in a few words.
+            /// Returns a short description of what is bounded.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(Limit::$name => $about,)* }

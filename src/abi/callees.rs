@@ -257,7 +257,7 @@ impl Addresses {
         found.map(|(_, address)| *address)
     }
 
-    /// Where a call goes.
+    /// The target of a call.
     fn called(&self, target: CallTarget) -> Option<u64> {
         match target {
             CallTarget::Address(address) => Some(address),

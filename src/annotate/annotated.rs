@@ -18,7 +18,7 @@ pub struct Annotated {
     pub functions: Vec<AnnotatedFunction>,
     /// The variables whose location lists got more entries.
     pub locations: Vec<AnnotatedVariable>,
-    /// What was left alone besides, and why.
+    /// Other parts that were left unchanged, and why.
     pub notes: Vec<String>,
     /// The limit that was reached, if one was: by the whole file, or by a function in its share of the work. What the analysis itself
     /// gave up on is only among the function's [`missing`](AnnotatedFunction::missing).
@@ -84,7 +84,7 @@ impl AnnotatedFunction {
     }
 }
 
-/// What was added for a function.
+/// The additions for a function.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct AnnotatedFunction {
@@ -94,11 +94,11 @@ pub struct AnnotatedFunction {
     pub address: u64,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// How much of that has a lane program location now, in bytes.
+    /// The bytes that have a lane program location now.
     pub covered: u64,
     /// Why not more: bytes by the name of the reason ([`Reason`]).
     pub missing: BTreeMap<&'static str, u64>,
-    /// How many bytes were added for it.
+    /// The bytes that were added for it.
     pub added: usize,
     /// Why nothing was added.
     pub left_alone: Option<String>,

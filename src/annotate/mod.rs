@@ -60,13 +60,13 @@ use waves::{active_lane, push};
 /// Indices of other files' units, which are not rewritten.
 const INDICES: [&str; 2] = [".debug_cu_index", ".debug_tu_index"];
 
-/// What is to be added, and where.
+/// The additions to make, and where.
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct Request<'r> {
-    /// Which functions, by name.
+    /// The functions, by name.
     pub functions: &'r dyn Fn(&str) -> bool,
-    /// Which codes the heterogeneous operations have, in the file and in what is added.
+    /// The encoding of the heterogeneous operations, in the file and in the additions.
     pub dialect: Dialect,
     /// True if functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. It no longer has a code of its own: tools of LLVM
     /// take it for another attribute.
@@ -76,7 +76,7 @@ pub struct Request<'r> {
 }
 
 impl<'r> Request<'r> {
-    /// Where the lanes of some functions are, in today's codes.
+    /// Requests the places of lanes in some functions, in today's codes.
     #[must_use]
     pub fn new(functions: &'r dyn Fn(&str) -> bool) -> Request<'r> {
         Request {

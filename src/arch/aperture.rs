@@ -6,7 +6,7 @@
 
 use super::AddressSpace;
 
-/// Where the generic address space shows the work-group's local memory and the lane's private memory.
+/// The apertures of the generic address space for the work-group's local memory and the lane's private memory.
 ///
 /// Each aperture is 2^32 bytes long. The machine aligns the bases to that; this is not required here. If
 /// the two overlap, what is in both is local.

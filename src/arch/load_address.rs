@@ -13,7 +13,7 @@ pub struct CodeAddress(pub u64);
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessAddress(pub u64);
 
-/// Where a code object is loaded: the difference between an address of the process (registers, memory) and the address in
+/// The load address of a code object: the difference between an address of the process (registers, memory) and the address in
 /// the code object (debugging information).
 ///
 /// ```

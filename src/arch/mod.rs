@@ -43,7 +43,7 @@ pub use register::{
 pub use space::{AddressSpace, MemorySpace};
 pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};
 
-/// How many lanes a wavefront has.
+/// The number of lanes in a wavefront.
 ///
 /// It is exhaustive on purpose: hardware has these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

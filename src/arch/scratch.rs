@@ -67,7 +67,7 @@ pub const fn dwords_for_all_lanes(lane_address: u32, wave_size: WaveSize) -> Opt
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where the run starts, counted in bytes from the start of the access.
+    /// The offset of the run in the access, in bytes.
     pub offset: u64,
     /// The `private_lane` address of the first byte.
     pub lane_address: u32,

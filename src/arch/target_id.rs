@@ -52,7 +52,7 @@ impl CodeObjectVersion {
     }
 }
 
-/// Which setting of a feature the code is for.
+/// The setting of a feature for which code was built.
 ///
 /// It is exhaustive on purpose: there is no other setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,7 +82,7 @@ impl FeatureSetting {
     }
 }
 
-/// What a code object was built for.
+/// The target for which a code object was built.
 ///
 /// Printed as a canonical target id: `gfx90a:sramecc+:xnack-`. A feature that can have any setting, or
 /// that the processor does not have, is not printed, and the generic version never is. A processor that is not known
@@ -119,7 +119,7 @@ impl TargetId {
         }
     }
 
-    /// What the `e_flags` of an ELF header say.
+    /// Returns the target in the `e_flags` of an ELF header.
     ///
     /// Settings are taken from the flags as they are, also where the processor does not support the
     /// feature: LLVM sets some that USAGE does not list, see [`Processor::features`].
@@ -183,7 +183,7 @@ impl TargetId {
         })
     }
 
-    /// What the `e_flags` of a code object of version 2 say, of a processor that its notes name.
+    /// Returns the target in the `e_flags` of a code object of version 2, for a processor that its notes name.
     #[must_use]
     pub fn from_flags_v2(processor: &'static Processor, flags: u32) -> TargetId {
         let [features, ..] = flags.to_le_bytes();
@@ -223,7 +223,7 @@ impl TargetId {
         self.processor
     }
 
-    /// Which setting of the feature the code is for.
+    /// Returns the setting of the feature for which the code was built.
     #[must_use]
     pub const fn setting(&self, feature: TargetFeature) -> FeatureSetting {
         match feature {

@@ -122,7 +122,7 @@ pub struct FunctionCode<'a> {
     pub fde: &'a Fde<'a>,
     /// The section that the FDE is from, `.debug_frame` or `.eh_frame`.
     pub section: &'static str,
-    /// How the FDE's expressions are encoded.
+    /// The encoding of the FDE's expressions.
     pub encoding: Encoding,
 }
 
@@ -144,7 +144,7 @@ pub enum SkipReason {
     Convention,
 }
 
-/// What a function came to.
+/// The result of checking a function.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {

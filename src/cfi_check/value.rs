@@ -13,7 +13,7 @@ pub(super) const STACK_POINTER: u8 = 32;
 /// 32 bits: the contents of a scalar register, or what one lane of a vector register keeps of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scalar {
-    /// What the scalar register had on entry, plus a constant.
+    /// The value of the scalar register on entry, plus a constant.
     Entry {
         /// The number of the scalar register.
         register: u8,

@@ -14,7 +14,7 @@ use crate::machine_flow;
 /// One lane's dword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneValue {
-    /// What the vector register had in the same lane on entry.
+    /// The value of the vector register in the same lane on entry.
     Entry(MachineRegister),
     /// Something else.
     Other,

@@ -45,7 +45,7 @@ macro_rules! extensions {
     };
 }
 
-/// What the specifications say of an attribute.
+/// The specification of an attribute.
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct ExtensionRow {

@@ -19,17 +19,17 @@ use crate::eval::{ExpressionBytes, LocationAttribute};
 use crate::expr::{Operation, Since, operations};
 use crate::meter::Meter;
 
-/// What a unit's producer means where the standard and the extensions do not say.
+/// The conventions of a unit's producer where the standard and the extensions leave room.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitConvention {
-    /// How the locations of its variables are read.
+    /// The convention for the locations of its variables.
     pub locations: LocationConvention,
-    /// What its numbers of address spaces stand for.
+    /// The numbering of its address spaces.
     pub address_spaces: AddressSpaceNumbering,
 }
 
-/// How the locations of a unit's variables are read, and what shows it.
+/// The convention for the locations of a unit's variables, and its evidence.
 ///
 /// Call frame information and attributes about lanes show nothing: LLVM 24 writes the first in terms of the
 /// extensions beside variables that are not, and tools can add the second to any object.
@@ -57,7 +57,7 @@ impl LocationConvention {
     }
 }
 
-/// What numbers of address spaces stand for in `DW_OP_xderef` expressions and `DW_AT_address_class`.
+/// The numbering of address spaces in `DW_OP_xderef` expressions and `DW_AT_address_class`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressSpaceNumbering {

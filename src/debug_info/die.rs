@@ -37,7 +37,7 @@ impl<'a> Die<'a> {
         }
     }
 
-    /// Where it is.
+    /// Its address.
     #[must_use]
     pub fn id(&self) -> DieId {
         DieId {

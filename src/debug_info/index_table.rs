@@ -114,7 +114,7 @@ impl IndexTable {
 pub(crate) enum IndexFault {
     /// The unit does not say where its entries start.
     NoBase(IndexTable),
-    /// What stands before the place that the unit names is no header of a table.
+    /// No header of a table precedes the place that the unit names.
     NoTable(IndexTable, usize),
     /// There are fewer entries.
     Outside {

@@ -36,7 +36,7 @@ pub struct Row {
     pub column: u64,
     /// The instruction set.
     pub isa: u64,
-    /// Which of several blocks of the same line it is.
+    /// The number of the block among those of the same line.
     pub discriminator: u64,
     /// True if it is a recommended place for a breakpoint.
     pub is_stmt: bool,
@@ -116,7 +116,7 @@ impl<'a> LineTable<'a> {
         &self.executed().rows
     }
 
-    /// What ended the program before its end, if something did.
+    /// Returns the error that ended the program early, if there is one.
     #[must_use]
     pub fn problem(&self) -> Option<&Error> {
         self.executed().broken.as_ref()

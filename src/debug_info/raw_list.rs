@@ -16,7 +16,7 @@ use crate::expr::Cursor;
 /// What an entry says of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bounds {
-    /// What offsets count from, from here on.
+    /// The base of the following offsets.
     Base(u64),
     /// A base address, as an index of `.debug_addr`.
     BaseIndex(u64),
@@ -30,7 +30,7 @@ pub(crate) enum Bounds {
     Addresses(u64, u64),
     /// An address, and a length.
     AddressAndLength(u64, u64),
-    /// Wherever no other entry of the list holds.
+    /// Any address at which no other entry of the list holds.
     Default,
     /// GNU's: which rows of the line table the two ends of the next entry mean. It changes nothing of their addresses.
     ViewPair(u64, u64),

@@ -38,7 +38,7 @@ pub struct InlinedCall<'a> {
     pub qualifier: Option<String>,
     /// The name of the function for the linker, where that is another one.
     pub linkage_name: Option<Cow<'a, str>>,
-    /// Where the function is declared.
+    /// The declaration of the function.
     pub declaration: Declaration,
     /// The file of the call.
     pub call_file: Option<SourceFile>,
@@ -48,7 +48,7 @@ pub struct InlinedCall<'a> {
     pub call_column: Option<u64>,
     /// The addresses of the body.
     pub ranges: Vec<Range<u64>>,
-    /// How it uses lanes, as far as it or the function that was inlined says so.
+    /// Its use of lanes, if it or the inlined function describes it.
     pub simt: Simt<'a>,
     /// Why an attribute is missing that the entry has.
     pub problem: Option<Error>,

@@ -22,7 +22,7 @@ pub struct SourceLine {
     pub column: u64,
     /// True if the first address of the row is a recommended place for a breakpoint.
     pub is_stmt: bool,
-    /// Which of several blocks of the same line it is; 0 if there is only one.
+    /// The number of the block among those of the same line; 0 if there is only one.
     pub discriminator: u64,
     /// The addresses of the row: up to the next row with a higher address.
     pub range: Range<u64>,

@@ -31,7 +31,7 @@ pub enum State {
     Unsupported,
 }
 
-/// What tells an attribute apart from others.
+/// The identity of an attribute.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
@@ -45,7 +45,7 @@ pub enum Code {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Which attribute.
+    /// The attribute.
     pub code: Code,
     /// Its name.
     pub name: &'static str,
@@ -53,9 +53,9 @@ pub struct Row {
     pub tags: &'static [DwTag],
     /// The degree to which it is understood.
     pub state: State,
-    /// Where it is specified.
+    /// The section of the specification.
     pub source: &'static str,
-    /// What it changes.
+    /// Its effect.
     pub what: &'static str,
 }
 

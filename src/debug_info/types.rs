@@ -34,11 +34,11 @@ pub struct Type {
     pub name: Option<String>,
     /// The size, in bytes, where it is known without evaluating anything.
     pub byte_size: Option<u64>,
-    /// What kind of type it is.
+    /// The kind of the type.
     pub kind: TypeKind,
 }
 
-/// What kind of type it is, with what belongs to that kind.
+/// The kind of a type, with its parts.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeKind {
@@ -132,7 +132,7 @@ pub enum TypeKind {
     Unsupported(Cow<'static, str>),
 }
 
-/// How the bits of a base type lie in its bytes, and how its value is made from them.
+/// The layout of a base type's bits in its bytes, and the computation of its value.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Representation {
@@ -142,9 +142,9 @@ pub struct Representation {
     /// Where the value starts in the bytes, in bits (`DW_AT_data_bit_offset`); it does not count for a
     /// bit-field, which has a place of its own.
     pub bit_offset: u32,
-    /// What is added to the number that the bits spell (`DW_AT_GNU_bias`).
+    /// The bias that is added to the number (`DW_AT_GNU_bias`).
     pub bias: i128,
-    /// What the sum is multiplied with.
+    /// The scale by which the sum is multiplied.
     pub scale: Scale,
 }
 
@@ -227,7 +227,7 @@ pub enum Qualifier {
 pub struct Dimension {
     /// The first index.
     pub lower_bound: i64,
-    /// How many elements; nothing when it is not a constant.
+    /// The number of elements. `None` if it is not a constant.
     pub count: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::{eval, expr};
 
-/// What kind of unit it is. Source: DWARF 5 §7.5.1, `DW_UT_*`.
+/// The kind of a unit. Source: DWARF 5 §7.5.1, `DW_UT_*`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitKind {
@@ -32,7 +32,7 @@ pub enum UnitKind {
     Compile,
     /// A partial unit, imported by others.
     Partial,
-    /// What a code object keeps of a unit whose entries are in a `.dwo` file.
+    /// The part of a unit that stays in the code object when its entries are in a `.dwo` file.
     Skeleton,
     /// The entries that belong to a skeleton.
     SplitCompile,
@@ -42,7 +42,7 @@ pub enum UnitKind {
     SplitType,
 }
 
-/// What the header and the first entry of a unit say.
+/// The facts of a unit's header and first entry.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct UnitInfo<'a> {
@@ -60,7 +60,7 @@ pub struct UnitInfo<'a> {
     pub offset_size: u8,
     /// The size of an address of the default address space, in bytes.
     pub address_size: u8,
-    /// What kind of unit it is.
+    /// The kind of the unit.
     pub kind: UnitKind,
     /// The signature of a type unit.
     pub signature: Option<u64>,
@@ -213,7 +213,7 @@ impl<'a> DebugInfo<'a> {
         (0..self.unit_count()).map(UnitId)
     }
 
-    /// What the header and the first entry of a unit say.
+    /// The facts of a unit's header and first entry.
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed. Strings that cannot be read are left out.

@@ -19,7 +19,7 @@ use crate::eval::{ExpressionBytes, LocationAttribute};
 use crate::object::relocation::ELSEWHERE;
 use crate::untrusted::Untrusted;
 
-/// What an attribute says.
+/// The value of an attribute.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DieValue<'a> {
@@ -86,7 +86,7 @@ impl DieValue<'_> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// What an attribute of `die` says.
+    /// Returns the value of an attribute of `die`.
     ///
     /// # Errors
     /// If it refers to something that is not there: an index or offset out of bounds.

@@ -27,7 +27,7 @@ use gimli::constants::{
     DW_TAG_formal_parameter, DW_TAG_inlined_subroutine,
 };
 
-/// What kind of variable it is.
+/// The kind of the variable.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableKind {
@@ -54,7 +54,7 @@ impl VariableKind {
     }
 }
 
-/// Where a variable's scope starts, if not at the start of its block (`DW_AT_start_scope`).
+/// The start of a variable's scope, if not at the start of its block (`DW_AT_start_scope`).
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartScope {
@@ -74,11 +74,11 @@ pub struct Variable<'a> {
     pub name: Option<Cow<'a, str>>,
     /// Its name for the linker, where that is another one.
     pub linkage_name: Option<Cow<'a, str>>,
-    /// What kind of variable it is.
+    /// The kind of the variable.
     pub kind: VariableKind,
     /// The entry of its type.
     pub ty: Option<DieId>,
-    /// Where it is declared.
+    /// Its declaration.
     pub declaration: Declaration,
     /// The function it is in, which may be an inlined one; for a global its namespace or class.
     pub scope: Option<Cow<'a, str>>,

@@ -104,17 +104,17 @@ impl<'a> TypedBytes<'a> {
     }
 }
 
-/// What a pointer that was optimised away points to: it has no bits, but its target has a text.
+/// The target of an implicit pointer. The pointer has no bits, but its target has a text.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointee {
-    /// Where the pointer is in the value, in bits.
+    /// The offset of the pointer in the value, in bits.
     pub bit_offset: u64,
     /// The text of what it points to.
     pub text: String,
 }
 
-/// How much of a value is printed.
+/// Limits on the text of a value.
 ///
 /// The defaults are gdb's, `max_chars` excepted, which gdb has no equal of: it bounds what a matrix of
 /// matrices, or a type made to do harm, can print.

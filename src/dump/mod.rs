@@ -81,7 +81,7 @@ use context::Context;
 use output::Output;
 use sources::{Sources, said_version};
 
-/// Which names registers and address spaces have.
+/// The names of registers and address spaces.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
@@ -92,7 +92,7 @@ pub enum Naming {
     Llvm,
 }
 
-/// Which entries of [`Part::Info`] are printed.
+/// The selection of entries of [`Part::Info`].
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub enum Selection<'m> {
@@ -108,16 +108,16 @@ pub enum Selection<'m> {
     Address(u64, &'m [DieId]),
 }
 
-/// How much is printed of entries, and around those that are selected.
+/// The amount of detail for entries and for the surroundings of selected ones.
 #[derive(Clone, Debug)]
 pub struct View {
     /// Prints how everything is encoded: forms, offsets, numbers of abbreviations.
     pub verbose: bool,
     /// Prints the forms of attributes.
     pub show_form: bool,
-    /// How many levels below an entry are printed.
+    /// The levels below an entry that are printed.
     pub child_depth: u32,
-    /// How many levels above a selected entry are printed.
+    /// The levels above a selected entry that are printed.
     pub parent_depth: u32,
     /// The tags of the entries that are printed below others; all if there are none.
     pub child_tags: Vec<String>,
@@ -150,7 +150,7 @@ impl core::fmt::Debug for Selection<'_> {
     }
 }
 
-/// What is to be printed of a code object.
+/// The parts of a code object to print.
 #[derive(Clone, Debug)]
 pub struct Dump<'d> {
     name: &'d str,
@@ -241,7 +241,7 @@ impl<'d> Dump<'d> {
         self
     }
 
-    /// Which codes the heterogeneous operations have.
+    /// The encoding of the heterogeneous operations.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Dump<'d> {
         self.style.dialect = dialect;
@@ -456,7 +456,7 @@ fn is_split_alone(object: &CodeObject<'_>) -> bool {
         })
 }
 
-/// What was malformed in a dump.
+/// The malformed parts of a dump.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {

@@ -46,7 +46,7 @@ struct Inner {
     origin: Option<Origin>,
 }
 
-/// Where the bytes at fault stand in the file.
+/// The place of the bytes at fault in the file.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -56,7 +56,7 @@ pub struct Origin {
     pub offset: u64,
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -165,7 +165,7 @@ macro_rules! rules {
             /// Every rule, in the order of the specification.
             pub const ALL: &'static [SpecRule] = &[$(SpecRule::$name,)*];
 
-            /// What is wrong when the rule is broken.
+            /// Returns the problem when the rule is broken.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(SpecRule::$name => $text,)* }
@@ -321,7 +321,7 @@ impl Error {
         )
     }
 
-    /// What went wrong.
+    /// The kind of an error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
@@ -339,7 +339,7 @@ impl Error {
         self.0.offset
     }
 
-    /// Where the expression, entry or table stands in the file.
+    /// Returns the place of the expression, entry or table in the file.
     #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         self.0.origin.as_ref()

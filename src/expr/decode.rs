@@ -44,7 +44,7 @@ impl Item<'_> {
         }
     }
 
-    /// Where a branch goes: an offset from the start of the expression, which may lie outside of it.
+    /// Returns the target of a branch: an offset from the start of the expression, which may lie outside of it.
     #[must_use]
     pub fn branch_target(&self) -> Option<i64> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "only two operations branch")]

@@ -51,11 +51,11 @@ pub struct Encoding {
     /// The size of a reference to an entry of any unit, in bytes: that of an offset into a debug section, 4 in 32-bit
     /// DWARF and 8 in 64-bit DWARF; see [`reference_size`](Self::reference_size).
     pub offset_size: u8,
-    /// Which codes the heterogeneous operations have.
+    /// The encoding of the heterogeneous operations.
     pub dialect: Dialect,
 }
 
-/// Which codes the heterogeneous operations have; see `spec-notes/encodings.md`.
+/// The encoding of the heterogeneous operations; see `spec-notes/encodings.md`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
@@ -140,7 +140,7 @@ impl Encoding {
         }
     }
 
-    /// What AMDGPU compilers emit: 64-bit addresses, 32-bit DWARF, `DW_OP_LLVM_user`.
+    /// The encoding that AMDGPU compilers emit: 64-bit addresses, 32-bit DWARF, `DW_OP_LLVM_user`.
     pub const AMDGPU: Encoding = Encoding {
         address_size: 8,
         offset_size: 4,

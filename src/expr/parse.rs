@@ -6,10 +6,10 @@ use super::{Encoding, dwarf6, encode_operation};
 use crate::arch::{Register, WaveSize};
 use crate::error::{ErrorKind, Result};
 
-/// How text is read where it leaves a choice.
+/// Options for reading text that leaves a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseOptions {
-    /// Which vector registers `VGPR4`, `AGPR0`, `EXEC` and `VCC` mean.
+    /// The wave size, which decides the registers that `VGPR4`, `AGPR0`, `EXEC` and `VCC` name.
     pub wave_size: WaveSize,
     /// The sizes and codes in expressions nested in others (`DW_OP_entry_value`).
     pub encoding: Encoding,

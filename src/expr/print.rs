@@ -8,7 +8,7 @@ use super::operand::{OperandKind, OperandValue};
 use super::{Code, Encoding, Item, operations};
 use crate::arch::{Machine, Register, RegisterName};
 
-/// Which registers are printed by name.
+/// The registers that are printed by name.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegisterStyle {

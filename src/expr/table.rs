@@ -13,7 +13,7 @@ use crate::error::Result;
 use core::ops::DerefMut;
 use smallvec::SmallVec;
 
-/// What an operation does to the depth of the stack.
+/// The effect of an operation on the depth of the stack.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackEffect {
@@ -66,7 +66,7 @@ pub struct Codes {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Which operation.
+    /// The opcode.
     pub opcode: Opcode,
     /// The name; of a family, the name without its number.
     pub name: &'static str,
@@ -74,19 +74,19 @@ pub struct Row {
     pub(super) no_code: &'static str,
     /// Its codes.
     pub codes: Codes,
-    /// How many operations the family has; 1 for all others.
+    /// The number of operations in the family; 1 for all others.
     pub family: u8,
     /// The operands, in order.
     pub operands: &'static [OperandKind],
-    /// What it does to the depth of the stack.
+    /// Its effect on the depth of the stack.
     pub effect: StackEffect,
-    /// Which text introduced it.
+    /// The text that introduced it.
     pub since: Since,
     /// True if call frame information may use it (HET A.6.4.2).
     pub in_cfi: bool,
-    /// Where it is specified.
+    /// The section of the specification.
     pub spec: &'static str,
-    /// What it does, in a few words.
+    /// A short description.
     pub what: &'static str,
 }
 

@@ -15,15 +15,15 @@ use crate::meter::Meter;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedObject {
-    /// What is added to its addresses to get those of the process.
+    /// The load address: added to its addresses to get those of the process.
     pub load_address: LoadAddress,
-    /// Where its file is, as the runtime says it; empty if it does not.
+    /// The place of its file, as the runtime names it; empty if it does not.
     pub uri: String,
     /// The parsed source.
     pub source: Option<ObjectSource>,
 }
 
-/// Where the file of a code object is.
+/// The source of a code object's file.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectSource {

@@ -76,7 +76,7 @@ use crate::limits::Limits;
 use crate::meter::Meter;
 use std::sync::Arc;
 
-/// What the core files of a process say of its GPUs.
+/// The contents of the core files of a process about its GPUs.
 #[derive(Debug)]
 pub struct GpuCore<'data> {
     memory: ProcessMemory<'data>,
@@ -136,13 +136,13 @@ impl<'data> GpuCore<'data> {
         self.memory.size()
     }
 
-    /// What all that was read of it has cost, the code objects in it included.
+    /// Returns the meter of everything that was read from it, including its code objects.
     #[must_use]
     pub fn meter(&self) -> &Arc<Meter> {
         &self.meter
     }
 
-    /// What the note says of the process as a whole.
+    /// The facts of the note about the process as a whole.
     #[must_use]
     pub fn header(&self) -> &NoteHeader {
         &self.header

@@ -21,7 +21,7 @@ const HEADER: u64 = 40;
 /// The first version of the driver's interface that supports debuggers.
 const FIRST_KFD: (u32, u32) = (1, 13);
 
-/// What the note says of the process as a whole.
+/// The facts of the note about the process as a whole.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoteHeader {
@@ -49,7 +49,7 @@ pub struct Agent {
     pub target_number: u32,
     /// The processor. `None` if the target is not known.
     pub processor: Option<&'static Processor>,
-    /// Where the generic address space shows local and private memory. `None` if the note has none.
+    /// The apertures of the generic address space for local and private memory. `None` if the note has none.
     pub apertures: Option<Apertures>,
     /// PCI location: bus × 256 + device × 8 + function.
     pub location: u32,
@@ -69,7 +69,7 @@ pub struct Agent {
     pub exceptions: u64,
     /// The driver's capability bits.
     pub capability: u32,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub offset: FileOffset,
 }
 
@@ -86,7 +86,7 @@ impl Agent {
     }
 }
 
-/// What a queue is for.
+/// The purpose of a queue.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueType {
@@ -138,7 +138,7 @@ pub struct QueueEntry {
     pub queue_id: u32,
     /// The agent's number.
     pub gpu_id: u32,
-    /// What it is for.
+    /// Its purpose.
     pub kind: QueueType,
     /// The address of the ring of packets.
     pub ring_address: u64,
@@ -154,7 +154,7 @@ pub struct QueueEntry {
     pub save_area_size: u32,
     /// Exceptions that were raised on it: bit `code - 1`.
     pub exceptions: u64,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub offset: FileOffset,
 }
 

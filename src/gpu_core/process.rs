@@ -21,7 +21,7 @@ use crate::object::{CodeObject, Kernel};
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct ProcessObject<'a> {
-    /// What is added to its addresses to get those of the process.
+    /// The load address: added to its addresses to get those of the process.
     pub load_address: LoadAddress,
     /// It. `None` if its file is not known, or cannot be read.
     pub object: Option<CodeObject<'a>>,
@@ -107,7 +107,7 @@ impl<'a> Process<'a> {
         &self.objects
     }
 
-    /// What is wrong with them.
+    /// Returns their problems.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems

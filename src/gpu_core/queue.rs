@@ -13,7 +13,7 @@ use crate::object::bytes::{u16_at, u32_at, u64_at};
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// What the note says of it.
+    /// Its entry in the note.
     pub entry: QueueEntry,
     /// The agent it belongs to, as an index. `None` if there is none.
     pub agent: Option<usize>,
@@ -21,7 +21,7 @@ pub struct Queue {
     pub read_id: Option<u64>,
     /// The id of the first packet that is not written yet.
     pub write_id: Option<u64>,
-    /// How many waves of it were found.
+    /// The number of its waves that were found.
     pub waves: u64,
     /// Packets in the ring, a power of two.
     pub(super) packets: Option<u32>,
@@ -239,9 +239,9 @@ impl FenceScope {
 pub struct Packet {
     /// True if it waits for the packets before it.
     pub barrier: bool,
-    /// Which memory is acquired before it.
+    /// The memory that is acquired before it.
     pub acquire: FenceScope,
-    /// Which memory is released after it.
+    /// The memory that is released after it.
     pub release: FenceScope,
     /// Work-items of a workgroup, in each dimension.
     pub workgroup_size: [u32; 3],
@@ -286,6 +286,6 @@ pub struct Dispatch {
     pub queue: usize,
     /// The id of the packet.
     pub packet_id: u64,
-    /// What it says.
+    /// Its meaning.
     pub packet: Packet,
 }

@@ -5,7 +5,7 @@ use core::str::FromStr;
 use super::{CoreWave, GpuCore, StopReason};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Which wave of a core.
+/// The choice of a wave in a core.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaveSelector {

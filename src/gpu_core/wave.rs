@@ -108,7 +108,7 @@ impl<'c> CoreWave<'c, '_> {
         self.record.xcc
     }
 
-    /// Where it is: the address of the next instruction, in the process.
+    /// Returns the address of the next instruction in the process.
     #[must_use]
     pub fn pc(&self) -> ProcessAddress {
         ProcessAddress(self.record.pc)
@@ -145,7 +145,7 @@ impl<'c> CoreWave<'c, '_> {
             .dispatch(self.record.queue, self.record.packet_id?)
     }
 
-    /// Where that is among [`GpuCore::dispatches`].
+    /// Returns the index of its dispatch in [`GpuCore::dispatches`].
     #[must_use]
     pub fn dispatch_index(&self) -> Option<usize> {
         self.core
@@ -164,7 +164,7 @@ impl<'c> CoreWave<'c, '_> {
         self.record.place.map(|(_, wave)| wave)
     }
 
-    /// Where its scratch is in the memory of the process. `None` if it has none, or where it is cannot be told.
+    /// Returns the place of its scratch in the memory of the process. `None` if it has none, or if the place is unknown.
     #[must_use]
     pub fn scratch(&self) -> Option<Scratch> {
         self.record.scratch

@@ -157,7 +157,7 @@ impl VectorOp {
     }
 }
 
-/// How a new execution mask is made of the old one and a source.
+/// The operation that makes a new execution mask from the old one and a source.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExecOp {
@@ -205,7 +205,7 @@ pub enum Condition {
     Loop,
 }
 
-/// Where a call goes.
+/// The target of a call.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallTarget {
@@ -238,7 +238,7 @@ pub enum AccessKind {
 pub struct Access {
     /// By which instructions.
     pub kind: AccessKind,
-    /// How many bytes of memory for each lane: 1 and 2 are parts of a register.
+    /// The bytes of memory for each lane: 1 and 2 are parts of a register.
     pub bytes: u8,
     /// The first register of the data and how many there are. Nothing for a load that goes to LDS.
     pub data: Option<Span>,
@@ -258,9 +258,9 @@ pub struct Access {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DualOp {
-    /// Which.
+    /// The operation.
     pub op: VectorOp,
-    /// What is written, in all active lanes.
+    /// The register that is written, in all active lanes.
     pub dst: MachineRegister,
     /// The first source of the operation.
     pub a: Operand,
@@ -268,7 +268,7 @@ pub struct DualOp {
     pub b: Operand,
 }
 
-/// What an instruction does.
+/// The effect of an instruction.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -277,7 +277,7 @@ pub enum Effect {
     /// A scalar operation. `dst` can be `exec`. Operands that the operation does not have are
     /// [`Operand::Null`].
     Scalar {
-        /// Which.
+        /// The operation.
         op: ScalarOp,
         /// What it writes.
         dst: Operand,
@@ -347,7 +347,7 @@ pub enum Effect {
     },
     /// A vector register gets, in all active lanes, the result of an operation. The instruction may write other registers besides.
     Vector {
-        /// Which.
+        /// The operation.
         op: VectorOp,
         /// What is written.
         dst: MachineRegister,

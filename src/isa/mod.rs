@@ -71,16 +71,16 @@ pub struct Decoder {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// Where it is.
+    /// Its address.
     pub address: u64,
-    /// How long it is, in bytes: a multiple of 4, at most 20.
+    /// Its length in bytes: a multiple of 4, at most 20.
     pub length: u8,
     /// Its name. `None` for dual instructions, which have two, of exports, and of the few opcodes of which the name differs
     /// between processors of one family.
     pub mnemonic: Option<Mnemonic>,
     /// The registers it writes.
     pub writes: Writes,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
 }
 

@@ -157,7 +157,7 @@ impl fmt::Display for MachineRegister {
 pub struct Span {
     /// The first register.
     pub first: MachineRegister,
-    /// How many, from 1.
+    /// The number, from 1.
     pub count: u8,
 }
 
@@ -201,7 +201,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// What an instruction reads in one place.
+/// An operand that an instruction reads.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {

@@ -2,7 +2,7 @@
 
 use super::Reason;
 
-/// What is known of where a lane waits.
+/// The known facts about the place of a waiting lane.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Waiting {
@@ -16,7 +16,7 @@ pub struct Waiting {
     pub arrival: Option<u64>,
 }
 
-/// Where a lane is, in a frame.
+/// The place of a lane in a frame.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneState {
@@ -91,7 +91,7 @@ pub struct StopLanes {
 }
 
 impl StopLanes {
-    /// Where a lane is: the frame, counted from the innermost, and its state there. A lane that is in no
+    /// Returns the place of a lane: the frame, counted from the innermost, and its state there. A lane that is in no
     /// frame was never started.
     #[must_use]
     pub fn lane(&self, lane: u8) -> (usize, LaneState) {

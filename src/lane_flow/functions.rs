@@ -8,7 +8,7 @@ use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
 /// A function of a code object.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'a> {
-    /// Where its first instruction is, in the code object.
+    /// The address of its first instruction in the code object.
     pub address: u64,
     /// Its machine code.
     pub code: &'a [u8],

@@ -10,7 +10,7 @@ use super::parting::parting;
 use super::place::DwordPlace;
 use crate::isa::MachineRegister;
 
-/// Where a lane is that is off, by its bits.
+/// The place of an inactive lane, by its bits.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LanePlan {
@@ -32,7 +32,7 @@ pub enum LanePlan {
     },
     /// It did not enter the function.
     Elsewhere,
-    /// What the bit of a place decides.
+    /// A decision by the bit of a place.
     Ask {
         /// Where the bit is.
         place: DwordPlace,
@@ -41,7 +41,7 @@ pub enum LanePlan {
     },
 }
 
-/// Which lanes are active.
+/// The active lanes.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActiveLanes {
@@ -53,17 +53,17 @@ pub enum ActiveLanes {
     NotExec,
 }
 
-/// What is known of the lanes at a place of a function.
+/// The facts about lanes at a place of a function.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacePlan {
-    /// Which lanes are active.
+    /// The active lanes.
     pub active: ActiveLanes,
-    /// Where lanes are that are not: of each half of 32 lanes.
+    /// The places of inactive lanes, for each half of 32 lanes.
     pub halves: Vec<LanePlan>,
 }
 
-/// What is known along a range of addresses, or why nothing is.
+/// The facts along a range of addresses, or the reason why there are none.
 pub type RangePlan = (Range<u64>, Result<Arc<PlacePlan>, Reason>);
 
 impl LanePlan {

@@ -13,7 +13,7 @@ use crate::machine_flow::Row;
 pub struct Slot {
     /// The register that the address is counted from. `None` if it is a constant.
     pub base: Option<MachineRegister>,
-    /// What that register counts.
+    /// The unit of that register.
     pub addressing: ScratchAddressing,
     /// In bytes of one lane.
     pub offset: i64,

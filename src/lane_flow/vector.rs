@@ -12,9 +12,9 @@ use crate::machine_flow::{self, Lanes as _, Scalar as _};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Whole {
     Unknown,
-    /// What the register has at the stop, lane by lane.
+    /// The contents of the register at the stop, lane by lane.
     Register(MachineRegister),
-    /// What scratch has at the stop, lane by lane.
+    /// The contents of scratch at the stop, lane by lane.
     Slot(Slot),
 }
 

@@ -22,7 +22,7 @@ pub struct AssemblyFunction<'p> {
     pub start: &'p str,
     /// The symbol after its last instruction.
     pub end: &'p str,
-    /// What is said of its lanes.
+    /// The description of its lanes.
     pub program: &'p Program,
 }
 

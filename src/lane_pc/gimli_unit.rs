@@ -19,7 +19,7 @@ use super::region::Label;
 use crate::arch::{Register, WaveSize};
 use crate::debug_info::attribute::{EXTENSIONS, Extension};
 
-/// What was added to a unit for one function.
+/// The additions to a unit for one function.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Written {
@@ -29,7 +29,7 @@ pub struct Written {
     pub variables: Vec<UnitEntryId>,
 }
 
-/// What functions of a unit share: the integer type of masks, and procedures that are the same.
+/// The parts that functions of a unit share: the integer type of masks, and equal procedures.
 #[derive(Debug, Default)]
 pub struct UnitWriter {
     types: HashMap<u32, UnitEntryId>,

@@ -4,7 +4,7 @@ use crate::arch::{AddressSpace, Register, WaveSize};
 use crate::error::{Error, Result, SpecRule};
 use crate::expr::{Builder, Operation};
 
-/// Where the mask of a region's lanes is.
+/// The place of the mask of a region's lanes.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MaskPlace {

@@ -1,4 +1,4 @@
-//! What the debugging information must say of a function's lanes.
+//! The debugging information about a function's lanes.
 
 use core::ops::Range;
 use std::collections::HashMap;
@@ -45,15 +45,15 @@ pub struct Procedure {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Its address.
     pub locations: Vec<(Range<Label>, Vec<u8>)>,
 }
 
-/// What the debugging information must say of a function's lanes.
+/// The debugging information about a function's lanes.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// How many lanes there are: `DW_AT_LLVM_lanes`.
+    /// The number of lanes: `DW_AT_LLVM_lanes`.
     pub wave_size: WaveSize,
     /// The procedures; each calls only those before it.
     pub procedures: Vec<Procedure>,
@@ -63,7 +63,7 @@ pub struct Program {
     pub lane_pc: Vec<(Range<Label>, Vec<Operand>)>,
     /// `DW_AT_LLVM_active_lane`. `None` where EXEC always says it.
     pub active_lane: Option<Vec<(Range<Label>, Vec<u8>)>>,
-    /// How many regions it was made of.
+    /// The number of regions from which it was made.
     pub regions: usize,
 }
 

@@ -38,7 +38,7 @@ impl From<u64> for Label {
 pub struct Function {
     /// Its code.
     pub code: Range<Label>,
-    /// How many lanes its wavefronts have.
+    /// The number of lanes in its wavefronts.
     pub wave_size: WaveSize,
     /// The regions of its body, in the order of the code.
     pub regions: Vec<Region>,
@@ -53,7 +53,7 @@ pub struct Function {
 pub struct WholeWave {
     /// The code that runs with another mask, from after the instruction that sets it.
     pub code: Range<Label>,
-    /// Where the mask of active lanes is meanwhile.
+    /// The place of the mask of active lanes meanwhile.
     pub active: MaskPlace,
 }
 
@@ -73,11 +73,11 @@ pub struct Region {
 /// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What names of procedures end in: `then`, `else`, `loop`, …
+    /// The suffix of procedure names: `then`, `else`, `loop`, …
     pub name: &'static str,
     /// The code, from after the instruction that changes EXEC.
     pub code: Range<Label>,
-    /// Where lanes wait that are in the region and not active. `None` where that is not known.
+    /// The place at which inactive lanes of the region wait. `None` if unknown.
     pub wait: Option<Label>,
     /// The regions within, in the order of the code.
     pub regions: Vec<Region>,
@@ -200,7 +200,7 @@ impl Region {
         )
     }
 
-    /// Where the mask of its lanes is, for each range of code.
+    /// Returns the place of the mask of its lanes, for each range of code.
     #[must_use]
     pub fn masks(&self) -> &[(Range<Label>, MaskPlace)] {
         &self.mask

@@ -34,7 +34,7 @@ mod kind {
     pub(super) const TYPE_ID: u8 = 10;
 }
 
-/// What `.amdgpu.info` says of one function. What it does not say is absent.
+/// The facts of `.amdgpu.info` about one function. Missing facts are `None`.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -47,9 +47,9 @@ pub struct FunctionInfo {
     pub uses_flat_scratch: Option<bool>,
     /// True if the size of the function's stack is not known before it runs.
     pub dynamic_stack: Option<bool>,
-    /// What the function itself uses.
+    /// The resources of the function itself.
     pub own: Resources,
-    /// What the function uses with all that it calls: the most registers of any, and the scratch of the deepest chain of calls.
+    /// The resources of the function with its callees: the most registers of any, and the scratch of the deepest chain of calls.
     pub with_callees: Resources,
     /// Why `with_callees` can be less than what is used: calls of functions that are described elsewhere, recursion, indirect
     /// calls whose targets are not all here.

@@ -21,7 +21,7 @@ const ZSTD_WINDOW: u64 = 8 << 20;
 /// What a Zstandard decoder takes besides twice its window: blocks of 128 KiB, and tables.
 const ZSTD_BUFFER: u64 = 1 << 19;
 
-/// How data are compressed.
+/// A compression method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",

@@ -30,7 +30,7 @@ pub struct Kernel {
     pub name: String,
     /// The descriptor. `None` if there is no symbol for it or its bytes are not in the file.
     pub descriptor: Option<KernelDescriptor>,
-    /// What the metadata say. `None` if they do not mention it.
+    /// The metadata of the kernel. `None` if they do not mention it.
     pub metadata: Option<KernelMetadata>,
     /// The address of the first instruction, where a kernel of version 2 says it.
     entry_v2: Option<u64>,

@@ -23,7 +23,7 @@ pub struct KernelInfo {
         serde(rename = "entry_address", serialize_with = "hexadecimal")
     )]
     pub entry: Option<u64>,
-    /// What each register holds when the kernel starts. Empty without a descriptor and for processors whose descriptors
+    /// The initial contents of each register. Empty without a descriptor and for processors whose descriptors
     /// are not known.
     #[cfg_attr(feature = "serde", serde(rename = "entry"))]
     pub initial_registers: Vec<InitialRegisters>,
@@ -92,18 +92,18 @@ pub struct ArgumentInfo {
     /// The name of the type in the source.
     #[cfg_attr(feature = "serde", serde(rename = "type"))]
     pub type_name: Option<Untrusted<'static>>,
-    /// Where it is in the memory for arguments, in bytes.
+    /// Its offset in the memory for arguments, in bytes.
     pub offset: Option<u64>,
     /// Its size, in bytes.
     pub size: Option<u64>,
-    /// How it is set up: `by_value`, `global_buffer` or `hidden_block_count_x` for example.
+    /// The kind of its value: for example `by_value`, `global_buffer` or `hidden_block_count_x`.
     pub value_kind: Option<Untrusted<'static>>,
     /// True if it is set up by the runtime and not by the program: its kind begins with `hidden_`.
     pub hidden: bool,
     /// The address space of what it points to.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub address_space: Option<Untrusted<'static>>,
-    /// How an image or pipe may be accessed.
+    /// The allowed access to an image or pipe.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub access: Option<Untrusted<'static>>,
 }

@@ -200,7 +200,7 @@ impl<'data> CodeObject<'data> {
         self.meter().limits()
     }
 
-    /// What all that was read of it has cost.
+    /// Returns the meter of everything that was read from it.
     #[must_use]
     pub fn meter(&self) -> &Arc<Meter> {
         self.elf.held.meter()
@@ -398,7 +398,7 @@ impl<'data> CodeObject<'data> {
         amdgpu_info::read(self)
     }
 
-    /// What the metadata notes say. `None` if there are none.
+    /// Reads the metadata notes. `None` if there are none.
     ///
     /// # Errors
     /// If a note is malformed, or the YAML of version 2 has more than compilers write.

@@ -20,9 +20,9 @@ const SHN_AMDGPU_LDS: u16 = 0xff00;
 pub struct Symbol<'data> {
     /// The name, as the linker sees it (mangled).
     pub name: Cow<'data, str>,
-    /// What it stands for.
+    /// The kind of the symbol.
     pub kind: SymbolKind,
-    /// Where it is defined.
+    /// The section in which it is defined.
     pub section: SymbolSection,
     /// The address in the code object, in bytes; for [`SymbolSection::Absolute`] the value, and for
     /// [`SymbolSection::Lds`] and [`SymbolSection::Common`] the alignment.
@@ -33,7 +33,7 @@ pub struct Symbol<'data> {
     pub global: bool,
 }
 
-/// What a symbol stands for.
+/// The kind of a symbol.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
@@ -51,7 +51,7 @@ pub enum SymbolKind {
     Other(u8),
 }
 
-/// Where a symbol is defined.
+/// The section of a symbol.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolSection {

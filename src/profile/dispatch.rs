@@ -13,7 +13,7 @@ pub struct DispatchShape {
     pub grid: [u64; 3],
 }
 
-/// How many lanes of a wave were started, the lowest ones: if waves have 32 lanes, and if they have 64.
+/// The number of started lanes of a wave, the lowest ones: for waves of 32 lanes, and of 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Started(Option<[u8; 2]>);
 

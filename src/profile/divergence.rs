@@ -108,11 +108,11 @@ impl Cause {
 pub struct Idle {
     /// The cause.
     pub cause: Cause,
-    /// How many, summed over samples.
+    /// The number of lanes, summed over samples.
     pub lane_samples: u64,
     /// The instructions that may have switched them off, if it is one of several: the address of each, and where it is.
     pub candidates: Vec<(u64, Option<Located>)>,
-    /// Where the branch is.
+    /// The place of the branch.
     pub located: Option<Located>,
 }
 

@@ -36,7 +36,7 @@ impl SourcePosition {
     }
 }
 
-/// What is known of an address.
+/// The facts about an address.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Located {

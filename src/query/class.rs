@@ -25,7 +25,7 @@ pub(super) enum Class {
     Record,
     Function,
     Void,
-    /// What is printed, and not computed with.
+    /// A value that is printed, but not computed with.
     Other,
 }
 

@@ -111,7 +111,7 @@ pub struct Query<'s, 'p, 'a> {
     types: Types,
 }
 
-/// What an expression is in each lane that was asked for.
+/// The answer to an expression, in each requested lane.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -126,7 +126,7 @@ pub struct Answer {
     pub lanes: Vec<LaneAnswer>,
 }
 
-/// What an expression is in a lane.
+/// The answer to an expression in a lane.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct LaneAnswer {
@@ -136,7 +136,7 @@ pub struct LaneAnswer {
     pub ty: TypeId,
     /// The bits, or why there are none. Bits that are missing are in the masks.
     pub value: Result<Bits, NoValue>,
-    /// How many bits it has, in bits, if it is a bit-field: these are the bits from the lowest on.
+    /// The size of a bit-field in bits, if it is one. These are the bits from the lowest on.
     pub bit_field: Option<u64>,
     /// What pointers without bits stand for in it.
     pointees: Vec<Pointee>,
@@ -152,7 +152,7 @@ impl LaneAnswer {
         self.recovered.as_ref()
     }
 
-    /// What is known, as of a variable.
+    /// Returns the state, as for a variable.
     #[must_use]
     pub fn state(&self) -> ValueStateKind {
         self.known.state

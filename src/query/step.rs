@@ -192,7 +192,7 @@ pub(super) enum Calculation {
         bytes: u64,
         backwards: bool,
     },
-    /// How many elements of so many bytes lie between two pointers.
+    /// The distance of two pointers, in elements of this size.
     Distance {
         left: StepId,
         right: StepId,

@@ -27,7 +27,7 @@ pub struct CompareDocument {
     pub tolerance: f64,
     /// True if it fell by more, of all functions together or of one of them.
     pub fell: bool,
-    /// How many functions both have.
+    /// The number of functions in both versions.
     pub matched: u64,
     /// How much of the variables of these functions is covered.
     pub total: ChangeDocument,
@@ -39,7 +39,7 @@ pub struct CompareDocument {
     pub only_new: Vec<Untrusted<'static>>,
 }
 
-/// How much is covered in the old version and in the new one.
+/// The coverage in the old version and in the new one.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ChangeDocument {
@@ -75,7 +75,7 @@ pub struct CompareFunction {
     pub new_address: Option<Hex>,
     /// True if the code is equal, but for the addresses that it computes.
     pub same_code: bool,
-    /// How much of its variables is covered.
+    /// The coverage of its variables.
     pub total: ChangeDocument,
     /// The variables of which less is covered, or that the new version lacks.
     pub lost: Vec<CompareVariable>,
@@ -111,9 +111,9 @@ pub struct CompareVariable {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DifferenceDocument {
-    /// Where it starts, in bytes from the start of the function.
+    /// Its offset from the start of the function, in bytes.
     pub offset: u64,
-    /// How many bytes it is.
+    /// Its size in bytes.
     pub size: u64,
     /// What the old version says; `null` for nothing.
     pub old: Option<Untrusted<'static>>,

@@ -74,7 +74,7 @@ pub struct ExpressionDocument {
     pub error: Option<QueryErrorDocument>,
 }
 
-/// What is wrong with an expression.
+/// The kind of a mistake in an expression.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueryErrorDocument {

@@ -233,7 +233,7 @@ impl<'r> VarsRequest<'r> {
 pub struct VariableDocument {
     /// Its name; empty if it has none.
     pub name: Untrusted<'static>,
-    /// What it is.
+    /// Returns a description.
     pub kind: VariableKind,
     /// Its type's name.
     #[serde(rename = "type")]
@@ -243,7 +243,7 @@ pub struct VariableDocument {
     pub brackets: usize,
     /// The offset of its entry.
     pub die: Hex,
-    /// Where it is declared.
+    /// Its declaration.
     pub decl: DeclarationDocument,
     /// The function or namespace it is in.
     pub scope: Option<Untrusted<'static>>,

@@ -30,13 +30,13 @@ pub(super) enum Root<'p> {
         bits: Rc<Bits>,
         location: Option<Location<'p>>,
     },
-    /// What is at an address.
+    /// Contents of memory at an address.
     Memory {
         space: AddressSpace,
         address: u64,
         is_null: bool,
     },
-    /// What a pointer without bits points to.
+    /// The target of an implicit pointer.
     Place(Location<'p>),
 }
 

@@ -32,9 +32,9 @@ impl Cell {
 /// What a number names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Origin {
-    /// What a place had on entry to the function.
+    /// The contents of a place on entry to the function.
     Entry(Cell),
-    /// What a place had when an instruction looked at it.
+    /// The contents of a place when an instruction read it.
     At {
         /// The number of the instruction.
         index: u32,
@@ -54,7 +54,7 @@ pub(crate) enum Number {
     Unknown,
     /// A constant.
     Word(u32),
-    /// What a number names, plus a constant.
+    /// An origin plus a constant.
     Known { origin: Origin, plus: u32 },
 }
 

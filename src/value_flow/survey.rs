@@ -30,7 +30,7 @@ pub(crate) struct Asked {
 pub(crate) enum Sought {
     /// Last known values, and what parameters were on entry: those that a stop shows.
     Earlier,
-    /// What parameters were on entry to the function.
+    /// The values of parameters on entry to the function.
     OnEntry,
 }
 

@@ -12,7 +12,7 @@ pub struct Dispatch {
     pub workgroup_size: [u32; 3],
     /// The size of the dispatch, in work-items.
     pub grid_size: [u32; 3],
-    /// Which wave of its work-group it is, from 0.
+    /// The wave's number in its work-group, from 0.
     pub wave_in_group: u32,
     /// The address of the kernel's arguments in global memory, if it is known.
     pub kernarg_address: Option<u64>,

@@ -156,12 +156,12 @@ pub trait Wave {
         Err(AccessError::Unavailable)
     }
 
-    /// Where the generic address space shows local and private memory. `None` if unknown.
+    /// The apertures of the generic address space for local and private memory. `None` if unknown.
     fn apertures(&self) -> Option<Apertures> {
         None
     }
 
-    /// What the wave is a part of. `None` if unknown.
+    /// The dispatch of the wave. `None` if unknown.
     fn dispatch(&self) -> Option<Dispatch> {
         None
     }

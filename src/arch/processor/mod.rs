@@ -91,7 +91,7 @@ impl TargetFeature {
     }
 }
 
-/// How a wave finds its scratch memory when it makes flat accesses. Source: USAGE "Flat Scratch".
+/// The way in which flat accesses of a wave find its scratch memory. Source: USAGE "Flat Scratch".
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlatScratch {
@@ -107,7 +107,7 @@ pub enum FlatScratch {
     Unknown,
 }
 
-/// What an offset into scratch in a scalar register (stack and frame pointer, SGPR32 and SGPR33) counts.
+/// The unit of an offset into scratch in a scalar register (stack and frame pointer, SGPR32 and SGPR33).
 ///
 /// It follows from the instructions that reach scratch. USAGE says which processors lack the buffer
 /// ("Private Segment Buffer"); what the registers count is seen in the code of LLVM 22, which adds
@@ -362,7 +362,7 @@ impl Processor {
         !matches!(self.facts.flat_scratch, FlatScratch::Unsupported)
     }
 
-    /// What scalar registers that point into scratch count. `None` for `r600` processors and one that is not known.
+    /// Returns the unit of scalar registers that point into scratch. `None` for `r600` and unknown processors.
     ///
     /// Where flat scratch is architected, there is no scratch buffer to reach it by (USAGE "Private
     /// Segment Buffer"). On others LLVM can be told to use `scratch_*` as well (`enable-flat-scratch`);

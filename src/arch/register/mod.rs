@@ -37,7 +37,7 @@ use super::{Lane, Processor, WaveSize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Register(pub u16);
 
-/// What a register is.
+/// The class of a register.
 ///
 /// It is exhaustive on purpose: each is read in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,7 +134,7 @@ impl Register {
         }
     }
 
-    /// What the register is, or nothing if the number is reserved.
+    /// Returns the class of the register. `None` if the number is reserved.
     #[must_use]
     pub const fn class(self) -> Option<RegisterClass> {
         match self.kind() {

@@ -14,19 +14,19 @@ pub struct RegisterRange {
     pub first: u16,
     /// The last number, which belongs to the range.
     pub last: u16,
-    /// What the registers are, or nothing if the numbers are reserved.
+    /// The kind of the registers. `None` if the numbers are reserved.
     pub kind: Option<RegisterKind>,
     /// The name USAGE gives the first register, or `reserved`.
     pub name: &'static str,
-    /// What the registers are for, or what the numbers are reserved for.
+    /// The purpose of the registers, or of the reserved numbers.
     pub description: &'static str,
 }
 
-/// What the registers of a range have in common.
+/// The common properties of a range of registers.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterKind {
-    /// What they are.
+    /// Their class.
     pub class: RegisterClass,
     /// The number of the range's first register in its class: 64 for the range that starts at SGPR64.
     pub first_index: u16,

@@ -16,13 +16,13 @@ use super::masks::{MaskId, Masks, State};
 /// How a region begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Where EXEC is narrowed.
+    /// The point at which EXEC is narrowed.
     If(Point),
     /// At the header of a loop, by its number.
     Loop(usize),
     /// After the event that saved the mask.
     Block,
-    /// Where EXEC gets lanes that are not active.
+    /// The point at which EXEC gets inactive lanes.
     WholeWave(Point),
 }
 

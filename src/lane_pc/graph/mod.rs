@@ -73,7 +73,7 @@ pub struct Recovered {
     /// wait; if nothing can be said of the function as a whole, it has no regions, so that lanes which
     /// are not active are nowhere.
     pub function: Function,
-    /// What was refused and why, in the order of the blocks.
+    /// The refused parts and the reasons, in the order of the blocks.
     pub refused: Vec<Refused>,
 }
 

@@ -43,7 +43,7 @@ pub struct Package<'data> {
     pub data: &'data [u8],
 }
 
-/// Where a library says that its device code is: its section `.rocm_kpack_ref`.
+/// The section `.rocm_kpack_ref`, in which a library names the place of its device code.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageReference {
@@ -55,7 +55,7 @@ pub struct PackageReference {
 }
 
 impl PackageReference {
-    /// What stands for a target in a path.
+    /// The placeholder for a target in a path.
     pub const TARGET: &'static str = "@GFXARCH@";
 
     /// Returns the reference of an ELF64 file of the host, if it has one.

@@ -47,13 +47,13 @@ pub struct EmbeddedCodeObject<'data> {
     /// The target ID, `gfx90a:xnack+` for example: what the code object's header says or, if that cannot
     /// be read, the end of `id`.
     pub target: String,
-    /// Where it was found.
+    /// The place in which it was found.
     pub place: ContainerPlace,
     /// The code object.
     pub data: Cow<'data, [u8]>,
 }
 
-/// Where in a file a code object was found.
+/// The place of a code object in a file.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerPlace {
@@ -62,7 +62,7 @@ pub struct ContainerPlace {
     pub member: Option<String>,
     /// The section of the host object.
     pub section: Option<String>,
-    /// What it was compressed with, as part of a whole bundle.
+    /// The compression of the whole bundle that contained it.
     pub compression: Option<Method>,
     /// The offset in the file, in bytes: of the code object or, if that was compressed, of the bundle.
     pub offset: u64,

@@ -30,7 +30,7 @@ impl Word {
     }
 }
 
-/// Where a field is, on a range of families.
+/// The place of a field, on a range of families.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
@@ -96,13 +96,13 @@ macro_rules! fields {
                 match self { $(Field::$field => $name,)* }
             }
 
-            /// What it says.
+            /// Its meaning.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(Field::$field => $what,)* }
             }
 
-            /// Where it is: ranges of families that do not overlap.
+            /// Returns the places of the field: ranges of families that do not overlap.
             #[must_use]
             pub const fn placements(self) -> &'static [Placement] {
                 match self {
@@ -120,7 +120,7 @@ macro_rules! fields {
 }
 
 impl Field {
-    /// Where the field is on a family. `None` if it has no such field.
+    /// Returns the place of the field on a family. `None` if the family does not have it.
     #[must_use]
     pub fn placement(self, family: Family) -> Option<&'static Placement> {
         let family = super::described(family)?;

@@ -20,13 +20,13 @@ pub struct InitialRegisters {
     pub file: RegisterFile,
     /// The number of the first register.
     pub first: u16,
-    /// How many registers there are, each of 32 bits.
+    /// The number of registers, each of 32 bits.
     pub count: u16,
     /// The bits of the register that hold the item, if it shares the register with others. Half open, bit 0 is the lowest.
     pub bits: Option<Range<u8>>,
-    /// What they hold.
+    /// Their contents.
     pub holds: InitialValue,
-    /// Where the value is in the kernarg segment, in bytes; only of [`InitialValue::PreloadedKernargs`].
+    /// The offset of the value in the kernarg segment, in bytes; only for [`InitialValue::PreloadedKernargs`].
     pub kernarg_offset: Option<u32>,
 }
 
@@ -86,7 +86,7 @@ pub enum RegisterFile {
 }
 
 impl RegisterFile {
-    /// What the assembler writes before the number.
+    /// Returns the assembler's prefix before the number.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ struct Row {
 
 macro_rules! values {
     ($($value:ident $name:literal $text:literal $what:literal;)*) => {
-        /// What a register holds when a kernel starts.
+        /// The initial contents of a register.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum InitialValue {
@@ -153,7 +153,7 @@ macro_rules! values {
                 match self { $(InitialValue::$value => $text,)* }
             }
 
-            /// What it is.
+            /// Returns a description.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(InitialValue::$value => $what,)* }

@@ -89,7 +89,7 @@ impl KernelDescriptor {
             .wrapping_add(self.value(Field::KernelCodeEntryByteOffset))
     }
 
-    /// Where a kernel with preloaded arguments starts on firmware that can preload: 256 bytes after
+    /// Returns the start of a kernel with preloaded arguments on firmware that can preload: 256 bytes after
     /// [`entry`](Self::entry). Nothing if it has none.
     ///
     /// Source: USAGE "Preloaded Kernel Arguments".

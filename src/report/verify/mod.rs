@@ -538,7 +538,7 @@ pub struct RulesDocument {
 pub struct RuleDocument {
     /// Its name.
     pub rule: &'static str,
-    /// How bad a finding is, unless somebody chose otherwise.
+    /// The level of a finding, unless a choice changes it.
     pub severity: Severity,
     /// The section of the specification that states it.
     pub spec: &'static str,

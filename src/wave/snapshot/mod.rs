@@ -48,11 +48,11 @@ use memory::Regions;
 pub struct Snapshot {
     /// The processor, as in `-mcpu`: `gfx1100`, `gfx90a:xnack+`.
     pub target: String,
-    /// What is added to an address of the code object to get a run-time address.
+    /// The load address: added to an address of the code object to get a run-time address.
     pub load_address: LoadAddress,
-    /// Where the generic address space shows local and private memory. `None` if unknown.
+    /// The apertures of the generic address space for local and private memory. `None` if unknown.
     pub apertures: Option<Apertures>,
-    /// What the wave is a part of. `None` if unknown.
+    /// The dispatch of the wave. `None` if unknown.
     pub dispatch: Option<Dispatch>,
     /// Why the wave stopped, if it is known.
     pub stop: Option<StopReasons>,
