@@ -230,7 +230,9 @@ fn installed() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-fn base64(text: &str) -> Vec<u8> {
+/// Decodes base64; what is no digit of it is passed over.
+#[must_use]
+pub fn base64(text: &str) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = text
         .bytes()

@@ -4,9 +4,10 @@
 
 use std::io::{BufRead, Read, Write};
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::fields::{field, set};
+use super::protocol::{Body, ErrorMessage, Event};
 
 /// How many bytes a message may have.
 const MOST: u64 = 16 << 20;
@@ -32,6 +33,30 @@ pub(super) struct Request {
     pub(super) seq: i64,
     pub(super) command: String,
     pub(super) arguments: Value,
+}
+
+/// An answer to a request.
+#[derive(Serialize)]
+struct Response<'m> {
+    seq: i64,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    request_seq: i64,
+    command: &'m str,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Body::is_none")]
+    body: Body<'m>,
+}
+
+#[derive(Serialize)]
+struct EventMessage {
+    seq: i64,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(flatten)]
+    event: Event,
 }
 
 /// The stream of messages.
@@ -104,47 +129,55 @@ impl<'c> Connection<'c> {
     pub(super) fn respond(
         &mut self,
         request: &Request,
-        answer: Result<Value, String>,
+        answer: Result<Body<'_>, String>,
     ) -> std::io::Result<()> {
-        let mut message = json!({
-            "type": "response",
-            "request_seq": request.seq,
-            "command": request.command,
-            "success": answer.is_ok(),
-        });
-        match answer {
-            Ok(Value::Null) => {}
-            Ok(body) => set(&mut message, "body", body),
+        let success = answer.is_ok();
+        let (body, message) = match answer {
+            Ok(body) => (body, None),
             Err(text) => {
                 // The identifier is for the editor's log; there is one text for all of them. What is wrong with an expression shows
                 // where it stands.
-                let is_shown = !["evaluate", "completions"].contains(&&*request.command);
-                set(
-                    &mut message,
-                    "body",
-                    json!({ "error": { "id": 1, "format": text, "showUser": is_shown } }),
-                );
-                set(&mut message, "message", Value::String(text));
+                let show_user = !["evaluate", "completions"].contains(&&*request.command);
+                let error = ErrorMessage {
+                    id: 1,
+                    format: text.clone(),
+                    show_user,
+                };
+                (Body::Error { error }, Some(text))
             }
-        }
-        self.send(message)
+        };
+        self.seq = self.seq.saturating_add(1);
+        self.send(&Response {
+            seq: self.seq,
+            kind: "response",
+            request_seq: request.seq,
+            command: &request.command,
+            success,
+            message,
+            body,
+        })
     }
 
     /// Sends an event.
-    pub(super) fn event(&mut self, name: &str, body: Value) -> std::io::Result<()> {
-        self.send(json!({ "type": "event", "event": name, "body": body }))
-    }
-
-    /// Says that a message was not understood.
-    pub(super) fn complain(&mut self, message: &str) -> std::io::Result<()> {
-        let body = json!({ "category": "stderr", "output": format!("hetdwarf: {message}\n") });
-        self.event("output", body)
-    }
-
-    fn send(&mut self, mut message: Value) -> std::io::Result<()> {
+    pub(super) fn event(&mut self, event: Event) -> std::io::Result<()> {
         self.seq = self.seq.saturating_add(1);
-        set(&mut message, "seq", self.seq);
-        let text = message.to_string();
+        self.send(&EventMessage {
+            seq: self.seq,
+            kind: "event",
+            event,
+        })
+    }
+
+    /// Says that something is wrong that no request has to do with.
+    pub(super) fn complain(&mut self, message: &str) -> std::io::Result<()> {
+        self.event(Event::Output {
+            category: "stderr",
+            output: format!("hetdwarf: {message}\n"),
+        })
+    }
+
+    fn send(&mut self, message: &impl Serialize) -> std::io::Result<()> {
+        let text = serde_json::to_string(message)?;
         write!(self.output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
         self.output.flush()
     }
@@ -226,4 +259,9 @@ impl Request {
             Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(wrong()),
         }
     }
+}
+
+/// Returns a field of an object; null if it has none of this name, or is no object.
+pub(super) fn field<'v>(object: &'v Value, name: &str) -> &'v Value {
+    object.get(name).unwrap_or(&Value::Null)
 }

@@ -5,12 +5,18 @@
 //!
 //! Source: Debug Adapter Protocol, <https://microsoft.github.io/debug-adapter-protocol/>.
 
+mod completions;
+mod console;
+mod disassembly;
 mod evaluate;
-mod fields;
 mod handle;
-mod machine;
+mod kept;
+mod memory;
 mod message;
 mod open;
+mod parts;
+mod protocol;
+mod registers;
 mod session;
 mod source;
 mod stack;
@@ -59,10 +65,11 @@ fn listen(port: u16, err: &mut dyn Write) -> Result<Exit, Failure> {
         let others = sessions.fetch_add(1, Ordering::SeqCst);
         let sessions = Arc::clone(&sessions);
         std::thread::spawn(move || {
-            if others < MOST_SESSIONS {
-                // Whoever left needs no answer.
-                let _ = serve_stream(&stream);
-            }
+            // Whoever left needs no answer.
+            let _ = match others < MOST_SESSIONS {
+                true => serve_stream(&stream),
+                false => refuse_stream(&stream),
+            };
             sessions.fetch_sub(1, Ordering::SeqCst);
         });
     }
@@ -72,6 +79,14 @@ fn listen(port: u16, err: &mut dyn Write) -> Result<Exit, Failure> {
 fn serve_stream(stream: &TcpStream) -> std::io::Result<()> {
     let mut output = stream.try_clone()?;
     debug_adapter(&mut BufReader::new(stream), &mut output)
+}
+
+/// Says why nothing is answered.
+fn refuse_stream(stream: &TcpStream) -> std::io::Result<()> {
+    let (mut input, mut output) = (stream, stream);
+    let mut input = BufReader::new(&mut input);
+    let message = format!("{MOST_SESSIONS} editors are connected already");
+    Connection::new(&mut input, &mut output).complain(&message)
 }
 
 /// Answers one editor as `hetdwarf dap` does, until it leaves or its messages end.

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
-
 use hetdwarf::inspect::StopOptions;
 use hetdwarf::limits::Limits;
 use hetdwarf::report::CoreRequest;
 
 use super::message::{Connection, Next, Received, Request};
+use super::protocol::{Body, Capabilities, Event};
 use super::session::Session;
 use crate::arguments::CoreObjects;
 use crate::core::with_document;
@@ -32,7 +31,7 @@ pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
                 Next::GoOn => {}
             },
             "disconnect" | "terminate" => {
-                connection.respond(&request, Ok(Value::Null))?;
+                connection.respond(&request, Ok(Body::None))?;
                 return Ok(());
             }
             command => {
@@ -44,20 +43,21 @@ pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn capabilities() -> Value {
-    json!({
-        "supportsConfigurationDoneRequest": true,
-        "supportsDelayedStackTraceLoading": true,
-        "supportsEvaluateForHovers": true,
-        "supportsReadMemoryRequest": true,
-        "supportsDisassembleRequest": true,
-        "supportsModulesRequest": true,
-        "supportsExceptionInfoRequest": true,
-        "supportsLoadedSourcesRequest": true,
-        "supportsCompletionsRequest": true,
-        "supportsClipboardContext": true,
-        "supportsTerminateRequest": true,
-        "supportsCancelRequest": true,
+fn capabilities<'s>() -> Body<'s> {
+    Body::Capabilities(Capabilities {
+        supports_configuration_done_request: true,
+        supports_delayed_stack_trace_loading: true,
+        supports_evaluate_for_hovers: true,
+        supports_read_memory_request: true,
+        supports_disassemble_request: true,
+        supports_modules_request: true,
+        supports_exception_info_request: true,
+        supports_loaded_sources_request: true,
+        supports_completions_request: true,
+        completion_trigger_characters: [".", ">", "$"],
+        supports_clipboard_context: true,
+        supports_terminate_request: true,
+        supports_cancel_request: true,
     })
 }
 
@@ -113,8 +113,8 @@ fn open(connection: &mut Connection<'_>, request: &Request) -> std::io::Result<N
             is_open = true;
             let sources = Sources::new(&wanted.sources);
             let mut session = Session::new(document, source, sources);
-            connection.respond(request, Ok(Value::Null))?;
-            connection.event("initialized", json!({}))?;
+            connection.respond(request, Ok(Body::None))?;
+            connection.event(Event::Initialized {})?;
             Ok(session.serve(connection)?)
         },
     );
@@ -123,7 +123,7 @@ fn open(connection: &mut Connection<'_>, request: &Request) -> std::io::Result<N
         // A core can shrink while it is read.
         Err(failure) if is_open => {
             connection.complain(&failure.to_string())?;
-            connection.event("terminated", json!({}))?;
+            connection.event(Event::Terminated {})?;
             Ok(Next::End)
         }
         Err(Failure::ClosedPipe) => Ok(Next::End),

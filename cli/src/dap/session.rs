@@ -2,23 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
-
 use hetdwarf::arch::Lane;
 use hetdwarf::inspect::Stop;
 use hetdwarf::report::source_text::SourceTexts;
 use hetdwarf::report::{CoreDocument, CoreWaveDocument};
 
-use super::fields::field;
 use super::handle::{FrameId, Handles};
-use super::message::{Connection, Next, Received, Request};
+use super::kept::Kept;
+use super::message::{Connection, Next, Received, Request, field};
+use super::protocol::{Body, Breakpoint, Event, Stopped};
 use crate::core::WaveSource;
 use crate::failure::Failure;
 use crate::sources::Sources;
 use hetdwarf::untrusted::Untrusted;
+use hetdwarf::wave::Wave;
 
 /// The body of a response, or the reason why the request fails.
-pub(super) type Answer = Result<Value, String>;
+pub(super) type Answer<'s> = Result<Body<'s>, String>;
+
+/// How many problems of a core are listed for the user.
+const MOST_PROBLEMS: usize = 20;
 
 /// An open core.
 pub(super) struct Session<'s> {
@@ -28,6 +31,8 @@ pub(super) struct Session<'s> {
     pub(super) texts: SourceTexts,
     pub(super) files: Vec<SourceFile>,
     pub(super) handles: Handles,
+    /// The variables of the frames that were asked for last.
+    pub(super) kept: Kept,
     /// The lane that each wave is seen in, if the user chose one.
     pub(super) focus: BTreeMap<usize, Lane>,
     /// The frame that was asked for last: addresses without a wave are those of its wave.
@@ -35,7 +40,7 @@ pub(super) struct Session<'s> {
     /// The waves that were gone to: they are listed, however many there are.
     pub(super) seen: BTreeSet<usize>,
     /// Events that follow the answer to the request at hand.
-    pub(super) events: Vec<(&'static str, Value)>,
+    pub(super) events: Vec<Event>,
 }
 
 /// A source file that frames are in.
@@ -46,6 +51,8 @@ pub(super) struct SourceFile {
     pub(super) text: usize,
     /// Where it is in a folder that the user named.
     pub(super) local: Option<String>,
+    /// How many warnings about it the user has seen.
+    pub(super) warned: usize,
 }
 
 /// Requests that need a process that runs.
@@ -81,6 +88,7 @@ impl<'s> Session<'s> {
             texts: SourceTexts::default(),
             files: Vec::new(),
             handles: Handles::default(),
+            kept: Kept::default(),
             focus: BTreeMap::new(),
             current: FrameId { wave, frame: 0 },
             seen: BTreeSet::new(),
@@ -113,7 +121,9 @@ impl<'s> Session<'s> {
         let command = request.command.as_str();
         let answer = match command {
             "threads" => Ok(self.threads()),
-            "hetdwarf/groups" => Ok(self.groups()),
+            "hetdwarf/groups" => Ok(Body::Groups {
+                groups: &self.document.groups,
+            }),
             "hetdwarf/lanes" => self.lanes(request),
             "stackTrace" => self.stack_trace(request),
             "scopes" => self.scopes(request),
@@ -129,16 +139,19 @@ impl<'s> Session<'s> {
             "hetdwarf/setLane" => self.set_lane(request),
             "hetdwarf/focus" => self.focus_wave(request),
             // Nothing runs into breakpoints.
-            "setBreakpoints" => Ok(unverified(request)),
-            "setFunctionBreakpoints" | "setInstructionBreakpoints" | "setDataBreakpoints" => {
-                Ok(unverified(request))
-            }
+            "setBreakpoints"
+            | "setFunctionBreakpoints"
+            | "setInstructionBreakpoints"
+            | "setDataBreakpoints" => Ok(unverified(request)),
+            // Requests are answered one by one: what is to be cancelled has been answered.
             "setExceptionBreakpoints"
             | "configurationDone"
             | "cancel"
             | "disconnect"
-            | "terminate" => Ok(Value::Null),
-            "breakpointLocations" => Ok(json!({ "breakpoints": [] })),
+            | "terminate" => Ok(Body::None),
+            "breakpointLocations" => Ok(Body::Breakpoints {
+                breakpoints: Vec::new(),
+            }),
             "initialize" | "launch" | "attach" => Err(format!("{command}: a core is open already")),
             _ if NEEDS_PROCESS.contains(&command) => Err(format!(
                 "{command}: the waves of a core cannot run, and are not changed"
@@ -146,13 +159,18 @@ impl<'s> Session<'s> {
             _ => Err(format!("{command}: there is no such request here")),
         };
         connection.respond(request, answer)?;
-        for (name, body) in core::mem::take(&mut self.events) {
-            connection.event(name, body)?;
+        for event in core::mem::take(&mut self.events) {
+            connection.event(event)?;
         }
         match command {
-            "configurationDone" => connection.event("stopped", self.stopped())?,
+            "configurationDone" => {
+                if let Some(problems) = self.problems() {
+                    connection.event(problems)?;
+                }
+                connection.event(Event::Stopped(self.stopped()))?;
+            }
             "disconnect" | "terminate" => {
-                connection.event("terminated", json!({}))?;
+                connection.event(Event::Terminated {})?;
                 return Ok(Next::End);
             }
             _ => {}
@@ -171,6 +189,27 @@ impl<'s> Session<'s> {
         })
     }
 
+    /// Says what could not be read of the core, if there is something.
+    fn problems(&self) -> Option<Event> {
+        let problems = &self.document.problems;
+        let mut lines: Vec<String> = problems
+            .iter()
+            .take(MOST_PROBLEMS)
+            .map(|problem| format!("{}: {}\n", problem.place, problem.message))
+            .collect();
+        if let Some(more) = problems.len().checked_sub(MOST_PROBLEMS)
+            && more > 0
+        {
+            lines.push(format!(
+                "{more} more problems: `hetdwarf core` lists them\n"
+            ));
+        }
+        (!lines.is_empty()).then(|| Event::Output {
+            category: "stderr",
+            output: lines.concat(),
+        })
+    }
+
     /// Asks the stop of a wave.
     ///
     /// # Errors
@@ -180,33 +219,60 @@ impl<'s> Session<'s> {
         index: usize,
         ask: impl FnOnce(&mut Session<'s>, &Stop<'_, '_>) -> Result<T, String>,
     ) -> Result<T, String> {
+        self.with_wave(index, |session, _, stop| match stop {
+            Some(stop) => ask(session, stop),
+            None => Err(format!(
+                "wave {index} is in no code object that was found: give it by \"object\" or \"objectPath\""
+            )),
+        })
+    }
+
+    /// Asks a wave, if its registers are known, and its stop, if its code object is.
+    ///
+    /// # Errors
+    /// What `ask` returns.
+    pub(super) fn with_wave<T>(
+        &mut self,
+        index: usize,
+        ask: impl FnOnce(
+            &mut Session<'s>,
+            Option<&dyn Wave>,
+            Option<&Stop<'_, '_>>,
+        ) -> Result<T, String>,
+    ) -> Result<T, String> {
         self.wave(index)?;
         let source = self.source;
         let (mut ask, mut answer) = (Some(ask), None);
-        let asked = source.with(index, &mut |_, stop| {
-            if let (Some(stop), Some(ask)) = (stop, ask.take()) {
-                answer = Some(ask(self, stop));
+        let asked = source.with(index, &mut |wave, stop| {
+            if let Some(ask) = ask.take() {
+                answer = Some(ask(self, wave, stop));
             }
             Ok(())
         });
         match (asked, answer) {
             (_, Some(answer)) => answer,
             (Err(Failure::Message(message)), None) => Err(message),
-            (_, None) => Err(format!(
-                "wave {index} is in no code object that was found: give it by \"object\" or \"objectPath\""
-            )),
+            (_, None) => Err(format!("wave {index} cannot be read")),
         }
     }
 
-    fn set_lane(&mut self, request: &Request) -> Answer {
+    /// Returns how many lanes a wave has.
+    pub(super) fn lane_count(&mut self, index: usize) -> Result<u32, String> {
+        let known = self.wave(index)?.lanes;
+        self.with_wave(index, |_, wave, _| {
+            Ok(wave.map_or(known, |wave| wave.wave_size().lanes()))
+        })
+    }
+
+    fn set_lane(&mut self, request: &Request) -> Answer<'s> {
         let wave = usize::try_from(request.needed("threadId")?).unwrap_or(0);
         self.see_lane(wave, request.integer("lane")?)?;
-        Ok(Value::Null)
+        Ok(Body::None)
     }
 
     /// Sees variables of a wave in a lane, or in all of them.
     pub(super) fn see_lane(&mut self, wave: usize, lane: Option<i64>) -> Result<(), String> {
-        let lanes = self.wave(wave)?.lanes;
+        let lanes = self.lane_count(wave)?;
         match lane {
             None => {
                 self.focus.remove(&wave);
@@ -219,15 +285,17 @@ impl<'s> Session<'s> {
                 self.focus.insert(wave, Lane(lane));
             }
         }
-        let body = json!({ "areas": ["variables"], "threadId": wave });
-        self.events.push(("invalidated", body));
+        self.events.push(Event::Invalidated {
+            areas: ["variables"],
+            thread_id: wave,
+        });
         Ok(())
     }
 
-    fn focus_wave(&mut self, request: &Request) -> Answer {
+    fn focus_wave(&mut self, request: &Request) -> Answer<'s> {
         let wave = usize::try_from(request.needed("threadId")?).unwrap_or(0);
         self.see_wave(wave)?;
-        Ok(Value::Null)
+        Ok(Body::None)
     }
 
     /// Goes to a wave.
@@ -235,21 +303,26 @@ impl<'s> Session<'s> {
         self.wave(wave)?;
         self.current = FrameId { wave, frame: 0 };
         self.seen.insert(wave);
-        let body = json!({
-            "reason": "pause",
-            "description": "the wave in focus",
-            "threadId": wave,
-            "allThreadsStopped": true,
-        });
-        self.events.push(("stopped", body));
+        self.events.push(Event::Stopped(Stopped {
+            reason: "pause",
+            description: "the wave in focus".to_owned(),
+            text: None,
+            thread_id: Some(wave),
+            all_threads_stopped: true,
+        }));
         Ok(())
     }
 }
 
 /// The breakpoints that were asked for, none of which can be hit.
-fn unverified(request: &Request) -> Value {
+fn unverified<'s>(request: &Request) -> Body<'s> {
     let wanted = field(&request.arguments, "breakpoints").as_array();
-    let one = json!({ "verified": false, "message": "the waves of a core do not run" });
-    let all: Vec<Value> = wanted.into_iter().flatten().map(|_| one.clone()).collect();
-    json!({ "breakpoints": all })
+    let breakpoints = wanted.into_iter().flatten();
+    let breakpoints = breakpoints.map(|_| Breakpoint {
+        verified: false,
+        message: "the waves of a core do not run",
+    });
+    Body::Breakpoints {
+        breakpoints: breakpoints.collect(),
+    }
 }

@@ -1,31 +1,37 @@
 //! Source files: those in folders that the user named, and those that the debugging information carries.
 
-use serde_json::{Value, json};
-
-use hetdwarf::inspect::StopFrame;
-use hetdwarf::report::FrameDocument;
+use hetdwarf::debug_info::{SourceFile as NamedFile, UnitId};
+use hetdwarf::inspect::{Stop, StopFrame};
 use hetdwarf::untrusted::Untrusted;
 
-use super::fields::field;
 use super::handle::Handle;
-use super::message::Request;
+use super::message::{Request, field};
+use super::protocol::{Body, Event, Source};
 use super::session::{Answer, Session, SourceFile};
 
-impl Session<'_> {
+impl<'s> Session<'s> {
     /// Returns the source of a frame; None if its text is not known.
     pub(super) fn source_of(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
-        document: &FrameDocument,
-    ) -> Result<Option<Value>, String> {
+    ) -> Result<Option<Source>, String> {
         let at = frame.description().map_err(|error| error.to_string())?;
         let (Some(unit), Some(file), Some(line)) = (at.unit, &at.file, at.line) else {
             return Ok(None);
         };
-        let stop = frame.stop();
+        self.source_at(frame.stop(), unit, file, line)
+    }
+
+    /// Returns the source of a line; None if its text is not known.
+    pub(super) fn source_at(
+        &mut self,
+        stop: &Stop<'_, '_>,
+        unit: UnitId,
+        file: &NamedFile,
+        line: u64,
+    ) -> Result<Option<Source>, String> {
         let info = stop.program().info();
         let (sources, texts) = (&self.sources, &mut self.texts);
-        let mut local = None;
         let read = |path: &str, folder: Option<&str>| Some(sources.bytes(path, folder)?.to_vec());
         let text = texts.want(info, unit, file, line, &read, stop.meter());
         let Some(found) = self.texts.files().get(text) else {
@@ -34,36 +40,73 @@ impl Session<'_> {
         if found.lines().next().is_none() {
             return Ok(None);
         }
-        if let Some(path) = document.file.as_ref() {
-            local = self.sources.path(path.raw(), None);
-        }
         let number = match self.files.iter().position(|file| file.text == text) {
             Some(number) => number,
             None => {
-                let path = found.path().clone();
-                self.files.push(SourceFile { path, text, local });
-                self.files.len().saturating_sub(1)
+                let folder = info.unit_info(unit).ok().and_then(|unit| unit.comp_dir);
+                self.files.push(SourceFile {
+                    path: found.path().clone(),
+                    text,
+                    local: self.sources.path(&file.path, folder.as_deref()),
+                    warned: 0,
+                });
+                let number = self.files.len().saturating_sub(1);
+                let source = self.described(number)?;
+                self.events.push(Event::LoadedSource {
+                    reason: "new",
+                    source,
+                });
+                number
             }
         };
+        self.warn(number);
         self.described(number).map(Some)
     }
 
-    fn described(&mut self, number: usize) -> Answer {
+    /// Tells the user what is wrong with a file, once.
+    fn warn(&mut self, number: usize) {
+        let Some(file) = self.files.get_mut(number) else {
+            return;
+        };
+        let Some(text) = self.texts.files().get(file.text) else {
+            return;
+        };
+        let warnings = text.warnings(&file.path);
+        if warnings.len() > file.warned {
+            file.warned = warnings.len();
+            self.events.push(Event::Output {
+                category: "stderr",
+                output: format!("{}\n", warnings.join("\n")),
+            });
+        }
+    }
+
+    fn described(&mut self, number: usize) -> Result<Source, String> {
         let Some(file) = self.files.get(number) else {
             return Err("there is no such source".to_owned());
         };
         let raw = file.path.raw();
         let name = Untrusted::from(raw.rsplit('/').next().unwrap_or(raw).to_owned());
         if let Some(local) = &file.local {
-            return Ok(json!({ "name": name, "path": local }));
+            return Ok(Source {
+                name,
+                path: Some(local.clone()),
+                source_reference: None,
+                origin: None,
+            });
         }
         let origin = file.path.clone();
         let reference = self.handles.number(Handle::Source(number))?;
-        Ok(json!({ "name": name, "sourceReference": reference, "origin": origin }))
+        Ok(Source {
+            name,
+            path: None,
+            source_reference: Some(reference),
+            origin: Some(origin),
+        })
     }
 
     /// Returns the text of a source.
-    pub(super) fn source_text(&mut self, request: &Request) -> Answer {
+    pub(super) fn source_text(&mut self, request: &Request) -> Answer<'s> {
         let number = match request.integer("sourceReference")? {
             Some(number) if number > 0 => number,
             _ => field(field(&request.arguments, "source"), "sourceReference")
@@ -83,15 +126,15 @@ impl Session<'_> {
             content.push_str(line);
             content.push('\n');
         }
-        Ok(json!({ "content": content }))
+        Ok(Body::Source { content })
     }
 
     /// Lists the sources that frames were in so far.
-    pub(super) fn loaded_sources(&mut self) -> Value {
+    pub(super) fn loaded_sources(&mut self) -> Body<'s> {
         let all = 0..self.files.len();
-        let listed: Vec<Value> = all
-            .filter_map(|number| self.described(number).ok())
-            .collect();
-        json!({ "sources": listed })
+        let sources = all.filter_map(|number| self.described(number).ok());
+        Body::LoadedSources {
+            sources: sources.collect(),
+        }
     }
 }

@@ -1,27 +1,25 @@
 //! Frames, the code objects that they are in, and where lanes are.
 
-use serde_json::{Value, json};
-
 use hetdwarf::inspect::{LaneInCaller, LanePlace, Stop, StopFrame};
 use hetdwarf::report::FrameDocument;
 use hetdwarf::untrusted::Untrusted;
 
-use super::fields::set;
 use super::handle::{FrameId, Handle};
 use super::message::Request;
+use super::protocol::{Body, LanePlace as LaneEntry, LaneThere, Module, StackFrame};
 use super::session::{Answer, Session};
 
-impl Session<'_> {
+impl<'s> Session<'s> {
     /// Lists the frames of a wave, as many as are asked for.
-    pub(super) fn stack_trace(&mut self, request: &Request) -> Answer {
+    pub(super) fn stack_trace(&mut self, request: &Request) -> Answer<'s> {
         let wave = usize::try_from(request.needed("threadId")?).unwrap_or(0);
         let (start, count) = request.page("startFrame", "levels")?;
         self.current = FrameId { wave, frame: 0 };
         let module = self.wave(wave)?.code_object;
-        if module.is_none() {
-            return self.bare_frame(wave);
-        }
-        self.with_stop(wave, |session, stop| {
+        self.with_wave(wave, |session, _, stop| {
+            let Some(stop) = stop else {
+                return session.bare_frame(wave, start);
+            };
             let frames = stop.frames();
             let total = frames.len();
             let page = frames.iter().skip(start).take(count);
@@ -29,27 +27,35 @@ impl Session<'_> {
             for frame in page {
                 listed.push(session.frame(wave, frame, module)?);
             }
-            Ok(json!({ "stackFrames": listed, "totalFrames": total }))
+            Ok(Body::StackTrace {
+                stack_frames: listed,
+                total_frames: total,
+            })
         })
     }
 
     /// The frame of a wave of which only the pc is known.
-    fn bare_frame(&mut self, wave: usize) -> Answer {
+    fn bare_frame(&mut self, wave: usize, start: usize) -> Answer<'s> {
         let id = self
             .handles
             .number(Handle::Frame(FrameId { wave, frame: 0 }))?;
         let document = self.wave(wave)?;
         let pc = format!("{:#x}", document.pc.0);
         let name = document.function.clone();
-        let frame = json!({
-            "id": id,
-            "name": name.unwrap_or_else(|| Untrusted::from(pc.clone())),
-            "line": 0,
-            "column": 0,
-            "instructionPointerReference": pc,
-            "presentationHint": "subtle",
-        });
-        Ok(json!({ "stackFrames": [frame], "totalFrames": 1 }))
+        let frame = StackFrame {
+            id,
+            name: name.map_or_else(|| pc.clone(), |name| name.to_string()),
+            source: None,
+            line: 0,
+            column: 0,
+            instruction_pointer_reference: pc,
+            module_id: None,
+            presentation_hint: Some("subtle"),
+        };
+        Ok(Body::StackTrace {
+            stack_frames: [frame].into_iter().skip(start).collect(),
+            total_frames: 1,
+        })
     }
 
     fn frame(
@@ -57,7 +63,7 @@ impl Session<'_> {
         wave: usize,
         frame: &StopFrame<'_, '_, '_>,
         module: Option<usize>,
-    ) -> Answer {
+    ) -> Result<StackFrame, String> {
         let document = FrameDocument::new(frame).map_err(|error| error.to_string())?;
         let id = self.handles.number(Handle::Frame(FrameId {
             wave,
@@ -70,46 +76,44 @@ impl Session<'_> {
             (Some(name), _) => name,
             (None, _) => pc.clone(),
         };
-        let mut listed = json!({
-            "id": id,
-            "name": name,
-            "line": document.line.unwrap_or(0),
-            "column": document.column.unwrap_or(0),
-            "instructionPointerReference": pc,
-        });
-        match self.source_of(frame, &document)? {
-            Some(source) => set(&mut listed, "source", source),
-            None => set(&mut listed, "presentationHint", "subtle"),
-        }
-        if let Some(module) = module {
-            set(&mut listed, "moduleId", module);
-        }
-        Ok(listed)
+        let source = self.source_of(frame)?;
+        Ok(StackFrame {
+            id,
+            name,
+            presentation_hint: source.is_none().then_some("subtle"),
+            source,
+            line: document.line.unwrap_or(0),
+            column: document.column.unwrap_or(0),
+            instruction_pointer_reference: pc,
+            module_id: module,
+        })
     }
 
     /// Lists the code objects.
-    pub(super) fn modules(&self, request: &Request) -> Answer {
+    pub(super) fn modules(&self, request: &Request) -> Answer<'s> {
         let (start, count) = request.page("startModule", "moduleCount")?;
         let objects = self.document.code_objects.iter().enumerate();
         let listed = objects.skip(start).take(count).map(|(index, object)| {
             let file = object.file.as_ref().unwrap_or(&object.uri);
             let raw = file.raw();
             let name = raw.rsplit('/').next().unwrap_or(raw);
-            json!({
-                "id": index,
-                "name": Untrusted::from(name.to_owned()),
-                "path": file,
-                "version": object.target,
-                "symbolStatus": if object.found { "found" } else { "not found" },
-                "addressRange": format!("{:#x}", object.load_address.0),
-            })
+            Module {
+                id: index,
+                name: Untrusted::from(name.to_owned()),
+                path: file.clone(),
+                version: object.target.clone(),
+                symbol_status: if object.found { "found" } else { "not found" },
+                address_range: format!("{:#x}", object.load_address.0),
+            }
         });
-        let listed: Vec<Value> = listed.collect();
-        Ok(json!({ "modules": listed, "totalModules": self.document.code_objects.len() }))
+        Ok(Body::Modules {
+            modules: listed.collect(),
+            total_modules: self.document.code_objects.len(),
+        })
     }
 
     /// Says where the lanes of a frame are, for the view of lanes.
-    pub(super) fn lanes(&mut self, request: &Request) -> Answer {
+    pub(super) fn lanes(&mut self, request: &Request) -> Answer<'s> {
         let id = match request.integer("frameId")? {
             Some(number) => self.handles.frame(number)?,
             None => {
@@ -126,10 +130,7 @@ impl Session<'_> {
             let places = lanes.zip(found.places().iter().zip(callers));
             let mut listed = Vec::new();
             for (lane, (place, caller)) in places {
-                let mut one = json!({ "lane": lane.0, "state": place.name() });
-                if let Some(item) = stop.wave().work_item(lane) {
-                    set(&mut one, "workItem", json!(item));
-                }
+                let state = place.name();
                 let place = match (place, caller) {
                     (LanePlace::Waiting { pc, .. }, _) => Some((frame, *pc)),
                     (_, Some(LaneInCaller { level, pc, .. })) => {
@@ -137,26 +138,38 @@ impl Session<'_> {
                     }
                     (_, None) => None,
                 };
-                if let Some((frame, pc)) = place {
-                    set(&mut one, "frame", frame.call_index());
-                    session.add_place(&frame.for_waiting(pc, 0).innermost(), &mut one)?;
-                }
-                listed.push(one);
+                let there = match place {
+                    Some((frame, pc)) => {
+                        let there = frame.for_waiting(pc, 0).innermost();
+                        Some(session.there(&there, frame.call_index())?)
+                    }
+                    None => None,
+                };
+                listed.push(LaneEntry {
+                    lane: lane.0,
+                    state,
+                    work_item: stop.wave().work_item(lane),
+                    there,
+                });
             }
-            Ok(json!({ "lanes": listed, "focus": focus }))
+            Ok(Body::Lanes {
+                lanes: listed,
+                focus,
+            })
         })
     }
 
-    /// Adds to what is said of a lane where it goes on.
-    fn add_place(&mut self, there: &StopFrame<'_, '_, '_>, one: &mut Value) -> Result<(), String> {
+    /// Describes where a lane goes on.
+    fn there(&mut self, there: &StopFrame<'_, '_, '_>, frame: usize) -> Result<LaneThere, String> {
         let document = FrameDocument::new(there).map_err(|error| error.to_string())?;
-        set(one, "pc", format!("{:#x}", document.pc.0));
-        set(one, "file", json!(document.file));
-        set(one, "line", json!(document.line));
-        if let Some(source) = self.source_of(there, &document)? {
-            set(one, "source", source);
-        }
-        Ok(())
+        let source = self.source_of(there)?;
+        Ok(LaneThere {
+            frame,
+            pc: format!("{:#x}", document.pc.0),
+            file: document.file,
+            line: document.line,
+            source,
+        })
     }
 }
 

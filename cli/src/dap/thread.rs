@@ -1,20 +1,19 @@
 //! Waves as threads of the protocol, and why they stopped.
 
-use serde_json::{Value, json};
-
 use hetdwarf::gpu_core::WaveState;
 use hetdwarf::report::CoreWaveDocument;
 use hetdwarf::untrusted::Untrusted;
 
 use super::message::Request;
+use super::protocol::{Body, ExceptionDetails, ExceptionInfo, Stopped, Thread};
 use super::session::{Answer, Session};
 
 /// How many waves are listed one by one. Of more, those that stopped are, one of each group of the others, and those that were gone to.
 const MOST: usize = 20_000;
 
-impl Session<'_> {
+impl<'s> Session<'s> {
     /// Lists the waves: first those that faulted, then others that stopped, then one of each group of running ones, then the rest.
-    pub(super) fn threads(&self) -> Value {
+    pub(super) fn threads(&self) -> Body<'s> {
         let waves = &self.document.waves;
         let groups = self.document.groups.iter();
         let first: std::collections::BTreeSet<usize> = groups
@@ -26,7 +25,7 @@ impl Session<'_> {
                 () if self.document.verdict.wave == Some(wave.index) => 0,
                 () if is_stopped && !wave.stop.is_empty() => 1,
                 () if is_stopped => 2,
-                () if first.contains(&wave.index) || self.seen.contains(&wave.index) => 3,
+                () if first.contains(&wave.index) => 3,
                 () => 4,
             }
         };
@@ -34,23 +33,24 @@ impl Session<'_> {
             waves.iter().map(|wave| (rank(wave), wave)).collect();
         sorted.sort_by_key(|(rank, wave)| (*rank, wave.index));
         if sorted.len() > MOST {
-            sorted.retain(|(rank, _)| *rank < 4);
-            sorted.truncate(MOST);
+            let mut room = MOST;
+            sorted.retain(|(rank, wave)| {
+                let is_listed = *rank < 4 && room > 0;
+                room = room.saturating_sub(usize::from(is_listed));
+                is_listed || self.seen.contains(&wave.index)
+            });
         }
-        let threads: Vec<Value> = sorted
-            .into_iter()
-            .map(|(_, wave)| json!({ "id": wave.index, "name": name(wave) }))
-            .collect();
-        json!({ "threads": threads })
-    }
-
-    /// Lists the groups of waves that are alike.
-    pub(super) fn groups(&self) -> Value {
-        json!({ "groups": self.document.groups })
+        let threads = sorted.into_iter().map(|(_, wave)| Thread {
+            id: wave.index,
+            name: name(wave),
+        });
+        Body::Threads {
+            threads: threads.collect(),
+        }
     }
 
     /// The event that says why the core was written.
-    pub(super) fn stopped(&self) -> Value {
+    pub(super) fn stopped(&self) -> Stopped {
         let verdict = &self.document.verdict;
         let first = self.document.waves.first().map(|wave| wave.index);
         let mut groups = self.document.workgroups.iter();
@@ -60,17 +60,17 @@ impl Session<'_> {
             "none" => "pause",
             _ => "exception",
         };
-        json!({
-            "reason": reason,
-            "description": verdict.kind.replace('-', " "),
-            "text": verdict.text,
-            "threadId": wave,
-            "allThreadsStopped": true,
-        })
+        Stopped {
+            reason,
+            description: verdict.kind.replace('-', " "),
+            text: Some(verdict.text.clone()),
+            thread_id: wave,
+            all_threads_stopped: true,
+        }
     }
 
     /// Says why a wave stopped.
-    pub(super) fn exception_info(&self, request: &Request) -> Answer {
+    pub(super) fn exception_info(&self, request: &Request) -> Answer<'s> {
         let index = usize::try_from(request.needed("threadId")?).unwrap_or(0);
         let wave = self.wave(index)?;
         let verdict = &self.document.verdict;
@@ -84,15 +84,14 @@ impl Session<'_> {
             true => verdict.text.clone(),
             false => Untrusted::from(name(wave)),
         };
-        let fault = wave.fault.as_ref().map(|fault| json!(fault));
-        Ok(json!({
-            "exceptionId": kind,
-            "description": description,
-            "breakMode": "unhandled",
-            "details": {
-                "message": description,
-                "typeName": wave.stop.join(", "),
-                "fault": fault,
+        Ok(Body::ExceptionInfo(ExceptionInfo {
+            exception_id: kind,
+            description: description.clone(),
+            break_mode: "unhandled",
+            details: ExceptionDetails {
+                message: description,
+                type_name: (!wave.stop.is_empty()).then(|| wave.stop.join(", ")),
+                fault: wave.fault.as_ref(),
             },
         }))
     }

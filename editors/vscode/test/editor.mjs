@@ -6,6 +6,7 @@
 //   PLAYWRIGHT    the folder of playwright-core
 //   CHROMIUM      the browser (default: chromium on the PATH)
 //   HETDWARF      the command hetdwarf
+//   MANY          a core of 10,000 waves, which `cargo run -p dwarf-tests --example many_waves -- 10000 FILE` writes (default: none is opened)
 //   PICTURES      a folder for screenshots (default: none are taken)
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -27,6 +28,7 @@ const hetdwarf = resolve(needed('HETDWARF'));
 const { chromium } = createRequire(import.meta.url)(needed('PLAYWRIGHT'));
 const browserPath = process.env.CHROMIUM ?? execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
 const pictures = process.env.PICTURES;
+const manyCore = process.env.MANY && resolve(process.env.MANY);
 
 async function freePort() {
   const listener = createServer();
@@ -60,7 +62,9 @@ async function start(folder, theme) {
   copyFileSync(join(demo, 'calls-O2.cl'), join(workspace, 'calls-O2.cl'));
   mkdirSync(join(workspace, '.vscode'));
   const many = { type: 'hetdwarf', request: 'attach', name: 'Many waves', log: 'many.log' };
-  writeFileSync(join(workspace, '.vscode', 'launch.json'), JSON.stringify({ version: '0.2.0', configurations: [many] }));
+  const core = { type: 'hetdwarf', request: 'attach', name: 'Many waves of a core', coreFile: manyCore };
+  const configurations = manyCore ? [many, core] : [many];
+  writeFileSync(join(workspace, '.vscode', 'launch.json'), JSON.stringify({ version: '0.2.0', configurations }));
   writeFileSync(join(workspace, 'many.log'), manyWaves());
   writeFileSync(join(machine, 'settings.json'), JSON.stringify({ 'hetdwarf.path': hetdwarf }));
   writeFileSync(
@@ -258,6 +262,41 @@ async function lookAtMany(page, name) {
   return seconds;
 }
 
+/** The next configuration: a core of 10,000 waves with 18 call stacks. Waves, their variables and lanes are there as with eight waves. */
+async function lookAtManyInCore(page, name) {
+  await page.keyboard.press('Shift+F5');
+  await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
+  await page.keyboard.press('F1');
+  await page.locator('.quick-input-widget input').fill('>Debug: Select and Start Debugging');
+  await page.keyboard.press('Enter');
+  const begin = performance.now();
+  await page.locator('.quick-input-widget .monaco-list-row', { hasText: 'Many waves of a core' }).click();
+  const pane = paneOf(page, 'Waves');
+  const waves = pane.locator('.monaco-list-row');
+  await pane.locator('.pane-header', { hasText: '10000' }).waitFor();
+  await waves.filter({ hasText: '556 × mid at calls.cl:15' }).waitFor();
+  await page.locator('.debug-variables .monaco-list-row').nth(1).waitFor();
+  const seconds = (performance.now() - begin) / 1000;
+  assert.ok(seconds < 15, `${seconds} s until a core of 10,000 waves is there`);
+  const lanes = await viewFrame(page);
+  // From wave to wave, each with its variables and lanes.
+  const times = [];
+  await waves.filter({ hasText: '556 × leaf at calls.cl:8' }).click();
+  for (let number = 0; number < 3; number += 1) {
+    const wave = waves.filter({ hasText: /^wave \d+:\d+:\(\d+,0,0\)/ }).nth(number);
+    const title = /\(\d+,0,0\)\/\d+/.exec(await wave.innerText())[0];
+    const start = performance.now();
+    await wave.click();
+    await lanes.locator('#title', { hasText: title }).waitFor();
+    await lanes.locator('#grid button').nth(31).waitFor();
+    await page.locator('.debug-call-stack .monaco-list-row', { hasText: /leaf/ }).first().waitFor();
+    times.push(performance.now() - start);
+  }
+  assert.ok(Math.max(...times) < 5000, `${times} ms from wave to wave`);
+  await picture(page, `${name}-6-many-core`);
+  return [seconds, Math.max(...times)];
+}
+
 async function main() {
   const themes = { light: 'Default Light Modern', dark: 'Default Dark Modern' };
   for (const [name, theme] of Object.entries(themes)) {
@@ -270,6 +309,10 @@ async function main() {
       console.log(`${name}: the core opens, waves, lanes and watches are shown`);
       const seconds = await lookAtMany(page, name);
       console.log(`${name}: 10,000 waves are there after ${seconds.toFixed(1)} s`);
+      if (manyCore) {
+        const [opened, went] = await lookAtManyInCore(page, name);
+        console.log(`${name}: those of a core after ${opened.toFixed(1)} s, and each wave after ${went.toFixed(0)} ms`);
+      }
     } catch (error) {
       await picture(page, `${name}-failed`);
       throw error;

@@ -1,0 +1,36 @@
+//! What is kept from one request to the next: the variables of the frames that were asked for last. A wave never goes on, so that they
+//! stay valid.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use hetdwarf::report::VariableDocument;
+
+use super::handle::FrameId;
+
+/// Of how many frames variables are kept.
+const MOST: usize = 8;
+
+/// The variables of some frames, each in every lane.
+#[derive(Debug, Default)]
+pub(super) struct Kept(VecDeque<(FrameId, Rc<[VariableDocument]>)>);
+
+impl Kept {
+    /// Returns the variables of a frame; those that are not kept are read.
+    ///
+    /// # Errors
+    /// What `read` returns.
+    pub(super) fn variables(
+        &mut self,
+        id: FrameId,
+        read: impl FnOnce() -> Result<Vec<VariableDocument>, String>,
+    ) -> Result<Rc<[VariableDocument]>, String> {
+        if let Some((_, known)) = self.0.iter().find(|(of, _)| *of == id) {
+            return Ok(Rc::clone(known));
+        }
+        let variables: Rc<[VariableDocument]> = read()?.into();
+        self.0.truncate(MOST.saturating_sub(1));
+        self.0.push_front((id, Rc::clone(&variables)));
+        Ok(variables)
+    }
+}

@@ -1,0 +1,124 @@
+//! A core is opened, looked at and left, as editors do it.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, demo, demo_core, text};
+
+/// By hand, from the demo's emulator: `a` is the lane, `x` is 99 in lane 3 and -3 in lane 1; EXEC has lanes 1 to 25 that are odd.
+#[test]
+fn a_core_is_opened_as_editors_do() {
+    let core = demo_core();
+    let source = text(&demo());
+    let mut client = Client::open(json!({ "coreFile": core, "sourceDir": [source] }));
+    let stopped = client.stopped().clone();
+    assert_eq!(stopped["threadId"], 3);
+    assert_eq!(stopped["reason"], "exception");
+    let threads = client.body("threads", json!({}));
+    let threads = threads["threads"].as_array().unwrap();
+    assert_eq!(threads.len(), 8);
+    assert_eq!(
+        threads[0]["name"],
+        "wave 1:381:(2,0,0)/0 k  memory violation"
+    );
+    let frames = client.frames(&json!(3));
+    let names: Vec<&str> = frames
+        .iter()
+        .map(|frame| frame["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["leaf", "mid", "k", "k"]);
+    assert_eq!(frames[0]["line"], 10);
+    let page = client.body(
+        "stackTrace",
+        json!({ "threadId": 3, "startFrame": 1, "levels": 2 }),
+    );
+    assert_eq!(page["stackFrames"].as_array().unwrap().len(), 2);
+    assert_eq!(page["totalFrames"], 4);
+    let locals = client.scope(&frames[0], "Locals");
+    let find = |name: &str| {
+        locals
+            .iter()
+            .find(|one| one["name"] == name)
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(find("x")["value"], "2 values: -3 ×7, 99 ×6");
+    let lanes = client.children(&find("x"));
+    assert_eq!(lanes[3]["value"], "99");
+    let page =
+        json!({ "variablesReference": find("a")["variablesReference"], "start": 3, "count": 2 });
+    let page = client.body("variables", page);
+    assert_eq!(page["variables"][0]["value"], "3");
+    assert_eq!(page["variables"].as_array().unwrap().len(), 2);
+    // A lane in focus.
+    client.body("hetdwarf/setLane", json!({ "threadId": 3, "lane": 3 }));
+    let locals = client.scope(&frames[0], "Locals");
+    let a = locals.iter().find(|one| one["name"] == "a").unwrap();
+    assert_eq!(
+        (&a["value"], &a["variablesReference"]),
+        (&json!("3"), &json!(0))
+    );
+    let sum = json!({ "expression": "a + x", "frameId": frames[0]["id"], "context": "watch" });
+    let found = client.body("evaluate", sum.clone());
+    assert_eq!(
+        found,
+        json!({ "result": "102", "type": "int", "variablesReference": 0 })
+    );
+    let mut watch = sum.clone();
+    watch["context"] = "lanes".into();
+    let found = client.body("evaluate", watch);
+    assert_eq!(found["indexedVariables"], 32);
+    client.body("hetdwarf/setLane", json!({ "threadId": 3 }));
+    let of_all = client.body("evaluate", sum);
+    assert!(
+        of_all["result"]
+            .as_str()
+            .unwrap()
+            .starts_with("13 values: "),
+        "{of_all}"
+    );
+    let lanes = client.children(&of_all);
+    assert_eq!(lanes[3]["value"], "102");
+    let wrong = client.ask(
+        "evaluate",
+        json!({ "expression": "nosuch", "frameId": frames[0]["id"] }),
+    );
+    assert_eq!(wrong["success"], false);
+    // Editors show it where the expression is, and need no window for it.
+    assert_eq!(wrong["body"]["error"]["showUser"], false);
+    // Where lanes are: 27 to 31 never entered `mid`.
+    let lanes = client.body("hetdwarf/lanes", json!({ "frameId": frames[0]["id"] }));
+    assert_eq!(lanes["lanes"][1]["state"], "active");
+    let other = &lanes["lanes"][30];
+    assert_eq!(other["state"], "elsewhere");
+    assert_eq!((&other["line"], &other["frame"]), (&json!(41), &json!(3)));
+    assert!(
+        other["source"]["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("demo/calls-O2.cl"),
+        "{other}"
+    );
+    // Commands of the console.
+    client.events.clear();
+    let command = |text: &str| json!({ "expression": text, "context": "repl" });
+    assert_eq!(
+        client.body("evaluate", command("lane 5"))["result"],
+        "lane 5 of wave 3"
+    );
+    assert_eq!(
+        client.body("evaluate", command("wave 2"))["result"],
+        "wave 1:381:(1,0,0)/0 k  running"
+    );
+    client.body("threads", json!({}));
+    let events: Vec<&Value> = client.events.iter().map(|event| &event["event"]).collect();
+    assert_eq!(events, ["invalidated", "stopped"]);
+    assert_eq!(client.events[1]["body"]["threadId"], 2);
+    let info = client.body("exceptionInfo", json!({ "threadId": 3 }));
+    assert_eq!(info["exceptionId"], "memory-violation");
+    let modules = client.body("modules", json!({}));
+    assert_eq!(modules["totalModules"], 1);
+    // A process that does not run.
+    let refused = client.ask("continue", json!({ "threadId": 3 }));
+    assert_eq!(refused["success"], false);
+    client.body("disconnect", json!({}));
+}

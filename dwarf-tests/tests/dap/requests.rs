@@ -1,0 +1,126 @@
+//! Every request has an answer, whatever it is.
+
+use dwarf_tests::cores::Folder;
+use serde_json::json;
+
+use crate::client::{Client, demo, demo_core, text};
+
+/// The requests of the protocol.
+const REQUESTS: [&str; 46] = [
+    "attach",
+    "breakpointLocations",
+    "cancel",
+    "completions",
+    "configurationDone",
+    "continue",
+    "dataBreakpointInfo",
+    "disassemble",
+    "evaluate",
+    "exceptionInfo",
+    "goto",
+    "gotoTargets",
+    "initialize",
+    "launch",
+    "loadedSources",
+    "locations",
+    "modules",
+    "next",
+    "pause",
+    "readMemory",
+    "restart",
+    "restartFrame",
+    "reverseContinue",
+    "runInTerminal",
+    "scopes",
+    "setBreakpoints",
+    "setDataBreakpoints",
+    "setExceptionBreakpoints",
+    "setExpression",
+    "setFunctionBreakpoints",
+    "setInstructionBreakpoints",
+    "setVariable",
+    "source",
+    "stackTrace",
+    "startDebugging",
+    "stepBack",
+    "stepIn",
+    "stepInTargets",
+    "stepOut",
+    "terminateThreads",
+    "threads",
+    "variables",
+    "writeMemory",
+    "hetdwarf/setLane",
+    "hetdwarf/focus",
+    "hetdwarf/lanes",
+];
+
+/// Each request is answered once, before something is open and after it, whatever its arguments are.
+#[test]
+fn every_request_has_one_answer() {
+    let core = demo_core();
+    let arguments = [
+        json!(null),
+        json!({}),
+        json!([]),
+        json!("text"),
+        json!({ "threadId": 3, "frameId": 1, "variablesReference": 2, "expression": "1", "text": "a", "column": 1, "memoryReference": "0x10", "count": 1, "instructionCount": 1, "breakpoints": [{ "line": 1 }] }),
+        json!({ "threadId": -1, "frameId": -1, "variablesReference": -1, "expression": "(((", "text": "é", "column": -5, "memoryReference": "x", "count": -1, "instructionCount": i64::MAX, "levels": -1, "start": -1 }),
+        json!({ "threadId": "3", "frameId": {}, "variablesReference": [1], "expression": 5, "text": 1, "column": "a", "memoryReference": 1, "count": 1.5, "breakpoints": 7, "coreFile": 5 }),
+        json!({ "threadId": i64::MAX, "frameId": i64::MAX, "variablesReference": i64::MAX, "coreFile": "/nonexistent" }),
+    ];
+    let mut client = Client::new();
+    for arguments in &arguments {
+        for command in REQUESTS {
+            client.ask(command, arguments.clone());
+        }
+    }
+    client.body("attach", json!({ "coreFile": core }));
+    for arguments in &arguments {
+        for command in REQUESTS {
+            client.ask(command, arguments.clone());
+        }
+    }
+    let frames = client.frames(&json!(3));
+    assert_eq!(frames.len(), 4);
+    client.body("disconnect", json!({}));
+}
+
+/// Bytes that are no message are said to be none, and the session goes on.
+#[test]
+fn malformed_messages_end_nothing() {
+    let mut client = Client::new();
+    for bytes in [
+        &b"Content-Length: 3\r\n\r\nabc"[..],
+        b"Content-Length: 2\r\n\r\n{}",
+        b"Content-Length: x\r\n\r\n",
+        b"Nothing: 1\r\n\r\n",
+        b"Content-Length: 36\r\nMore: 1\r\n\r\n{\"type\":\"event\",\"seq\":1,\"event\":\"a\"}",
+        b"Content-Length: 26\r\n\r\n{\"type\":\"request\",\"seq\":1}",
+    ] {
+        client.send(bytes);
+        let event = client.receive().unwrap();
+        assert_eq!(event["event"], "output", "{event}");
+    }
+    client.body("initialize", json!({}));
+    // It ends in the middle of a message.
+    client.send(b"Content-Length: 1000\r\n\r\n{\"type\":");
+}
+
+/// A log of the debug agent is opened like a core.
+#[test]
+fn a_log_is_opened() {
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let wave = "wave_1: pc=0x7f4000001600 (kernel_code_entry=0x7f4000001900 <k>) (stopped, reason: MEMORY_VIOLATION)\n\n\
+                system registers:\n  exec: ffffffff\n";
+    std::fs::write(&log, wave).unwrap();
+    // The folder has a core beside the code object.
+    let folder = text(&demo());
+    let mut client = Client::open(json!({ "log": text(&log), "objectPath": [folder] }));
+    assert_eq!(client.stopped()["description"], "memory violation");
+    let frames = client.frames(&json!(1));
+    assert_eq!(frames[0]["instructionPointerReference"], "0x7f4000001600");
+    let nothing = client.ask("scopes", json!({ "frameId": frames[0]["id"] }));
+    assert_eq!(nothing["success"], true);
+}

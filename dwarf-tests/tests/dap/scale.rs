@@ -1,0 +1,159 @@
+//! With many waves a request costs as much as with few: nothing but the list of waves looks at all of them. Counted in allocations, which
+//! every walk of a stack makes some of.
+
+use std::io::{Cursor, sink};
+use std::path::Path;
+
+use dwarf_tests::cores::{Folder, many};
+use serde_json::{Value, json};
+
+use crate::client::{Client, text};
+
+/// Requests of an editor, as it sends them.
+fn script(core: &Path, requests: &[(&str, Value)]) -> Vec<u8> {
+    let first = [
+        ("initialize", json!({})),
+        ("attach", json!({ "coreFile": text(core) })),
+        ("configurationDone", json!({})),
+    ];
+    let mut bytes = Vec::new();
+    for (seq, (command, arguments)) in (1..).zip(first.iter().chain(requests)) {
+        let request =
+            json!({ "seq": seq, "type": "request", "command": command, "arguments": arguments });
+        let body = request.to_string();
+        bytes.extend(format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes());
+    }
+    bytes
+}
+
+/// How many allocations a session makes.
+fn cost(core: &Path, requests: &[(&str, Value)]) -> u64 {
+    let mut input = Cursor::new(script(core, requests));
+    let counted = allocation_counter::measure(|| {
+        hetdwarf_cli::debug_adapter(&mut input, &mut sink()).unwrap();
+    });
+    counted.count_total
+}
+
+fn core_with(waves: u32, folder: &Folder) -> std::path::PathBuf {
+    let path = folder.path(&waves.to_string());
+    std::fs::write(&path, many::built(waves).merged()).unwrap();
+    path
+}
+
+/// References of the frame of a wave, of its scopes and of a local variable: those of a session that asks for nothing before.
+fn references(core: &Path, wave: u64) -> [Value; 6] {
+    let mut client = Client::open(json!({ "coreFile": text(core) }));
+    let frames = client.frames(&json!(wave));
+    let frame = &frames[0]["id"];
+    let scopes = client.body("scopes", json!({ "frameId": frame }));
+    let scope = |n: usize| scopes["scopes"][n]["variablesReference"].clone();
+    let locals = client.body("variables", json!({ "variablesReference": scope(0) }));
+    let variable = locals["variables"][0]["variablesReference"].clone();
+    [
+        frame.clone(),
+        scope(0),
+        scope(2),
+        scope(3),
+        variable,
+        frames[0]["instructionPointerReference"].clone(),
+    ]
+}
+
+#[test]
+fn a_request_costs_the_same_with_many_waves() {
+    let folder = Folder::new();
+    let (few, many) = (core_with(100, &folder), core_with(2000, &folder));
+    // All waves of the case stop at 18 places, over and over: the same wave of both cores.
+    let wave = 37;
+    let of_few = references(&few, wave);
+    assert_eq!(of_few, references(&many, wave));
+    let [frame, locals, scalars, vectors, variable, pc] = of_few;
+    let before = [
+        ("stackTrace", json!({ "threadId": wave })),
+        ("scopes", json!({ "frameId": frame })),
+        ("variables", json!({ "variablesReference": locals })),
+    ];
+    let of_frame = |text: &str, context: &str| json!({ "expression": text, "frameId": frame, "context": context });
+    for (command, arguments) in [
+        ("stackTrace", json!({ "threadId": 55 })),
+        ("scopes", json!({ "frameId": frame })),
+        ("variables", json!({ "variablesReference": locals })),
+        ("variables", json!({ "variablesReference": variable })),
+        ("variables", json!({ "variablesReference": scalars })),
+        ("variables", json!({ "variablesReference": vectors })),
+        ("evaluate", of_frame("a + 1", "watch")),
+        ("evaluate", of_frame("a", "lanes")),
+        ("evaluate", of_frame("lanes", "repl")),
+        ("evaluate", of_frame("lane 3", "repl")),
+        ("evaluate", of_frame("wave 9", "repl")),
+        (
+            "completions",
+            json!({ "text": "a", "column": 2, "frameId": frame }),
+        ),
+        ("exceptionInfo", json!({ "threadId": wave })),
+        (
+            "disassemble",
+            json!({ "memoryReference": pc, "instructionOffset": -10, "instructionCount": 50 }),
+        ),
+        ("readMemory", json!({ "memoryReference": pc, "count": 256 })),
+        ("modules", json!({})),
+        ("loadedSources", json!({})),
+        ("hetdwarf/lanes", json!({ "frameId": frame })),
+        ("hetdwarf/setLane", json!({ "threadId": wave, "lane": 1 })),
+        ("hetdwarf/focus", json!({ "threadId": wave })),
+    ] {
+        let mut requests = before.to_vec();
+        let without = [cost(&few, &requests), cost(&many, &requests)];
+        requests.push((command, arguments.clone()));
+        let with = [cost(&few, &requests), cost(&many, &requests)];
+        let [of_few, of_many] = [with[0] - without[0], with[1] - without[1]];
+        println!("{command} {arguments}: {of_few} {of_many}");
+        assert!(
+            of_many <= of_few + of_few / 10 + 16,
+            "{command} {arguments}: {of_few} allocations of 100 waves, {of_many} of 2000"
+        );
+    }
+    // The lists name every wave, and walk none.
+    for command in ["threads", "hetdwarf/groups"] {
+        let listed = cost(&many, &[(command, json!({}))]) - cost(&many, &[]);
+        println!("{command}: {listed}");
+        assert!(listed < 2000 * 16, "{command}: {listed} allocations");
+    }
+}
+
+/// A core is opened in one walk of each wave: twice as many waves cost twice as much, at most.
+#[test]
+fn opening_walks_each_wave_once() {
+    let folder = Folder::new();
+    let [one, two] = [500, 1000].map(|waves| cost(&core_with(waves, &folder), &[]));
+    println!("{one} {two}");
+    assert!(two <= one * 2, "{one} {two}");
+    assert!(two - one < 500 * 200, "{} for a wave", (two - one) / 500);
+}
+
+/// A scope reads the variables of its frame once, with a lane in focus as without; what is asked of them afterwards reads none.
+#[test]
+fn the_variables_of_a_frame_are_read_once() {
+    let folder = Folder::new();
+    let core = core_with(100, &folder);
+    let [frame, locals, _, _, variable, _] = references(&core, 37);
+    let requests = [
+        ("stackTrace", json!({ "threadId": 37 })),
+        ("scopes", json!({ "frameId": frame })),
+        ("hetdwarf/setLane", json!({ "threadId": 37, "lane": 1 })),
+        ("variables", json!({ "variablesReference": locals })),
+        ("variables", json!({ "variablesReference": locals })),
+        (
+            "completions",
+            json!({ "text": "a", "column": 2, "frameId": frame }),
+        ),
+    ];
+    let costs: Vec<u64> = (0..=requests.len())
+        .map(|count| cost(&core, &requests[..count]))
+        .collect();
+    let of_each: Vec<u64> = costs.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    println!("{of_each:?} {variable}");
+    assert!(of_each[4] < of_each[3] / 2, "{of_each:?}");
+    assert!(of_each[5] < of_each[3] / 4, "{of_each:?}");
+}
