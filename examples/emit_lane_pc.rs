@@ -1,6 +1,6 @@
 //! A compiler's view: a toy back end says where lanes wait, and writes an object file.
 //! Run it with `cargo run --example emit_lane_pc`. Its code does not move any more; for code that is linked
-//! see `dwarf-tests/src/simulator/object_file.rs`, where addresses are symbols.
+//! see `emit_object`, where addresses are symbols.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use gimli::constants::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_TAG_subprogram};
@@ -82,7 +82,6 @@ fn object_file(program: &Program) -> Result<Vec<u8>, Box<dyn std::error::Error>>
     let mut sections = Sections::new(EndianVec::new(gimli::LittleEndian));
     dwarf.write(&mut sections)?;
 
-    // The builder does not know the machine, which is put in at the end.
     let mut file = write::Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
     file.flags = FileFlags::Elf {
         os_abi: elf::OsAbi(64),
@@ -96,7 +95,11 @@ fn object_file(program: &Program) -> Result<Vec<u8>, Box<dyn std::error::Error>>
         file.append_section_data(section, data.slice(), 1);
         gimli::write::Result::Ok(())
     })?;
-    let mut bytes = file.write()?;
-    drop(bytes.splice(18..20, elf::EM_AMDGPU.0.to_le_bytes()));
+    // `object` has no architecture for AMDGPU, but it can edit the header of a file.
+    let bytes = file.write()?;
+    let mut file = object::build::elf::Builder::read(&*bytes)?;
+    file.header.e_machine = elf::EM_AMDGPU;
+    let mut bytes = Vec::new();
+    file.write(&mut bytes)?;
     Ok(bytes)
 }

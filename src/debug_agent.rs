@@ -34,15 +34,15 @@ use crate::arch::{LoadAddress, Register, UnnumberedRegister, WaveSize};
 use crate::error::Result;
 use crate::wave::{Memory, Snapshot, StopReason, StopReasons};
 
-/// What a text says of waves.
+/// The waves in a log.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// The waves, in the order of their first lines.
     pub waves: Vec<LoggedWave>,
-    /// What the runtime said besides, in the order of the lines.
+    /// Other messages of the runtime, in the order of the lines.
     pub events: Vec<RuntimeEvent>,
-    /// How many lines were skipped: other output, and what is damaged.
+    /// The number of skipped lines: other output, and damaged lines.
     pub skipped: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct Log {
 pub struct LoggedWave {
     /// The agent's number of it.
     pub number: u64,
-    /// Where it is, in the process.
+    /// Its address in the process.
     pub pc: u64,
     /// The address of its kernel's first instruction; newer agents say it.
     pub kernel_entry: Option<u64>,
@@ -62,7 +62,7 @@ pub struct LoggedWave {
     pub kernarg_address: Option<u64>,
     /// The function that it is in.
     pub function: Option<String>,
-    /// What launchers put before its lines, with `@` for times: the name of its program among several.
+    /// The launchers' prefix of its lines, with `@` for times: it tells programs apart.
     pub rank: String,
     /// The address of the fault that the runtime reported in its program, if it stopped for one.
     pub fault_address: Option<u64>,
@@ -78,7 +78,7 @@ pub struct LoggedWave {
     pub local: BTreeMap<u64, Vec<u8>>,
     /// The code object that it is in.
     pub object: Option<LoggedObject>,
-    /// Whether the text ends before its first whole vector register, so that most of it is missing.
+    /// True if the text ends before its first whole vector register, so that most of it is missing.
     pub is_cut: bool,
 }
 
@@ -86,9 +86,9 @@ pub struct LoggedWave {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoggedObject {
-    /// Where its file is.
+    /// The place of its file.
     pub uri: String,
-    /// Where it is loaded, from its first segment to its last.
+    /// The addresses at which it is loaded, from its first segment to its last.
     pub loaded: Range<u64>,
 }
 
@@ -257,7 +257,7 @@ impl LoggedWave {
         found
     }
 
-    /// How many lanes it has: those of its vector registers; nothing if there are none.
+    /// Returns how many lanes it has: those of its vector registers. `None` if there are none.
     #[must_use]
     pub fn wave_size(&self) -> Option<WaveSize> {
         let count = |wanted: usize| {
@@ -272,7 +272,7 @@ impl LoggedWave {
         }
     }
 
-    /// A snapshot of it, and how many of its values are not in it: DWARF has no name for a register, or there are two
+    /// Returns a snapshot of it, and how many of its values are not in it: DWARF has no name for a register, or there are two
     /// values of one.
     ///
     /// # Errors
@@ -322,7 +322,7 @@ impl LoggedWave {
     }
 }
 
-/// A line without what ends it, and without colours (ECMA-48 control sequences).
+/// Returns a line without what ends it, and without colours (ECMA-48 control sequences).
 fn plain(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let mut out = String::with_capacity(text.len());
@@ -341,7 +341,7 @@ fn plain(line: &[u8]) -> String {
     out
 }
 
-/// The prefix of a first line, and its wave: `wave_N: pc=0xPC (REASON)`, with the kernel between in newer ones.
+/// Returns the prefix of a first line, and its wave: `wave_N: pc=0xPC (REASON)`, with the kernel between in newer ones.
 fn first_line(line: &str) -> Option<(&str, LoggedWave)> {
     let at = line.find("wave_")?;
     let (prefix, rest) = line.split_at_checked(at)?;
@@ -408,7 +408,7 @@ impl Kernel {
 /// The reason of what is no wave: a block of code alone.
 const NO_WAVE: &str = "";
 
-/// A block of code that begins without a wave before it.
+/// Returns a block of code that begins without a wave before it.
 fn code_alone(line: &str) -> Option<LoggedWave> {
     let at = line.find("Disassembly")?;
     let (prefix, rest) = line.split_at_checked(at)?;
@@ -425,13 +425,13 @@ fn code_alone(line: &str) -> Option<LoggedWave> {
     })
 }
 
-/// A number of hexadecimal digits, without a sign.
+/// Returns a number of hexadecimal digits, without a sign.
 fn hexadecimal(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     u64::from_str_radix(text, 16).ok().filter(|_| is_number)
 }
 
-/// A dword, which has as many digits as it needs with zeros before.
+/// Returns a dword, which has as many digits as it needs with zeros before.
 fn dword(text: &str) -> Option<u32> {
     let value = hexadecimal(text).filter(|_| text.len() == 8)?;
     u32::try_from(value).ok()

@@ -38,7 +38,7 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         self.0.get_mut(at).map(|(_, value)| value)
     }
 
-    /// The first key and the last.
+    /// Returns the first key and the last.
     pub(crate) fn ends(&self) -> Option<[K; 2]> {
         let ends = [self.0.first()?, self.0.last()?];
         Some(ends.map(|(key, _)| *key))
@@ -100,7 +100,7 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         self.0.is_empty()
     }
 
-    /// The keys that are in one of two maps, in order, with what each has.
+    /// Returns the keys that are in one of two maps, in order, with what each has.
     pub(crate) fn either<'m>(
         one: &'m Flat<K, V>,
         other: &'m Flat<K, V>,

@@ -58,7 +58,7 @@ macro_rules! limits {
                 found.ok_or_else(|| format!("there is no limit {name:?}; there are {}", names()))
             }
 
-            /// What is bounded, in a few words.
+            /// Returns a short description of what is bounded.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(Limit::$name => $about,)* }
@@ -85,13 +85,13 @@ macro_rules! limits {
             /// of its steps, and a hundredth of its bytes (`dwarf-tests/tests/hostile/growth.rs`).
             pub const DEFAULT: Limits = Limits { $($field: $default,)* };
 
-            /// The bound for `limit`.
+            /// Returns the bound for `limit`.
             #[must_use]
             pub fn get(&self, limit: Limit) -> u64 {
                 match limit { $(Limit::$name => u64::from(self.$field),)* }
             }
 
-            /// The most that the bound for `limit` can be set to.
+            /// Returns the most that the bound for `limit` can be set to.
             #[must_use]
             pub fn most(limit: Limit) -> u64 {
                 match limit { $(Limit::$name => u64::from($most),)* }
@@ -139,19 +139,19 @@ limits! {
 }
 
 impl Limits {
-    /// The error of what reaches `limit`.
+    /// Returns the error of what reaches `limit`.
     pub(crate) fn reached(&self, limit: Limit) -> Error {
         reached(limit, self.get(limit))
     }
 }
 
-/// The error of what reaches a limit of `value`.
+/// Returns the error of what reaches a limit of `value`.
 #[cold]
 pub(crate) fn reached(limit: Limit, value: u64) -> Error {
     ErrorKind::Limit { limit, value }.into()
 }
 
-/// The error of what there is more of than `most`, which no limit sets.
+/// Returns the error of what there is more of than `most`, which no limit sets.
 #[cold]
 pub(crate) fn too_many(what: &'static str, most: u64) -> Error {
     ErrorKind::TooMany { what, most }.into()

@@ -41,7 +41,7 @@ pub(crate) use stack::HeldStack;
 pub(crate) const BYTES_PER_STEP: u64 = 32;
 
 impl Limits {
-    /// How many steps a question about a file of `length` bytes may take.
+    /// Returns how many steps a question about a file of `length` bytes may take.
     pub(crate) fn most_steps(&self, length: u64) -> u64 {
         let steps = self.work_per_byte.saturating_mul(length);
         self.work.saturating_add(steps)
@@ -74,12 +74,12 @@ pub struct Meter {
     bytes: AtomicU64,
     /// The most bytes that were held at one time.
     peak: AtomicU64,
-    /// Whether bytes were refused.
+    /// True if bytes were refused.
     is_full: core::sync::atomic::AtomicBool,
 }
 
 impl Meter {
-    /// A meter for a question about a file of `length` bytes, of which nothing is used yet.
+    /// Creates a meter for a question about a file of `length` bytes, of which nothing is used yet.
     #[must_use]
     pub fn new(limits: &Limits, length: u64) -> Meter {
         let bytes = limits.memory_per_byte.saturating_mul(length);
@@ -101,12 +101,12 @@ impl Meter {
         }
     }
 
-    /// A meter for what may take so many steps, and holds nothing.
+    /// Returns a meter for what may take so many steps, and holds nothing.
     pub(crate) fn of_steps(limits: &Limits, steps: u64) -> Meter {
         Meter::of(limits, steps, 0)
     }
 
-    /// A meter for another question about the same file, which may take as many steps again, and hold what is left.
+    /// Returns a meter for another question about the same file, which may take as many steps again, and hold what is left.
     #[must_use]
     pub fn question(&self) -> Meter {
         let meter = Meter::of(&self.limits, self.most_steps, self.most_bytes);
@@ -119,7 +119,7 @@ impl Meter {
         }
     }
 
-    /// A meter for a question about several files together: as many steps as each may take, and what all together may still
+    /// Returns a meter for a question about several files together: as many steps as each may take, and what all together may still
     /// hold.
     #[cfg(feature = "serde")]
     pub(crate) fn question_about<'m>(files: impl Iterator<Item = &'m Meter>) -> Option<Meter> {
@@ -140,7 +140,7 @@ impl Meter {
         is_left.then(|| Meter::of(&self.limits, self.most_steps / 4, self.most_bytes / 4))
     }
 
-    /// A meter for what may take so many steps, if that many are left, and hold all that may be held.
+    /// Returns a meter for what may take so many steps, if that many are left, and hold all that may be held.
     pub(crate) fn part(&self, steps: u64) -> Meter {
         let bytes = self.most_bytes.saturating_sub(self.bytes());
         Meter::of(&self.limits, self.steps_left().min(steps), bytes)
@@ -156,7 +156,7 @@ impl Meter {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// A meter for a thread that does a part of the question: it starts with what was used until now.
+    /// Returns a meter for a thread that does a part of the question: it starts with what was used until now.
     pub(crate) fn fork(&self) -> Meter {
         let fork = Meter::of(&self.limits, self.most_steps, self.most_bytes);
         fork.steps.store(self.steps(), Ordering::Relaxed);
@@ -165,55 +165,55 @@ impl Meter {
         fork
     }
 
-    /// The limits that it was made of; those of single evaluations are in them too.
+    /// Returns the limits that it was made of; those of single evaluations are in them too.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// How many steps were taken.
+    /// Returns how many steps were taken.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed).min(self.most_steps)
     }
 
-    /// How many steps were taken by all questions that were asked one after the other.
+    /// Returns how many steps were taken by all questions that were asked one after the other.
     #[must_use]
     pub fn steps_of_all(&self) -> u64 {
         (self.steps()).saturating_add(self.earlier.load(Ordering::Relaxed))
     }
 
-    /// How many steps may be taken in all.
+    /// Returns how many steps may be taken in all.
     #[must_use]
     pub fn most_steps(&self) -> u64 {
         self.most_steps
     }
 
-    /// How many steps may still be taken.
+    /// Returns how many steps may still be taken.
     #[inline]
     pub(crate) fn steps_left(&self) -> u64 {
         (self.most_steps).saturating_sub(self.steps.load(Ordering::Relaxed))
     }
 
-    /// How many bytes are held.
+    /// Returns how many bytes are held.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The most bytes that were held at one time.
+    /// Returns the most bytes that were held at one time.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// How many bytes may be held in all.
+    /// Returns how many bytes may be held in all.
     #[must_use]
     pub fn most_bytes(&self) -> u64 {
         self.most_bytes
     }
 
-    /// The error of what was refused, if something was: then there is an answer that is not complete.
+    /// Returns the error of what was refused, if something was: then there is an answer that is not complete.
     #[must_use]
     pub fn refused(&self) -> Option<Error> {
         if self.steps.load(Ordering::Relaxed) > self.most_steps {

@@ -52,7 +52,7 @@ impl Nearest {
     }
 }
 
-/// The one of `names` that is most like `wrong`; nothing if none is alike. Of names that are equally like, the first
+/// The one of `names` that is most like `wrong`. `None` if none is alike. Of names that are equally like, the first
 /// is taken.
 pub(crate) fn nearest<'n>(
     wrong: &str,
@@ -66,7 +66,7 @@ pub(crate) fn nearest<'n>(
     best.map(|(_, name)| name)
 }
 
-/// The number of changes between a name that was [`folded`] and another; nothing if they are not alike.
+/// The number of changes between a name that was [`folded`] and another. `None` if they are not alike.
 fn changes(wrong: &str, name: &str) -> Option<usize> {
     let name = folded(name)?;
     let letters = wrong.chars().count().max(name.chars().count());
@@ -75,7 +75,7 @@ fn changes(wrong: &str, name: &str) -> Option<usize> {
     (changes <= letters.div_ceil(3) && changes < letters).then_some(changes)
 }
 
-/// The name in lower case; nothing if it is too long.
+/// The name in lower case. `None` if it is too long.
 fn folded(name: &str) -> Option<String> {
     let letters = name.chars().flat_map(char::to_lowercase);
     let folded: String = letters.take(LONGEST.saturating_add(1)).collect();

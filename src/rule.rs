@@ -14,9 +14,9 @@
 
 use core::fmt;
 
-/// How bad a finding is.
+/// The level of a finding.
 ///
-/// It is exhaustive on purpose: who chooses has to place each.
+/// It is exhaustive on purpose: code that chooses levels has to handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing is wrong by it alone.
@@ -51,13 +51,13 @@ impl fmt::Display for Severity {
 pub struct Rule {
     /// The stable name, `cfi-row-outside-range` for example.
     pub id: &'static str,
-    /// How bad a finding is, unless somebody chose otherwise.
+    /// The level of a finding, unless a choice changes it.
     pub severity: Severity,
     /// The section that states it: `HET A.6.4.1`, `DWARF 5 §6.4.1`, `USAGE "Call Frame Information"`.
     pub spec: &'static str,
-    /// What is wrong where it is broken, in one sentence.
+    /// The problem when the rule is broken, in one sentence.
     pub summary: &'static str,
-    /// What a debugger makes of it, and what to do: a paragraph.
+    /// The consequence for a debugger, and the remedy: a paragraph.
     pub explanation: &'static str,
 }
 

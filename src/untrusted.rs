@@ -48,32 +48,32 @@ pub const LONGEST: usize = 4096;
 pub struct Untrusted<'a>(Cow<'a, str>);
 
 impl<'a> Untrusted<'a> {
-    /// The text as the file has it: to compare it, to look it up, and for formats with escapes of their own. It is not
+    /// Returns the text as the file has it: to compare it, to look it up, and for formats with escapes of their own. It is not
     /// for printing.
     #[must_use]
     pub fn raw(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is no text.
+    /// Returns true if there is no text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The same text, not borrowed from the file.
+    /// Returns the same text, not borrowed from the file.
     #[must_use]
     pub fn into_owned(self) -> Untrusted<'static> {
         Untrusted(Cow::Owned(self.0.into_owned()))
     }
 
-    /// The same text, borrowed from this one.
+    /// Returns the same text, borrowed from this one.
     #[must_use]
     pub fn borrowed(&self) -> Untrusted<'_> {
         Untrusted(Cow::Borrowed(&self.0))
     }
 
-    /// The exact text.
+    /// Returns the exact text.
     #[must_use]
     pub fn into_raw(self) -> Cow<'a, str> {
         self.0
@@ -99,7 +99,7 @@ impl<'a> From<Cow<'a, str>> for Untrusted<'a> {
 }
 
 impl<'a> From<&'a std::path::Path> for Untrusted<'a> {
-    /// A path; what is not Unicode is replaced.
+    /// Returns a path; what is not Unicode is replaced.
     fn from(path: &'a std::path::Path) -> Untrusted<'a> {
         Untrusted(path.to_string_lossy())
     }
@@ -145,7 +145,7 @@ impl fmt::Debug for Untrusted<'_> {
 
 #[cfg(feature = "serde")]
 impl serde::Serialize for Untrusted<'_> {
-    /// The exact text: JSON has escapes of its own, and what it is read by gets the same text back.
+    /// Returns the exact text: JSON has escapes of its own, and what it is read by gets the same text back.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.raw())
     }
@@ -164,10 +164,10 @@ impl<'de> serde::Deserialize<'de> for Untrusted<'static> {
 /// before it too, and `##[`, `##vso[` and `##teamcity[` anywhere, with which GitHub, Azure and TeamCity start others.
 #[derive(Clone, Copy, Debug)]
 pub struct Escaper {
-    /// Whether a colon could be the first of a line: only blanks are before it.
+    /// True if a colon could be the first of a line: only blanks are before it.
     is_start: bool,
     bracket: Bracket,
-    /// Whether a line can be ended after `{` and `,`, as those of values can.
+    /// True if a line can be ended after `{` and `,`, as those of values can.
     has_parts: bool,
 }
 
@@ -211,7 +211,7 @@ impl Escaper {
         out.write_str(rest)
     }
 
-    /// Whether the next character is escaped.
+    /// Returns true if the next character is escaped.
     fn escapes(&mut self, letter: char) -> bool {
         let escapes = match letter {
             ':' if self.is_start => true,
@@ -232,7 +232,7 @@ pub(crate) struct Bracket {
 }
 
 impl Bracket {
-    /// Whether the next character is the bracket.
+    /// Returns true if the next character is the bracket.
     pub(crate) fn is_command(&mut self, letter: char) -> bool {
         let is_command = self.signs == 2 && letter == '[';
         self.signs = match letter {
@@ -244,7 +244,7 @@ impl Bracket {
     }
 }
 
-/// Whether a terminal, a CI or a reader's eye could obey a character instead of showing it: control codes (general
+/// Returns true if a terminal, a CI or a reader's eye could obey a character instead of showing it: control codes (general
 /// category Cc: C0, DEL, C1), separators of lines and paragraphs (Zl, Zp), and format characters (Cf), which those that
 /// change the direction of text are.
 #[must_use]

@@ -64,10 +64,10 @@ template <class T> inline T hetdwarf_init() {
 /// The vector register `register` was stored to scratch for the lanes of the mask, `offset` bytes of a lane from the CFA.
 #define HETDWARF_CFI_SAVED_TO_SCRATCH 10
 
-/// The same for all lanes.
+/// A vector register is stored for all lanes.
 #define HETDWARF_CFI_SAVED_TO_SCRATCH_WHOLE 11
 
-/// The same for the lanes that are not in the mask; the value of the others is lost.
+/// A vector register is stored for the lanes outside of the mask. The value of the others is lost.
 #define HETDWARF_CFI_INACTIVE_SAVED_TO_SCRATCH 12
 
 /// `register` was overwritten, and its value is nowhere else.
@@ -76,10 +76,10 @@ template <class T> inline T hetdwarf_init() {
 /// `register` was reloaded: it is where it was on entry.
 #define HETDWARF_CFI_RESTORED 14
 
-/// What holds here is remembered.
+/// The rules that hold here are saved.
 #define HETDWARF_CFI_REMEMBER 15
 
-/// What was remembered last holds from here on.
+/// The rules that were saved last hold from here on.
 #define HETDWARF_CFI_RESTORE 16
 
 /// Instructions as bytes, `bytes` and `length`, for what has no event.
@@ -178,7 +178,7 @@ template <class T> inline T hetdwarf_init() {
 /// EXEC gets lanes that are not active, for whole or quad wave mode.
 #define HETDWARF_LANES_WHOLE_WAVE 11
 
-/// Where `DW_AT_LLVM_lane_pc` does not say where a lane is, the machine code is asked.
+/// The machine code is used if `DW_AT_LLVM_lane_pc` does not locate a lane.
 #define HETDWARF_RECOVER_WHERE_MISSING 0
 
 /// Only `DW_AT_LLVM_lane_pc` is asked.
@@ -341,7 +341,7 @@ template <class T> inline T hetdwarf_init() {
 /// `workgroup_id` and what follows of a wave, up to `wave_in_group`, are known.
 #define HETDWARF_WAVE_HAS_DISPATCH 2
 
-/// The wave is read by the letter of the specification, not as real producers need it.
+/// The wave is read exactly as specified, not as real producers need it.
 #define HETDWARF_WAVE_STRICT 4
 
 /// Only values that the debugging information gives: none from arguments of kernels, or from the machine code.
@@ -350,7 +350,7 @@ template <class T> inline T hetdwarf_init() {
 /// `kernarg_address` of a wave is known.
 #define HETDWARF_WAVE_HAS_KERNARG 16
 
-/// Whether a function did what it was asked for, and if not, why. Values are never renumbered; there may be more in later
+/// The result of a function: success, or the reason of the failure. Values are never renumbered; there may be more in later
 /// versions.
 enum hetdwarf_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -419,7 +419,7 @@ typedef struct hetdwarf_lane_pcs hetdwarf_lane_pcs;
 /// A code object with its debugging information. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_object hetdwarf_object;
 
-/// What an expression denotes: a location or a value. Free it with `hetdwarf_free`.
+/// The result of an expression: a location or a value. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_result hetdwarf_result;
 
 /// A stopped wave in a file, `hetdwarf-wave/1`. Free it with `hetdwarf_free`.
@@ -456,15 +456,15 @@ typedef struct hetdwarf_cfi_event {
   int64_t offset;
   /// `HETDWARF_MASK_…`.
   uint32_t mask;
-  /// Where the mask is.
+  /// The place of the mask.
   uint32_t mask_register;
-  /// Where the mask is.
+  /// The place of the mask.
   uint32_t mask_lane;
   /// Zero.
   uint32_t padding;
   /// See `HETDWARF_CFI_ESCAPE`.
   const uint8_t *bytes;
-  /// How many bytes.
+  /// The number of bytes.
   size_t length;
   /// Zero.
   uint64_t reserved[4];
@@ -474,7 +474,7 @@ typedef struct hetdwarf_cfi_event {
 typedef struct hetdwarf_relocation {
   /// The offset of the field in the section, in bytes.
   uint64_t offset;
-  /// What is added to the address.
+  /// The addend.
   uint64_t addend;
   /// The symbol; NULL for the start of this section in the one that the linker makes of all.
   const char *symbol;
@@ -488,11 +488,11 @@ typedef struct hetdwarf_section {
   size_t size;
   /// Its contents. Fields with a relocation hold its addend.
   const uint8_t *bytes;
-  /// How many bytes.
+  /// The number of bytes.
   size_t length;
-  /// Where addresses must be filled in, by ascending offset.
+  /// The fields that need an address, by ascending offset.
   const struct hetdwarf_relocation *relocations;
-  /// How many.
+  /// The number of entries.
   size_t relocation_count;
   /// Zero.
   uint64_t reserved[4];
@@ -504,23 +504,23 @@ typedef struct hetdwarf_file {
   size_t size;
   /// Its bytes, which are copied; NULL if `path` is given.
   const uint8_t *bytes;
-  /// How many.
+  /// The number of entries.
   size_t length;
   /// Its path, UTF-8; NULL if `bytes` is given.
   const char *path;
-  /// Of a code object where it is loaded; 0 of a core.
+  /// The load address of a code object; 0 for a core.
   uint64_t load_address;
   /// Zero.
   uint64_t reserved[4];
 } hetdwarf_file;
 
-/// What is known of a core.
+/// Facts about a core.
 typedef struct hetdwarf_core_info {
   /// `sizeof(hetdwarf_core_info)`, set by the caller.
   size_t size;
-  /// How many waves it has.
+  /// The number of its waves.
   size_t wave_count;
-  /// How many things of it could not be read: 0 if it is whole.
+  /// The number of problems; 0 if all of it could be read.
   size_t problem_count;
   /// Zero.
   uint64_t reserved[4];
@@ -530,17 +530,17 @@ typedef struct hetdwarf_core_info {
 typedef struct hetdwarf_core_wave {
   /// `sizeof(hetdwarf_core_wave)`, set by the caller.
   size_t size;
-  /// Where it is, an address of the process.
+  /// Its address in the process.
   uint64_t pc;
   /// The lanes that execute, a bit each.
   uint64_t exec;
   /// Lanes of the wave.
   uint32_t wave_size;
-  /// Which wave of its work-group it is, from 0.
+  /// The wave's number in its work-group, from 0.
   uint32_t wave_in_group;
   /// Its work-group, counted in work-groups: x, y and z.
   uint32_t workgroup[3];
-  /// Whether `workgroup` is known: 1 or 0.
+  /// 1 if `workgroup` is known, else 0.
   uint32_t has_workgroup;
   /// The packet of its dispatch in the queue.
   uint64_t packet_id;
@@ -558,7 +558,7 @@ typedef struct hetdwarf_evaluation {
   size_t size;
   /// The operations; NULL if `text` is given.
   const uint8_t *bytes;
-  /// How many bytes.
+  /// The number of bytes.
   size_t length;
   /// Operations as llvm-dwarfdump prints them, separated by commas; NULL if `bytes` is given.
   const char *text;
@@ -575,9 +575,9 @@ typedef struct hetdwarf_evaluation {
   uint32_t result;
   /// The current object, a location; NULL if there is none.
   const struct hetdwarf_result *object;
-  /// What is on the stack at the start, the lowest entry first; NULL if there is nothing.
+  /// The initial stack, the lowest entry first; NULL if it is empty.
   const struct hetdwarf_result *const *initial;
-  /// How many entries that are.
+  /// The number of entries on the initial stack.
   size_t initial_count;
   /// Zero.
   uint64_t reserved[4];
@@ -587,9 +587,9 @@ typedef struct hetdwarf_evaluation {
 typedef struct hetdwarf_result_info {
   /// `sizeof(hetdwarf_result_info)`, set by the caller.
   size_t size;
-  /// How many places a location has, at least one; 0 of a value. An object is written to all, and read from any.
+  /// The number of places of a location, at least one; 0 for a value. An object is written to all of them, and read from any.
   size_t place_count;
-  /// Of a value how its bits are read: `generic`, `signed`, `unsigned`, `float`, `boolean`, `address`, `signed_char`,
+  /// The encoding of a value's bits: `generic`, `signed`, `unsigned`, `float`, `boolean`, `address`, `signed_char`,
   /// `unsigned_char`, `utf` or `other`.
   const char *encoding;
   /// The size of a value, in bits, at most 128.
@@ -610,13 +610,13 @@ typedef struct hetdwarf_place {
   uint32_t bit;
   /// The byte of the storage at which the object starts: the address, of memory.
   uint64_t byte_offset;
-  /// Of memory, and of implicit pointers: the number of the address space in DWARF.
+  /// For memory and implicit pointers: the number of the address space in DWARF.
   uint32_t address_space;
-  /// Of memory the lane whose memory it is; `HETDWARF_NO_LANE` if the space is not specific to a lane.
+  /// For memory: the lane that owns it, or `HETDWARF_NO_LANE` if the space is not specific to a lane.
   int32_t lane;
   /// The name of the address space, or of the register as the assembler has it; NULL if there is none.
   const char *name;
-  /// Of a register its DWARF number.
+  /// For a register: its DWARF number.
   uint32_t register_number;
   /// Zero.
   uint32_t padding;
@@ -624,9 +624,9 @@ typedef struct hetdwarf_place {
   uint64_t bit_size;
   /// The bits of an implicit value, as many bytes as they need.
   const uint8_t *bytes;
-  /// Of an implicit pointer the offset, in `.debug_info`, of the entry that describes what it points to.
+  /// For an implicit pointer: the offset in `.debug_info` of the entry that describes its target.
   uint64_t entry;
-  /// Of an implicit pointer how many bytes from the start of that it points.
+  /// For an implicit pointer: its offset in the target, in bytes.
   int64_t pointer_offset;
   /// Zero.
   uint64_t reserved[4];
@@ -654,7 +654,7 @@ typedef struct hetdwarf_bits {
   uint8_t *undefined;
   /// Gets a 1 for each bit whose value the debugger does not know: a buffer of the caller; NULL if it is not wanted.
   uint8_t *unavailable;
-  /// How many bytes there is room for in each of the buffers.
+  /// The size of each buffer in bytes.
   size_t capacity;
   /// Gets the number of bits. If there is no room for them, nothing else is written.
   uint64_t bit_size;
@@ -664,7 +664,7 @@ typedef struct hetdwarf_bits {
   uint64_t reserved[4];
 } hetdwarf_bits;
 
-/// What a dispatch of a kernel has to keep to. Numbers that are not known are `UINT64_MAX`.
+/// The limits for a dispatch of a kernel. Unknown numbers are `UINT64_MAX`.
 typedef struct hetdwarf_kernel_limits {
   /// `sizeof(hetdwarf_kernel_limits)`, set by the caller.
   size_t size;
@@ -687,11 +687,11 @@ typedef struct hetdwarf_argument {
   const char *name;
   /// The name of the type in the source.
   const char *type_name;
-  /// How it is set up: `by_value`, `global_buffer` or `hidden_block_count_x` for example.
+  /// The kind of its value: for example `by_value`, `global_buffer` or `hidden_block_count_x`.
   const char *value_kind;
   /// The address space of what it points to.
   const char *address_space;
-  /// Where it is in the memory for arguments, in bytes.
+  /// Its offset in the memory for arguments, in bytes.
   uint64_t offset;
   /// Its size, in bytes.
   uint64_t byte_size;
@@ -707,17 +707,17 @@ typedef struct hetdwarf_initial_registers {
   size_t size;
   /// The registers as the assembler writes them: `s[8:9]`, `v0`, `ttmp9`.
   const char *registers;
-  /// What they hold, as `hetdwarf info` names it: `kernarg-segment-pointer`.
+  /// Their contents, as `hetdwarf info` names them: `kernarg-segment-pointer`.
   const char *holds;
   /// The number of the first register.
   uint32_t first;
-  /// How many registers there are, each of 32 bits.
+  /// The number of registers, each of 32 bits.
   uint32_t count;
   /// The first bit of the item in the first register.
   uint32_t first_bit;
   /// The item's number of bits.
   uint32_t bit_count;
-  /// Of preloaded arguments, where they are in the memory for arguments, in bytes; or else `UINT64_MAX`.
+  /// The offset of preloaded arguments in the memory for arguments, in bytes; `UINT64_MAX` for other registers.
   uint64_t kernarg_offset;
   /// Zero.
   uint64_t reserved[4];
@@ -729,7 +729,7 @@ typedef struct hetdwarf_descriptor_field {
   size_t size;
   /// Its name in the documentation of LLVM: `GRANULATED_WORKITEM_VGPR_COUNT`.
   const char *name;
-  /// What it says.
+  /// Its meaning.
   const char *description;
   /// Its value, not scaled.
   uint64_t value;
@@ -745,7 +745,7 @@ typedef struct hetdwarf_range {
   uint64_t end;
 } hetdwarf_range;
 
-/// Where a mask of lanes is.
+/// The place of a mask of lanes.
 typedef struct hetdwarf_mask {
   /// `HETDWARF_LANES_…`.
   uint32_t kind;
@@ -761,13 +761,13 @@ typedef struct hetdwarf_phase {
   size_t size;
   /// The code, from after the instruction that changes EXEC.
   struct hetdwarf_range code;
-  /// Where lanes wait that are in the region and not active, in bytes from the start of the function.
+  /// The place at which inactive lanes of the region wait, in bytes from the start of the function.
   uint64_t wait;
   /// `HETDWARF_PHASE_WAITS`; without it is not known where they wait.
   uint32_t flags;
   /// Zero.
   uint32_t padding;
-  /// What names of procedures end in: `then`, `else`, `loop`, `continue` or `return`; NULL for `part`.
+  /// The suffix of procedure names: `then`, `else`, `loop`, `continue` or `return`; NULL for `part`.
   const char *name;
   /// Zero.
   uint64_t reserved[4];
@@ -782,7 +782,7 @@ typedef struct hetdwarf_lane_event {
   size_t size;
   /// The instruction; of several, the one after which the change is complete.
   struct hetdwarf_range code;
-  /// What it does: `HETDWARF_LANES_SAVE` and those after it.
+  /// The kind of change: `HETDWARF_LANES_SAVE` and those after it.
   uint32_t change;
   /// Zero.
   uint32_t padding;
@@ -798,17 +798,17 @@ typedef struct hetdwarf_lane_event {
 typedef struct hetdwarf_block {
   /// `sizeof(hetdwarf_block)`, the same in all entries of an array.
   size_t size;
-  /// What messages call it.
+  /// The name in messages.
   const char *name;
   /// Its code.
   struct hetdwarf_range code;
-  /// What its instructions do to masks, in their order; NULL if there are none.
+  /// The changes that its instructions make to masks, in order; NULL if there are none.
   const struct hetdwarf_lane_event *events;
-  /// How many.
+  /// The number of entries.
   size_t event_count;
   /// The blocks that the wave can go to from here, by their indices; NULL if there are none.
   const size_t *successors;
-  /// How many.
+  /// The number of entries.
   size_t successor_count;
   /// Zero.
   uint64_t reserved[4];
@@ -821,13 +821,13 @@ typedef struct hetdwarf_lane_place {
   size_t size;
   /// `active`, `waiting`, `elsewhere` (not active on entry to the function) or `unknown`.
   const char *state;
-  /// Of a waiting lane who says where it is: `dwarf` or `recovered`.
+  /// The source of a waiting lane's place: `dwarf` or `recovered`.
   const char *origin;
   /// Why it is not known where it is, or `not-dispatched` of a lane that the dispatch did not start.
   const char *reason;
   /// The lane's program location.
   uint64_t pc;
-  /// Where that was recovered, the instruction that switched the lane off.
+  /// The instruction that switched the lane off, if the place was recovered.
   uint64_t left;
   /// And the first instruction that executes with the lane on again.
   uint64_t resumes;
@@ -847,9 +847,9 @@ typedef struct hetdwarf_lane_place {
   uint64_t caller_line;
   /// The work-item that the lane is, by its place in the grid: x, y and z.
   uint32_t work_item[3];
-  /// Whether `work_item` is known: 1 or 0.
+  /// 1 if `work_item` is known, else 0.
   uint32_t has_work_item;
-  /// Whether the lane is active: 1 or 0.
+  /// 1 if the lane is active, else 0.
   uint32_t is_active;
   /// Zero.
   uint32_t padding;
@@ -861,11 +861,11 @@ typedef struct hetdwarf_lane_place {
 typedef struct hetdwarf_limit {
   /// The limit, as `hetdwarf --limit NAME=N` has it: `value` for example, the bytes that are read of one value in each lane.
   const char *name;
-  /// What it is set to; the most that it can be, if this is more.
+  /// The new value. A larger value than the maximum means the maximum.
   uint64_t value;
 } hetdwarf_limit;
 
-/// How an object is opened.
+/// Options for opening an object.
 typedef struct hetdwarf_opening {
   /// `sizeof(hetdwarf_opening)`.
   size_t size;
@@ -873,19 +873,19 @@ typedef struct hetdwarf_opening {
   const char *path;
   /// The bytes of the file, if there is no path. They are copied.
   const uint8_t *bytes;
-  /// How many bytes.
+  /// The number of bytes.
   size_t length;
-  /// Which of its code objects, as of `hetdwarf_object_open`; NULL if there is only one.
+  /// The code object to choose, as in `hetdwarf_object_open`; NULL if there is only one.
   const char *choose;
   /// Bounds that are other than by default.
   const struct hetdwarf_limit *limits;
-  /// How many.
+  /// The number of entries.
   size_t limit_count;
   /// Zero.
   uint64_t reserved[4];
 } hetdwarf_opening;
 
-/// What a code object is. Strings belong to the object.
+/// Facts about a code object. Strings belong to the object.
 typedef struct hetdwarf_object_info {
   /// `sizeof(hetdwarf_object_info)`, set by the caller.
   size_t size;
@@ -897,9 +897,9 @@ typedef struct hetdwarf_object_info {
   uint32_t wave_size;
   /// `e_flags` of the ELF file.
   uint32_t flags;
-  /// How many kernels there are.
+  /// The number of kernels.
   size_t kernel_count;
-  /// How many functions have a symbol, the code of kernels included.
+  /// The number of functions with a symbol, including the code of kernels.
   size_t function_count;
   /// Zero.
   uint64_t reserved[4];
@@ -939,13 +939,13 @@ typedef struct hetdwarf_function {
   const char *linkage_name;
   /// Its lowest address in the object.
   uint64_t low_pc;
-  /// How many calls are inlined at the address that was asked for.
+  /// The number of calls that are inlined at the requested address.
   size_t inlined_count;
   /// The path of the file of its declaration.
   const char *path;
   /// The line of its declaration; 0 if it is not known.
   uint64_t line;
-  /// How many ranges of addresses it has.
+  /// The number of its address ranges.
   size_t range_count;
   /// Zero.
   uint64_t reserved[1];
@@ -989,13 +989,13 @@ typedef struct hetdwarf_global {
   uint64_t type;
   /// The offset of its entry in the section.
   uint64_t entry;
-  /// How many expressions say where it is; see `hetdwarf_object_global_location`.
+  /// The number of expressions for its location; see `hetdwarf_object_global_location`.
   size_t location_count;
   /// Zero.
   uint64_t reserved[4];
 } hetdwarf_global;
 
-/// Where a variable is at some addresses: an expression of DWARF. What it points to belongs to the handle that it was asked of.
+/// The location of a variable at some addresses: a DWARF expression. Its pointers belong to the queried handle.
 typedef struct hetdwarf_location {
   /// `sizeof(hetdwarf_location)`, set by the caller.
   size_t size;
@@ -1003,13 +1003,13 @@ typedef struct hetdwarf_location {
   uint64_t low_pc;
   /// … up to this one, which is not of it.
   uint64_t high_pc;
-  /// Whether it holds wherever no other of the variable does: 1 or 0. The addresses are 0 then.
+  /// 1 if it holds wherever no other location of the variable does, else 0. The addresses are 0 then.
   uint32_t is_default;
   /// Zero.
   uint32_t padding;
   /// The operations.
   const uint8_t *bytes;
-  /// How many bytes they have.
+  /// The number of bytes.
   size_t length;
   /// The operations as text, as llvm-dwarfdump prints them.
   const char *text;
@@ -1093,9 +1093,9 @@ typedef struct hetdwarf_wave {
   hetdwarf_write_register write_register;
   /// Writes memory; NULL if the debugger does not.
   hetdwarf_write_memory write_memory;
-  /// Where it stopped, an address of the process.
+  /// The address in the process at which it stopped.
   uint64_t pc;
-  /// Where the object is loaded: added to its addresses to get those of the process.
+  /// The load address of the object. It is added to the object's addresses to get those of the process.
   uint64_t load_address;
   /// 32 or 64.
   uint32_t wave_size;
@@ -1111,7 +1111,7 @@ typedef struct hetdwarf_wave {
   uint32_t workgroup_size[3];
   /// The size of the dispatch, in work-items.
   uint32_t grid_size[3];
-  /// Which wave of its work-group it is, from 0.
+  /// The wave's number in its work-group, from 0.
   uint32_t wave_in_group;
   /// The address of the arguments of its kernel, in global memory.
   uint64_t kernarg_address;
@@ -1119,16 +1119,16 @@ typedef struct hetdwarf_wave {
   uint64_t reserved[3];
 } hetdwarf_wave;
 
-/// What is known of a stop. Strings belong to the stop.
+/// Facts about a stop. Strings belong to the stop.
 typedef struct hetdwarf_stop_info {
   /// `sizeof(hetdwarf_stop_info)`, set by the caller.
   size_t size;
-  /// How many frames there are, at least one. Every inlined call is a frame of its own.
+  /// The number of frames, at least one. Every inlined call is a frame of its own.
   size_t frame_count;
   /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
   /// `hetdwarf unwind`.
   const char *stopped;
-  /// The same for people.
+  /// The same as a sentence.
   const char *message;
   /// Lanes of the wave.
   uint32_t wave_size;
@@ -1165,15 +1165,15 @@ typedef struct hetdwarf_frame {
   uint64_t cfa;
   /// The lanes that EXEC enables, a bit each.
   uint64_t exec;
-  /// Whether `exec` is known: 1 or 0.
+  /// 1 if `exec` is known, else 0.
   uint32_t has_exec;
-  /// What kind of frame it is: `HETDWARF_FRAME_…`.
+  /// The kind of the frame: `HETDWARF_FRAME_…`.
   uint32_t kind;
   /// The number of the call frame that it is, or is inlined in.
   uint64_t call_frame;
-  /// Of a symbol, how many bytes after it the program location is.
+  /// The distance of the program location from the start of the symbol, in bytes.
   uint64_t symbol_offset;
-  /// Whether the program location has line 0, and the line is that of the nearest row before it: 1 or 0.
+  /// 1 if the program location has line 0 and the line is that of the nearest row before it, else 0.
   uint32_t is_approximate;
   /// Zero.
   uint32_t padding;
@@ -1197,11 +1197,11 @@ typedef struct hetdwarf_source_frame {
   uint64_t line;
   /// The column, from 1; 0 for the line as a whole.
   uint64_t column;
-  /// What kind of frame it is: `HETDWARF_FRAME_…`.
+  /// The kind of the frame: `HETDWARF_FRAME_…`.
   uint32_t kind;
-  /// Whether the address has line 0, and the line is that of the nearest row before it: 1 or 0.
+  /// 1 if the address has line 0 and the line is that of the nearest row before it, else 0.
   uint32_t is_approximate;
-  /// Of a symbol, how many bytes after it the address is.
+  /// The distance of the address from the start of the symbol, in bytes.
   uint64_t symbol_offset;
   /// Zero.
   uint64_t reserved[4];
@@ -1218,7 +1218,7 @@ typedef struct hetdwarf_type {
   const char *kind_name;
   /// The kind: `HETDWARF_TYPE_…`.
   uint32_t kind;
-  /// Whether an array is a vector: 1 or 0.
+  /// 1 if an array is a vector, else 0.
   uint32_t is_vector;
   /// The size in bytes; `UINT64_MAX` if it is not a constant.
   uint64_t byte_size;
@@ -1227,19 +1227,19 @@ typedef struct hetdwarf_type {
   uint64_t target;
   /// The address space that a pointer or reference points into, `none` for the default one.
   const char *address_space;
-  /// What the bits of a base type are: `signed`, `unsigned`, `float` and so on.
+  /// The encoding of a base type: `signed`, `unsigned`, `float` and so on.
   const char *encoding;
   /// The distance of an array's elements in bits; 0 if it is the size of an element.
   uint64_t stride;
-  /// How many members and base classes a structure, class or union has.
+  /// The number of members and base classes of a structure, class or union.
   size_t member_count;
-  /// How many dimensions an array has.
+  /// The number of an array's dimensions.
   size_t dimension_count;
-  /// How many names an enumeration has.
+  /// The number of an enumeration's names.
   size_t enumerator_count;
-  /// How many parameters a function has.
+  /// The number of a function's parameters.
   size_t parameter_count;
-  /// How many variants a variant part has.
+  /// The number of a variant part's variants.
   size_t variant_count;
   /// Zero.
   uint64_t reserved[4];
@@ -1253,11 +1253,11 @@ typedef struct hetdwarf_member {
   const char *name;
   /// The number of its type.
   uint64_t type;
-  /// How many bits after the start of the record it starts; `UINT64_MAX` if that is not a constant.
+  /// Its offset from the start of the record, in bits; `UINT64_MAX` if that is not a constant.
   uint64_t bit_offset;
   /// The size of a bit-field, in bits; 0 of any other member.
   uint64_t bit_size;
-  /// Whether it is a base class: 1 or 0.
+  /// 1 if it is a base class, else 0.
   uint32_t is_base;
   /// Zero.
   uint32_t padding;
@@ -1285,7 +1285,7 @@ typedef struct hetdwarf_dimension {
   size_t size;
   /// The first index.
   int64_t lower_bound;
-  /// How many elements; `UINT64_MAX` if that is not a constant.
+  /// The number of elements; `UINT64_MAX` if that is not a constant.
   uint64_t count;
   /// Zero.
   uint64_t reserved[4];
@@ -1295,11 +1295,11 @@ typedef struct hetdwarf_dimension {
 typedef struct hetdwarf_variant {
   /// `sizeof(hetdwarf_variant)`, set by the caller.
   size_t size;
-  /// How many members it has.
+  /// The number of its members.
   size_t member_count;
-  /// How many ranges of discriminants choose it.
+  /// The number of ranges of discriminants that choose it.
   size_t choice_count;
-  /// Whether it is present if no other is: 1 or 0.
+  /// 1 if it is present when no other is, else 0.
   uint32_t is_default;
   /// Zero.
   uint32_t padding;
@@ -1345,7 +1345,7 @@ typedef struct hetdwarf_value_info {
   uint64_t line;
   /// The offset of its entry in the section; `UINT64_MAX` of an expression or a part.
   uint64_t entry;
-  /// How its location was read: `dwarf` or `legacy-llvm`.
+  /// The convention by which its location was read: `dwarf` or `legacy-llvm`.
   const char *reading;
   /// A note about its value in all lanes, or NULL. `prologue`: the value is in memory that the function's prologue writes, and the prologue is
   /// not over, so that the memory may hold something else.
@@ -1365,7 +1365,7 @@ typedef struct hetdwarf_lanes {
   size_t size;
   /// The lanes that are asked for, a bit each. Bits of lanes that the wave does not have are ignored.
   uint64_t lanes;
-  /// How many entries the arrays have; those of lanes after the last one are not written. 64 is always enough.
+  /// The number of entries in the arrays. Lanes beyond it are not written. 64 is always enough.
   size_t count;
   /// Get the states, `HETDWARF_LANE_…`.
   uint8_t *states;
@@ -1376,7 +1376,7 @@ typedef struct hetdwarf_lanes {
   uint8_t *undefined;
   /// Gets a 1 for each bit that the debugger does not know, in the same layout.
   uint8_t *unavailable;
-  /// How many bytes a lane has in these three.
+  /// The number of bytes for each lane in these three arrays.
   size_t stride;
   /// Get the number of bytes of the value; 0 if there is none.
   uint64_t *byte_sizes;
@@ -1405,9 +1405,9 @@ typedef struct hetdwarf_finding {
   uint32_t severity;
   /// Zero.
   uint32_t padding;
-  /// What is wrong, with the numbers that show it.
+  /// The problem, with the numbers that show it.
   const char *message;
-  /// What should be there instead.
+  /// The correct contents.
   const char *help;
   /// The section at fault.
   const char *section;
@@ -1475,7 +1475,7 @@ hetdwarf_status hetdwarf_cfi_add(struct hetdwarf_cfi *cfi,
 /// Errors: `HETDWARF_LIMIT` or `HETDWARF_MALFORMED` if it is too large.
 hetdwarf_status hetdwarf_cfi_write(struct hetdwarf_cfi *cfi, struct hetdwarf_section *section);
 
-/// The same as directives of the assembler (`.cfi_…`), function by function.
+/// Writes call frame information as assembler directives (`.cfi_…`), function by function.
 ///
 /// * `text`: gets a string that belongs to the writer.
 ///
@@ -1496,7 +1496,7 @@ hetdwarf_status hetdwarf_core_open(const struct hetdwarf_file *cores,
                                    size_t object_count,
                                    struct hetdwarf_core **core);
 
-/// What is known of a core.
+/// Facts about a core.
 ///
 /// * `info`: its `size` is set; the rest is written.
 ///
@@ -1504,7 +1504,7 @@ hetdwarf_status hetdwarf_core_open(const struct hetdwarf_file *cores,
 hetdwarf_status hetdwarf_core_get_info(const struct hetdwarf_core *core,
                                        struct hetdwarf_core_info *info);
 
-/// What of a core could not be read, in words.
+/// Returns a problem of a core, in words.
 ///
 /// * `index`: below `problem_count`.
 /// * `text`: gets a string that belongs to the core.
@@ -1556,7 +1556,7 @@ hetdwarf_status hetdwarf_core_stop(const struct hetdwarf_core *core,
 hetdwarf_status hetdwarf_evaluate(const struct hetdwarf_evaluation *evaluation,
                                   struct hetdwarf_result **result);
 
-/// Where a variable is in a lane, to be walked or written to.
+/// Returns the location of a variable in a lane, to be walked or written to.
 ///
 /// * `index`: below the count of the values.
 /// * `lane`: the lane.
@@ -1676,7 +1676,7 @@ hetdwarf_status hetdwarf_object_kernel_argument(const struct hetdwarf_object *ob
                                                 size_t index,
                                                 struct hetdwarf_argument *argument);
 
-/// What registers hold when a kernel starts.
+/// Returns the initial contents of registers of a kernel.
 ///
 /// * `kernel`: its index, below `kernel_count`.
 /// * `index`: that of the item, from 0, in the order of the registers.
@@ -1827,7 +1827,7 @@ hetdwarf_status hetdwarf_lane_pcs_section(struct hetdwarf_lane_pcs *lane_pcs,
                                           const char **name,
                                           struct hetdwarf_section *section);
 
-/// Where each lane of a frame is.
+/// Returns the place of each lane of a frame.
 ///
 /// * `level`: the number of the frame, 0 for the innermost; lanes are those of its call frame.
 /// * `recovery`: `HETDWARF_RECOVER_…`.
@@ -1856,7 +1856,7 @@ hetdwarf_status hetdwarf_object_open(const uint8_t *bytes,
                                      const char *choose,
                                      struct hetdwarf_object **object);
 
-/// The same for a file.
+/// Opens a file.
 ///
 /// * `path`: its path, UTF-8. It is read whole, and closed.
 ///
@@ -1875,7 +1875,7 @@ hetdwarf_status hetdwarf_object_open_file(const char *path,
 hetdwarf_status hetdwarf_object_open_with(const struct hetdwarf_opening *opening,
                                           struct hetdwarf_object **object);
 
-/// What an object is.
+/// Returns facts about an object.
 ///
 /// * `info`: its `size` is set; the rest is written.
 ///
@@ -1883,7 +1883,7 @@ hetdwarf_status hetdwarf_object_open_with(const struct hetdwarf_opening *opening
 hetdwarf_status hetdwarf_object_get_info(const struct hetdwarf_object *object,
                                          struct hetdwarf_object_info *info);
 
-/// What `hetdwarf info --format json` says of an object: its sections, units and producers too.
+/// Returns the document of `hetdwarf info --format json` about an object, with its sections, units and producers.
 ///
 /// * `json`: gets a string that belongs to the object.
 ///
@@ -1914,7 +1914,7 @@ hetdwarf_status hetdwarf_object_function_at(const struct hetdwarf_object *object
                                             const char **inlined,
                                             size_t capacity);
 
-/// The line of the source at an address.
+/// Returns the source line of an address.
 ///
 /// * `pc`: an address in the object, not in the process.
 /// * `line`: its `size` is set; the rest is written.
@@ -1924,7 +1924,7 @@ hetdwarf_status hetdwarf_object_line_at(const struct hetdwarf_object *object,
                                         uint64_t pc,
                                         struct hetdwarf_line *line);
 
-/// How many there are of something in an object: functions, global variables or rows of line tables. They are read by the first call and kept.
+/// Returns the number of functions, global variables or line rows in an object. The first call reads them, and they are kept.
 ///
 /// * `list`: `HETDWARF_LIST_…`.
 /// * `count`: gets the number.
@@ -2041,7 +2041,7 @@ hetdwarf_status hetdwarf_object_stop(const struct hetdwarf_object *object,
                                      const struct hetdwarf_wave *wave,
                                      struct hetdwarf_stop **stop);
 
-/// What is known of a stop.
+/// Returns facts about a stop.
 ///
 /// * `info`: its `size` is set; the rest is written.
 ///
@@ -2124,7 +2124,7 @@ hetdwarf_status hetdwarf_object_types(const struct hetdwarf_object *object,
 hetdwarf_status hetdwarf_values_types(const struct hetdwarf_values *values,
                                       struct hetdwarf_types **types);
 
-/// How many types were asked for.
+/// Returns the number of types that were asked for.
 ///
 /// * `count`: gets the number.
 ///
@@ -2276,7 +2276,7 @@ hetdwarf_status hetdwarf_stop_print(const struct hetdwarf_stop *stop,
                                     uint64_t lanes,
                                     struct hetdwarf_values **values);
 
-/// How many values there are.
+/// Returns the number of values.
 ///
 /// * `count`: gets the number.
 ///
@@ -2293,7 +2293,7 @@ hetdwarf_status hetdwarf_values_find(const struct hetdwarf_values *values,
                                      const char *name,
                                      size_t *index);
 
-/// What a value is, whatever the lane.
+/// Returns facts about a value that do not depend on the lane.
 ///
 /// * `index`: below the count.
 /// * `info`: its `size` is set; the rest is written.
@@ -2367,7 +2367,7 @@ hetdwarf_status hetdwarf_snapshot_open(const uint8_t *text,
                                        size_t length,
                                        struct hetdwarf_snapshot **snapshot);
 
-/// The same for a file.
+/// Opens a file.
 ///
 /// * `path`: its path, UTF-8.
 ///

@@ -276,7 +276,7 @@ public:
   explicit types(hetdwarf_types *handle_) : handle(handle_) {}
   hetdwarf_types *get() const noexcept { return handle.get(); }
 
-  /// How many types were asked for.
+  /// Returns the number of types that were asked for.
   std::size_t size() const noexcept {
     std::size_t count = 0;
     hetdwarf_types_count(get(), &count);
@@ -817,7 +817,7 @@ public:
     return info;
   }
 
-  /// What could not be read, in words.
+  /// Returns the problems of a core, in words.
   result<std::string_view> problem(std::size_t index) const {
     const char *text = nullptr;
     if (auto status = hetdwarf_core_problem(get(), index, &text); status != HETDWARF_OK)

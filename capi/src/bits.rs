@@ -18,7 +18,7 @@ pub struct hetdwarf_bits {
     pub undefined: *mut u8,
     /// Gets a 1 for each bit whose value the debugger does not know: a buffer of the caller; NULL if it is not wanted.
     pub unavailable: *mut u8,
-    /// How many bytes there is room for in each of the buffers.
+    /// The size of each buffer in bytes.
     pub capacity: usize,
     /// Gets the number of bits. If there is no room for them, nothing else is written.
     pub bit_size: u64,

@@ -39,17 +39,17 @@ pub const HETDWARF_CFI_SAVED_IN_LANE: u32 = 8;
 pub const HETDWARF_CFI_SAVED_IN_VECTOR: u32 = 9;
 /// The vector register `register` was stored to scratch for the lanes of the mask, `offset` bytes of a lane from the CFA.
 pub const HETDWARF_CFI_SAVED_TO_SCRATCH: u32 = 10;
-/// The same for all lanes.
+/// A vector register is stored for all lanes.
 pub const HETDWARF_CFI_SAVED_TO_SCRATCH_WHOLE: u32 = 11;
-/// The same for the lanes that are not in the mask; the value of the others is lost.
+/// A vector register is stored for the lanes outside of the mask. The value of the others is lost.
 pub const HETDWARF_CFI_INACTIVE_SAVED_TO_SCRATCH: u32 = 12;
 /// `register` was overwritten, and its value is nowhere else.
 pub const HETDWARF_CFI_CLOBBERED: u32 = 13;
 /// `register` was reloaded: it is where it was on entry.
 pub const HETDWARF_CFI_RESTORED: u32 = 14;
-/// What holds here is remembered.
+/// The rules that hold here are saved.
 pub const HETDWARF_CFI_REMEMBER: u32 = 15;
-/// What was remembered last holds from here on.
+/// The rules that were saved last hold from here on.
 pub const HETDWARF_CFI_RESTORE: u32 = 16;
 /// Instructions as bytes, `bytes` and `length`, for what has no event.
 pub const HETDWARF_CFI_ESCAPE: u32 = 17;
@@ -82,15 +82,15 @@ pub struct hetdwarf_cfi_event {
     pub offset: i64,
     /// `HETDWARF_MASK_…`.
     pub mask: u32,
-    /// Where the mask is.
+    /// The place of the mask.
     pub mask_register: u32,
-    /// Where the mask is.
+    /// The place of the mask.
     pub mask_lane: u32,
     /// Zero.
     pub padding: u32,
     /// See `HETDWARF_CFI_ESCAPE`.
     pub bytes: *const u8,
-    /// How many bytes.
+    /// The number of bytes.
     pub length: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -102,7 +102,7 @@ pub struct hetdwarf_cfi_event {
 pub struct hetdwarf_relocation {
     /// The offset of the field in the section, in bytes.
     pub offset: u64,
-    /// What is added to the address.
+    /// The addend.
     pub addend: u64,
     /// The symbol; NULL for the start of this section in the one that the linker makes of all.
     pub symbol: *const c_char,
@@ -118,11 +118,11 @@ pub struct hetdwarf_section {
     pub size: usize,
     /// Its contents. Fields with a relocation hold its addend.
     pub bytes: *const u8,
-    /// How many bytes.
+    /// The number of bytes.
     pub length: usize,
-    /// Where addresses must be filled in, by ascending offset.
+    /// The fields that need an address, by ascending offset.
     pub relocations: *const hetdwarf_relocation,
-    /// How many.
+    /// The number of entries.
     pub relocation_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -130,11 +130,11 @@ pub struct hetdwarf_section {
 
 sized! { hetdwarf_cfi_event hetdwarf_section }
 
-/// What is behind a handle of a writer.
+/// The contents of a writer's handle.
 pub(crate) struct Writer {
     target: Target,
     functions: RefCell<Vec<FunctionFrame>>,
-    /// Where they start.
+    /// Their starts.
     starts: RefCell<BTreeSet<Start>>,
     written: RefCell<Option<(FrameBytes, Vec<hetdwarf_relocation>)>>,
     texts: Texts,
@@ -374,7 +374,7 @@ pub unsafe extern "C" fn hetdwarf_cfi_write(
     })
 }
 
-/// The same as directives of the assembler (`.cfi_…`), function by function.
+/// Writes call frame information as assembler directives (`.cfi_…`), function by function.
 ///
 /// * `text`: gets a string that belongs to the writer.
 ///

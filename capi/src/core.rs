@@ -16,7 +16,7 @@ use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::{StopData, hetdwarf_stop};
 use crate::text::Texts;
 
-/// What is behind a handle of a core.
+/// The contents of a core's handle.
 pub(crate) struct Core {
     pub(crate) loaded: Arc<LoadedCore>,
     pub(crate) texts: Texts,
@@ -38,25 +38,25 @@ pub struct hetdwarf_file {
     pub size: usize,
     /// Its bytes, which are copied; NULL if `path` is given.
     pub bytes: *const u8,
-    /// How many.
+    /// The number of entries.
     pub length: usize,
     /// Its path, UTF-8; NULL if `bytes` is given.
     pub path: *const c_char,
-    /// Of a code object where it is loaded; 0 of a core.
+    /// The load address of a code object; 0 for a core.
     pub load_address: u64,
     /// Zero.
     pub reserved: [u64; 4],
 }
 
-/// What is known of a core.
+/// Facts about a core.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_core_info {
     /// `sizeof(hetdwarf_core_info)`, set by the caller.
     pub size: usize,
-    /// How many waves it has.
+    /// The number of its waves.
     pub wave_count: usize,
-    /// How many things of it could not be read: 0 if it is whole.
+    /// The number of problems; 0 if all of it could be read.
     pub problem_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -68,17 +68,17 @@ pub struct hetdwarf_core_info {
 pub struct hetdwarf_core_wave {
     /// `sizeof(hetdwarf_core_wave)`, set by the caller.
     pub size: usize,
-    /// Where it is, an address of the process.
+    /// Its address in the process.
     pub pc: u64,
     /// The lanes that execute, a bit each.
     pub exec: u64,
     /// Lanes of the wave.
     pub wave_size: u32,
-    /// Which wave of its work-group it is, from 0.
+    /// The wave's number in its work-group, from 0.
     pub wave_in_group: u32,
     /// Its work-group, counted in work-groups: x, y and z.
     pub workgroup: [u32; 3],
-    /// Whether `workgroup` is known: 1 or 0.
+    /// 1 if `workgroup` is known, else 0.
     pub has_workgroup: u32,
     /// The packet of its dispatch in the queue.
     pub packet_id: u64,
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn hetdwarf_core_open(
     })
 }
 
-/// What is known of a core.
+/// Facts about a core.
 ///
 /// * `info`: its `size` is set; the rest is written.
 ///
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn hetdwarf_core_get_info(
     })
 }
 
-/// What could not be read, in words.
+/// Returns the problems of a core, in words.
 fn problems(core: &Core) -> Vec<String> {
     core.loaded.with(|core, programs| {
         let problems = core.problems().iter().chain(programs.process().problems());
@@ -203,7 +203,7 @@ unsafe fn wave_at(core: &Core, index: usize) -> Answer<CoreWave<'static, 'static
     wave.ok_or_else(|| Fault::not_found(format!("the core has no wave {index}")))
 }
 
-/// What of a core could not be read, in words.
+/// Returns a problem of a core, in words.
 ///
 /// * `index`: below `problem_count`.
 /// * `text`: gets a string that belongs to the core.

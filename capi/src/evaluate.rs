@@ -54,7 +54,7 @@ pub struct hetdwarf_evaluation {
     pub size: usize,
     /// The operations; NULL if `text` is given.
     pub bytes: *const u8,
-    /// How many bytes.
+    /// The number of bytes.
     pub length: usize,
     /// Operations as llvm-dwarfdump prints them, separated by commas; NULL if `bytes` is given.
     pub text: *const c_char,
@@ -71,9 +71,9 @@ pub struct hetdwarf_evaluation {
     pub result: u32,
     /// The current object, a location; NULL if there is none.
     pub object: *const hetdwarf_result,
-    /// What is on the stack at the start, the lowest entry first; NULL if there is nothing.
+    /// The initial stack, the lowest entry first; NULL if it is empty.
     pub initial: *const *const hetdwarf_result,
-    /// How many entries that are.
+    /// The number of entries on the initial stack.
     pub initial_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -85,9 +85,9 @@ pub struct hetdwarf_evaluation {
 pub struct hetdwarf_result_info {
     /// `sizeof(hetdwarf_result_info)`, set by the caller.
     pub size: usize,
-    /// How many places a location has, at least one; 0 of a value. An object is written to all, and read from any.
+    /// The number of places of a location, at least one; 0 for a value. An object is written to all of them, and read from any.
     pub place_count: usize,
-    /// Of a value how its bits are read: `generic`, `signed`, `unsigned`, `float`, `boolean`, `address`, `signed_char`,
+    /// The encoding of a value's bits: `generic`, `signed`, `unsigned`, `float`, `boolean`, `address`, `signed_char`,
     /// `unsigned_char`, `utf` or `other`.
     pub encoding: *const c_char,
     /// The size of a value, in bits, at most 128.
@@ -110,13 +110,13 @@ pub struct hetdwarf_place {
     pub bit: u32,
     /// The byte of the storage at which the object starts: the address, of memory.
     pub byte_offset: u64,
-    /// Of memory, and of implicit pointers: the number of the address space in DWARF.
+    /// For memory and implicit pointers: the number of the address space in DWARF.
     pub address_space: u32,
-    /// Of memory the lane whose memory it is; `HETDWARF_NO_LANE` if the space is not specific to a lane.
+    /// For memory: the lane that owns it, or `HETDWARF_NO_LANE` if the space is not specific to a lane.
     pub lane: i32,
     /// The name of the address space, or of the register as the assembler has it; NULL if there is none.
     pub name: *const c_char,
-    /// Of a register its DWARF number.
+    /// For a register: its DWARF number.
     pub register_number: u32,
     /// Zero.
     pub padding: u32,
@@ -124,9 +124,9 @@ pub struct hetdwarf_place {
     pub bit_size: u64,
     /// The bits of an implicit value, as many bytes as they need.
     pub bytes: *const u8,
-    /// Of an implicit pointer the offset, in `.debug_info`, of the entry that describes what it points to.
+    /// For an implicit pointer: the offset in `.debug_info` of the entry that describes its target.
     pub entry: u64,
-    /// Of an implicit pointer how many bytes from the start of that it points.
+    /// For an implicit pointer: its offset in the target, in bytes.
     pub pointer_offset: i64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -148,7 +148,7 @@ pub struct hetdwarf_part {
 
 sized! { hetdwarf_evaluation hetdwarf_result_info hetdwarf_place hetdwarf_part }
 
-/// What an expression denotes: a location or a value. Free it with `hetdwarf_free`.
+/// The result of an expression: a location or a value. Free it with `hetdwarf_free`.
 #[derive(Debug)]
 pub struct hetdwarf_result {
     _private: [u8; 0],
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn hetdwarf_evaluate(
     })
 }
 
-/// Where a variable is in a lane, to be walked or written to.
+/// Returns the location of a variable in a lane, to be walked or written to.
 ///
 /// * `index`: below the count of the values.
 /// * `lane`: the lane.

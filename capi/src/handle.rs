@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::status::hetdwarf_status::*;
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 
-/// What handles that depend on each other share.
+/// The lock that handles share if they depend on each other.
 #[derive(Debug, Default)]
 pub(crate) struct Lock {
     mutex: Mutex<()>,
@@ -61,7 +61,7 @@ impl Lock {
         Ok(self.taken(Some(guard)))
     }
 
-    /// The same to drop what it protects, which is allowed after a panic too.
+    /// Takes the lock to drop its contents, which is allowed after a panic too.
     fn take_to_drop(&self) -> Answer<Taken<'_>> {
         match self.take() {
             Err(fault) if fault.status == HETDWARF_INTERNAL => {
@@ -86,9 +86,9 @@ impl Lock {
 
 /// A kind of handle.
 pub(crate) trait Kind {
-    /// What a handle of the kind holds.
+    /// The contents of a handle of this kind.
     type Inner: 'static;
-    /// What its memory begins with.
+    /// The first bytes of its memory.
     const MAGIC: u64;
     /// Its name in the header.
     const NAME: &'static str;
@@ -113,7 +113,7 @@ struct Head {
     free: unsafe fn(*mut Head) -> Answer<()>,
 }
 
-/// What is behind a handle's pointer.
+/// The memory of a handle.
 #[repr(C)]
 struct Box_<I> {
     head: Head,
@@ -180,7 +180,7 @@ pub(crate) unsafe fn with<K: Kind, R>(
     then(&opened.inner, &opened.lock)
 }
 
-/// The same for one more handle, which must share the lock that is taken.
+/// Uses one more handle, which must share the taken lock.
 ///
 /// # Safety
 /// `handle` is NULL, or that of a live handle of any kind; the caller has taken `lock`.

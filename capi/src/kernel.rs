@@ -9,7 +9,7 @@ use crate::object::{Object, hetdwarf_object};
 use crate::plain::{self, sized};
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 
-/// What a dispatch of a kernel has to keep to. Numbers that are not known are `UINT64_MAX`.
+/// The limits for a dispatch of a kernel. Unknown numbers are `UINT64_MAX`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_kernel_limits {
@@ -36,11 +36,11 @@ pub struct hetdwarf_argument {
     pub name: *const c_char,
     /// The name of the type in the source.
     pub type_name: *const c_char,
-    /// How it is set up: `by_value`, `global_buffer` or `hidden_block_count_x` for example.
+    /// The kind of its value: for example `by_value`, `global_buffer` or `hidden_block_count_x`.
     pub value_kind: *const c_char,
     /// The address space of what it points to.
     pub address_space: *const c_char,
-    /// Where it is in the memory for arguments, in bytes.
+    /// Its offset in the memory for arguments, in bytes.
     pub offset: u64,
     /// Its size, in bytes.
     pub byte_size: u64,
@@ -58,17 +58,17 @@ pub struct hetdwarf_initial_registers {
     pub size: usize,
     /// The registers as the assembler writes them: `s[8:9]`, `v0`, `ttmp9`.
     pub registers: *const c_char,
-    /// What they hold, as `hetdwarf info` names it: `kernarg-segment-pointer`.
+    /// Their contents, as `hetdwarf info` names them: `kernarg-segment-pointer`.
     pub holds: *const c_char,
     /// The number of the first register.
     pub first: u32,
-    /// How many registers there are, each of 32 bits.
+    /// The number of registers, each of 32 bits.
     pub count: u32,
     /// The first bit of the item in the first register.
     pub first_bit: u32,
     /// The item's number of bits.
     pub bit_count: u32,
-    /// Of preloaded arguments, where they are in the memory for arguments, in bytes; or else `UINT64_MAX`.
+    /// The offset of preloaded arguments in the memory for arguments, in bytes; `UINT64_MAX` for other registers.
     pub kernarg_offset: u64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -82,7 +82,7 @@ pub struct hetdwarf_descriptor_field {
     pub size: usize,
     /// Its name in the documentation of LLVM: `GRANULATED_WORKITEM_VGPR_COUNT`.
     pub name: *const c_char,
-    /// What it says.
+    /// Its meaning.
     pub description: *const c_char,
     /// Its value, not scaled.
     pub value: u64,
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_argument(
     })
 }
 
-/// What registers hold when a kernel starts.
+/// Returns the initial contents of registers of a kernel.
 ///
 /// * `kernel`: its index, below `kernel_count`.
 /// * `index`: that of the item, from 0, in the order of the registers.

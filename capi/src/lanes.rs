@@ -11,7 +11,7 @@ use crate::plain::{self, sized};
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::{StopData, hetdwarf_stop};
 
-/// Where `DW_AT_LLVM_lane_pc` does not say where a lane is, the machine code is asked.
+/// The machine code is used if `DW_AT_LLVM_lane_pc` does not locate a lane.
 pub const HETDWARF_RECOVER_WHERE_MISSING: u32 = 0;
 /// Only `DW_AT_LLVM_lane_pc` is asked.
 pub const HETDWARF_RECOVER_NEVER: u32 = 1;
@@ -27,13 +27,13 @@ pub struct hetdwarf_lane_place {
     pub size: usize,
     /// `active`, `waiting`, `elsewhere` (not active on entry to the function) or `unknown`.
     pub state: *const c_char,
-    /// Of a waiting lane who says where it is: `dwarf` or `recovered`.
+    /// The source of a waiting lane's place: `dwarf` or `recovered`.
     pub origin: *const c_char,
     /// Why it is not known where it is, or `not-dispatched` of a lane that the dispatch did not start.
     pub reason: *const c_char,
     /// The lane's program location.
     pub pc: u64,
-    /// Where that was recovered, the instruction that switched the lane off.
+    /// The instruction that switched the lane off, if the place was recovered.
     pub left: u64,
     /// And the first instruction that executes with the lane on again.
     pub resumes: u64,
@@ -53,9 +53,9 @@ pub struct hetdwarf_lane_place {
     pub caller_line: u64,
     /// The work-item that the lane is, by its place in the grid: x, y and z.
     pub work_item: [u32; 3],
-    /// Whether `work_item` is known: 1 or 0.
+    /// 1 if `work_item` is known, else 0.
     pub has_work_item: u32,
-    /// Whether the lane is active: 1 or 0.
+    /// 1 if the lane is active, else 0.
     pub is_active: u32,
     /// Zero.
     pub padding: u32,
@@ -105,7 +105,7 @@ fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
     }
 }
 
-/// Where each lane of a frame is.
+/// Returns the place of each lane of a frame.
 ///
 /// * `level`: the number of the frame, 0 for the innermost; lanes are those of its call frame.
 /// * `recovery`: `HETDWARF_RECOVER_…`.

@@ -51,7 +51,7 @@ pub use wave::*;
 
 use handle::Kind;
 
-/// What the memory of every kind of handle begins with.
+/// The first bytes in the memory of every kind of handle.
 const KINDS: &[u64] = &[
     hetdwarf_cfi::MAGIC,
     hetdwarf_core::MAGIC,

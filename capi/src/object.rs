@@ -18,7 +18,7 @@ use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given, given_if};
 use crate::values::SharedTypes;
 
-/// What is behind a handle of an object. Lists are dropped before the program, from which they borrow.
+/// The contents of an object's handle. Lists are dropped before the program, from which they borrow.
 pub(crate) struct Object {
     pub(crate) lists: Lists,
     /// The types of all that was asked for.
@@ -36,7 +36,7 @@ pub struct hetdwarf_object {
 
 handles! { hetdwarf_object: Object = b"hdwobj\0\x01"; }
 
-/// What a code object is. Strings belong to the object.
+/// Facts about a code object. Strings belong to the object.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_object_info {
@@ -50,9 +50,9 @@ pub struct hetdwarf_object_info {
     pub wave_size: u32,
     /// `e_flags` of the ELF file.
     pub flags: u32,
-    /// How many kernels there are.
+    /// The number of kernels.
     pub kernel_count: usize,
-    /// How many functions have a symbol, the code of kernels included.
+    /// The number of functions with a symbol, including the code of kernels.
     pub function_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -96,13 +96,13 @@ pub struct hetdwarf_function {
     pub linkage_name: *const c_char,
     /// Its lowest address in the object.
     pub low_pc: u64,
-    /// How many calls are inlined at the address that was asked for.
+    /// The number of calls that are inlined at the requested address.
     pub inlined_count: usize,
     /// The path of the file of its declaration.
     pub path: *const c_char,
     /// The line of its declaration; 0 if it is not known.
     pub line: u64,
-    /// How many ranges of addresses it has.
+    /// The number of its address ranges.
     pub range_count: usize,
     /// Zero.
     pub reserved: [u64; 1],
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn hetdwarf_object_open(
     })
 }
 
-/// The same for a file.
+/// Opens a file.
 ///
 /// * `path`: its path, UTF-8. It is read whole, and closed.
 ///
@@ -215,11 +215,11 @@ pub unsafe extern "C" fn hetdwarf_object_open_file(
 pub struct hetdwarf_limit {
     /// The limit, as `hetdwarf --limit NAME=N` has it: `value` for example, the bytes that are read of one value in each lane.
     pub name: *const c_char,
-    /// What it is set to; the most that it can be, if this is more.
+    /// The new value. A larger value than the maximum means the maximum.
     pub value: u64,
 }
 
-/// How an object is opened.
+/// Options for opening an object.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_opening {
@@ -229,13 +229,13 @@ pub struct hetdwarf_opening {
     pub path: *const c_char,
     /// The bytes of the file, if there is no path. They are copied.
     pub bytes: *const u8,
-    /// How many bytes.
+    /// The number of bytes.
     pub length: usize,
-    /// Which of its code objects, as of `hetdwarf_object_open`; NULL if there is only one.
+    /// The code object to choose, as in `hetdwarf_object_open`; NULL if there is only one.
     pub choose: *const c_char,
     /// Bounds that are other than by default.
     pub limits: *const hetdwarf_limit,
-    /// How many.
+    /// The number of entries.
     pub limit_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -297,7 +297,7 @@ pub(crate) unsafe fn read_file(path: *const c_char) -> Answer<Vec<u8>> {
     })
 }
 
-/// What an object is.
+/// Returns facts about an object.
 ///
 /// * `info`: its `size` is set; the rest is written.
 ///
@@ -332,7 +332,7 @@ pub unsafe extern "C" fn hetdwarf_object_get_info(
     })
 }
 
-/// What `hetdwarf info --format json` says of an object: its sections, units and producers too.
+/// Returns the document of `hetdwarf info --format json` about an object, with its sections, units and producers.
 ///
 /// * `json`: gets a string that belongs to the object.
 ///
@@ -459,7 +459,7 @@ pub unsafe extern "C" fn hetdwarf_object_function_at(
     })
 }
 
-/// The line of the source at an address.
+/// Returns the source line of an address.
 ///
 /// * `pc`: an address in the object, not in the process.
 /// * `line`: its `size` is set; the rest is written.

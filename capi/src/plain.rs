@@ -14,7 +14,7 @@ pub(crate) unsafe trait Sized_: Copy {
     /// The size of its first version.
     const FIRST: usize;
 
-    /// Whether the reserved fields are zero.
+    /// Returns true if the reserved fields are zero.
     fn is_reserved_zero(&self) -> bool;
 }
 
@@ -55,7 +55,7 @@ pub(crate) unsafe fn read<T: Sized_>(given: *const T) -> Answer<T> {
     }
 }
 
-/// The same; nothing for NULL.
+/// Reads a text. Returns `None` for NULL.
 ///
 /// # Safety
 /// As [`read`].
@@ -105,7 +105,7 @@ pub(crate) unsafe fn write<T: Sized_>(place: *mut T, value: &T) -> Answer<()> {
     Ok(())
 }
 
-/// Whether an answer can be written: the size that the caller's struct says.
+/// Returns the size of the caller's struct, if an answer can be written to it.
 ///
 /// # Safety
 /// As [`write`].

@@ -52,7 +52,7 @@ pub struct hetdwarf_global {
     pub r#type: u64,
     /// The offset of its entry in the section.
     pub entry: u64,
-    /// How many expressions say where it is; see `hetdwarf_object_global_location`.
+    /// The number of expressions for its location; see `hetdwarf_object_global_location`.
     pub location_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -80,7 +80,7 @@ pub struct hetdwarf_line_row {
     pub reserved: [u64; 4],
 }
 
-/// Where a variable is at some addresses: an expression of DWARF. What it points to belongs to the handle that it was asked of.
+/// The location of a variable at some addresses: a DWARF expression. Its pointers belong to the queried handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_location {
@@ -90,13 +90,13 @@ pub struct hetdwarf_location {
     pub low_pc: u64,
     /// … up to this one, which is not of it.
     pub high_pc: u64,
-    /// Whether it holds wherever no other of the variable does: 1 or 0. The addresses are 0 then.
+    /// 1 if it holds wherever no other location of the variable does, else 0. The addresses are 0 then.
     pub is_default: u32,
     /// Zero.
     pub padding: u32,
     /// The operations.
     pub bytes: *const u8,
-    /// How many bytes they have.
+    /// The number of bytes.
     pub length: usize,
     /// The operations as text, as llvm-dwarfdump prints them.
     pub text: *const c_char,
@@ -117,7 +117,7 @@ pub(crate) struct Lists {
     rows: OnceCell<Vec<LineRow>>,
 }
 
-/// What is in a cell, which is filled first if it is empty.
+/// Returns the contents of a cell, after filling it if it is empty.
 fn filled<T>(cell: &OnceCell<Vec<T>>, fill: impl FnOnce() -> Answer<Vec<T>>) -> Answer<&[T]> {
     if let Some(found) = cell.get() {
         return Ok(found);
@@ -236,7 +236,7 @@ fn element<'l, T>(list: &'l [T], index: usize, what: &str) -> Answer<&'l T> {
     found.ok_or_else(|| Fault::not_found(format!("there is no {what} {index}")))
 }
 
-/// How many there are of something in an object: functions, global variables or rows of line tables. They are read by the first call and kept.
+/// Returns the number of functions, global variables or line rows in an object. The first call reads them, and they are kept.
 ///
 /// * `list`: `HETDWARF_LIST_…`.
 /// * `count`: gets the number.

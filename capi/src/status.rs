@@ -11,7 +11,7 @@ use hetdwarf::error::ErrorKind;
 use crate::text::c_string;
 use crate::wave::CallbackFailure;
 
-/// Whether a function did what it was asked for, and if not, why. Values are never renumbered; there may be more in later
+/// The result of a function: success, or the reason of the failure. Values are never renumbered; there may be more in later
 /// versions.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

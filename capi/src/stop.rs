@@ -18,7 +18,7 @@ use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::text::Texts;
 use crate::wave::{CallbackWave, hetdwarf_wave};
 
-/// What a stop's program and wave belong to.
+/// The owner of a stop's program and wave.
 pub(crate) enum Source {
     /// An object, and callbacks.
     Callbacks {
@@ -52,18 +52,18 @@ pub struct hetdwarf_stop {
 
 handles! { hetdwarf_stop: SharedStop = b"hdwstop\x01"; }
 
-/// What is known of a stop. Strings belong to the stop.
+/// Facts about a stop. Strings belong to the stop.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_stop_info {
     /// `sizeof(hetdwarf_stop_info)`, set by the caller.
     pub size: usize,
-    /// How many frames there are, at least one. Every inlined call is a frame of its own.
+    /// The number of frames, at least one. Every inlined call is a frame of its own.
     pub frame_count: usize,
     /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
     /// `hetdwarf unwind`.
     pub stopped: *const c_char,
-    /// The same for people.
+    /// The same as a sentence.
     pub message: *const c_char,
     /// Lanes of the wave.
     pub wave_size: u32,
@@ -109,15 +109,15 @@ pub struct hetdwarf_frame {
     pub cfa: u64,
     /// The lanes that EXEC enables, a bit each.
     pub exec: u64,
-    /// Whether `exec` is known: 1 or 0.
+    /// 1 if `exec` is known, else 0.
     pub has_exec: u32,
-    /// What kind of frame it is: `HETDWARF_FRAME_…`.
+    /// The kind of the frame: `HETDWARF_FRAME_…`.
     pub kind: u32,
     /// The number of the call frame that it is, or is inlined in.
     pub call_frame: u64,
-    /// Of a symbol, how many bytes after it the program location is.
+    /// The distance of the program location from the start of the symbol, in bytes.
     pub symbol_offset: u64,
-    /// Whether the program location has line 0, and the line is that of the nearest row before it: 1 or 0.
+    /// 1 if the program location has line 0 and the line is that of the nearest row before it, else 0.
     pub is_approximate: u32,
     /// Zero.
     pub padding: u32,
@@ -151,7 +151,7 @@ impl StopData {
         }
     }
 
-    /// The stop of a wave of a core; nothing if it is in no code object that was found.
+    /// Returns the stop of a wave of a core. `None` if it is in no code object that was found.
     pub(crate) fn of_core(
         core: &Arc<LoadedCore>,
         wave: CoreWave<'static, 'static>,
@@ -243,7 +243,7 @@ pub unsafe extern "C" fn hetdwarf_object_stop(
     })
 }
 
-/// What is known of a stop.
+/// Returns facts about a stop.
 ///
 /// * `info`: its `size` is set; the rest is written.
 ///

@@ -33,11 +33,11 @@ pub struct hetdwarf_source_frame {
     pub line: u64,
     /// The column, from 1; 0 for the line as a whole.
     pub column: u64,
-    /// What kind of frame it is: `HETDWARF_FRAME_…`.
+    /// The kind of the frame: `HETDWARF_FRAME_…`.
     pub kind: u32,
-    /// Whether the address has line 0, and the line is that of the nearest row before it: 1 or 0.
+    /// 1 if the address has line 0 and the line is that of the nearest row before it, else 0.
     pub is_approximate: u32,
-    /// Of a symbol, how many bytes after it the address is.
+    /// The distance of the address from the start of the symbol, in bytes.
     pub symbol_offset: u64,
     /// Zero.
     pub reserved: [u64; 4],

@@ -36,7 +36,7 @@ impl Texts {
         place
     }
 
-    /// The same for bytes.
+    /// Keeps bytes.
     pub(crate) fn keep_bytes(&self, bytes: &[u8]) -> *const u8 {
         let mut all = self.bytes.borrow_mut();
         if let Some(known) = all.get(bytes) {
@@ -48,20 +48,20 @@ impl Texts {
         place
     }
 
-    /// The same; NULL for what is not there.
+    /// Keeps a text. Returns NULL for `None`.
     pub(crate) fn keep_if(&self, text: Option<&str>) -> *const c_char {
         text.map_or(core::ptr::null(), |text| self.keep(text))
     }
 }
 
-/// How many lanes a wave can have.
+/// The most lanes of a wave.
 const LANES: usize = 64;
 
 /// Texts of values by lane, which live as long as this. Those of one call are in one piece of memory, each with its NUL.
 #[derive(Debug, Default)]
 pub(crate) struct LaneTextStore {
     pieces: Vec<Box<[u8]>>,
-    /// Of each value where the text of each lane is.
+    /// The text of each lane, for each value.
     places: Vec<[*const c_char; LANES]>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct LaneTextStore {
 #[derive(Debug)]
 pub(crate) struct NewTexts {
     bytes: Vec<u8>,
-    /// Where the text of each lane that has one starts.
+    /// The offset of each lane's text, if it has one.
     starts: [Option<usize>; LANES],
 }
 
@@ -137,7 +137,7 @@ pub(crate) unsafe fn given<'a>(text: *const c_char, name: &str) -> Answer<&'a st
     unsafe { given_if(text, name) }?.ok_or_else(|| Fault::argument(format!("{name} is NULL")))
 }
 
-/// The same; nothing for NULL.
+/// Reads a text. Returns `None` for NULL.
 ///
 /// # Safety
 /// As [`given`].

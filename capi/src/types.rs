@@ -15,7 +15,7 @@ use crate::text::Texts;
 use crate::values::SharedTypes;
 pub use questions::*;
 
-/// What is behind a handle of types.
+/// The contents of a handle of types.
 pub(crate) struct Types {
     table: SharedTypes,
     /// Those that were asked for.
@@ -104,7 +104,7 @@ pub struct hetdwarf_type {
     pub kind_name: *const c_char,
     /// The kind: `HETDWARF_TYPE_…`.
     pub kind: u32,
-    /// Whether an array is a vector: 1 or 0.
+    /// 1 if an array is a vector, else 0.
     pub is_vector: u32,
     /// The size in bytes; `UINT64_MAX` if it is not a constant.
     pub byte_size: u64,
@@ -113,19 +113,19 @@ pub struct hetdwarf_type {
     pub target: u64,
     /// The address space that a pointer or reference points into, `none` for the default one.
     pub address_space: *const c_char,
-    /// What the bits of a base type are: `signed`, `unsigned`, `float` and so on.
+    /// The encoding of a base type: `signed`, `unsigned`, `float` and so on.
     pub encoding: *const c_char,
     /// The distance of an array's elements in bits; 0 if it is the size of an element.
     pub stride: u64,
-    /// How many members and base classes a structure, class or union has.
+    /// The number of members and base classes of a structure, class or union.
     pub member_count: usize,
-    /// How many dimensions an array has.
+    /// The number of an array's dimensions.
     pub dimension_count: usize,
-    /// How many names an enumeration has.
+    /// The number of an enumeration's names.
     pub enumerator_count: usize,
-    /// How many parameters a function has.
+    /// The number of a function's parameters.
     pub parameter_count: usize,
-    /// How many variants a variant part has.
+    /// The number of a variant part's variants.
     pub variant_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -141,11 +141,11 @@ pub struct hetdwarf_member {
     pub name: *const c_char,
     /// The number of its type.
     pub r#type: u64,
-    /// How many bits after the start of the record it starts; `UINT64_MAX` if that is not a constant.
+    /// Its offset from the start of the record, in bits; `UINT64_MAX` if that is not a constant.
     pub bit_offset: u64,
     /// The size of a bit-field, in bits; 0 of any other member.
     pub bit_size: u64,
-    /// Whether it is a base class: 1 or 0.
+    /// 1 if it is a base class, else 0.
     pub is_base: u32,
     /// Zero.
     pub padding: u32,
@@ -177,7 +177,7 @@ pub struct hetdwarf_dimension {
     pub size: usize,
     /// The first index.
     pub lower_bound: i64,
-    /// How many elements; `UINT64_MAX` if that is not a constant.
+    /// The number of elements; `UINT64_MAX` if that is not a constant.
     pub count: u64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -189,11 +189,11 @@ pub struct hetdwarf_dimension {
 pub struct hetdwarf_variant {
     /// `sizeof(hetdwarf_variant)`, set by the caller.
     pub size: usize,
-    /// How many members it has.
+    /// The number of its members.
     pub member_count: usize,
-    /// How many ranges of discriminants choose it.
+    /// The number of ranges of discriminants that choose it.
     pub choice_count: usize,
-    /// Whether it is present if no other is: 1 or 0.
+    /// 1 if it is present when no other is, else 0.
     pub is_default: u32,
     /// Zero.
     pub padding: u32,

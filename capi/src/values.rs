@@ -59,7 +59,7 @@ pub struct hetdwarf_value_info {
     pub line: u64,
     /// The offset of its entry in the section; `UINT64_MAX` of an expression or a part.
     pub entry: u64,
-    /// How its location was read: `dwarf` or `legacy-llvm`.
+    /// The convention by which its location was read: `dwarf` or `legacy-llvm`.
     pub reading: *const c_char,
     /// A note about its value in all lanes, or NULL. `prologue`: the value is in memory that the function's prologue writes, and the prologue is
     /// not over, so that the memory may hold something else.
@@ -81,7 +81,7 @@ pub struct hetdwarf_lanes {
     pub size: usize,
     /// The lanes that are asked for, a bit each. Bits of lanes that the wave does not have are ignored.
     pub lanes: u64,
-    /// How many entries the arrays have; those of lanes after the last one are not written. 64 is always enough.
+    /// The number of entries in the arrays. Lanes beyond it are not written. 64 is always enough.
     pub count: usize,
     /// Get the states, `HETDWARF_LANE_…`.
     pub states: *mut u8,
@@ -92,7 +92,7 @@ pub struct hetdwarf_lanes {
     pub undefined: *mut u8,
     /// Gets a 1 for each bit that the debugger does not know, in the same layout.
     pub unavailable: *mut u8,
-    /// How many bytes a lane has in these three.
+    /// The number of bytes for each lane in these three arrays.
     pub stride: usize,
     /// Get the number of bytes of the value; 0 if there is none.
     pub byte_sizes: *mut u64,
@@ -317,7 +317,7 @@ pub unsafe extern "C" fn hetdwarf_stop_print(
     })
 }
 
-/// How many values there are.
+/// Returns the number of values.
 ///
 /// * `count`: gets the number.
 ///
@@ -368,7 +368,7 @@ pub unsafe extern "C" fn hetdwarf_values_find(
     })
 }
 
-/// What a value is, whatever the lane.
+/// Returns facts about a value that do not depend on the lane.
 ///
 /// * `index`: below the count.
 /// * `info`: its `size` is set; the rest is written.

@@ -33,9 +33,9 @@ pub struct hetdwarf_finding {
     pub severity: u32,
     /// Zero.
     pub padding: u32,
-    /// What is wrong, with the numbers that show it.
+    /// The problem, with the numbers that show it.
     pub message: *const c_char,
-    /// What should be there instead.
+    /// The correct contents.
     pub help: *const c_char,
     /// The section at fault.
     pub section: *const c_char,

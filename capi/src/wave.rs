@@ -32,7 +32,7 @@ pub const HETDWARF_MEMORY_PRIVATE_WAVE: u32 = 3;
 pub const HETDWARF_WAVE_HAS_APERTURES: u32 = 1;
 /// `workgroup_id` and what follows of a wave, up to `wave_in_group`, are known.
 pub const HETDWARF_WAVE_HAS_DISPATCH: u32 = 2;
-/// The wave is read by the letter of the specification, not as real producers need it.
+/// The wave is read exactly as specified, not as real producers need it.
 pub const HETDWARF_WAVE_STRICT: u32 = 4;
 
 /// Only values that the debugging information gives: none from arguments of kernels, or from the machine code.
@@ -115,9 +115,9 @@ pub struct hetdwarf_wave {
     pub write_register: hetdwarf_write_register,
     /// Writes memory; NULL if the debugger does not.
     pub write_memory: hetdwarf_write_memory,
-    /// Where it stopped, an address of the process.
+    /// The address in the process at which it stopped.
     pub pc: u64,
-    /// Where the object is loaded: added to its addresses to get those of the process.
+    /// The load address of the object. It is added to the object's addresses to get those of the process.
     pub load_address: u64,
     /// 32 or 64.
     pub wave_size: u32,
@@ -133,7 +133,7 @@ pub struct hetdwarf_wave {
     pub workgroup_size: [u32; 3],
     /// The size of the dispatch, in work-items.
     pub grid_size: [u32; 3],
-    /// Which wave of its work-group it is, from 0.
+    /// The wave's number in its work-group, from 0.
     pub wave_in_group: u32,
     /// The address of the arguments of its kernel, in global memory.
     pub kernarg_address: u64,
@@ -147,11 +147,11 @@ sized! { hetdwarf_wave }
 pub(crate) struct CallbackWave {
     given: hetdwarf_wave,
     wave_size: WaveSize,
-    /// Whether something could not be written because the wave is read-only.
+    /// True if something could not be written because the wave is read-only.
     is_refused: Cell<bool>,
 }
 
-/// What a callback gave that failed.
+/// The failure of a callback.
 #[derive(Debug)]
 pub(crate) struct CallbackFailure {
     callback: &'static str,
@@ -208,7 +208,7 @@ fn memory_number(memory: Memory) -> u32 {
     }
 }
 
-/// How a callback is told which bits of a register are meant: the lane, and the first bit.
+/// Returns the lane and the first bit that identify bits of a register to a callback.
 fn lane_of(register: Register, bits: &Range<u32>) -> (i32, u32) {
     let mut pieces = register.by_lane(bits.clone());
     match (pieces.next(), pieces.next()) {
@@ -253,7 +253,7 @@ impl CallbackWave {
         &self.given
     }
 
-    /// The same once more, to be written through.
+    /// Returns a copy of the wave for writing.
     pub(crate) fn writer(&self) -> CallbackWave {
         CallbackWave {
             given: self.given,
@@ -262,12 +262,12 @@ impl CallbackWave {
         }
     }
 
-    /// Whether something could not be written because the wave is read-only.
+    /// True if something could not be written because the wave is read-only.
     pub(crate) fn is_refused(&self) -> bool {
         self.is_refused.get()
     }
 
-    /// The same error, which is remembered.
+    /// Remembers an error and returns it.
     fn written(&self, answer: Result<(), AccessError>) -> Result<(), AccessError> {
         if matches!(answer, Err(AccessError::ReadOnly)) {
             self.is_refused.set(true);
@@ -426,7 +426,7 @@ pub unsafe extern "C" fn hetdwarf_snapshot_open(
     })
 }
 
-/// The same for a file.
+/// Opens a file.
 ///
 /// * `path`: its path, UTF-8.
 ///

@@ -117,7 +117,7 @@ fn print(
     Ok(())
 }
 
-/// A function of the report.
+/// Returns a function of the report.
 fn line(function: &AnnotateFunction) -> String {
     let name = or_unknown(function.name.as_ref());
     let address = function.address.0;
@@ -133,7 +133,7 @@ fn line(function: &AnnotateFunction) -> String {
     format!("{start}{covered}, {} bytes added{missing}", function.added)
 }
 
-/// A part of a whole, in tenths of a percent.
+/// Returns a part of a whole, in tenths of a percent.
 fn percent(part: u64, whole: u64) -> String {
     let tenths = u128::from(part)
         .saturating_mul(1000)

@@ -128,7 +128,7 @@ fn print_differences(
     Ok(())
 }
 
-/// A variable with what is covered of it.
+/// Returns a variable with what is covered of it.
 fn line(variable: &CompareVariable) -> String {
     let share = |share: &Option<ShareDocument>| match share {
         Some(share) => format!(

@@ -55,9 +55,9 @@ struct Rule {
     name: &'static str,
     /// How many bytes are read at most.
     most: u64,
-    /// Whether a larger file is mapped; otherwise it is an error.
+    /// True if a larger file is mapped; otherwise it is an error.
     maps: bool,
-    /// Whether it may be a pipe. A shell gives one for `<(…)`.
+    /// True if it may be a pipe. A shell gives one for `<(…)`.
     pipe: bool,
 }
 
@@ -105,7 +105,7 @@ impl Contents {
         Opened::new(path, input)?.contents()
     }
 
-    /// The first bytes of a file, as many as tell what it is.
+    /// Returns the first bytes of a file, as many as tell what it is.
     pub(crate) fn start(path: &Path) -> io::Result<Vec<u8>> {
         let Opened { file, metadata, .. } = Opened::new(path, Input::Whole)?;
         let start = first_bytes(&file)?;
@@ -323,7 +323,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The lines of a file, or those of standard input.
+    /// Returns the lines of a file, or those of standard input.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Lines> {
         let input: Box<dyn BufRead> = match path {
             Some(path) => {

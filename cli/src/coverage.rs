@@ -115,7 +115,7 @@ fn print_file(file: &CoverageFile, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line for each kind, and their sum.
+/// Returns a line for each kind, and their sum.
 fn print_kinds<'d>(
     total: &CoveredDocument,
     kinds: impl Iterator<Item = (&'d str, &'d CoveredDocument)>,
@@ -146,7 +146,7 @@ fn print_kinds<'d>(
     Ok(())
 }
 
-/// A part of a whole, in tenths of a percent.
+/// Returns a part of a whole, in tenths of a percent.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     let tenths = u128::from(part)
         .saturating_mul(1000)

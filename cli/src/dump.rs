@@ -173,7 +173,7 @@ fn report(malformed: Malformed, path: &Path, err: &mut dyn Write) -> Result<(), 
     Ok(print_warnings(&[warning.into()], err)?)
 }
 
-/// The entries that an index of names or an address leads to, where the arguments ask for them.
+/// Returns the entries that an index of names or an address leads to, where the arguments ask for them.
 fn listed(arguments: &DumpArguments, index: &Dump<'_>, path: &Path) -> Result<Vec<DieId>, Failure> {
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     if let Some(offset) = arguments.die
@@ -217,7 +217,7 @@ fn write(
     Ok(written.err().map(|error| Malformed::from(&error)))
 }
 
-/// The file that the dump is written to, if it is not standard output.
+/// Returns the file that the dump is written to, if it is not standard output.
 fn output(arguments: &DumpArguments) -> Result<Option<Output>, Failure> {
     let to_file = |path: &&PathBuf| path.as_path() != Path::new(STANDARD_OUTPUT);
     let Some(path) = arguments.output.as_ref().filter(to_file) else {
@@ -244,7 +244,7 @@ fn parts(arguments: &DumpArguments, selection: &Selection<'_>) -> Option<Vec<Par
     Some(parts)
 }
 
-/// How much of entries is printed.
+/// Returns how much of entries is printed.
 fn view(arguments: &DumpArguments) -> View {
     let has_offset = |(_, offset): &(Part, Option<u64>)| offset.is_some();
     let is_named = !arguments.name.is_empty() || !arguments.find.is_empty();

@@ -164,7 +164,7 @@ fn of_core(
     })
 }
 
-/// The lane in focus, if there is one.
+/// Returns the lane in focus, if there is one.
 fn focus(snapshot: Option<&Snapshot>) -> Vec<Lane> {
     let focus = snapshot.and_then(Snapshot::focus_lane);
     focus.into_iter().collect()

@@ -103,7 +103,7 @@ pub(crate) fn print_warnings(
         .try_for_each(|text| writeln!(err, "{style}warning{style:#}: {text}"))
 }
 
-/// A message, whose lines are its own, without what could be obeyed.
+/// Returns a message, whose lines are its own, without what could be obeyed.
 pub(crate) fn escaped(message: &str) -> String {
     let mut escaped = String::with_capacity(message.len());
     for (number, line) in message.split('\n').enumerate() {

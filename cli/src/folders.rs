@@ -27,7 +27,7 @@ impl Below {
     }
 }
 
-/// All files in a folder and those within it; links to folders are not followed.
+/// Returns all files in a folder and those within it; links to folders are not followed.
 pub(crate) fn files_below(folder: &Path) -> Below {
     let mut below = Below::default();
     let mut folders = vec![(folder.to_owned(), 0_usize)];

@@ -180,7 +180,7 @@ impl Gathered {
 }
 
 impl Chosen {
-    /// A wave that is a snapshot.
+    /// Returns a wave that is a snapshot.
     pub(crate) fn of(snapshot: Snapshot, given: &[(&Given, CodeObject<'_>)]) -> Chosen {
         let pc = snapshot.pc().0;
         let is_in =
@@ -354,7 +354,7 @@ pub(crate) struct Chosen {
     left_out: u64,
 }
 
-/// The file of a snapshot, and what is said of it.
+/// Returns the file of a snapshot, and what is said of it.
 fn snapshot(
     wave: &LoggedWave,
     given: &[(&Given, CodeObject<'_>)],
@@ -464,7 +464,7 @@ fn load_at(given: &Given, object: &CodeObject<'_>, wave: &LoggedWave) -> Option<
     }
 }
 
-/// The trap temporaries that a log has.
+/// Returns the trap temporaries that a log has.
 fn trap_temporaries(wave: &LoggedWave) -> [Option<u32>; 16] {
     let mut found = [None; 16];
     for (number, place) in found.iter_mut().enumerate() {

@@ -294,7 +294,7 @@ fn print_debug_info(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-/// The units, those that look alike together.
+/// Returns the units, those that look alike together.
 fn print_units(units: &[UnitDocument], out: &mut dyn Write) -> Result<(), Failure> {
     let mut kinds: BTreeMap<_, Vec<&UnitDocument>> = BTreeMap::new();
     for unit in units {

@@ -133,7 +133,7 @@ pub(crate) fn check_wave(
     Ok(())
 }
 
-/// The target of a wave. A name that begins like those of processors may be that of a newer one.
+/// Returns the target of a wave. A name that begins like those of processors may be that of a newer one.
 fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
     let is_name = |text: &str| {
         let digits = text.rsplit("--").next().unwrap_or(text).strip_prefix("gfx");
@@ -167,7 +167,7 @@ fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(),
 /// A `.dwo` file: its path and its bytes.
 pub(crate) type DwoFile<'p> = (Cow<'p, Path>, Contents);
 
-/// The `.dwo` file that `--dwo` names, if it does.
+/// Returns the `.dwo` file that `--dwo` names, if it does.
 pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<DwoFile<'_>>, Failure> {
     let path = which.dwo.as_deref();
     path.map(|path| Ok((path.into(), read_file(path)?)))
@@ -256,7 +256,7 @@ pub(crate) fn frame_at<'s, 'p, 'a>(
     })
 }
 
-/// The code object of a file, or of packages that it names, that the arguments choose.
+/// Returns the code object of a file, or of packages that it names, that the arguments choose.
 pub(crate) fn choose<'d>(
     path: &Path,
     file: &'d ObjectFile,

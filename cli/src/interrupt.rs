@@ -56,7 +56,7 @@ fn end_if_a_mapped_file_is_cut() -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that are ignored, a bit for each from 1 on, by what Linux says of a process.
+/// Returns the signals that are ignored, a bit for each from 1 on, by what Linux says of a process.
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

@@ -96,7 +96,7 @@ fn show(
     Ok((Exit::Done.unless_limited(&document.completeness), notes))
 }
 
-/// A picture: a row for each source line that has lanes, a cell for each lane.
+/// Returns a picture: a row for each source line that has lanes, a cell for each lane.
 fn print(document: &LanePcDocument, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,

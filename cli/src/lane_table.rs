@@ -113,12 +113,12 @@ impl<'d> Row<'d> {
         }
     }
 
-    /// The lanes of which the same is said, in the order of their first.
+    /// Returns the lanes of which the same is said, in the order of their first.
     pub(crate) fn groups(&self) -> Vec<(Shown<'d>, Vec<u8>)> {
         self.groups_by(Shown::of)
     }
 
-    /// The lanes that have the same `key`, in the order of their first.
+    /// Returns the lanes that have the same `key`, in the order of their first.
     pub(crate) fn groups_by<K: PartialEq>(
         &self,
         key: impl Fn(&'d LaneDocument) -> K,
@@ -134,7 +134,7 @@ impl<'d> Row<'d> {
         groups
     }
 
-    /// Whether its values are short enough for a table.
+    /// Returns true if its values are short enough for a table.
     pub(crate) fn is_narrow(&self) -> bool {
         let mut lanes = self.lanes.iter();
         lanes.all(|lane| Shown::of(lane).width() <= WIDEST)
@@ -148,7 +148,7 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    /// The names for some lanes; nothing if none has a work-item. Where all are next to each other in x, that is enough.
+    /// The names for some lanes. `None` if none has a work-item. Where all are next to each other in x, that is enough.
     pub(crate) fn new(lanes: &[&LaneDocument]) -> Option<Items> {
         let items: Vec<_> = lanes.iter().map(|lane| lane.work_item).collect();
         let mut rows = items.iter().flatten().map(|[_, y, z]| (y, z));
@@ -220,7 +220,7 @@ pub(crate) fn print_table(
     Ok(())
 }
 
-/// The table of some columns.
+/// Returns the table of some columns.
 fn part(rows: &[Row<'_>], items: Option<&Items>, columns: Range<usize>) -> String {
     let cells = |title: Cell, row: &Row<'_>, cell: fn(&LaneDocument) -> Cell| {
         let lanes = row.lanes.get(columns.clone()).unwrap_or_default();

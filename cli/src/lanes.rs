@@ -6,7 +6,7 @@ use hetdwarf::report::LaneChoice;
 
 use super::failure::Failure;
 
-/// The lanes that `--lane` names, ascending and each once; nothing if it is not given.
+/// Returns the lanes that `--lane` names, ascending and each once. `None` if it is not given.
 pub(crate) fn chosen_lanes(
     text: Option<&str>,
     wave_size: WaveSize,
@@ -25,7 +25,7 @@ pub(crate) fn lane_choice<'c>(text: Option<&str>, chosen: Option<&'c [Lane]>) ->
     }
 }
 
-/// Whether `--lane` names the wave as a whole, and no lane of it.
+/// Returns true if `--lane` names the wave as a whole, and no lane of it.
 fn is_all(text: &str) -> bool {
     text.trim() == "all"
 }
@@ -56,7 +56,7 @@ fn parse(text: &str, wave_size: WaveSize) -> Result<Vec<Lane>, Failure> {
     Ok(wave_size.all_lanes().filter(is_chosen).collect())
 }
 
-/// A lane of the wave; nothing if it is none.
+/// Returns a lane of the wave. `None` if it is none.
 fn lane(text: &str, wave_size: WaveSize) -> Option<Lane> {
     let text = text.trim();
     // `parse` alone would also take a sign.
@@ -114,7 +114,7 @@ fn follows([x, y, z]: [u32; 3], next: [u32; 3]) -> bool {
     x.checked_add(1).is_some_and(|x| next == [x, y, z])
 }
 
-/// Which work-items lanes are, as `0-7 (0,0,0)-(7,0,0), 8 (0,1,0)`; nothing if none is one.
+/// Which work-items lanes are, as `0-7 (0,0,0)-(7,0,0), 8 (0,1,0)`. `None` if none is one.
 pub(crate) fn work_items(lanes: &[(u8, Option<[u32; 3]>)]) -> Option<String> {
     let runs = item_runs(lanes);
     let texts = runs.iter().filter_map(|(lanes, items)| {
@@ -177,7 +177,7 @@ pub(crate) fn numbered_with(lanes: &[u8], verbs: [&str; 2]) -> String {
     format!("{} {verb}", numbered(lanes))
 }
 
-/// A state as it is said in the middle of a value too.
+/// Returns a state as it is said in the middle of a value too.
 pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
     if state == ValueStateKind::OptimizedOut {
         "optimized out"
@@ -190,7 +190,7 @@ pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The lanes that a text names, or what is wrong with it.
+    /// Returns the lanes that a text names, or what is wrong with it.
     fn read(text: &str) -> Result<String, String> {
         let lanes = parse(text, WaveSize::Wave32).map_err(|failure| failure.to_string())?;
         let numbers: Vec<u8> = lanes.iter().map(|lane| lane.0).collect();

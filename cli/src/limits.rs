@@ -14,7 +14,7 @@ pub(crate) struct LimitArguments {
 }
 
 impl LimitArguments {
-    /// The defaults with what was chosen.
+    /// Returns the defaults with what was chosen.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::DEFAULT;
         for (limit, value) in &self.limit {

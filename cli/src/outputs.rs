@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// Whether a file that starts so is of this kind.
+    /// Returns true if a file that starts so is of this kind.
     fn is_kind_of(self, start: &[u8]) -> bool {
         let has = |text: &str| {
             let mut windows = start.windows(text.len());
@@ -80,7 +80,7 @@ impl Kind {
 struct Identity {
     /// Without links, as far as there is something.
     path: PathBuf,
-    /// The device and the number on it; nothing if there is no file, or the system does not have them.
+    /// The device and the number on it. `None` if there is no file, or the system does not have them.
     number: Option<(u64, u64)>,
 }
 
@@ -204,7 +204,7 @@ impl Output {
     }
 }
 
-/// Whether something is written to, and not replaced.
+/// Returns true if something is written to, and not replaced.
 #[cfg(unix)]
 fn is_stream(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt;

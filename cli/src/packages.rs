@@ -80,7 +80,7 @@ impl ObjectFile {
         Ok(file)
     }
 
-    /// The packages that hold its code.
+    /// Returns the packages that hold its code.
     pub(crate) fn packages(&self) -> Vec<Package<'_>> {
         let packages = self.packages.iter();
         let packages = packages.map(|package| Package {
@@ -90,12 +90,12 @@ impl ObjectFile {
         packages.collect()
     }
 
-    /// The paths of these packages.
+    /// Returns the paths of these packages.
     pub(crate) fn package_paths(&self) -> impl Iterator<Item = &Path> {
         self.packages.iter().map(|package| package.path.as_path())
     }
 
-    /// A meter for what is done with all of it.
+    /// Returns a meter for what is done with all of it.
     pub(crate) fn meter(&self, limits: &Limits) -> Arc<Meter> {
         let lengths = self.packages.iter().map(|package| package.contents.len());
         let length = lengths.fold(self.contents.len(), usize::saturating_add);
@@ -130,7 +130,7 @@ impl ObjectFile {
 }
 
 impl From<Contents> for ObjectFile {
-    /// A file that names no packages.
+    /// Returns a file that names no packages.
     fn from(contents: Contents) -> ObjectFile {
         ObjectFile {
             contents,
@@ -148,7 +148,7 @@ impl Deref for ObjectFile {
     }
 }
 
-/// The files that the paths of a library stand for, each once, in the order of the paths and then of the targets.
+/// Returns the files that the paths of a library stand for, each once, in the order of the paths and then of the targets.
 fn find(library: &Path, search_paths: &[String]) -> Vec<PathBuf> {
     let folder = library.parent().unwrap_or(Path::new(""));
     let mut found = files(folder, search_paths);
@@ -179,7 +179,7 @@ fn files(folder: &Path, search_paths: &[String]) -> Vec<PathBuf> {
     found
 }
 
-/// The paths that a path with the word for a target stands for; the path itself, if it is without.
+/// Returns the paths that a path with the word for a target stands for; the path itself, if it is without.
 fn expand(path: &Path) -> BTreeSet<PathBuf> {
     let word = PackageReference::TARGET;
     let text = path.to_string_lossy();
@@ -210,7 +210,7 @@ fn expand(path: &Path) -> BTreeSet<PathBuf> {
     targets.into_iter().map(path).collect()
 }
 
-/// The target that makes `name` of `pattern`.
+/// Returns the target that makes `name` of `pattern`.
 fn target(pattern: &str, name: &str) -> Option<String> {
     let word = PackageReference::TARGET;
     let count = pattern.matches(word).count();

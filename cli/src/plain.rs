@@ -9,7 +9,7 @@ const ESCAPE: u8 = 0x1b;
 #[derive(Debug)]
 pub struct Plain<W> {
     inner: W,
-    /// Whether the last byte was one of a code.
+    /// True if the last byte was one of a code.
     in_code: bool,
     /// What is left of one write.
     kept: Vec<u8>,

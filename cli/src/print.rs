@@ -65,7 +65,7 @@ pub(crate) fn run(
 struct Lanes {
     /// Those that somebody chose, if any.
     chosen: Option<Vec<Lane>>,
-    /// Whether these are all there are.
+    /// True if these are all there are.
     is_whole: bool,
 }
 
@@ -95,7 +95,7 @@ fn document(
         .map_err(|error| Failure::in_file(file, error))
 }
 
-/// The answers of all waves of a core; without work-items, in which no two waves are equal.
+/// Returns the answers of all waves of a core; without work-items, in which no two waves are equal.
 fn all_waves(
     arguments: &PrintArguments,
     expressions: &[String],

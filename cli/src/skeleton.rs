@@ -21,7 +21,7 @@ pub(crate) fn named_dwo(object: &Dump<'_>) -> Result<Option<(PathBuf, Contents)>
     }
 }
 
-/// The path of a regular file below a folder, links resolved; None if there is none.
+/// Returns the path of a regular file below a folder, links resolved; None if there is none.
 fn below(folder: &Path, name: &Path) -> Option<PathBuf> {
     let name = name.strip_prefix(folder).unwrap_or(name);
     let mut parts = name.components();

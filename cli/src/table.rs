@@ -18,7 +18,7 @@ pub(crate) fn bold(text: impl ToString) -> Cell {
     Cell::new(text.to_string()).add_attribute(Attribute::Bold)
 }
 
-/// A cell for what is missing.
+/// Returns a cell for what is missing.
 pub(crate) fn faint(text: impl ToString) -> Cell {
     Cell::new(text.to_string()).add_attribute(Attribute::Dim)
 }

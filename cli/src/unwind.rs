@@ -223,7 +223,7 @@ fn print_frame(
     Ok(())
 }
 
-/// The registers of a frame; of vector registers the values of `lanes`, each with its lane unless these are all there are.
+/// Returns the registers of a frame; of vector registers the values of `lanes`, each with its lane unless these are all there are.
 fn print_registers(
     call: &CallDocument,
     lanes: &[UnwindLane],

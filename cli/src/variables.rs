@@ -190,12 +190,12 @@ fn one_lane(content: &FrameVariables) -> String {
     }
 }
 
-/// A frame as `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10`.
+/// Returns a frame as `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10`.
 pub(crate) fn frame_text(frame: &FrameDocument, names: &FileNames<'_>) -> String {
     frame.text(or_unknown(frame.function.as_ref()), names)
 }
 
-/// The same with the function in bold.
+/// Returns the same with the function in bold.
 pub(crate) fn styled_frame(frame: &FrameDocument, names: &FileNames<'_>) -> String {
     let function = or_unknown(frame.function.as_ref());
     frame.text(format!("{BOLD}{function}{BOLD:#}"), names)
@@ -209,7 +209,7 @@ enum Extent {
     All,
 }
 
-/// The variables of each scope, which are next to each other.
+/// Returns the variables of each scope, which are next to each other.
 fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d VariableDocument]> {
     let mut scopes = Vec::new();
     let mut rest = variables;
@@ -275,7 +275,7 @@ fn print_scopes(
     Ok(())
 }
 
-/// A variable by its declaration, as `int *g`. `with_line`: says where it is declared, to tell it from others of its name.
+/// Returns a variable by its declaration, as `int *g`. `with_line`: says where it is declared, to tell it from others of its name.
 /// Splits a type before so many pairs of brackets at its end; it is left whole if there are fewer.
 fn split_brackets(ty: &str, count: usize) -> (&str, &str) {
     let mut rest = ty;

@@ -46,7 +46,7 @@ pub(crate) fn filled(text: &str, before: usize, width: usize) -> String {
     filled
 }
 
-/// The text of a value: in one line if it fits, else with each member of a structure in its own, and the elements of an
+/// Returns the text of a value: in one line if it fits, else with each member of a structure in its own, and the elements of an
 /// array in as many as they take.
 ///
 /// * `marks`: where it can be broken.
@@ -76,7 +76,7 @@ enum Piece<'v> {
     Group(Vec<(Vec<Piece<'v>>, usize)>),
 }
 
-/// How wide pieces are in one line.
+/// Returns how wide pieces are in one line.
 fn width(pieces: &[Piece<'_>]) -> usize {
     let width = |piece: &Piece<'_>| match piece {
         Piece::Text(text) => text.chars().count(),
@@ -153,7 +153,7 @@ impl Writer {
         self.column = indent;
     }
 
-    /// Whether so many characters fit into the line.
+    /// Returns true if so many characters fit into the line.
     fn fits(&self, count: usize) -> bool {
         self.column + count <= self.width
     }
@@ -213,7 +213,7 @@ impl Writer {
 mod tests {
     use super::*;
 
-    /// A value whose braces, and commas outside of quotes, are marked.
+    /// Returns a value whose braces, and commas outside of quotes, are marked.
     fn lines(value: &str, width: usize) -> Vec<String> {
         let mut quote = None;
         let mut marks = Vec::new();

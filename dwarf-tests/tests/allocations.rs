@@ -38,7 +38,7 @@ struct Case {
 }
 
 impl Case {
-    /// A vector; nothing for one that needs more than an expression and a wave.
+    /// A vector. `None` for one that needs more than an expression and a wave.
     fn new(vector: &Value) -> Option<Case> {
         if vector.get("initial_stack").is_some() || vector.get("object_location").is_some() {
             return None;

@@ -667,13 +667,13 @@ fn exit_statuses() {
     assert_eq!(status("help"), 0);
 }
 
-/// The README shows what a snapshot is; it is one.
+/// The guide for debugger authors shows a snapshot.
 #[test]
-fn the_snapshot_of_the_readme_is_read() {
-    let readme = String::from_utf8(read(package().join("../README.md"))).unwrap();
-    let (_, rest) = readme.split_once("```json\n").unwrap();
+fn the_snapshot_of_the_guide_is_read() {
+    let guide = String::from_utf8(read(package().join("../docs/debugger.md"))).unwrap();
+    let (_, rest) = guide.split_once("```json\n").unwrap();
     let (snapshot, _) = rest.split_once("```").unwrap();
-    let folder = Folder::new("readme");
+    let folder = Folder::new("guide");
     folder.file("stop.json", snapshot.as_bytes());
     let wave = folder.0.join("stop.json").into_os_string();
     let ran = hetdwarf([
@@ -689,24 +689,6 @@ fn the_snapshot_of_the_readme_is_read() {
         "{}",
         ran.out
     );
-}
-
-/// Every command is in the README.
-#[test]
-fn the_readme_lists_the_commands() {
-    let readme = String::from_utf8(read(package().join("../README.md"))).unwrap();
-    let help = done("--help");
-    let (_, commands) = help.split_once("Commands:\n").unwrap();
-    let names = commands
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.strip_prefix("  "));
-    for name in names
-        .filter_map(|line| line.split(' ').next())
-        .filter(|name| !name.is_empty() && *name != "help")
-    {
-        assert!(readme.contains(&format!("`hetdwarf {name}")), "{name}");
-    }
 }
 
 /// Damaged objects are said to be damaged, or described as far as they go.

@@ -43,7 +43,7 @@ fn answer(ran: &Ran) -> Value {
     document
 }
 
-/// Whether the snapshot saw the same global memory.
+/// Returns true if the snapshot saw the same global memory.
 fn has_same_memory(wave: &Value) -> bool {
     list(&wave["global_memory_differs"]).is_empty()
 }

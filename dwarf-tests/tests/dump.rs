@@ -93,7 +93,7 @@ const EXCEPTIONS: &[Exception] = &[
     },
 ];
 
-/// Whether they stop at an operation that we know, and agree up to there.
+/// Returns true if they stop at an operation that we know, and agree up to there.
 fn undecoded(theirs: &str, ours: &str, code: &str, name: &str) -> bool {
     theirs
         .split_once("<decoding error> ")

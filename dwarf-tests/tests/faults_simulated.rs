@@ -404,7 +404,7 @@ impl Machine {
     }
 }
 
-/// Whether there is no memory.
+/// Returns true if there is no memory.
 fn is_bad(address: u64) -> bool {
     !(BUFFER..BUFFER + 2 * BUFFER_BYTES).contains(&address)
 }
@@ -416,16 +416,16 @@ struct Run {
     first: usize,
     stop: usize,
     machine: Machine,
-    /// Whether the registers of its address are at the stop what they were.
+    /// True if the registers of its address are at the stop what they were.
     survives: bool,
 }
 
-/// Whether an access counts as a store: atomic operations here do not return anything.
+/// Returns true if an access counts as a store: atomic operations here do not return anything.
 fn writes(access: &Access) -> bool {
     access.is_store || access.is_atomic
 }
 
-/// Whether an instruction waits for an access.
+/// Returns true if an instruction waits for an access.
 ///
 /// * `later`: how many accesses that complete after it were issued since. Flat and scalar ones, and those of the other kind, may complete before.
 fn needs(op: Op, access: &Access, later: usize, processor: &str) -> bool {

@@ -44,7 +44,7 @@ fn triple(value: &Value) -> [u32; 3] {
     [small(&value[0]), small(&value[1]), small(&value[2])]
 }
 
-/// The bytes of a register; nothing if they are unavailable.
+/// The bytes of a register. `None` if they are unavailable.
 fn register(wave: &CoreWave<'_, '_>, register: Register, bytes: usize) -> Option<Vec<u8>> {
     let mut out = vec![0; bytes];
     match wave.read_register(register, 0..u32::try_from(bytes * 8).unwrap(), &mut out) {

@@ -22,7 +22,7 @@ fn text(name: &str) -> String {
     hetdwarf(["info", fixture("info").join(name).to_str().unwrap()]).out
 }
 
-/// Whether a line has these words, in this order and with nothing else.
+/// Returns true if a line has these words, in this order and with nothing else.
 fn has_row(text: &str, row: &str) -> bool {
     let words = |line: &str| {
         line.split_whitespace()

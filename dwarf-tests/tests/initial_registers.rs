@@ -431,7 +431,7 @@ fn snapshots(case: &Path) -> Vec<Value> {
     all
 }
 
-/// Whether the registers of a wave hold the item; nothing if the wave does not have what to compare with.
+/// Returns true if the registers of a wave hold the item. `None` if the wave does not have what to compare with.
 fn is_right(item: &InitialRegisters, wave: &Value) -> Option<bool> {
     let dispatch = &wave["dispatch"];
     let number = |value: &Value| u64::try_from(number(value)).unwrap();

@@ -91,7 +91,7 @@ mod isa {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table/rows.rs")
     }
 
-    /// LLVM's tools, and a folder for a test; nothing if they are not installed.
+    /// LLVM's tools, and a folder for a test. `None` if they are not installed.
     fn llvm(test: &str) -> Option<probe::Llvm> {
         let (mc, objdump) = (llvm_tool("llvm-mc")?, llvm_tool("llvm-objdump")?);
         let folder = std::env::temp_dir().join(format!("{test}-{}", std::process::id()));

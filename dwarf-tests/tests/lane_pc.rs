@@ -222,7 +222,7 @@ fn random_programs_have_everything() {
     }
 }
 
-/// Runs a tool that makes of one file another; nothing if it is not installed.
+/// Runs a tool that makes of one file another. `None` if it is not installed.
 fn transform(tool: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let program = llvm_tool(tool)?;
     let folder = format!("hetdwarf-lane-pc-{tool}-{}", std::process::id());

@@ -84,7 +84,7 @@ fn document(object: &Path, wave: &Path, options: &[&str]) -> Value {
     serde_json::from_str(&run(object, wave, &options)).unwrap()
 }
 
-/// Whether an address of the process is in runs of those of the code object.
+/// Returns true if an address of the process is in runs of those of the code object.
 fn is_within(runs: &Value, pc: &Value, load_address: u128) -> bool {
     let pc = number(pc) - load_address;
     runs.as_array().unwrap().iter().any(|run| {

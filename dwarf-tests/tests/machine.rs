@@ -60,7 +60,7 @@ fn find(case: &std::path::Path, truth: &truth::Truth) -> Found {
     found
 }
 
-/// Whether something that is wrong is among what was found. Of registers that are given up, `cfi-check.json`
+/// Returns true if something that is wrong is among what was found. Of registers that are given up, `cfi-check.json`
 /// lists for each address those that are wrong at some of the addresses: one of them has to be found. A
 /// masked rule is wrong because EXEC has no rule, and that is found where it is.
 fn is_among(items: &BTreeSet<Item>, wrong: &Item) -> bool {

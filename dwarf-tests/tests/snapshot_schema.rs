@@ -62,7 +62,7 @@ fn snapshots_that_are_read_are_valid() {
     let documents = files.iter().map(|path| (path.clone(), json(path)));
     let mut documents: Vec<_> = documents.filter(|(_, json)| is_snapshot(json)).collect();
     assert!(documents.len() > 100, "only {}", documents.len());
-    for text in [note("snapshot.md"), package().join("../README.md")] {
+    for text in [note("snapshot.md"), package().join("../docs/debugger.md")] {
         documents.push((text.clone(), example(&text)));
     }
     for (path, document) in documents {

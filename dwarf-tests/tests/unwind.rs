@@ -58,7 +58,7 @@ fn frames(document: &Value) -> &[Value] {
     document["frames"].as_array().unwrap()
 }
 
-/// The address space and the address; nothing if the frame has no CFA.
+/// The address space and the address. `None` if the frame has no CFA.
 fn cfa(frame: &Value) -> Option<(&str, u128)> {
     let cfa = frame.get("cfa").filter(|cfa| !cfa.is_null())?;
     Some((
@@ -78,7 +78,7 @@ fn numbers(value: &Value) -> Vec<u128> {
 /// A register whose value is not the one expected.
 struct Difference {
     register: String,
-    /// Whether `unwind` says that the value is only right if EXEC is what it was in the caller.
+    /// True if `unwind` says that the value is only right if EXEC is what it was in the caller.
     assumes_exec: bool,
 }
 

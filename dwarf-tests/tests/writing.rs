@@ -274,7 +274,7 @@ struct Made {
 struct Maker<'r> {
     random: &'r mut Random,
     wave_size: WaveSize,
-    /// Whether there may be parts that cannot be written to.
+    /// True if there may be parts that cannot be written to.
     fixed: bool,
 }
 

@@ -61,7 +61,7 @@ impl LoadedCore {
         question(core, programs)
     }
 
-    /// The core and its programs, for as long as the caller says.
+    /// Returns the core and its programs, for as long as the caller says.
     ///
     /// # Safety
     /// What is borrowed must not be used after this is dropped.

@@ -17,7 +17,7 @@ impl<T> Pinned<T> {
         Pinned(Box::leak(Box::new(value)).into(), PhantomData)
     }
 
-    /// The value, for as long as the caller says.
+    /// Returns the value, for as long as the caller says.
     ///
     /// # Safety
     /// What is borrowed must not be used after this is dropped.
@@ -46,7 +46,7 @@ impl<T> fmt::Debug for Pinned<T> {
     }
 }
 
-/// The bytes of a file for as long as the owner has them.
+/// Returns the bytes of a file for as long as the owner has them.
 ///
 /// # Safety
 /// What is borrowed must not be used after the last owner of `bytes` is dropped.

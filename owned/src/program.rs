@@ -48,7 +48,7 @@ impl LoadedProgram {
         question(unsafe { self.program() })
     }
 
-    /// The program, for as long as the caller says.
+    /// Returns the program, for as long as the caller says.
     ///
     /// # Safety
     /// What is borrowed must not be used after this is dropped.

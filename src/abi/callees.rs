@@ -57,7 +57,7 @@ impl Registers {
         }
     }
 
-    /// Whether the register is one of them.
+    /// Returns true if the register is one of them.
     pub(crate) fn contains(&self, register: MachineRegister) -> bool {
         if let MachineRegister::Sgpr(n) = register {
             return self.scalars & 1u128.checked_shl(n.into()).unwrap_or(0) != 0;
@@ -94,7 +94,7 @@ struct Summary {
 struct Callee<'a> {
     code: &'a [u8],
     summary: OnceLock<Box<Summary>>,
-    /// What it writes with all that it calls; nothing if that is not known.
+    /// The registers that it and its callees write. `None` if unknown.
     writes: OnceLock<Option<Box<Registers>>>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) struct Callees<'a> {
 }
 
 impl<'a> Callees<'a> {
-    /// The functions: the address and the code of each.
+    /// Creates the functions: the address and the code of each.
     pub(crate) fn new(
         decoder: Option<Decoder>,
         functions: impl IntoIterator<Item = (u64, &'a [u8])>,
@@ -124,12 +124,12 @@ impl<'a> Callees<'a> {
         Callees { decoder, functions }
     }
 
-    /// Whether a function begins at an address.
+    /// Returns true if a function begins at an address.
     pub(crate) fn has(&self, address: u64) -> bool {
         self.functions.contains_key(&address)
     }
 
-    /// What the function at this address can write, with all that it calls; nothing if that is not known.
+    /// What the function at this address can write, with all that it calls. `None` if that is not known.
     pub(crate) fn writes(&self, address: u64) -> Option<&Registers> {
         let callee = self.functions.get(&address)?;
         let writes = callee
@@ -158,7 +158,7 @@ impl<'a> Callees<'a> {
     }
 }
 
-/// Of functions that overlap others more than a few times over it is not known what they do. Each would be read to its end: a function
+/// Removes functions that overlap many others: their effects are unknown. Each would be read to its end: a function
 /// of a few bytes more for each of so many symbols.
 fn leave_out_overlapping(functions: &BTreeMap<u64, Callee<'_>>) {
     /// How often all code may be read, on average.
@@ -257,7 +257,7 @@ impl Addresses {
         found.map(|(_, address)| *address)
     }
 
-    /// Where a call goes.
+    /// The target of a call.
     fn called(&self, target: CallTarget) -> Option<u64> {
         match target {
             CallTarget::Address(address) => Some(address),

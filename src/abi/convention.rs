@@ -17,7 +17,7 @@ pub(crate) enum Convention {
 }
 
 impl Convention {
-    /// The register with the stack pointer, or with its low half.
+    /// Returns the register with the stack pointer, or with its low half.
     pub(crate) const fn stack_pointer(self) -> u8 {
         match self {
             Convention::Llvm => 32,
@@ -33,7 +33,7 @@ impl Convention {
         }
     }
 
-    /// Whether the register is callee-saved; of vector registers, in the lanes that were active on entry.
+    /// Returns true if the register is callee-saved; of vector registers, in the lanes that were active on entry.
     pub(crate) const fn preserves(self, register: MachineRegister, family: Family) -> bool {
         match (self, register) {
             (Convention::Llvm, MachineRegister::Sgpr(n)) => {

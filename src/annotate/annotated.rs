@@ -18,12 +18,12 @@ pub struct Annotated {
     pub functions: Vec<AnnotatedFunction>,
     /// The variables whose location lists got more entries.
     pub locations: Vec<AnnotatedVariable>,
-    /// What was left alone besides, and why.
+    /// Other parts that were left unchanged, and why.
     pub notes: Vec<String>,
     /// The limit that was reached, if one was: by the whole file, or by a function in its share of the work. What the analysis itself
     /// gave up on is only among the function's [`missing`](AnnotatedFunction::missing).
     pub limit: Option<Error>,
-    /// Whether something that would have been needed could not be read.
+    /// True if something that would have been needed could not be read.
     pub is_short: bool,
 }
 
@@ -63,7 +63,7 @@ impl Annotated {
 }
 
 impl AnnotatedFunction {
-    /// A function that nothing was added for so far.
+    /// Returns a function that nothing was added for so far.
     pub(super) fn of(function: &Function<'_>) -> AnnotatedFunction {
         let range = function.ranges.first().cloned().unwrap_or_default();
         AnnotatedFunction {
@@ -84,7 +84,7 @@ impl AnnotatedFunction {
     }
 }
 
-/// What was added for a function.
+/// The additions for a function.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct AnnotatedFunction {
@@ -94,11 +94,11 @@ pub struct AnnotatedFunction {
     pub address: u64,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// How much of that has a lane program location now, in bytes.
+    /// The bytes that have a lane program location now.
     pub covered: u64,
     /// Why not more: bytes by the name of the reason ([`Reason`]).
     pub missing: BTreeMap<&'static str, u64>,
-    /// How many bytes were added for it.
+    /// The bytes that were added for it.
     pub added: usize,
     /// Why nothing was added.
     pub left_alone: Option<String>,

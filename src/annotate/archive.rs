@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::object::{FileKind, slice_at};
 
 const MAGIC: &[u8] = b"!<arch>\n";
-/// Of a member's header, in bytes; the size is in ten digits of it.
+/// The size of a member's header in bytes. Ten digits of it are the member's size.
 const HEADER: u64 = 60;
 const SIZE: u64 = 48;
 const SIZE_DIGITS: u64 = 10;
@@ -51,7 +51,7 @@ fn members(file: &[u8]) -> Result<Vec<Member<'_>>> {
     Ok(found)
 }
 
-/// The archive with its members as they are written.
+/// Returns the archive with its members as they are written.
 pub(super) fn rewritten<'f>(file: &'f [u8], writer: &mut Writer<'_>) -> Result<Cow<'f, [u8]>> {
     let members = members(file)?;
     let mut new: Vec<Cow<'f, [u8]>> = Vec::new();

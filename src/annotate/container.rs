@@ -112,7 +112,7 @@ impl Writer<'_> {
         written
     }
 
-    /// A file, or what a container holds.
+    /// Returns a file, or what a container holds.
     pub(super) fn file<'f>(
         &mut self,
         holder: Option<FileKind>,
@@ -333,7 +333,7 @@ impl Writer<'_> {
         Ok(Cow::Owned(written.concat()))
     }
 
-    /// An offload binary with one entry, whose image is at its end.
+    /// Returns an offload binary with one entry, whose image is at its end.
     fn offload_binary<'f>(&mut self, data: &'f [u8]) -> Result<Cow<'f, [u8]>> {
         let malformed = || Error::malformed("offload binary", "its header is cut off");
         let size = u64_at(data, 8).ok_or_else(malformed)?;
@@ -362,7 +362,7 @@ impl Writer<'_> {
         Ok(Cow::Owned(out))
     }
 
-    /// A host object: the sections that compilers embed device code in.
+    /// Returns a host object: the sections that compilers embed device code in.
     fn host<'f>(&mut self, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {
         let sections = elf::named_sections(file, self.meter)?;
         let embeds = |name: &[u8]| {
@@ -403,7 +403,7 @@ impl Writer<'_> {
     }
 }
 
-/// The alignment that something at an offset seems to have, up to that of a page.
+/// Returns the alignment that something at an offset seems to have, up to that of a page.
 fn alignment(offset: u64) -> u64 {
     match offset {
         0 => 1,

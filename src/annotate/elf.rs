@@ -40,7 +40,7 @@ fn cut() -> Error {
     malformed("its headers are cut off")
 }
 
-/// The file with new contents of sections; those that it does not have are added.
+/// Returns the file with new contents of sections; those that it does not have are added.
 ///
 /// * `meter`: pays for what is written.
 ///
@@ -74,7 +74,7 @@ pub(super) fn with_sections(file: &[u8], new: Vec<NewSection>, meter: &Meter) ->
 /// A section: its number, its name, and what it has.
 pub(super) type NamedSection<'f> = (usize, &'f [u8], &'f [u8]);
 
-/// The sections of a file that are in it.
+/// Returns the sections of a file that are in it.
 ///
 /// # Errors
 /// If headers are malformed, or there are more names than `meter` pays for.
@@ -93,12 +93,12 @@ pub(super) fn named_sections<'f>(file: &'f [u8], meter: &Meter) -> Result<Vec<Na
     Ok(found)
 }
 
-/// Whether nothing of a file is loaded as it is, since it has still to be linked.
+/// Returns true if nothing of a file is loaded as it is, since it has still to be linked.
 pub(super) fn is_relocatable(file: &[u8]) -> bool {
     pod_at::<Header>(file, 0).is_some_and(|header| header.e_type.get(LE) == elf::ET_REL)
 }
 
-/// A relocatable object with other contents of sections, by their numbers; the symbols of the whole of one have its new size.
+/// Returns a relocatable object with other contents of sections, by their numbers; the symbols of the whole of one have its new size.
 ///
 /// # Errors
 /// If headers are malformed, a symbol is within such a section, or what is written does not read back.
@@ -137,7 +137,7 @@ pub(super) fn with_contents(
     write(file, *header, sections.to_vec(), &changed, meter)
 }
 
-/// The header of a section that is added, whose name starts at an offset of the names.
+/// Returns the header of a section that is added, whose name starts at an offset of the names.
 fn added(name: usize) -> RawSection {
     RawSection {
         sh_name: U32::new(LE, u32::try_from(name).unwrap_or(0)),

@@ -21,7 +21,7 @@ pub(super) struct Expressions<'e> {
     pub(super) wave_size: WaveSize,
     /// Which codes the operations have.
     pub(super) dialect: Dialect,
-    /// Of the places that are right for a lane that waits as [`LanePlan::waiting`] says, the one to be said.
+    /// Returns the place to write for a lane that waits as in [`LanePlan::waiting`]: one of those that are right.
     pub(super) shown: &'e dyn Fn(u8, Waiting) -> Result<u64>,
 }
 

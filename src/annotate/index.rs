@@ -178,7 +178,7 @@ fn names(section: &[u8], shift: &Shift, meter: &Arc<Meter>) -> Result<Vec<u8>> {
 struct Names<'n, 'a> {
     index: &'n NameIndex<'a>,
     shift: &'n Shift,
-    /// Of the entries.
+    /// The bytes that are held for the entries.
     held: Held,
     entries: Vec<(NameEntry, Option<usize>)>,
 }

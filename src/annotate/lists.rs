@@ -90,7 +90,7 @@ impl Lists {
         Some(at)
     }
 
-    /// How much was added, in bytes.
+    /// Returns how much was added, in bytes.
     pub(super) fn mark(&self) -> usize {
         self.bytes.len()
     }

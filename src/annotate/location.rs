@@ -201,7 +201,7 @@ impl<'a> Annotator<'_, 'a> {
         (is_whole && to_come.next().is_none() && !to.is_empty()).then_some(bytes)
     }
 
-    /// The number of a register, if it is of the same kind as another.
+    /// Returns the number of a register, if it is of the same kind as another.
     fn other_register(&self, number: u64, other: MachineRegister) -> Option<u64> {
         let class = Register::from_number(number)?.class()?;
         let (register, is_upper) = other.dwarf(self.wave_size)?;

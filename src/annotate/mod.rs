@@ -60,23 +60,23 @@ use waves::{active_lane, push};
 /// Indices of other files' units, which are not rewritten.
 const INDICES: [&str; 2] = [".debug_cu_index", ".debug_tu_index"];
 
-/// What is to be added, and where.
+/// The additions to make, and where.
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct Request<'r> {
-    /// Which functions, by name.
+    /// The functions, by name.
     pub functions: &'r dyn Fn(&str) -> bool,
-    /// Which codes the heterogeneous operations have, in the file and in what is added.
+    /// The encoding of the heterogeneous operations, in the file and in the additions.
     pub dialect: Dialect,
-    /// Whether functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. It no longer has a code of its own: tools of LLVM
+    /// True if functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. It no longer has a code of its own: tools of LLVM
     /// take it for another attribute.
     pub active_lane: bool,
-    /// Whether location lists of constant parameters get entries where the value provably is still in registers.
+    /// True if location lists of constant parameters get entries where the value provably is still in registers.
     pub locations: bool,
 }
 
 impl<'r> Request<'r> {
-    /// Where the lanes of some functions are, in today's codes.
+    /// Requests the places of lanes in some functions, in today's codes.
     #[must_use]
     pub fn new(functions: &'r dyn Fn(&str) -> bool) -> Request<'r> {
         Request {
@@ -226,7 +226,7 @@ struct Annotator<'n, 'a> {
     /// The variables that get longer location lists.
     locations: BTreeMap<UnitId, Vec<NewLocation>>,
     budget: Budget,
-    /// Whether a function's share was not enough.
+    /// True if a function's share was not enough.
     is_cut: bool,
 }
 
@@ -556,7 +556,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         }
     }
 
-    /// The file as it is now, read back; nothing if nothing was added.
+    /// Returns the file as it is now, read back. `None` if nothing was added.
     fn written(self, file: &[u8]) -> Result<Option<Vec<u8>>> {
         let (object, units) = (self.object, self.program.info().unit_ids().count());
         let Some(sections) = self.finish()? else {

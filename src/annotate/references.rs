@@ -8,14 +8,14 @@ use crate::expr::{Encoding, Operation, operations, write_uleb};
 /// How deep expressions may be in one another.
 const NESTED: u8 = 4;
 
-/// A number with as many bytes as there are; nothing if it does not fit.
+/// Returns a number with as many bytes as there are. `None` if it does not fit.
 pub(super) fn fixed(value: usize, size: usize) -> Option<Vec<u8>> {
     let bytes = (value as u64).to_le_bytes();
     let (kept, lost) = bytes.split_at_checked(size)?;
     lost.iter().all(|byte| *byte == 0).then(|| kept.to_vec())
 }
 
-/// A number as LEB128 of as many bytes as there are; nothing if it does not fit.
+/// Returns a number as LEB128 of as many bytes as there are. `None` if it does not fit.
 pub(super) fn leb128_of(value: usize, size: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     write_uleb(value as u64, &mut bytes);

@@ -15,7 +15,7 @@ use crate::debug_info::address_ranges::AddressRangeSet;
 use crate::error::{Error, Result};
 
 impl Annotator<'_, '_> {
-    /// The sections that are others now; nothing if none is.
+    /// Returns the sections that are others now. `None` if none is.
     pub(super) fn finish(mut self) -> Result<Option<Vec<NewSection>>> {
         let is_unchanged =
             |(_, change): &(_, UnitChange)| change.edits.is_empty() && change.patches.is_empty();

@@ -38,7 +38,7 @@ impl Shift {
     }
 }
 
-/// The section with edits, which are in ascending order.
+/// Returns the section with edits, which are in ascending order.
 pub(super) fn edited(section: &[u8], edits: &[Edit]) -> Vec<u8> {
     let mut out = Vec::with_capacity(section.len());
     let mut from = 0;

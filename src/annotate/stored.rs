@@ -5,7 +5,7 @@ use crate::object::{CodeObject, CompressedBundle, CompressionMethod};
 /// zlib's own default, a compromise of size and time.
 const ZLIB_LEVEL: u8 = 6;
 
-/// A section as it is stored: compressed if it was.
+/// Returns a section as it is stored: compressed if it was.
 pub(super) fn stored(object: &CodeObject<'_>, name: &'static str, bytes: Vec<u8>) -> Vec<u8> {
     let section = object
         .sections()
@@ -21,7 +21,7 @@ pub(super) fn stored(object: &CodeObject<'_>, name: &'static str, bytes: Vec<u8>
     [header, data].concat()
 }
 
-/// A bundle, compressed as another one was.
+/// Returns a bundle, compressed as another one was.
 ///
 /// Nothing if its sizes are too large for that version of the header.
 pub(super) fn stored_bundle(was: &CompressedBundle, bundle: &[u8]) -> Option<Vec<u8>> {

@@ -64,7 +64,7 @@ pub(super) struct SectionReference {
 /// What becomes of a unit.
 #[derive(Debug, Default)]
 pub(super) struct UnitChange {
-    /// What is inserted; nothing if the unit has no additions.
+    /// The insertions. Empty if the unit has no additions.
     pub(super) edits: Vec<Edit>,
     pub(super) patches: Vec<Patch>,
     pub(super) references: Vec<SectionReference>,
@@ -228,7 +228,7 @@ struct Walk<'w, 's, 'a> {
     source: &'w Source<'s, 'a>,
     unit: &'w gimli::Unit<Bytes<'a>>,
     additions: &'w BTreeMap<usize, Addition>,
-    /// Of the unit in the section.
+    /// The offset of the unit in the section.
     start: usize,
     offset_size: usize,
     change: UnitChange,
@@ -497,7 +497,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 }
 
-/// The offset of an entry in its unit.
+/// Returns the offset of an entry in its unit.
 pub(super) fn unit_offset(header: &gimli::UnitHeader<Bytes<'_>>, in_section: u64) -> Option<usize> {
     let in_section = gimli::DebugInfoOffset(usize::try_from(in_section).ok()?);
     let UnitOffset(offset) = in_section.to_unit_offset(header)?;

@@ -6,7 +6,7 @@
 
 use super::AddressSpace;
 
-/// Where the generic address space shows the work-group's local memory and the lane's private memory.
+/// The apertures of the generic address space for the work-group's local memory and the lane's private memory.
 ///
 /// Each aperture is 2^32 bytes long. The machine aligns the bases to that; this is not required here. If
 /// the two overlap, what is in both is local.
@@ -40,7 +40,7 @@ impl Apertures {
         (AddressSpace::None, generic)
     }
 
-    /// The generic address of a byte of `space`: the inverse of [`resolve`](Apertures::resolve).
+    /// Returns the generic address of a byte of `space`: the inverse of [`resolve`](Apertures::resolve).
     ///
     /// Nothing if the byte is not seen in the generic address space: region memory never is,
     /// `private_wave` addresses are of no lane, and neither is a global address that an aperture hides.
@@ -66,7 +66,7 @@ impl Apertures {
         }
     }
 
-    /// A pointer of `space` as a generic one, as code converts it: NULL becomes NULL, and any other
+    /// Returns a pointer of `space` as a generic one, as code converts it: NULL becomes NULL, and any other
     /// address what [`generic_address`](Apertures::generic_address) says.
     ///
     /// USAGE does not speak of NULL here; LLVM 22 compares with NULL first in each `addrspacecast`.
@@ -78,7 +78,7 @@ impl Apertures {
         self.generic_address(space, address)
     }
 
-    /// A generic pointer as one of `space`, as code converts it: NULL becomes NULL, and any other address
+    /// Returns a generic pointer as one of `space`, as code converts it: NULL becomes NULL, and any other address
     /// what [`resolve`](Apertures::resolve) finds in that space.
     ///
     /// Nothing if it points elsewhere: such a conversion is not defined (USAGE "Base Type Conversions").
@@ -100,7 +100,7 @@ impl Apertures {
     }
 }
 
-/// Whether pointers of the space convert to and from generic ones.
+/// Returns true if pointers of the space convert to and from generic ones.
 const fn converts(space: AddressSpace) -> bool {
     match space {
         AddressSpace::None
@@ -114,7 +114,7 @@ const fn converts(space: AddressSpace) -> bool {
 /// The last address of an aperture, counted from its base.
 const LAST: u64 = 0xffff_ffff;
 
-/// How far `generic` is into the aperture at `base`.
+/// Returns how far `generic` is into the aperture at `base`.
 const fn inside(base: u64, generic: u64) -> Option<u64> {
     match generic.checked_sub(base) {
         Some(address) if address <= LAST => Some(address),
@@ -122,7 +122,7 @@ const fn inside(base: u64, generic: u64) -> Option<u64> {
     }
 }
 
-/// The generic address `address` bytes into the aperture at `base`.
+/// Returns the generic address `address` bytes into the aperture at `base`.
 const fn within(base: u64, address: u64) -> Option<u64> {
     if address <= LAST {
         base.checked_add(address)

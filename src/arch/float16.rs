@@ -17,7 +17,7 @@ const DOUBLE_BIAS: i32 = 1023;
 const DOUBLE_MANTISSA_BITS: u32 = 52;
 
 impl Float16 {
-    /// How many binary digits are below the point.
+    /// Returns how many binary digits are below the point.
     const fn mantissa_bits(self) -> u32 {
         match self {
             Float16::Half => 10,
@@ -33,18 +33,18 @@ impl Float16 {
         }
     }
 
-    /// The exponent of the smallest normal number; those below it have the same distance from each other as it has from
+    /// Returns the exponent of the smallest normal number; those below it have the same distance from each other as it has from
     /// the next.
     const fn least_exponent(self) -> i32 {
         1 - self.bias()
     }
 
-    /// The bits of infinity: all of the exponent, and no mantissa.
+    /// Returns the bits of infinity: all of the exponent, and no mantissa.
     const fn infinity(self) -> u16 {
         (SIGN - 1) >> self.mantissa_bits() << self.mantissa_bits()
     }
 
-    /// The number that the bits stand for.
+    /// Returns the number that the bits stand for.
     pub(crate) fn decode(self, bits: u16) -> f64 {
         let magnitude = bits & !SIGN;
         let mantissa_bits = self.mantissa_bits();
@@ -62,7 +62,7 @@ impl Float16 {
         if bits & SIGN == 0 { value } else { -value }
     }
 
-    /// The bits of the nearest number, of two that are as near the even one. A NaN stays one, quiet, with the upper bits
+    /// Returns the bits of the nearest number, of two that are as near the even one. A NaN stays one, quiet, with the upper bits
     /// of its mantissa.
     pub(crate) fn encode(self, value: f64) -> u16 {
         let sign = if value.is_sign_negative() { SIGN } else { 0 };
@@ -95,7 +95,7 @@ impl Float16 {
     }
 }
 
-/// A power of two as a double; the exponent is that of a normal number.
+/// Returns a power of two as a double; the exponent is that of a normal number.
 fn power_of_two(exponent: i32) -> f64 {
     debug_assert!((1 - DOUBLE_BIAS..=DOUBLE_BIAS).contains(&exponent));
     f64::from_bits(u64::from((exponent + DOUBLE_BIAS).unsigned_abs()) << DOUBLE_MANTISSA_BITS)

@@ -13,7 +13,7 @@ pub struct CodeAddress(pub u64);
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessAddress(pub u64);
 
-/// Where a code object is loaded: the difference between an address of the process (registers, memory) and the address in
+/// The load address of a code object: the difference between an address of the process (registers, memory) and the address in
 /// the code object (debugging information).
 ///
 /// ```
@@ -27,21 +27,21 @@ pub struct ProcessAddress(pub u64);
 pub struct LoadAddress(pub u64);
 
 impl LoadAddress {
-    /// The address in the process of one of the code object.
+    /// Returns the address in the process of one of the code object.
     #[must_use]
     #[inline]
     pub const fn to_process(self, code: CodeAddress) -> ProcessAddress {
         ProcessAddress(code.0.wrapping_add(self.0))
     }
 
-    /// The address in the code object of one of the process, which may be of other code.
+    /// Returns the address in the code object of one of the process, which may be of other code.
     #[must_use]
     #[inline]
     pub const fn to_code(self, process: ProcessAddress) -> CodeAddress {
         CodeAddress(process.0.wrapping_sub(self.0))
     }
 
-    /// The address in the process of one of the code object; nothing if it is beyond the last one.
+    /// Returns the address in the process of one of the code object. `None` if it is beyond the last one.
     #[must_use]
     #[inline]
     pub const fn checked_to_process(self, code: CodeAddress) -> Option<ProcessAddress> {
@@ -51,7 +51,7 @@ impl LoadAddress {
         }
     }
 
-    /// The address in the code object of one of the process; nothing if it is below the code object.
+    /// Returns the address in the code object of one of the process. `None` if it is below the code object.
     #[must_use]
     #[inline]
     pub const fn checked_to_code(self, process: ProcessAddress) -> Option<CodeAddress> {

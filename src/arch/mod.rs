@@ -43,7 +43,7 @@ pub use register::{
 pub use space::{AddressSpace, MemorySpace};
 pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};
 
-/// How many lanes a wavefront has.
+/// The number of lanes in a wavefront.
 ///
 /// It is exhaustive on purpose: hardware has these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +55,7 @@ pub enum WaveSize {
 }
 
 impl WaveSize {
-    /// The number of lanes: 32 or 64.
+    /// Returns the number of lanes: 32 or 64.
     #[must_use]
     pub const fn lanes(self) -> u32 {
         match self {
@@ -64,7 +64,7 @@ impl WaveSize {
         }
     }
 
-    /// The wave size with this many lanes.
+    /// Returns the wave size with this many lanes.
     #[must_use]
     pub const fn from_lanes(lanes: u64) -> Option<WaveSize> {
         match lanes {
@@ -83,7 +83,7 @@ impl WaveSize {
         }
     }
 
-    /// The lane with the largest number.
+    /// Returns the lane with the largest number.
     pub(crate) const fn last_lane(self) -> Lane {
         match self {
             WaveSize::Wave32 => Lane(31),
@@ -91,7 +91,7 @@ impl WaveSize {
         }
     }
 
-    /// Every lane, from 0.
+    /// Returns every lane, from 0.
     pub fn all_lanes(self) -> impl Iterator<Item = Lane> {
         (0u8..).take(self.lanes() as usize).map(Lane)
     }
@@ -113,7 +113,7 @@ impl Lane {
         }
     }
 
-    /// Whether a wavefront of this size has the lane.
+    /// Returns true if a wavefront of this size has the lane.
     #[must_use]
     pub const fn is_in(self, wave_size: WaveSize) -> bool {
         (self.0 as u32) < wave_size.lanes()

@@ -13,7 +13,7 @@ const DWORD: u64 = 4;
 /// The number of bytes that the `private_lane` addresses name.
 const LANE_BYTES: u64 = 1 << 32;
 
-/// The `private_wave` address of the byte that a lane sees at `lane_address`.
+/// Returns the `private_wave` address of the byte that a lane sees at `lane_address`.
 ///
 /// The result can be larger than 32 bits, which no real scratch memory is. Nothing if a wave of this
 /// size has no such lane.
@@ -29,7 +29,7 @@ pub const fn wave_address(lane_address: u32, lane: Lane, wave_size: WaveSize) ->
     Some(row + lane.0 as u64 * DWORD + address % DWORD)
 }
 
-/// The lane that owns the byte at `wave_address` of `private_wave`, and its address in that lane's
+/// Returns the lane that owns the byte at `wave_address` of `private_wave`, and its address in that lane's
 /// `private_lane`: the inverse of [`wave_address`].
 ///
 /// Nothing if the lane's address would have more than 32 bits.
@@ -48,7 +48,7 @@ pub const fn lane_address(wave_address: u64, wave_size: WaveSize) -> Option<(Lan
     Some((Lane((dword % lanes) as u8), address as u32))
 }
 
-/// The `private_wave` address of the row of dwords, one a lane and lane 0 first, that the lanes see at
+/// Returns the `private_wave` address of the row of dwords, one a lane and lane 0 first, that the lanes see at
 /// `lane_address`: where a vector register spilled there lies in one piece.
 ///
 /// Nothing if the address is not a multiple of 4.
@@ -67,7 +67,7 @@ pub const fn dwords_for_all_lanes(lane_address: u32, wave_size: WaveSize) -> Opt
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where the run starts, counted in bytes from the start of the access.
+    /// The offset of the run in the access, in bytes.
     pub offset: u64,
     /// The `private_lane` address of the first byte.
     pub lane_address: u32,
@@ -133,7 +133,7 @@ mod tests {
 
     const WAVE_SIZES: [WaveSize; 2] = [WaveSize::Wave32, WaveSize::Wave64];
 
-    /// The bytes of a wave's scratch, in the order they lie in memory: dword after dword, for each all
+    /// Returns the bytes of a wave's scratch, in the order they lie in memory: dword after dword, for each all
     /// lanes, for each the four bytes. Each is named by its lane and its address there.
     fn interleaved(dwords: u32, wave_size: WaveSize) -> Vec<(Lane, u32)> {
         let mut bytes = Vec::new();

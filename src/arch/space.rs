@@ -33,7 +33,7 @@ struct Row {
     name: &'static str,
     llvm_name: &'static str,
     usage_name: &'static str,
-    /// Whether addresses are as large as those of the process; 32 bits otherwise.
+    /// True if addresses are as large as those of the process; 32 bits otherwise.
     process_sized: bool,
     /// LLVM's address space of the same memory, in its intermediate representation.
     ir_number: u32,
@@ -59,7 +59,7 @@ impl AddressSpace {
         AddressSpace::PrivateWave,
     ];
 
-    /// The table. LLVM's names are those of its library; USAGE leaves the `LLVM_` out.
+    /// Returns the table. LLVM's names are those of its library; USAGE leaves the `LLVM_` out.
     #[rustfmt::skip]
     const fn row(self) -> Row {
         //                    number, names: ours, LLVM's, USAGE's,                                                               process sized, in IR,            NULL
@@ -73,13 +73,13 @@ impl AddressSpace {
         }
     }
 
-    /// The number, as DWARF encodes it.
+    /// Returns the number, as DWARF encodes it.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.row().number
     }
 
-    /// The address space with this number, or nothing if the number is reserved, as 4 is.
+    /// Returns the address space with this number, or nothing if the number is reserved, as 4 is.
     #[must_use]
     pub const fn from_number(number: u64) -> Option<AddressSpace> {
         let mut spaces = AddressSpace::ALL;
@@ -113,7 +113,7 @@ impl AddressSpace {
         })
     }
 
-    /// The size of an address, in bits.
+    /// Returns the size of an address, in bits.
     ///
     /// * `process_address_bytes`: the size of an address of the process, which is what the address size
     ///   of a unit says: 8 for `amdgcn`.
@@ -135,7 +135,7 @@ impl AddressSpace {
         }
     }
 
-    /// The size of the whole storage, in bits: of the bytes that an address can name, whether or not
+    /// Returns the size of the whole storage, in bits: of the bytes that an address can name, whether or not
     /// they are mapped. `process_address_bytes` as above; a size that makes no sense gives the largest
     /// number.
     #[must_use]
@@ -147,7 +147,7 @@ impl AddressSpace {
         }
     }
 
-    /// The address that a null pointer has.
+    /// Returns the address that a null pointer has.
     ///
     /// USAGE contradicts itself for private memory: "Address Spaces" says 0xffffffff, "Memory Spaces" in
     /// the section on AMDHSA says 0. Compilers follow the first: LLVM 22 stores all ones for a null
@@ -158,7 +158,7 @@ impl AddressSpace {
         self.row().null
     }
 
-    /// The number of the same memory as an address space of LLVM's intermediate representation. DWARF has
+    /// Returns the number of the same memory as an address space of LLVM's intermediate representation. DWARF has
     /// no use for it: also clang's `DW_AT_address_class` and `DW_OP_xderef` count as
     /// [`number`](AddressSpace::number) does.
     #[must_use]
@@ -172,7 +172,7 @@ impl AddressSpace {
         self.row().ir_name
     }
 
-    /// The memory that an address space of LLVM's intermediate representation is: constant (4) is global
+    /// Returns the memory that an address space of LLVM's intermediate representation is: constant (4) is global
     /// memory, private (5) that of a lane. Nothing for spaces that are not plain memory.
     #[must_use]
     pub const fn from_llvm_ir_number(number: u32) -> Option<AddressSpace> {
@@ -186,7 +186,7 @@ impl AddressSpace {
         }
     }
 
-    /// Whether an address of the space can mean another byte in each lane: true of `private_lane`, and of generic, whose
+    /// Returns true if an address of the space can mean another byte in each lane: true of `private_lane`, and of generic, whose
     /// addresses in the private aperture translate to `private_lane`.
     #[must_use]
     pub const fn is_lane_specific(self) -> bool {
@@ -233,7 +233,7 @@ impl MemorySpace {
         MemorySpace::Region,
     ];
 
-    /// The table: number, short name, DWARF name, and the address space it is on AMDGPU.
+    /// Returns the table: number, short name, DWARF name, and the address space it is on AMDGPU.
     #[rustfmt::skip]
     const fn row(self) -> (u16, Option<(&'static str, &'static str, AddressSpace)>) {
         match self {
@@ -247,13 +247,13 @@ impl MemorySpace {
         }
     }
 
-    /// The number, as DWARF encodes it.
+    /// Returns the number, as DWARF encodes it.
     #[must_use]
     pub const fn number(self) -> u16 {
         self.row().0
     }
 
-    /// The memory space with this number; nothing if no one has assigned it: below the vendors' range
+    /// Returns the memory space with this number. `None` if no one has assigned it: below the vendors' range
     /// (`DW_MSPACE_LLVM_lo_user`, 0x8000) those from 5 on, and all above it (0xffff).
     #[must_use]
     pub fn from_number(number: u64) -> Option<MemorySpace> {
@@ -265,7 +265,7 @@ impl MemorySpace {
         named.or((number >= 0x8000).then_some(MemorySpace::Other(number)))
     }
 
-    /// The short name: `none`, `global`, `constant`, `group`, `private`, `region`; nothing for another
+    /// The short name: `none`, `global`, `constant`, `group`, `private`, `region`. `None` for another
     /// vendor's.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
@@ -275,7 +275,7 @@ impl MemorySpace {
         }
     }
 
-    /// The name in DWARF, for example `DW_MSPACE_LLVM_group`; nothing for another vendor's.
+    /// The name in DWARF, for example `DW_MSPACE_LLVM_group`. `None` for another vendor's.
     #[must_use]
     pub const fn llvm_name(self) -> Option<&'static str> {
         match self.row().1 {
@@ -293,7 +293,7 @@ impl MemorySpace {
             .find(|space| space.name() == Some(name) || space.llvm_name() == Some(name))
     }
 
-    /// The address space that it is on AMDGPU; nothing for another vendor's.
+    /// Returns the address space that it is on AMDGPU. `None` for another vendor's.
     ///
     /// This is what the memory space means, not how addresses of it are held: a pointer type says that with
     /// `DW_AT_LLVM_address_space`.

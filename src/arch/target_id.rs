@@ -29,7 +29,7 @@ pub enum CodeObjectVersion {
 }
 
 impl CodeObjectVersion {
-    /// The version by `EI_OSABI` and `EI_ABIVERSION` of an ELF header.
+    /// Returns the version by `EI_OSABI` and `EI_ABIVERSION` of an ELF header.
     ///
     /// Objects that are not for HSA (PAL, Mesa, and those for no operating system) have no version of
     /// their own; their flags are those of version 3, which is what LLVM writes. Nothing for versions
@@ -52,7 +52,7 @@ impl CodeObjectVersion {
     }
 }
 
-/// Which setting of a feature the code is for.
+/// The setting of a feature for which code was built.
 ///
 /// It is exhaustive on purpose: there is no other setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,7 +68,7 @@ pub enum FeatureSetting {
 }
 
 impl FeatureSetting {
-    /// Whether code built for `self` runs on a device set to `device`.
+    /// Returns true if code built for `self` runs on a device set to `device`.
     #[must_use]
     pub const fn runs_with(self, device: FeatureSetting) -> bool {
         match (self, device) {
@@ -82,7 +82,7 @@ impl FeatureSetting {
     }
 }
 
-/// What a code object was built for.
+/// The target for which a code object was built.
 ///
 /// Printed as a canonical target id: `gfx90a:sramecc+:xnack-`. A feature that can have any setting, or
 /// that the processor does not have, is not printed, and the generic version never is. A processor that is not known
@@ -119,7 +119,7 @@ impl TargetId {
         }
     }
 
-    /// What the `e_flags` of an ELF header say.
+    /// Returns the target in the `e_flags` of an ELF header.
     ///
     /// Settings are taken from the flags as they are, also where the processor does not support the
     /// feature: LLVM sets some that USAGE does not list, see [`Processor::features`].
@@ -183,7 +183,7 @@ impl TargetId {
         })
     }
 
-    /// What the `e_flags` of a code object of version 2 say, of a processor that its notes name.
+    /// Returns the target in the `e_flags` of a code object of version 2, for a processor that its notes name.
     #[must_use]
     pub fn from_flags_v2(processor: &'static Processor, flags: u32) -> TargetId {
         let [features, ..] = flags.to_le_bytes();
@@ -194,7 +194,7 @@ impl TargetId {
         }
     }
 
-    /// The target of code for another machine than AMDGPU: of a processor that is not known.
+    /// Returns the target of code for another machine than AMDGPU: of a processor that is not known.
     #[must_use]
     pub fn of_machine(machine: Machine) -> TargetId {
         TargetId {
@@ -203,13 +203,13 @@ impl TargetId {
         }
     }
 
-    /// The machine; any other than AMDGPU has neither a known processor nor features.
+    /// Returns the machine; any other than AMDGPU has neither a known processor nor features.
     #[must_use]
     pub const fn machine(&self) -> Machine {
         self.machine
     }
 
-    /// The target of code for a processor that the table does not have, by its `EF_AMDGPU_MACH`.
+    /// Returns the target of code for a processor that the table does not have, by its `EF_AMDGPU_MACH`.
     fn unknown(mach: u8) -> TargetId {
         TargetId {
             mach,
@@ -217,13 +217,13 @@ impl TargetId {
         }
     }
 
-    /// The processor; [`Processor::UNKNOWN`] if the table does not have it.
+    /// Returns the processor; [`Processor::UNKNOWN`] if the table does not have it.
     #[must_use]
     pub const fn processor(&self) -> &'static Processor {
         self.processor
     }
 
-    /// Which setting of the feature the code is for.
+    /// Returns the setting of the feature for which the code was built.
     #[must_use]
     pub const fn setting(&self, feature: TargetFeature) -> FeatureSetting {
         match feature {
@@ -239,14 +239,14 @@ impl TargetId {
         }
     }
 
-    /// The version of a generic processor's code object, from 1; 0 for one that is not generic, and if
+    /// Returns the version of a generic processor's code object, from 1; 0 for one that is not generic, and if
     /// the id is from text.
     #[must_use]
     pub const fn generic_version(&self) -> u8 {
         self.generic_version
     }
 
-    /// Whether both are for the same processor. Two that are not known are the same if their numbers are.
+    /// Returns true if both are for the same processor. Two that are not known are the same if their numbers are.
     #[must_use]
     pub fn has_processor_of(&self, other: &TargetId) -> bool {
         self.machine == other.machine
@@ -254,7 +254,7 @@ impl TargetId {
             && self.mach == other.mach
     }
 
-    /// Whether code for this target runs on `device`: the processors fit, and each feature has a setting
+    /// Returns true if code for this target runs on `device`: the processors fit, and each feature has a setting
     /// that does. Generic versions are not compared, since a device has none.
     #[must_use]
     pub fn runs_on(&self, device: &TargetId) -> bool {
@@ -268,7 +268,7 @@ impl TargetId {
 
 const V2: &str = "flags of code object version 2, which do not name the processor";
 
-/// A feature of code object versions 2 and 3: the lowest bit of `flags` means on.
+/// Returns a feature of code object versions 2 and 3: the lowest bit of `flags` means on.
 const fn one_bit(flags: u8, supported: FeatureSetting) -> FeatureSetting {
     match (flags & 1, supported) {
         (1, _) => FeatureSetting::On,
@@ -277,7 +277,7 @@ const fn one_bit(flags: u8, supported: FeatureSetting) -> FeatureSetting {
     }
 }
 
-/// A feature of code object version 4 and later: the two lowest bits of `flags`.
+/// Returns a feature of code object version 4 and later: the two lowest bits of `flags`.
 const fn two_bits(flags: u8) -> FeatureSetting {
     match flags & 3 {
         0 => FeatureSetting::Unsupported,
@@ -383,7 +383,7 @@ fn set(
     Ok(())
 }
 
-/// The processor that `text` names, alone or after a triple of its architecture; without one, that of the triple's
+/// Returns the processor that `text` names, alone or after a triple of its architecture; without one, that of the triple's
 /// subarchitecture. The names of generic processors contain dashes too, so the split is found by the name.
 fn processor_after_triple(text: &str) -> Option<&'static Processor> {
     if let Some(processor) = Processor::by_name(text) {
@@ -402,7 +402,7 @@ fn processor_after_triple(text: &str) -> Option<&'static Processor> {
     }
 }
 
-/// The processor by the subarchitecture of a triple, after which no target id stands: `amdgpu9.42`, `amdgpu9.42-amd-amdhsa`
+/// Returns the processor by the subarchitecture of a triple, after which no target id stands: `amdgpu9.42`, `amdgpu9.42-amd-amdhsa`
 /// and, as bundles have it, `hipv4-amdgpu9.42-amd-amdhsa--`.
 fn processor_of_triple(text: &str) -> Option<&'static Processor> {
     let mut parts = text.split('-');

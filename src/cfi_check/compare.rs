@@ -85,7 +85,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The CFA, if the row is of a frame that has a caller.
+    /// Returns the CFA, if the row is of a frame that has a caller.
     fn cfa_of_caller(&self) -> Option<DecodedCfa> {
         self.row.cfa.filter(|_| self.row.has_caller)
     }
@@ -145,7 +145,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether the whole register was put back to what it was on entry.
+    /// Returns true if the whole register was put back to what it was on entry.
     fn is_reloaded(&self, place: ScalarPlace) -> bool {
         let ScalarPlace::Lane { vector, .. } = place else {
             return false;
@@ -228,7 +228,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The execution mask on entry, as the row has it.
+    /// Returns the execution mask on entry, as the row has it.
     fn entry_exec(&self) -> Mask {
         match &self.row.exec {
             None => self.state.exec,

@@ -91,7 +91,7 @@ impl Visitor for Comparer<'_, '_> {
     }
 }
 
-/// Whether what an instruction does makes no difference to a comparison with the row but for registers
+/// Returns true if what an instruction does makes no difference to a comparison with the row but for registers
 /// that have no rule and that no rule names. Adds those to `changed`.
 fn is_limited(
     context: &Context<'_>,

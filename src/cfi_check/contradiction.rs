@@ -9,7 +9,7 @@ use crate::arch::{AddressSpace, Register};
 use crate::isa::MachineRegister;
 use crate::rule::Rule;
 
-/// What a rule is about.
+/// The subject of a rule.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
@@ -40,7 +40,7 @@ pub enum Condition {
     StackMisaligned,
 }
 
-/// Which lanes a register is kept for in some place.
+/// The lanes for which a register is kept in some place.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SavedLanes {
@@ -62,7 +62,7 @@ pub enum Dword {
     Lane(MachineRegister, u8),
 }
 
-/// What a row says of something, or should have said.
+/// A rule that a row has, or should have.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RowRule {
@@ -78,7 +78,7 @@ pub enum RowRule {
     Vector(MachineRegister, SavedLanes),
     /// That it is in scratch at the CFA plus bytes of the wave, in these lanes.
     Scratch(i64, SavedLanes),
-    /// Of the CFA: that it is `(register << shift) + plus` in this space; shifts below zero go right.
+    /// The CFA is `(register << shift) + plus` in this space. Negative shifts go right.
     Cfa {
         /// The scalar register, or the low one of two.
         register: MachineRegister,
@@ -101,7 +101,7 @@ pub enum RowRule {
 pub struct Contradiction {
     /// The rule that is broken.
     pub rule: &'static Rule,
-    /// What the row's rule is about.
+    /// The subject of the row's rule.
     pub subject: Subject,
     /// The addresses at which it is wrong, ascending, half open; at least one.
     pub ranges: Vec<Range<u64>>,
@@ -111,9 +111,9 @@ pub struct Contradiction {
     pub cause_pc: u64,
     /// Why, for the message: [`CfiRule::cause`](super::rule::CfiRule::cause).
     pub(super) cause: &'static str,
-    /// What the row says at the first address.
+    /// The rule of the row at the first address.
     pub actual: RowRule,
-    /// What it should say there.
+    /// The correct rule there.
     pub expected: RowRule,
 }
 

@@ -19,14 +19,14 @@ use crate::isa::MachineRegister;
 pub(super) struct DecodedRow {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Whether it says anything about a caller. A kernel has none.
+    /// True if it says anything about a caller. A kernel has none.
     pub(super) has_caller: bool,
     pub(super) cfa: Option<DecodedCfa>,
     /// The start of the first row in succession that has this CFA.
     pub(super) cfa_since: u64,
     /// The rule of the return address.
     pub(super) return_address: DecodedRule,
-    /// The rule of the execution mask: nothing if there is none.
+    /// The rule of the execution mask, if there is one.
     pub(super) exec: Option<DecodedRule>,
     /// The rules of other registers, as far as they can be checked; by ascending register.
     pub(super) registers: Vec<(Register, MachineRegister, Rc<DecodedRule>)>,
@@ -104,7 +104,7 @@ impl<'a> RowReader<'a> {
         decoded
     }
 
-    /// Takes in the rule of a register; nothing if it has none any more.
+    /// Sets the rule of a register. `None` removes it.
     fn set(&mut self, number: u64, rule: Option<RegisterRule<'a>>) {
         let (encoding, wave_size) = (self.encoding, self.wave_size);
         let decode = |rule, dwords| decode_rule::register(rule, dwords, encoding, wave_size);
@@ -156,7 +156,7 @@ impl<'a> RowReader<'a> {
 }
 
 impl DecodedRow {
-    /// Whether the scalar register has a rule.
+    /// Returns true if the scalar register has a rule.
     pub(super) fn has_scalar(&self, n: u8) -> bool {
         self.scalars & bit(n) != 0
     }
@@ -166,17 +166,17 @@ impl DecodedRow {
         registers & !self.scalars
     }
 
-    /// Whether the scalar register is named by a rule.
+    /// Returns true if the scalar register is named by a rule.
     pub(super) fn names_scalar(&self, n: u8) -> bool {
         self.named_scalars & bit(n) != 0
     }
 
-    /// Whether the vector or accumulation register has a rule.
+    /// Returns true if the vector or accumulation register has a rule.
     pub(super) fn has_vector(&self, register: MachineRegister) -> bool {
         self.vectors.contains(register)
     }
 
-    /// Whether the vector or accumulation register is named by a rule.
+    /// Returns true if the vector or accumulation register is named by a rule.
     pub(super) fn names_vector(&self, register: MachineRegister) -> bool {
         self.named.contains(register)
     }

@@ -22,7 +22,7 @@ use crate::isa::MachineRegister;
 pub(super) struct Scaled {
     /// The scalar register, or the low one of two.
     pub(super) register: u8,
-    /// Whether it is the 64 bits of two registers.
+    /// True if it is the 64 bits of two registers.
     pub(super) pair: bool,
     pub(super) shift: i8,
     pub(super) plus: i64,
@@ -83,7 +83,7 @@ pub(super) enum DecodedRule {
     },
 }
 
-/// The register of the machine that a DWARF register is.
+/// Returns the register of the machine that a DWARF register is.
 pub(super) fn machine_register(register: Register) -> Option<MachineRegister> {
     let index = register.index();
     match (register.class()?, index) {
@@ -103,7 +103,7 @@ pub(super) fn machine_register(register: Register) -> Option<MachineRegister> {
     }
 }
 
-/// The register of the machine in which a rule finds another; of `vcc` it is the first half.
+/// Returns the register of the machine in which a rule finds another; of `vcc` it is the first half.
 ///
 /// LLVM keeps EXEC there at times.
 fn holder(register: Register) -> Option<MachineRegister> {
@@ -139,7 +139,7 @@ enum Entry {
     ExecMask,
 }
 
-/// The rule of the CFA, decoded; nothing if it is not understood.
+/// Returns the rule of the CFA, decoded. `None` if it is not understood.
 pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<DecodedCfa> {
     match rule {
         CfaRule::None => None,
@@ -177,7 +177,7 @@ pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<DecodedCfa> {
     }
 }
 
-/// The rule of a register of this many dwords, decoded.
+/// Returns the rule of a register of this many dwords, decoded.
 pub(super) fn register(
     rule: RegisterRule<'_>,
     dwords: u8,
@@ -321,7 +321,7 @@ fn run(bytes: &[u8], initial: Vec<Entry>, encoding: Encoding) -> Option<Entry> {
     None
 }
 
-/// What an operation pushes that takes nothing from the stack; nothing if it takes something.
+/// What an operation pushes that takes nothing from the stack. `None` if it takes something.
 fn push(operation: Operation<'_>) -> Option<Entry> {
     let constant = |value: i64| Some(Entry::Constant(value));
     match operation {
@@ -346,7 +346,7 @@ fn push(operation: Operation<'_>) -> Option<Entry> {
     }
 }
 
-/// The location of a register.
+/// Returns the location of a register.
 fn location(register: u64) -> Option<Entry> {
     let register = holder(Register::from_number(register)?)?;
     Some(Entry::Register { register, bit: 0 })
@@ -398,7 +398,7 @@ fn step(operation: Operation<'_>, stack: &mut Vec<Entry>) -> Option<()> {
     Some(())
 }
 
-/// The value at a location.
+/// Returns the value at a location.
 fn read(location: Entry) -> Option<Entry> {
     match location {
         Entry::Register {
@@ -507,7 +507,7 @@ fn arithmetic(operation: Operation<'_>, a: Entry, b: Entry) -> Option<Entry> {
     }
 }
 
-/// The sum of two registers: one the high half of an address, the other the low half.
+/// Returns the sum of two registers: one the high half of an address, the other the low half.
 fn sum(operation: Operation<'_>, a: Entry, b: Entry) -> Option<Entry> {
     let (Operation::Plus, Entry::Number(high), Entry::Number(low)) = (operation, a, b) else {
         return None;

@@ -31,7 +31,7 @@ pub(super) fn dwords(state: &State, registers: &[u8]) -> RowRule {
     RowRule::Dwords(found)
 }
 
-/// A place that has this value, whichever lanes are active: the register itself first.
+/// Returns a place that has this value, whichever lanes are active: the register itself first.
 fn dword(state: &State, value: Scalar) -> Option<Dword> {
     if let Scalar::Entry { register, .. } = value
         && state.scalar(register) == value
@@ -103,7 +103,7 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
     }
 }
 
-/// How far an address of the stack pointer is shifted against one that counts bytes of the wave. Nothing
+/// Returns how far an address of the stack pointer is shifted against one that counts bytes of the wave. Nothing
 /// where it is not known how scratch is addressed.
 pub(super) fn stack_pointer_shift(context: &Context<'_>) -> Option<i8> {
     match (context.addressing?, context.wave_size) {

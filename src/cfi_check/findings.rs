@@ -97,7 +97,7 @@ impl Findings {
         }
     }
 
-    /// All of them, by their first address, then by the identifier of the rule.
+    /// Returns all of them, by their first address, then by the identifier of the rule.
     pub(super) fn into_sorted(self) -> Vec<Contradiction> {
         let mut all = self.found;
         all.sort_by_key(|one| {

@@ -161,7 +161,7 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
     }
 }
 
-/// The addresses that control goes to after an instruction; none if the function is left.
+/// Returns the addresses that control goes to after an instruction; none if the function is left.
 fn successors(
     context: &Context<'_>,
     state: &State,
@@ -193,7 +193,7 @@ fn successors(
     }
 }
 
-/// Whether everything is as the caller left it, so that a jump leaves the function.
+/// Returns true if everything is as the caller left it, so that a jump leaves the function.
 fn is_tail_call(context: &Context<'_>, state: &State) -> bool {
     [
         context.convention.stack_pointer(),

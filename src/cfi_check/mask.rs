@@ -19,7 +19,7 @@ enum Inside {
     },
     /// Some.
     Some {
-        /// Whether there are runs in which it is not all.
+        /// True if there are runs in which it is not all.
         less: bool,
     },
 }
@@ -75,7 +75,7 @@ impl Mask {
         }
     }
 
-    /// The lanes for which the instruction at this offset, in bytes, found its condition true when it last
+    /// Returns the lanes for which the instruction at this offset, in bytes, found its condition true when it last
     /// ran.
     pub(super) fn condition(at: u32) -> Mask {
         let inside = match condition_of(at) {
@@ -118,7 +118,7 @@ impl Mask {
         }
     }
 
-    /// Whether it depends on what the instruction at this offset, in bytes, found.
+    /// Returns true if it depends on what the instruction at this offset, in bytes, found.
     pub(super) fn depends_on(self, at: u32) -> bool {
         match self.inside {
             Inside::Table { conditions, .. } => {
@@ -128,7 +128,7 @@ impl Mask {
         }
     }
 
-    /// The lanes, with the conditions forgotten.
+    /// Returns the lanes, with the conditions forgotten.
     pub(super) fn forget(self) -> Mask {
         let less = matches!(self.active(), Part::None | Part::Less);
         Mask {
@@ -137,7 +137,7 @@ impl Mask {
         }
     }
 
-    /// The lanes in both.
+    /// Returns the lanes in both.
     pub(super) fn and(self, other: Mask) -> Mask {
         let inside = self.inside.combine(other.inside, |a, b| a & b);
         let none = [self, other].iter().any(|one| one.active() == Part::None);
@@ -155,7 +155,7 @@ impl Mask {
         Mask { inside, outside }
     }
 
-    /// The lanes in either.
+    /// Returns the lanes in either.
     pub(super) fn or(self, other: Mask) -> Mask {
         let all = [self, other].iter().any(|one| one.active() == Part::All);
         let outside = match (self.outside, other.outside) {
@@ -175,7 +175,7 @@ impl Mask {
         Mask { inside, outside }
     }
 
-    /// The lanes in one and not in the other.
+    /// Returns the lanes in one and not in the other.
     pub(super) fn xor(self, other: Mask) -> Mask {
         let outside = match (self.outside, other.outside) {
             (Outside::Unknown, _) | (_, Outside::Unknown) => Outside::Unknown,
@@ -192,7 +192,7 @@ impl Mask {
         Mask { inside, outside }
     }
 
-    /// The other lanes.
+    /// Returns the other lanes.
     pub(super) fn not(self) -> Mask {
         self.xor(Mask::ALL)
     }
@@ -215,7 +215,7 @@ impl Mask {
         Mask { inside, outside }
     }
 
-    /// Whether it has no lane that was not active on entry.
+    /// Returns true if it has no lane that was not active on entry.
     pub(super) fn is_within_entry(self) -> bool {
         self.outside == Outside::None
     }
@@ -273,7 +273,7 @@ impl Inside {
     }
 }
 
-/// Whether the condition at place `n` makes a difference to the table.
+/// Returns true if the condition at place `n` makes a difference to the table.
 fn depends(table: u16, n: usize) -> bool {
     let step = 1u32.checked_shl(u32::try_from(n).unwrap_or(0)).unwrap_or(0);
     (0u32..16)
@@ -285,7 +285,7 @@ fn bit(table: u16, index: u32) -> bool {
     table.checked_shr(index).unwrap_or(0) & 1 != 0
 }
 
-/// A table over some conditions as one over others. A condition that is only in the first counts as not
+/// Returns a table over some conditions as one over others. A condition that is only in the first counts as not
 /// met, which makes no difference where the table does not depend on it.
 fn spread(table: u16, from: &[u16; CONDITIONS], to: &[u16]) -> u16 {
     (0u32..16).fold(0, |spread, index| {

@@ -16,7 +16,7 @@ use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Access, AccessKind, MachineRegister, Operand};
 use crate::machine_flow::{Reached, in_lane};
 
-/// The slot that a scalar register plus a constant of one lane points to.
+/// Returns the slot that a scalar register plus a constant of one lane points to.
 ///
 /// * `addressing`: what the register counts.
 pub(super) fn slot_at(
@@ -70,7 +70,7 @@ pub(super) fn reached(state: &State, access: &Access, wave_size: WaveSize) -> Re
     }
 }
 
-/// Whether it is the descriptor that functions get in `s[0:3]`. One that may be it counts.
+/// Returns true if it is the descriptor that functions get in `s[0:3]`. One that may be it counts.
 fn is_scratch_descriptor(state: &State, access: &Access) -> bool {
     let Some(span) = access.descriptor.and_then(Operand::registers) else {
         return true;
@@ -87,7 +87,7 @@ fn is_scratch_descriptor(state: &State, access: &Access) -> bool {
         })
 }
 
-/// Whether a store leaves alone what is saved in these slots: distances from the CFA, in bytes of the wave.
+/// Returns true if a store leaves alone what is saved in these slots: distances from the CFA, in bytes of the wave.
 pub(super) fn leaves_alone(
     state: &State,
     access: &Access,

@@ -122,7 +122,7 @@ pub struct FunctionCode<'a> {
     pub fde: &'a Fde<'a>,
     /// The section that the FDE is from, `.debug_frame` or `.eh_frame`.
     pub section: &'static str,
-    /// How the FDE's expressions are encoded.
+    /// The encoding of the FDE's expressions.
     pub encoding: Encoding,
 }
 
@@ -144,7 +144,7 @@ pub enum SkipReason {
     Convention,
 }
 
-/// What a function came to.
+/// The result of checking a function.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -164,10 +164,10 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// The functions of an object, for what is known after calls. Each is read when one that calls
+    /// Creates the functions of an object, for what is known after calls. Each is read when one that calls
     /// it is checked.
     ///
-    /// * `wave_size`: how many lanes the waves have that run it; nothing for the processor's default.
+    /// * `wave_size`: the size of the waves that run it. `None` for the processor's default.
     /// * `functions`: the address and the code of each. One that is missing is taken to write everything
     ///   that it may.
     #[must_use]
@@ -257,7 +257,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The rows of a function.
+/// Returns the rows of a function.
 ///
 /// Those that are for no code of it are left out: there can be any number of them in a few bytes.
 fn read_rows(

@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// The scalar registers that surely have not what they had on entry, a bit each from `s0`.
+    /// Returns the scalar registers that surely have not what they had on entry, a bit each from `s0`.
     pub(super) fn overwritten(&self) -> u128 {
         let is_overwritten =
             |(n, value): &(u8, Scalar)| value.is_entry_of(*n) == Verdict::Different;
@@ -82,7 +82,7 @@ impl State {
         overwritten.fold(0, |set, (n, _)| set | nth(n.into()))
     }
 
-    /// The lowest that the stack pointer can be.
+    /// Returns the lowest that the stack pointer can be.
     pub(super) fn stack_top(&self) -> Scalar {
         Scalar::Entry {
             register: STACK_POINTER,
@@ -90,7 +90,7 @@ impl State {
         }
     }
 
-    /// The contents of the scalar registers of which anything is known, from `s0`.
+    /// Returns the contents of the scalar registers of which anything is known, from `s0`.
     pub(super) fn known_scalars(&self) -> impl Iterator<Item = (u8, Scalar)> {
         let known = self.scalars.numbered();
         known.filter_map(|(index, value)| Some((followed(index)?, value)))
@@ -124,7 +124,7 @@ impl State {
         forget_in(&mut self.rows, at);
     }
 
-    /// Whether a value is expressed by what the instruction at this offset rounded when it ran before.
+    /// Returns true if a value is expressed by what the instruction at this offset rounded when it ran before.
     pub(super) fn has_aligned(&self, at: u32) -> bool {
         let is = |value: &Scalar| matches!(value, Scalar::Aligned { at: of, .. } if *of == at);
         let named = |vector: &Vector| {
@@ -137,7 +137,7 @@ impl State {
                 .any(|(slot, vector)| slot.base == Base::Aligned(at) || named(vector))
     }
 
-    /// The mask in scalar registers or in `exec`.
+    /// Returns the mask in scalar registers or in `exec`.
     pub(super) fn mask(&self, operand: Operand, wave_size: WaveSize) -> Mask {
         let dwords = wave_size.lanes() / 32;
         if let Operand::Registers(Span {
@@ -211,7 +211,7 @@ fn followed(index: u32) -> Option<u8> {
     index.filter(|n| *n < MachineRegister::SCALARS)
 }
 
-/// The scalar register with a number, as [`scalar_index`] counts.
+/// Returns the scalar register with a number, as [`scalar_index`] counts.
 pub(super) fn numbered_scalar(n: u8) -> MachineRegister {
     machine_flow::numbered_scalar(n.into()).unwrap_or(MachineRegister::Sgpr(n))
 }

@@ -26,7 +26,7 @@ pub(super) struct Context<'a> {
     pub(super) convention: Convention,
     /// The function, whose convention is this one.
     pub(super) code: &'a Code,
-    /// What the stack pointer counts; nothing where that is not known.
+    /// What the stack pointer counts. `None` where that is not known.
     pub(super) addressing: Option<ScratchAddressing>,
     pub(super) callees: &'a Callees<'a>,
     /// Where the function starts.
@@ -35,12 +35,12 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether functions give a register back; of vector registers, in the lanes that were active on entry.
+    /// Returns true if functions give a register back; of vector registers, in the lanes that were active on entry.
     pub(super) fn preserves(&self, register: MachineRegister) -> bool {
         self.code.preserves(register)
     }
 
-    /// The offset of an address in the function.
+    /// Returns the offset of an address in the function.
     pub(super) fn offset(&self, address: u64) -> u32 {
         u32::try_from(address.wrapping_sub(self.start)).unwrap_or(u32::MAX)
     }
@@ -149,7 +149,7 @@ impl Context<'_> {
         }
     }
 
-    /// The mask in an operand that is combined with the execution mask. One of which nothing is known
+    /// Returns the mask in an operand that is combined with the execution mask. One of which nothing is known
     /// becomes a condition of its own, found here.
     fn operand_mask(&self, state: &mut State, operand: Operand, at: u32) -> Mask {
         match state.mask(operand, self.wave_size) {
@@ -161,7 +161,7 @@ impl Context<'_> {
         }
     }
 
-    /// The result of an operation on masks; nothing if it is none.
+    /// Returns the result of an operation on masks. `None` if it is none.
     fn mask_result(
         &self,
         state: &mut State,
@@ -199,7 +199,7 @@ impl Context<'_> {
         })
     }
 
-    /// One dword of the result, from what was there, and the operands' dwords.
+    /// Returns one dword of the result, from what was there, and the operands' dwords.
     fn value(&self, state: &State, op: ScalarOp, dwords: u8, of: [Scalar; 3], at: u32) -> Scalar {
         let [old, a, b] = of;
         let result = match (op, dwords) {
@@ -378,12 +378,12 @@ fn exec_op(op: ExecOp, source: Mask, exec: Mask) -> Mask {
     }
 }
 
-/// Whether it is more than a number that could be anything.
+/// Returns true if it is more than a number that could be anything.
 fn is_relative_to_entry(mask: Mask) -> bool {
     mask.is_within_entry() && mask != Mask::NONE
 }
 
-/// A value plus a constant, where the sum has an abstract value.
+/// Returns a value plus a constant, where the sum has an abstract value.
 fn plus(value: Scalar, constant: Scalar) -> Option<Scalar> {
     let Scalar::Constant(n) = constant else {
         return None;
@@ -411,7 +411,7 @@ fn plus(value: Scalar, constant: Scalar) -> Option<Scalar> {
     })
 }
 
-/// The sum of a code address in a pair of registers and a constant.
+/// Returns the sum of a code address in a pair of registers and a constant.
 fn add_to_address(state: &State, a: Operand, b: Operand) -> Option<[Scalar; 2]> {
     let (Scalar::CodeAddress { address, .. }, Some(n)) = (state.operand(a, 0), b.constant()) else {
         return None;

@@ -122,7 +122,7 @@ fn a_sum_of_two_registers_is_an_address() {
     assert_eq!(found, [half(false), half(true)]);
 }
 
-/// A mask, as what an instruction far away found.
+/// Returns a mask, as what an instruction far away found.
 fn condition() -> Mask {
     Mask::condition(0x80).and(Mask::ENTRY)
 }
@@ -344,7 +344,7 @@ fn bytes(text: &str) -> Vec<u8> {
     parsed.encode(Encoding::AMDGPU).unwrap()
 }
 
-/// The rule of a register of so many dwords in a wave of 32 lanes, by an expression for its place or its value.
+/// Returns the rule of a register of so many dwords in a wave of 32 lanes, by an expression for its place or its value.
 fn rule(text: &str, dwords: u8, is_value: bool) -> DecodedRule {
     let bytes = bytes(text);
     let expression = RuleExpression::from(&*bytes);

@@ -13,7 +13,7 @@ pub(super) const STACK_POINTER: u8 = 32;
 /// 32 bits: the contents of a scalar register, or what one lane of a vector register keeps of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scalar {
-    /// What the scalar register had on entry, plus a constant.
+    /// The value of the scalar register on entry, plus a constant.
     Entry {
         /// The number of the scalar register.
         register: u8,
@@ -24,7 +24,7 @@ pub(super) enum Scalar {
     Mask {
         /// The mask.
         mask: Mask,
-        /// Whether it is the half of lanes 32 to 63.
+        /// True if it is the half of lanes 32 to 63.
         high: bool,
     },
     /// The stack pointer as the instruction at this offset in the function rounded it when it last ran,
@@ -39,7 +39,7 @@ pub(super) enum Scalar {
     CodeAddress {
         /// The address, in the code object.
         address: u64,
-        /// Whether it is the high half.
+        /// True if it is the high half.
         high: bool,
     },
     /// A number.
@@ -86,7 +86,7 @@ impl Scalar {
         }
     }
 
-    /// The mask that it is the named half of.
+    /// Returns the mask that it is the named half of.
     pub(super) fn mask(self, high: bool) -> Mask {
         match self {
             Scalar::Mask { mask, high: half } if half == high => mask,
@@ -102,12 +102,12 @@ impl Scalar {
         }
     }
 
-    /// Whether it is half of a mask that depends on what the instruction at this offset found.
+    /// Returns true if it is half of a mask that depends on what the instruction at this offset found.
     pub(super) fn depends_on(self, at: u32) -> bool {
         matches!(self, Scalar::Mask { mask, .. } if mask.depends_on(at))
     }
 
-    /// The value, without what depends on the instruction at this offset.
+    /// Returns the value, without what depends on the instruction at this offset.
     pub(super) fn forget(self, at: u32) -> Scalar {
         if let Scalar::Mask { mask, high } = self
             && mask.depends_on(at)
@@ -118,7 +118,7 @@ impl Scalar {
         }
     }
 
-    /// The join (least upper bound) of two values.
+    /// Returns the join (least upper bound) of two values.
     pub(super) fn join(self, other: Scalar) -> Scalar {
         if self == other {
             return self;
@@ -142,7 +142,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it may be what some scalar register had on entry.
+    /// Returns true if it may be what some scalar register had on entry.
     pub(super) fn may_be_entry(self) -> bool {
         matches!(
             self,
@@ -150,7 +150,7 @@ impl Scalar {
         )
     }
 
-    /// Whether it is what a scalar register had on entry.
+    /// Decides if it is the value of a scalar register on entry.
     pub(super) fn is_entry_of(self, register: u8) -> Verdict {
         match self {
             Scalar::Entry { register: of, plus } if of == register && plus == 0 => Verdict::Same,
@@ -179,7 +179,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// Of several parts that must all be equal.
+    /// Joins the verdicts on parts that must all be equal.
     pub(super) fn and(self, other: Verdict) -> Verdict {
         match (self, other) {
             (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,

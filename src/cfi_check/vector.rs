@@ -14,7 +14,7 @@ use crate::machine_flow;
 /// One lane's dword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneValue {
-    /// What the vector register had in the same lane on entry.
+    /// The value of the vector register in the same lane on entry.
     Entry(MachineRegister),
     /// Something else.
     Other,
@@ -45,7 +45,7 @@ impl LaneValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lanes {
     pub(super) rest: LaneValue,
-    /// By ascending lane; nothing if there are none.
+    /// By ascending lane. `None` if there are none.
     named: Option<Arc<Vec<(u8, Scalar)>>>,
 }
 
@@ -74,12 +74,12 @@ impl Lanes {
         }
     }
 
-    /// The lanes that have a value of their own.
+    /// Returns the lanes that have a value of their own.
     pub(super) fn named(&self) -> &[(u8, Scalar)] {
         self.named.as_ref().map_or(&[], |named| named)
     }
 
-    /// The values, with what depends on a condition that is found anew forgotten; nothing if nothing does.
+    /// Returns the values, with what depends on a condition that is found anew forgotten. `None` if nothing does.
     fn forget(&self, at: u32) -> Option<Lanes> {
         let depends = |value: Scalar| value.depends_on(at);
         (self.named().iter().any(|(_, value)| depends(*value))).then(|| {
@@ -106,7 +106,7 @@ impl Lanes {
         joined
     }
 
-    /// Whether every lane has what the register had on entry.
+    /// Decides if every lane has the register's value on entry.
     pub(super) fn is_entry_of(&self, register: MachineRegister) -> Verdict {
         let rest = match self.rest {
             LaneValue::Entry(of) if of == register => Verdict::Same,
@@ -183,7 +183,7 @@ impl machine_flow::Lanes for Vector {
 }
 
 impl Vector {
-    /// A register with the same value in all lanes.
+    /// Returns a register with the same value in all lanes.
     pub(super) fn all(value: LaneValue, written_at: u32) -> Vector {
         Vector {
             active: Lanes::new(value),
@@ -192,7 +192,7 @@ impl Vector {
         }
     }
 
-    /// The dword of one lane, if it was active on entry and if it was not.
+    /// Returns the dword of one lane, if it was active on entry and if it was not.
     pub(super) fn lanes(&self, lane: u8) -> [Scalar; 2] {
         [self.active.get(lane), self.inactive.get(lane)]
     }
@@ -211,7 +211,7 @@ impl Vector {
         write_part(&mut self.inactive, &value.inactive, mask.inactive());
     }
 
-    /// The register, with what depends on a condition that is found anew forgotten; nothing if nothing does.
+    /// Returns the register, with what depends on a condition that is found anew forgotten. `None` if nothing does.
     pub(super) fn forget(&self, at: u32) -> Option<Vector> {
         let (active, inactive) = (self.active.forget(at), self.inactive.forget(at));
         (active.is_some() || inactive.is_some()).then(|| Vector {

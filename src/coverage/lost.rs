@@ -50,7 +50,7 @@ impl LostRange {
         })
     }
 
-    /// The registers that have the dwords, if each is in a register by itself: a scalar one, or the lane's own dword of a vector register.
+    /// Returns the registers that have the dwords, if each is in a register by itself: a scalar one, or the lane's own dword of a vector register.
     pub(crate) fn registers(&self) -> Option<Vec<MachineRegister>> {
         let register = |step: &Step| match *step {
             Step::Register(Cell::Scalar(register) | Cell::Own(register)) => Some(register),
@@ -60,12 +60,12 @@ impl LostRange {
         self.dwords.iter().map(register).collect()
     }
 
-    /// How many bytes of code it is.
+    /// Returns how many bytes of code it is.
     pub(crate) fn bytes(&self) -> u64 {
         self.addresses.end.saturating_sub(self.addresses.start)
     }
 
-    /// The places, for people: `v4`, `v4 and v5`, `the stack at s32 + 16`.
+    /// Returns the places, for people: `v4`, `v4 and v5`, `the stack at s32 + 16`.
     pub(crate) fn place(&self) -> String {
         let texts: Vec<String> = self.dwords.iter().filter_map(place_of).collect();
         texts.join(" and ")

@@ -44,7 +44,7 @@ pub(crate) use lost::{LostRange, LostVariable, Sought, lost_values};
 use spans::Spans;
 use statistics::CountedVariable;
 
-/// Which group a variable is counted in.
+/// The group in which a variable is counted.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VariableGroup {
@@ -75,19 +75,19 @@ impl VariableGroup {
     }
 }
 
-/// How much of the scopes of variables is covered, in bytes of code.
+/// The coverage of variables' scopes, in bytes of code.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Covered {
-    /// How many variables there are.
+    /// The number of variables.
     pub variables: u64,
-    /// How many of them are in the source, and have no entry in an inlined copy of their function.
+    /// The number of variables that are in the source, but have no entry in an inlined copy of their function.
     pub omitted: u64,
     /// The bytes of code in the scopes of all variables.
     pub scope: u64,
     /// Those in the scopes of omitted variables, which `llvm-dwarfdump --statistics` does not count.
     pub omitted_scope: u64,
-    /// How many have a location, or the value itself.
+    /// The bytes with a location, or with the value itself.
     pub dwarf: u64,
     /// How many of the others have an entry value or last-known value: before each of their instructions the argument of a kernel is in
     /// memory, or the machine code proves that the value is kept in the function itself, for every lane that is active there. What only a
@@ -96,7 +96,7 @@ pub struct Covered {
 }
 
 impl Covered {
-    /// How many have neither.
+    /// Returns how many have neither.
     #[must_use]
     pub fn neither(&self) -> u64 {
         let shown = self.dwarf.saturating_add(self.recovered);
@@ -149,13 +149,13 @@ pub struct VariableCoverage {
     pub name: Option<String>,
     /// The line that it is declared in.
     pub line: Option<u64>,
-    /// Which group it is counted in.
+    /// The group in which it is counted.
     pub group: VariableGroup,
     /// True for a parameter, of the function or of an inlined one.
     pub is_parameter: bool,
     /// The inlined calls that it is in, the outermost first.
     pub calls: Arc<[CallPath]>,
-    /// How much of its scope is covered.
+    /// The coverage of its scope.
     pub covered: Covered,
 }
 
@@ -201,7 +201,7 @@ impl FunctionCoverage {
     }
 }
 
-/// How much of a program's variables a debugger can show.
+/// The coverage of a program's variables.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
@@ -351,7 +351,7 @@ fn for_each_function<'a>(
     limit.map_or(Ok(()), Err)
 }
 
-/// The size of a function's code, in bytes.
+/// Returns the size of a function's code, in bytes.
 fn size_of_code(function: &Function<'_>) -> u64 {
     Spans::new(function.ranges.iter().cloned()).bytes()
 }

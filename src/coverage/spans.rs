@@ -7,7 +7,7 @@ use core::ops::Range;
 pub(crate) struct Spans(Vec<Range<u64>>);
 
 impl Spans {
-    /// The addresses of ranges in any order, which may overlap.
+    /// Creates the addresses of ranges in any order, which may overlap.
     pub(crate) fn new(ranges: impl IntoIterator<Item = Range<u64>>) -> Spans {
         let ranges = ranges.into_iter().filter(|range| range.start < range.end);
         let mut ranges: Vec<Range<u64>> = ranges.collect();
@@ -26,7 +26,7 @@ impl Spans {
         &self.0
     }
 
-    /// How many bytes they are.
+    /// Returns how many bytes they are.
     pub(crate) fn bytes(&self) -> u64 {
         let sizes = self
             .0
@@ -35,7 +35,7 @@ impl Spans {
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// The addresses that both have.
+    /// Returns the addresses that both have.
     pub(crate) fn and(&self, other: &Spans) -> Spans {
         let mut found = Vec::new();
         let mut others = other.0.iter().peekable();
@@ -54,7 +54,7 @@ impl Spans {
         Spans(found)
     }
 
-    /// The addresses that the other does not have.
+    /// Returns the addresses that the other does not have.
     pub(crate) fn without(&self, other: &Spans) -> Spans {
         let mut found = Vec::new();
         for range in &self.0 {

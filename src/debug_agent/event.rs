@@ -6,15 +6,15 @@
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeEvent {
-    /// What launchers put before the line, with `@` for times.
+    /// The launchers' prefix of the line, with `@` for times.
     pub rank: String,
-    /// What it says.
+    /// Its meaning.
     pub kind: EventKind,
-    /// What is said, without what is before it.
+    /// The message, without the prefix.
     pub text: String,
 }
 
-/// What an event says.
+/// The kind of an event.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
@@ -92,7 +92,7 @@ impl RuntimeEvent {
     }
 }
 
-/// The hexadecimal number after a text.
+/// Returns the hexadecimal number after a text.
 fn number_after(line: &str, before: &str) -> Option<u64> {
     let (_, rest) = line.split_once(before)?;
     let end = rest

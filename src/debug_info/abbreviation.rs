@@ -59,7 +59,7 @@ impl AbbreviationTables {
         }
     }
 
-    /// The table at `offset` of `section`.
+    /// Returns the table at `offset` of `section`.
     pub(super) fn get(
         &self,
         section: Bytes<'_>,

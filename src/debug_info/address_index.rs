@@ -26,7 +26,7 @@ pub(super) struct AddressIndex {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The unit whose code contains `pc`, an address of the code object. Of a skeleton and its split unit
+    /// Returns the unit whose code contains `pc`, an address of the code object. Of a skeleton and its split unit
     /// it is the split unit, which has the entries.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl<'a> DebugInfo<'a> {
         Ok(found.map(|unit| self.with_entries(unit)))
     }
 
-    /// The split unit of a skeleton; any other unit itself.
+    /// Returns the split unit of a skeleton; any other unit itself.
     fn with_entries(&self, unit: UnitId) -> UnitId {
         match self.entry(unit) {
             Ok(entry) if entry.file == 0 => entry.partner.unwrap_or(unit),
@@ -93,7 +93,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The unit whose header is at `offset` of the code object's `.debug_info`.
+    /// Returns the unit whose header is at `offset` of the code object's `.debug_info`.
     fn unit_that_starts_at(&self, offset: usize) -> Option<UnitId> {
         let in_info = self.units.partition_point(|entry| {
             entry.file == 0 && entry.header.section() == SectionId::DebugInfo

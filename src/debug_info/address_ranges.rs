@@ -45,7 +45,7 @@ pub(crate) struct Tuple {
 }
 
 impl Tuple {
-    /// Whether it ends the set.
+    /// Returns true if it ends the set.
     pub(crate) fn is_end(&self) -> bool {
         self.address == 0 && self.length == 0
     }
@@ -94,12 +94,12 @@ impl<'a> AddressRangeSet<'a> {
         })
     }
 
-    /// Whether its tuples can be read: a pair of numbers of this size without segment selectors.
+    /// Returns true if its tuples can be read: a pair of numbers of this size without segment selectors.
     pub(crate) fn has_tuples(&self) -> bool {
         matches!(self.address_size, 2 | 4 | 8) && self.segment_size == 0
     }
 
-    /// The tuples up to and with the one that ends the set, or as many as there are bytes for.
+    /// Returns the tuples up to and with the one that ends the set, or as many as there are bytes for.
     pub(crate) fn tuples(&self) -> impl Iterator<Item = Tuple> + use<'a> {
         let size = if self.has_tuples() {
             self.address_size
@@ -128,7 +128,7 @@ impl<'a> AddressRangeSet<'a> {
         })
     }
 
-    /// How many bytes are after the tuple that ends the set; nothing if there is none.
+    /// Returns how many bytes are after the tuple that ends the set. `None` if there is none.
     pub(crate) fn bytes_after_end(&self) -> Option<u64> {
         let end = self.tuples().find(Tuple::is_end)?;
         let size = u64::from(self.address_size).saturating_mul(2);

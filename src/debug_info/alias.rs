@@ -6,7 +6,7 @@ use gimli::constants::*;
 /// How many entries may lie between a type and the one that has the size: typedefs, qualifiers, arrays.
 pub(super) const HOPS: usize = 64;
 
-/// Whether a type is another one under a name or with a qualifier.
+/// Returns true if a type is another one under a name or with a qualifier.
 pub(super) fn is_alias(tag: DwTag) -> bool {
     [
         DW_TAG_typedef,

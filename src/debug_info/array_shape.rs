@@ -46,7 +46,7 @@ const ANY_LOWER_BOUND: [DwLang; 16] = [
     DW_LANG_Pascal83,
 ];
 
-/// The last index that an upper bound says. GCC writes −1 in eight bytes without a sign for an array without elements.
+/// Returns the last index that an upper bound says. GCC writes −1 in eight bytes without a sign for an array without elements.
 pub(crate) fn last_index(upper: i128) -> i128 {
     match upper == i128::from(u64::MAX) {
         true => -1,
@@ -81,12 +81,12 @@ impl ArrayShape {
         self.extents.iter().map(|extent| extent.dimension).collect()
     }
 
-    /// Whether a dimension has a stride, so that no one stride is that of all elements.
+    /// Returns true if a dimension has a stride, so that no one stride is that of all elements.
     pub(super) fn has_strided_dimension(&self) -> bool {
         self.extents.iter().any(|extent| extent.stride.is_some())
     }
 
-    /// The size of the whole from that of an element, in bits: from the start of the first element to the end of
+    /// Returns the size of the whole from that of an element, in bits: from the start of the first element to the end of
     /// the last. Nothing if a dimension is not known or the whole is too large.
     pub(super) fn size_in_bits(&self, element: u64) -> Option<u64> {
         let mut bits = element;
@@ -99,7 +99,7 @@ impl ArrayShape {
 }
 
 impl Extent {
-    /// The same for one dimension, whose elements are `otherwise` apart if it does not say so.
+    /// Returns the same for one dimension, whose elements are `otherwise` apart if it does not say so.
     pub(super) fn size_in_bits(&self, element: u64, otherwise: Option<u64>) -> Option<u64> {
         let count = self.dimension.count?;
         match self.stride.or(otherwise) {
@@ -113,7 +113,7 @@ impl Extent {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The shape of an array, as far as it is constant. Source: DWARF 5 §5.5, §5.13.
+    /// Returns the shape of an array, as far as it is constant. Source: DWARF 5 §5.5, §5.13.
     ///
     /// # Errors
     /// If an entry is malformed; [`ErrorKind::Unsupported`] if a stride is not a constant.
@@ -121,7 +121,7 @@ impl<'a> DebugInfo<'a> {
         self.array_shape_by(die, meter, &mut |die, name| Ok(self.number(die, name)))
     }
 
-    /// The same with bounds that `number` finds.
+    /// Returns the same with bounds that `number` finds.
     pub(super) fn array_shape_by(
         &self,
         die: &Die<'a>,
@@ -188,7 +188,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Whether the first index varies fastest. Source: DWARF 5 §5.5: the default is that of the language.
+    /// Returns true if the first index varies fastest. Source: DWARF 5 §5.5: the default is that of the language.
     fn is_column_major(&self, die: &Die<'a>) -> bool {
         match die.unsigned(DW_AT_ordering) {
             Some(order) => order == u64::from(DW_ORD_col_major.0),
@@ -217,7 +217,7 @@ impl<'a> DebugInfo<'a> {
         self.bounds(die, number)
     }
 
-    /// The type that an index has: an enumeration, or a subrange that says its bounds.
+    /// Returns the type that an index has: an enumeration, or a subrange that says its bounds.
     fn index_type(&self, die: &Die<'a>) -> Option<Die<'a>> {
         let mut next = self.direct_type(die)?;
         for _ in 0..HOPS {
@@ -254,7 +254,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Dimension { lower_bound, count })
     }
 
-    /// The first index of an array by the language of the unit (DWARF 5 table 7.17).
+    /// Returns the first index of an array by the language of the unit (DWARF 5 table 7.17).
     fn default_lower_bound(&self, die: &Die<'a>) -> i64 {
         self.language(die)
             .and_then(|language| language.default_lower_bound())
@@ -262,7 +262,7 @@ impl<'a> DebugInfo<'a> {
             .unwrap_or(0)
     }
 
-    /// The first index of an array that is said to be `said`: the language's, if it has no other.
+    /// Returns the first index of an array that is said to be `said`: the language's, if it has no other.
     fn possible_lower_bound(&self, die: &Die<'a>, said: i64) -> i64 {
         match self.language(die) {
             Some(language) if !ANY_LOWER_BOUND.contains(&language) => {
@@ -279,7 +279,7 @@ impl<'a> DebugInfo<'a> {
         u16::try_from(code).ok().map(DwLang)
     }
 
-    /// A dimension whose index is an enumeration.
+    /// Returns a dimension whose index is an enumeration.
     fn enumerators(&self, die: &Die<'a>, meter: &Meter) -> Result<Dimension> {
         let mut children = self.children(die.id())?;
         let mut count = 0u64;
@@ -295,7 +295,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Whether a subrange says nothing of how many elements there are.
+/// Returns true if a subrange says nothing of how many elements there are.
 fn is_unbounded(die: &Die<'_>) -> bool {
     die.attribute(DW_AT_count).is_none() && die.attribute(DW_AT_upper_bound).is_none()
 }

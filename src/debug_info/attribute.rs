@@ -45,7 +45,7 @@ macro_rules! extensions {
     };
 }
 
-/// What the specifications say of an attribute.
+/// The specification of an attribute.
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct ExtensionRow {
@@ -141,7 +141,7 @@ const OTHER_TAGS: &[(DwTag, &str)] = &[
 ];
 
 impl ExtensionRow {
-    /// Whether an attribute with this code, on this tag and of this class is the row's.
+    /// Returns true if an attribute with this code, on this tag and of this class is the row's.
     fn is(&self, tag: DwTag, code: DwAt, class: Class) -> bool {
         (self.llvm == Some(code) || self.het == Some(code))
             && self.classes.contains(&class)
@@ -173,7 +173,7 @@ fn vendors_extension(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Opt
         .map(|row| row.extension)
 }
 
-/// The class of a value. Before DWARF 4 expressions had block forms (DWARF 3 §7.5.4); no extension is of
+/// Returns the class of a value. Before DWARF 4 expressions had block forms (DWARF 3 §7.5.4); no extension is of
 /// class block, so that there is no doubt.
 fn class(value: &AttributeValue<Bytes<'_>>) -> Class {
     use AttributeValue as V;
@@ -269,13 +269,13 @@ impl Extension {
             .map_or("", |row| row.name)
     }
 
-    /// The code that LLVM assigned.
+    /// Returns the code that LLVM assigned.
     pub(super) fn llvm_code(self) -> Option<DwAt> {
         EXTENSIONS.iter().find(|row| row.extension == self)?.llvm
     }
 }
 
-/// Whether a tag is that of a structure, class, interface or union.
+/// Returns true if a tag is that of a structure, class, interface or union.
 pub(super) fn is_record(tag: DwTag) -> bool {
     [
         DW_TAG_structure_type,

@@ -26,7 +26,7 @@ pub(super) struct UnitCache<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// How many units have been walked over from end to end, to find functions or names in them: what is kept
+    /// Returns how many units have been walked over from end to end, to find functions or names in them: what is kept
     /// of each grows with its entries.
     #[must_use]
     pub fn units_indexed(&self) -> usize {

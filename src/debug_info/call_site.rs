@@ -54,13 +54,13 @@ struct CallSites<'a> {
     unread: HashMap<DieId, Error>,
     /// Why the entries of the function could not be read to their end.
     error: Option<Error>,
-    /// Whether a site calls another function than this one, as far as that was asked for.
+    /// For each site and function that was asked for, true if the site calls another function.
     other_callees: Mutex<HashMap<(DieId, DieId), Result<bool>>>,
     held: Held,
 }
 
 impl CallSites<'_> {
-    /// The site whose call instruction contains an address: the one that returns right after it, or the nearest that says
+    /// Returns the site whose call instruction contains an address: the one that returns right after it, or the nearest that says
     /// where it begins.
     fn at(&self, address: u64) -> Option<DieId> {
         let returning = address
@@ -189,7 +189,7 @@ impl<'a> DebugInfo<'a> {
         found.entry(address).or_insert(id) == &id
     }
 
-    /// The register that a parameter of a call site is passed in, and its value; nothing if it is not in a register, or has
+    /// Returns the register that a parameter of a call site is passed in, and its value. `None` if it is not in a register, or has
     /// no value.
     fn parameter(&self, die: &Die<'a>) -> Result<Option<(Register, ExpressionBytes<'a>)>> {
         let place = self.expression_of(die, DW_AT_location)?;
@@ -204,7 +204,7 @@ impl<'a> DebugInfo<'a> {
         Ok(None)
     }
 
-    /// Whether a call site names a function that is not `callee`, found out once.
+    /// Returns true if a call site names a function that is not `callee`, found out once.
     fn calls_another(&self, sites: &CallSites<'a>, site: DieId, callee: DieId) -> Result<bool> {
         let known = || lock(&sites.other_callees);
         if let Some(answer) = known().get(&(site, callee)) {

@@ -20,7 +20,7 @@ const LARGEST_NUMBER: u64 = 16;
 pub(super) type Constants = BTreeMap<DieId, Vec<u8>>;
 
 impl<'a> DebugInfo<'a> {
-    /// A constant as the bytes of an object of type `ty`, the lowest first; they are paid for.
+    /// Returns a constant as the bytes of an object of type `ty`, the lowest first; they are paid for.
     ///
     /// A number is cut or extended to the size of the type. The data forms say nothing of a sign:
     /// compilers use them for what is not negative, or for all bits of the type, so they are extended
@@ -65,7 +65,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Some(bytes))
     }
 
-    /// The bytes of the constant that the entry at `id` holds (`DW_AT_const_value`); nothing if it holds
+    /// Returns the bytes of the constant that the entry at `id` holds (`DW_AT_const_value`). `None` if it holds
     /// none.
     ///
     /// Numbers have no bytes in the section that could be lent out, so the constants of a unit are all

@@ -19,45 +19,45 @@ use crate::eval::{ExpressionBytes, LocationAttribute};
 use crate::expr::{Operation, Since, operations};
 use crate::meter::Meter;
 
-/// What a unit's producer means where the standard and the extensions do not say.
+/// The conventions of a unit's producer where the standard and the extensions leave room.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitConvention {
-    /// How the locations of its variables are read.
+    /// The convention for the locations of its variables.
     pub locations: LocationConvention,
-    /// What its numbers of address spaces stand for.
+    /// The numbering of its address spaces.
     pub address_spaces: AddressSpaceNumbering,
 }
 
-/// How the locations of a unit's variables are read, and what shows it.
+/// The convention for the locations of a unit's variables, and its evidence.
 ///
 /// Call frame information and attributes about lanes show nothing: LLVM 24 writes the first in terms of the
 /// extensions beside variables that are not, and tools can add the second to any object.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationConvention {
-    /// By the letter: the unit has `DW_AT_LLVM_augmentation`.
+    /// Strictly: the unit has `DW_AT_LLVM_augmentation`.
     Augmented,
-    /// By the letter: the location of a variable, or a frame base, has an operation of the extensions.
+    /// Strictly: the location of a variable, or a frame base, has an operation of the extensions.
     Extended {
         /// The first entry with such an operation.
         die: DieId,
     },
-    /// By the letter, where a vector register means lane 0: GNU's compilers keep what is the same for all lanes there.
+    /// Strictly, where a vector register means lane 0: GNU's compilers keep what is the same for all lanes there.
     Gnu,
     /// A vector register stands for the lane's dword of it, and `DW_OP_fbreg` for private memory of the lane.
     LaneDword,
 }
 
 impl LocationConvention {
-    /// Whether locations mean what they say.
+    /// Returns true if locations mean what they say.
     #[must_use]
     pub fn is_by_the_letter(self) -> bool {
         self != LocationConvention::LaneDword
     }
 }
 
-/// What numbers of address spaces stand for in `DW_OP_xderef` expressions and `DW_AT_address_class`.
+/// The numbering of address spaces in `DW_OP_xderef` expressions and `DW_AT_address_class`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressSpaceNumbering {
@@ -74,7 +74,7 @@ const LAST_WITH_OLD_NUMBERS: u32 = 20;
 const FIRST_WITH_USAGE_NUMBERS: u32 = 22;
 
 impl AddressSpaceNumbering {
-    /// The address space that a number stands for; nothing for one that is reserved, or that can be one of two.
+    /// Returns the address space that a number stands for. `None` for one that is reserved, or that can be one of two.
     #[must_use]
     pub fn space(self, number: u64) -> Option<AddressSpace> {
         match (self, number) {
@@ -85,7 +85,7 @@ impl AddressSpaceNumbering {
         }
     }
 
-    /// The numbering of the version of clang that a producer names, if it names one that is known.
+    /// Returns the numbering of the version of clang that a producer names, if it names one that is known.
     fn of_producer(producer: &str) -> Option<AddressSpaceNumbering> {
         let (_, version) = producer.split_once("clang version ")?;
         let digits = version.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -96,7 +96,7 @@ impl AddressSpaceNumbering {
         }
     }
 
-    /// The numbering that the numbers a unit uses belong to: 3, 5 and 6 are in USAGE's only, and
+    /// Returns the numbering that the numbers a unit uses belong to: 3, 5 and 6 are in USAGE's only, and
     /// `DW_AT_LLVM_address_space` holds no others. If there are none of those, 2 is local memory of the old numbering: that it were region memory, which no compiler has used for
     /// years, is the one reading left otherwise.
     fn of_numbers(scan: &Scan) -> AddressSpaceNumbering {

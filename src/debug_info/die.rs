@@ -37,7 +37,7 @@ impl<'a> Die<'a> {
         }
     }
 
-    /// Where it is.
+    /// Its address.
     #[must_use]
     pub fn id(&self) -> DieId {
         DieId {
@@ -52,19 +52,19 @@ impl<'a> Die<'a> {
         self.entry.tag()
     }
 
-    /// How deep it lies below the entry where the walk that found it started.
+    /// Returns how deep it lies below the entry where the walk that found it started.
     #[must_use]
     pub fn depth(&self) -> usize {
         usize::try_from(self.entry.depth()).unwrap_or(0)
     }
 
-    /// Whether it is the null entry that ends a list of children.
+    /// Returns true if it is the null entry that ends a list of children.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.entry.is_null()
     }
 
-    /// Whether its abbreviation announces children.
+    /// Returns true if its abbreviation announces children.
     #[must_use]
     pub fn has_children(&self) -> bool {
         self.entry.has_children()
@@ -76,13 +76,13 @@ impl<'a> Die<'a> {
         self.entry.attrs()
     }
 
-    /// The attribute with this code.
+    /// Returns the attribute with this code.
     #[must_use]
     pub fn attribute(&self, name: DwAt) -> Option<&gimli::Attribute<Bytes<'a>>> {
         self.entry.attr(name)
     }
 
-    /// An attribute of HET, under whichever code it has.
+    /// Returns an attribute of HET, under whichever code it has.
     #[must_use]
     pub fn extension(&self, extension: Extension) -> Option<&gimli::Attribute<Bytes<'a>>> {
         self.attributes()
@@ -90,13 +90,13 @@ impl<'a> Die<'a> {
             .find(|attribute| attribute::extension(self.tag(), attribute) == Some(extension))
     }
 
-    /// Whether a flag is set.
+    /// Returns true if a flag is set.
     #[must_use]
     pub fn flag(&self, name: DwAt) -> bool {
         self.entry.attr_value(name) == Some(AttributeValue::Flag(true))
     }
 
-    /// A constant that is not negative.
+    /// Returns a constant that is not negative.
     #[must_use]
     pub fn unsigned(&self, name: DwAt) -> Option<u64> {
         self.attribute(name)?.udata_value()
@@ -104,7 +104,7 @@ impl<'a> Die<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The entry at `id`.
+    /// Returns the entry at `id`.
     ///
     /// # Errors
     /// If the unit is malformed, or no entry starts there.
@@ -135,7 +135,7 @@ impl<'a> DebugInfo<'a> {
         self.read_entry_with(id, raw, entry, |_| true)
     }
 
-    /// The same; attributes are passed over, and missing in the entry, if `wanted` does not ask for them.
+    /// Returns the same; attributes are passed over, and missing in the entry, if `wanted` does not ask for them.
     pub(super) fn read_entry_with(
         &self,
         id: DieId,
@@ -168,7 +168,7 @@ impl<'a> DebugInfo<'a> {
             .map_err(place)
     }
 
-    /// The first entry of a unit.
+    /// Returns the first entry of a unit.
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed.
@@ -176,7 +176,7 @@ impl<'a> DebugInfo<'a> {
         Ok(self.contents(unit)?.root.clone())
     }
 
-    /// The entry at `offset` of `section`, one of `.debug_info`, `.debug_types` and their `.dwo` forms;
+    /// Returns the entry at `offset` of `section`, one of `.debug_info`, `.debug_types` and their `.dwo` forms;
     /// nothing if no unit reaches so far. Of several `.dwo` files it is the first that does.
     #[must_use]
     pub fn die_at(&self, section: &str, offset: u64) -> Option<DieId> {
@@ -189,7 +189,7 @@ impl<'a> DebugInfo<'a> {
             .find_map(|(number, _, id)| self.find_die(number, id, offset))
     }
 
-    /// An error of gimli's about the entry at `id`.
+    /// Returns an error of gimli's about the entry at `id`.
     pub(super) fn unit_error(&self, what: &'static str, id: DieId, error: gimli::Error) -> Error {
         let place = self.entry(id.unit).and_then(|entry| {
             let offset = usize::try_from(id.offset).unwrap_or(usize::MAX);

@@ -14,7 +14,7 @@ const HOPS: usize = 8;
 /// The longest name that is kept; longer ones are cut, since a small file can name one long string many times.
 pub(crate) const LONGEST_NAME: usize = 1024;
 
-/// An attribute's text, of the entry or one that it completes.
+/// Returns an attribute's text, of the entry or one that it completes.
 fn text_in_chain<'a>(
     info: &DebugInfo<'a>,
     die: &Die<'a>,

@@ -20,7 +20,7 @@ type ReadHeader<'r, 'a> =
 pub(super) struct File<'a> {
     /// As gimli wants them. Its cache of abbreviations is not used.
     pub(super) dwarf: gimli::Dwarf<Bytes<'a>>,
-    /// Whether it is a `.dwo` file, whose sections have other names.
+    /// True if it is a `.dwo` file, whose sections have other names.
     pub(super) split: bool,
     /// `.debug_loc`, `.debug_loclists` and `.debug_rnglists`, which gimli keeps to itself.
     pub(super) loc: Bytes<'a>,
@@ -76,7 +76,7 @@ impl<'a> File<'a> {
         Ok(file)
     }
 
-    /// How many bytes all the sections have that gimli knows.
+    /// Returns how many bytes all the sections have that gimli knows.
     pub(super) fn length(&self) -> u64 {
         let dwarf = &self.dwarf;
         let lengths = [
@@ -98,7 +98,7 @@ impl<'a> File<'a> {
             .fold(0, |sum, length| sum.saturating_add(length as u64))
     }
 
-    /// The headers of all units, with the error that ended the reading if one did.
+    /// Returns the headers of all units, with the error that ended the reading if one did.
     ///
     /// * `unit_size`: what is held of each, in bytes.
     pub(super) fn headers(
@@ -193,7 +193,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The abbreviations of a unit.
+    /// Returns the abbreviations of a unit.
     pub(super) fn abbreviations(
         &self,
         header: &gimli::UnitHeader<Bytes<'a>>,
@@ -222,7 +222,7 @@ impl<'a> File<'a> {
         (self.section_name(id), bytes.slice())
     }
 
-    /// An error of gimli's with its place: where in the section `id` the input ended too early, else
+    /// Returns an error of gimli's with its place: where in the section `id` the input ended too early, else
     /// `offset`, where the thing that was being read starts.
     pub(super) fn error(
         &self,

@@ -21,11 +21,11 @@ use crate::error::{Error, Result};
 use crate::eval::{LocationAttribute, Subprogram};
 use crate::meter::Meter;
 
-/// Where something is declared in the source.
+/// The place of a declaration in the source.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declaration {
-    /// The file; nothing if the line table does not have it.
+    /// The file. `None` if the line table does not have it.
     pub file: Option<SourceFile>,
     /// The line, from 1.
     pub line: Option<u64>,
@@ -33,7 +33,7 @@ pub struct Declaration {
     pub column: Option<u64>,
 }
 
-/// How many loop iterations run at once (`DW_AT_LLVM_iterations`).
+/// The number of loop iterations that run at once (`DW_AT_LLVM_iterations`).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iterations<'a> {
@@ -43,7 +43,7 @@ pub enum Iterations<'a> {
     Location(LocationAttribute<'a>),
 }
 
-/// How a function uses the lanes of a wavefront. Source: HET A.3.3.5, items 4 to 7.
+/// The use of a wavefront's lanes by a function. Source: HET A.3.3.5, items 4 to 7.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Simt<'a> {
@@ -69,28 +69,28 @@ pub struct Function<'a> {
     pub qualifier: Option<String>,
     /// Its name for the linker, where that is another one.
     pub linkage_name: Option<Cow<'a, str>>,
-    /// Where it is declared.
+    /// Its declaration.
     pub declaration: Declaration,
     /// The addresses of its code.
     pub ranges: Vec<Range<u64>>,
     /// `DW_AT_frame_base`.
     pub frame_base: Option<LocationAttribute<'a>>,
-    /// How it uses lanes.
+    /// Its use of lanes.
     pub simt: Simt<'a>,
-    /// The entry of the type it returns; nothing for `void`.
+    /// The entry of the type it returns. `None` for `void`.
     pub result: Option<DieId>,
-    /// Whether it is a kernel (`DW_CC_LLVM_DeviceKernel`); HIP kernels do not say so.
+    /// True if it is a kernel (`DW_CC_LLVM_DeviceKernel`); HIP kernels do not say so.
     pub is_kernel: bool,
-    /// Whether other units can see it.
+    /// True if other units can see it.
     pub external: bool,
-    /// Whether the compiler made it up.
+    /// True if the compiler made it up.
     pub artificial: bool,
     /// Why an attribute is missing that the entry has.
     pub problem: Option<Error>,
 }
 
 impl<'a> Function<'a> {
-    /// What expressions in the function refer to.
+    /// Returns the attributes of the function to which expressions refer.
     #[must_use]
     pub fn subprogram(&self) -> Subprogram<'a> {
         Subprogram {
@@ -113,7 +113,7 @@ pub(crate) struct FunctionCode<'a> {
     pub(crate) ranges: Vec<Range<u64>>,
     /// `DW_AT_frame_base`.
     pub(crate) frame_base: Option<LocationAttribute<'a>>,
-    /// How it uses lanes.
+    /// Its use of lanes.
     pub(crate) simt: Simt<'a>,
     result: Option<DieId>,
     /// Why an attribute is missing that the entry has.
@@ -217,7 +217,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The file whose number an attribute gives; nothing if it cannot be found.
+    /// Returns the file whose number an attribute gives. `None` if it cannot be found.
     pub(super) fn source_file_of(
         &self,
         die: &Die<'a>,

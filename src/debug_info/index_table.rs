@@ -50,7 +50,7 @@ impl IndexTable {
         IndexTable::RangeLists,
     ];
 
-    /// The attribute that says where a unit's entries start.
+    /// Returns the attribute that says where a unit's entries start.
     pub(crate) const fn base(self) -> &'static str {
         match self {
             IndexTable::Strings => "DW_AT_str_offsets_base",
@@ -69,7 +69,7 @@ impl IndexTable {
         }
     }
 
-    /// The section, as a code object has it.
+    /// Returns the section, as a code object has it.
     const fn section(self) -> &'static str {
         match self {
             IndexTable::Strings => ".debug_str_offsets",
@@ -114,7 +114,7 @@ impl IndexTable {
 pub(crate) enum IndexFault {
     /// The unit does not say where its entries start.
     NoBase(IndexTable),
-    /// What stands before the place that the unit names is no header of a table.
+    /// No header of a table precedes the place that the unit names.
     NoTable(IndexTable, usize),
     /// There are fewer entries.
     Outside {
@@ -137,7 +137,7 @@ pub(crate) enum IndexFault {
 }
 
 impl IndexFault {
-    /// The table.
+    /// Returns the table.
     pub(crate) const fn table(self) -> IndexTable {
         match self {
             IndexFault::NoBase(table)
@@ -182,7 +182,7 @@ struct Part {
     size: usize,
 }
 
-/// A unit's parts of the sections of all tables, or what is wrong with them; nothing where nobody says, as before DWARF 5.
+/// A unit's parts of the sections of all tables, or their faults. `None` without such a table, as before DWARF 5.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexTables([Option<core::result::Result<Part, IndexFault>>; 4]);
 
@@ -223,7 +223,7 @@ impl IndexTables {
         }))
     }
 
-    /// The offset of an entry in its section; nothing where that is not for this table to say.
+    /// Returns the offset of an entry in its section. `None` if this table does not give it.
     fn place(
         &self,
         table: IndexTable,
@@ -287,7 +287,7 @@ impl IndexTables {
 }
 
 impl Part {
-    /// A table of GNU's extension of DWARF 4, which has no header; the index of a package says where it is.
+    /// Returns a table of GNU's extension of DWARF 4, which has no header; the index of a package says where it is.
     fn without_header(bounds: Range<usize>, encoding: gimli::Encoding) -> Part {
         let size = usize::from(encoding.format.word_size());
         Part {
@@ -310,7 +310,7 @@ impl Part {
     // Read by hand: gimli 0.34 finds headers of `.debug_addr` only from the start of the section on, and those of
     // `.debug_str_offsets` not at all. Its `ListsHeader::parse`, for the other two, refuses a size of segment selectors that is not 0,
     // although entries have no selectors and the lists are read.
-    /// The part whose entries start at `base`; nothing if no header that makes sense ends there.
+    /// Returns the part whose entries start at `base`. `None` if no header that makes sense ends there.
     fn read(
         table: IndexTable,
         bytes: &[u8],
@@ -350,7 +350,7 @@ impl Part {
     }
 }
 
-/// The number of so many bytes at the start of `bytes`.
+/// Returns the number of so many bytes at the start of `bytes`.
 fn number(bytes: &[u8], size: usize) -> Option<u64> {
     let digits = bytes.get(..size)?.iter().rev();
     Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
@@ -372,7 +372,7 @@ impl<'a> DebugInfo<'a> {
         Ok(self.contents(unit)?.tables.check(table, index, file))
     }
 
-    /// The address with an index in the unit's table. What is wrong is said of `place`.
+    /// Returns the address with an index in the unit's table. What is wrong is said of `place`.
     pub(super) fn indexed_address(&self, unit: UnitId, index: u64, place: &Origin) -> Result<u64> {
         let table = IndexTable::Addresses;
         let index = usize::try_from(index).unwrap_or(usize::MAX);
@@ -387,7 +387,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// The table and the index that an attribute's value is; nothing for other values.
+/// Returns the table and the index that an attribute's value is. `None` for other values.
 pub(crate) fn index_of(value: &AttributeValue<Bytes<'_>>) -> Option<(IndexTable, usize)> {
     use AttributeValue as V;
     #[expect(
@@ -403,7 +403,7 @@ pub(crate) fn index_of(value: &AttributeValue<Bytes<'_>>) -> Option<(IndexTable,
     })
 }
 
-/// An error about an index of an entry.
+/// Returns an error about an index of an entry.
 pub(super) fn index_error(fault: IndexFault, entry: &Origin) -> Error {
     Error::malformed(fault.table().what(), fault.to_string()).within(entry.section, entry.offset)
 }

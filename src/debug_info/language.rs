@@ -101,7 +101,7 @@ const VERSIONS: &[(u64, u64, &str)] = &[
 ];
 
 impl Language {
-    /// What people call a version of the language (`DW_AT_language_version`); nothing for one without a name.
+    /// What people call a version of the language (`DW_AT_language_version`). `None` for one without a name.
     #[cfg(feature = "serde")]
     pub(crate) fn version_name(self, version: u64) -> Option<&'static str> {
         let Language::Name(code) = self else {
@@ -117,7 +117,7 @@ impl Language {
         }
     }
 
-    /// The standard's name, `DW_LANG_OpenCL` for example; nothing for a code without a name.
+    /// The standard's name, `DW_LANG_OpenCL` for example. `None` for a code without a name.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         if let Some((_, name)) = LANGUAGES.iter().find(|(language, _)| *language == self) {

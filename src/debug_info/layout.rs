@@ -44,7 +44,7 @@ pub(crate) struct Layout {
     /// The type within these.
     inner: DieId,
     inner_size: u64,
-    /// Of a structure, where each member starts, in bits; nothing for what is known without asking.
+    /// The offset of each member of a structure, in bits. `None` if it is known without evaluation.
     members: Vec<Option<u64>>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct NumberVariable<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The layout of the type at `ty`; nothing if it has none, like a type that is only declared. What is looked at
+    /// Returns the layout of the type at `ty`. `None` if it has none, like a type that is only declared. What is looked at
     /// is paid for.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl<'a> DebugInfo<'a> {
         Ok(None)
     }
 
-    /// A structure that an object is as a whole, so that its members can be found from where the object is.
+    /// Returns a structure that an object is as a whole, so that its members can be found from where the object is.
     fn record_layout(
         &self,
         die: &Die<'a>,
@@ -141,7 +141,7 @@ impl<'a> DebugInfo<'a> {
         Ok(assemble(outer, die.id(), size, members))
     }
 
-    /// A string with a length of its own. Source: DWARF 5 §5.11; before, the size of the length was that of the
+    /// Returns a string with a length of its own. Source: DWARF 5 §5.11; before, the size of the length was that of the
     /// entry.
     fn string_layout(
         &self,
@@ -186,7 +186,7 @@ impl<'a> DebugInfo<'a> {
         Ok(assemble(outer, die.id(), character, Vec::new()))
     }
 
-    /// The size of a string's length, in bytes.
+    /// Returns the size of a string's length, in bytes.
     fn length_size(&self, die: &Die<'a>) -> u64 {
         let bits = |name| Some(die.unsigned(name)?.div_ceil(8));
         die.unsigned(DW_AT_string_length_byte_size)
@@ -211,7 +211,7 @@ impl<'a> DebugInfo<'a> {
         u64::try_from(start).ok()?.checked_add(within)
     }
 
-    /// An attribute that is a number: a constant, or the value of an expression or of a variable.
+    /// Returns an attribute that is a number: a constant, or the value of an expression or of a variable.
     fn number_of(&self, die: &Die<'a>, name: DwAt, answer: Answer<'_, 'a>) -> Result<Option<i128>> {
         let Some(attribute) = die.attribute(name) else {
             return Ok(None);
@@ -248,7 +248,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The type that has `layout` instead of what is known of it without asking; what is kept of it is paid for.
+    /// Returns the type that has `layout` instead of what is known of it without asking; what is kept of it is paid for.
     ///
     /// # Errors
     /// If an entry is malformed.
@@ -296,7 +296,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Puts sizes together from the inside outwards; nothing if a dimension is not known, or the whole is too
+/// Puts sizes together from the inside outwards. `None` if a dimension is not known, or the whole is too
 /// large.
 fn assemble(
     outer: Vec<(DieId, Option<ArrayShape>)>,

@@ -36,17 +36,17 @@ pub struct Row {
     pub column: u64,
     /// The instruction set.
     pub isa: u64,
-    /// Which of several blocks of the same line it is.
+    /// The number of the block among those of the same line.
     pub discriminator: u64,
-    /// Whether it is a recommended place for a breakpoint.
+    /// True if it is a recommended place for a breakpoint.
     pub is_stmt: bool,
-    /// Whether a basic block starts here.
+    /// True if a basic block starts here.
     pub basic_block: bool,
-    /// Whether the prologue of a function is over here.
+    /// True if the prologue of a function is over here.
     pub prologue_end: bool,
-    /// Whether the epilogue of a function starts here.
+    /// True if the epilogue of a function starts here.
     pub epilogue_begin: bool,
-    /// Whether it is the first address after a sequence of instructions, and no row of its own.
+    /// True if it is the first address after a sequence of instructions, and no row of its own.
     pub end_sequence: bool,
 }
 
@@ -91,38 +91,38 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> LineTable<'a> {
-    /// The version of the table.
+    /// Returns the version of the table.
     #[must_use]
     pub fn version(&self) -> u16 {
         self.version
     }
 
-    /// How many files the header lists.
+    /// Returns how many files the header lists.
     #[must_use]
     pub fn file_count(&self) -> usize {
         self.header().map_or(0, |header| header.file_names().len())
     }
 
-    /// The number of the first file in the header: 1 before DWARF 5, else 0.
+    /// Returns the number of the first file in the header: 1 before DWARF 5, else 0.
     #[must_use]
     pub fn first_file(&self) -> u64 {
         u64::from(self.version() < 5)
     }
 
-    /// All rows, in the order of the program. Of a program that breaks off it gives the rows before, and
+    /// Returns all rows, in the order of the program. Of a program that breaks off it gives the rows before, and
     /// the error in [`problem`](LineTable::problem).
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.executed().rows
     }
 
-    /// What ended the program before its end, if something did.
+    /// Returns the error that ended the program early, if there is one.
     #[must_use]
     pub fn problem(&self) -> Option<&Error> {
         self.executed().broken.as_ref()
     }
 
-    /// The row that `pc` belongs to, and the address of the next row: the last row at or before `pc` in
+    /// Returns the row that `pc` belongs to, and the address of the next row: the last row at or before `pc` in
     /// the sequence that contains it.
     ///
     /// Of sequences with the same addresses it is the first, whose code a linker keeps that finds functions with the same code.
@@ -132,7 +132,7 @@ impl<'a> LineTable<'a> {
         Some((found.row, found.range))
     }
 
-    /// The same; of sequences with the same addresses the one of a function.
+    /// Returns the same; of sequences with the same addresses the one of a function.
     ///
     /// * `declaration`: the number of the file and the line where the function is declared. Only asked for if it matters.
     pub(super) fn find_declared(
@@ -159,12 +159,12 @@ impl<'a> LineTable<'a> {
         })
     }
 
-    /// The header, if the table names files.
+    /// Returns the header, if the table names files.
     pub(super) fn header(&self) -> Option<&gimli::LineProgramHeader<Bytes<'a>>> {
         (self.program.as_ref()).map(gimli::IncompleteLineProgram::header)
     }
 
-    /// A file by its number: one of the header, or before DWARF 5 one that the program adds.
+    /// Returns a file by its number: one of the header, or before DWARF 5 one that the program adds.
     pub(crate) fn file_entry(&self, index: u64) -> Option<&gimli::FileEntry<Bytes<'a>>> {
         let header = self.header()?;
         if let Some(entry) = header.file(index) {
@@ -189,7 +189,7 @@ impl<'a> LineTable<'a> {
 }
 
 impl Rows<'_> {
-    /// The sequences that have the same addresses as one, if there are others.
+    /// Returns the sequences that have the same addresses as one, if there are others.
     fn twins_of(&self, (first, end): (usize, usize)) -> Option<&[(usize, usize)]> {
         if self.twins.is_empty() {
             return None;
@@ -199,7 +199,7 @@ impl Rows<'_> {
         self.twins.get(&key).map(Vec::as_slice)
     }
 
-    /// The sequence that begins nearest after the place where a function is declared.
+    /// Returns the sequence that begins nearest after the place where a function is declared.
     fn nearest(
         &self,
         twins: &[(usize, usize)],
@@ -234,7 +234,7 @@ fn twins(sequences: &[(Range<u64>, (usize, usize))]) -> BTreeMap<(u64, u64), Vec
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The line table of a unit; that of its skeleton for a split unit. Units may share one.
+    /// Returns the line table of a unit; that of its skeleton for a split unit. Units may share one.
     ///
     /// # Errors
     /// If the header of the table is malformed. Faults in the program are no error; see
@@ -243,7 +243,7 @@ impl<'a> DebugInfo<'a> {
         self.lines_of(unit).map(|table| table.map(Arc::clone))
     }
 
-    /// The same, lent.
+    /// Returns the same, lent.
     pub(super) fn lines_of(&self, unit: UnitId) -> Result<Option<&Arc<LineTable<'a>>>> {
         let read = || {
             let Some((unit, offset)) = self.line_offset(unit)? else {
@@ -263,7 +263,7 @@ impl<'a> DebugInfo<'a> {
         table.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 
-    /// The unit that has the line table of `unit`, and where the table is.
+    /// Returns the unit that has the line table of `unit`, and where the table is.
     ///
     /// # Errors
     /// If the unit cannot be read.
@@ -335,7 +335,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// The rows of a table that has no directories or no files, and no formats for them.
+/// Returns the rows of a table that has no directories or no files, and no formats for them.
 fn rows_without_names<'a>(
     section: &[u8],
     offset: usize,

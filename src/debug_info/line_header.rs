@@ -81,7 +81,7 @@ impl<'a> gimli::LineProgram<Bytes<'a>> for Header<'_, 'a> {
 struct Listed {
     directories: u64,
     files: u64,
-    /// Whether they grow one by one, and may take twice their size; else gimli knows how many there are.
+    /// True if they grow one by one, and may take twice their size; else gimli knows how many there are.
     grow: bool,
 }
 
@@ -158,7 +158,7 @@ impl Listed {
         Ok(())
     }
 
-    /// How many bytes gimli keeps of them.
+    /// Returns how many bytes gimli keeps of them.
     fn bytes(&self) -> u64 {
         let directories = self.directories.saturating_mul(DIRECTORY);
         let files = self.files.saturating_mul(FILE);

@@ -20,7 +20,7 @@ pub struct LocationEntries<'d, 'a> {
     meter: &'d Meter,
 }
 
-/// The same entry by entry as they are encoded. Nobody pays for them here.
+/// The entries as they are encoded, one by one. They are not charged here.
 #[derive(Debug)]
 pub(super) struct EncodedLocations<'d, 'a> {
     info: &'d DebugInfo<'a>,
@@ -53,7 +53,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The same for whoever pays for each entry by themselves.
+    /// Returns the same for whoever pays for each entry by themselves.
     pub(super) fn encoded_locations(
         &self,
         unit: UnitId,
@@ -84,7 +84,7 @@ impl<'a> EncodedLocations<'_, 'a> {
         entry.map(|entry| self.resolve(&entry)).transpose()
     }
 
-    /// The entry with its addresses; nothing for one that only sets the base address, or is for code that is not there.
+    /// Returns the entry with its addresses. `None` for one that only sets the base address, or is for code that is not there.
     fn resolve(&mut self, entry: &RawLocation<'a>) -> Result<Option<LocationEntry<'a>>> {
         let place = Origin {
             section: self.section,

@@ -188,7 +188,7 @@ impl<'a> DebugInfo<'a> {
         Ok(DebugInfo::of(file, meter))
     }
 
-    /// The same; what is read is paid for.
+    /// Returns the same; what is read is paid for.
     pub(crate) fn load_within(
         meter: &Arc<Meter>,
         section: impl FnMut(&'static str) -> Result<&'a [u8]>,
@@ -254,7 +254,7 @@ impl<'a> DebugInfo<'a> {
         self.held.hold_all::<T>(count)
     }
 
-    /// Reads what makes later questions faster, and is kept; nothing if it cannot be read, or is not worth what it costs.
+    /// Reads and keeps data that makes later questions faster. `None` if it is unreadable, or not worth its cost.
     fn read_ahead<T>(&self, read: impl FnOnce(&Meter) -> Result<T>) -> Option<T> {
         let meter = self.meter().for_prefetch()?;
         let read = read(&meter);
@@ -263,7 +263,7 @@ impl<'a> DebugInfo<'a> {
         read.ok()
     }
 
-    /// The limits that it is read within.
+    /// Returns the limits that it is read within.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.meter().limits()
@@ -299,7 +299,7 @@ impl<'a> DebugInfo<'a> {
         first
     }
 
-    /// The type with this signature: of the same file, else of the code object, else of any.
+    /// Returns the type with this signature: of the same file, else of the code object, else of any.
     fn type_with_signature(&self, file: usize, signature: u64) -> Option<DieId> {
         let find = |file| self.signatures.get(&(file, signature)).copied();
         find(file).or_else(|| (0..self.files.len()).find_map(find))

@@ -106,7 +106,7 @@ impl NameEntry {
         self.values.iter().find(|value| value.name == name).copied()
     }
 
-    /// The number of an attribute that counts something; nothing for a flag.
+    /// Returns the number of an attribute that counts something. `None` for a flag.
     pub(crate) fn number(&self, name: DwIdx) -> Option<u64> {
         let value = self.value(name)?;
         (value.form != dw::DW_FORM_flag_present).then_some(value.value)
@@ -200,22 +200,22 @@ impl<'a> NameIndex<'a> {
         tables.pool = next(count(self.abbreviations_size), 1);
     }
 
-    /// The offset of the next index.
+    /// Returns the offset of the next index.
     pub(crate) fn end(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Whether all tables are within the index. Otherwise nothing of them can be relied upon.
+    /// Returns true if all tables are within the index. Otherwise nothing of them can be relied upon.
     pub(crate) fn fits(&self) -> bool {
         self.tables.pool <= self.bytes.len()
     }
 
-    /// How many bytes the tables take from the start of the index.
+    /// Returns how many bytes the tables take from the start of the index.
     pub(crate) fn needed(&self) -> u64 {
         (self.tables.pool as u64).saturating_sub(self.offset)
     }
 
-    /// The entry with this number of a table.
+    /// Returns the entry with this number of a table.
     fn number(&self, table: usize, index: u32, size: u8) -> Option<u64> {
         let at = usize::try_from(index)
             .ok()?
@@ -224,19 +224,19 @@ impl<'a> NameIndex<'a> {
         Cursor::new(self.bytes.get(at..)?).sized(size).ok()
     }
 
-    /// The offset of a unit in `.debug_info`.
+    /// Returns the offset of a unit in `.debug_info`.
     pub(crate) fn unit(&self, index: u32) -> Option<u64> {
         let found = self.number(self.tables.units, index, self.offset_size)?;
         (index < self.unit_count).then_some(found)
     }
 
-    /// The offset of a type unit in `.debug_info`.
+    /// Returns the offset of a type unit in `.debug_info`.
     pub(crate) fn local_type_unit(&self, index: u32) -> Option<u64> {
         let found = self.number(self.tables.local_type_units, index, self.offset_size)?;
         (index < self.local_type_unit_count).then_some(found)
     }
 
-    /// The signature of a type unit that is in another file.
+    /// Returns the signature of a type unit that is in another file.
     pub(crate) fn foreign_type_unit(&self, index: u32) -> Option<u64> {
         let found = self.number(self.tables.foreign_type_units, index, 8)?;
         (index < self.foreign_type_unit_count).then_some(found)
@@ -249,7 +249,7 @@ impl<'a> NameIndex<'a> {
         (bucket < self.bucket_count).then_some(found)
     }
 
-    /// The hash of a name, by its number from 1; nothing if the index has no hash table.
+    /// The hash of a name, by its number from 1. `None` if the index has no hash table.
     pub(crate) fn hash(&self, name: u32) -> Option<u32> {
         let has = self.bucket_count > 0 && name <= self.name_count;
         let found = self.number(self.tables.hashes, name.checked_sub(1)?, 4)?;
@@ -269,7 +269,7 @@ impl<'a> NameIndex<'a> {
         (name <= self.name_count).then_some(at)
     }
 
-    /// The places in the section of the offsets of units, and of the type units in the same file, with the offsets.
+    /// Returns the places in the section of the offsets of units, and of the type units in the same file, with the offsets.
     pub(crate) fn units(&self) -> impl Iterator<Item = (usize, Option<u64>)> {
         let count = self.unit_count.saturating_add(self.local_type_unit_count);
         let size = usize::from(self.offset_size);
@@ -335,12 +335,12 @@ impl<'a> NameIndex<'a> {
         }
     }
 
-    /// The abbreviation with a code; of several the first.
+    /// Returns the abbreviation with a code; of several the first.
     pub(crate) fn abbreviation(&self, code: u64) -> Option<&NameAbbreviation> {
         self.abbreviations.get(*self.by_code.get(&code)?)
     }
 
-    /// The entry at an offset of the section and where the next one is; nothing at the end of the entries of a name.
+    /// Returns the entry at an offset of the section and where the next one is; nothing at the end of the entries of a name.
     ///
     /// # Errors
     /// If it is outside of the index, or its abbreviation is not there or has forms without a size.
@@ -392,7 +392,7 @@ impl<'a> NameIndex<'a> {
 }
 
 impl Tables {
-    /// All at the place of the first.
+    /// Returns all at the place of the first.
     fn at(units: usize) -> Tables {
         Tables {
             units,
@@ -438,7 +438,7 @@ fn read_abbreviation(cursor: &mut Cursor<'_>, offset: u64) -> Result<Option<Name
     }))
 }
 
-/// The value of a form; nothing for one that is no constant, flag or reference.
+/// Returns the value of a form. `None` for one that is no constant, flag or reference.
 fn read_value(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<Option<u64>> {
     Ok(Some(match form {
         dw::DW_FORM_flag_present => 1,
@@ -478,7 +478,7 @@ pub(crate) fn hash(name: &[u8]) -> u32 {
     }
 }
 
-/// A letter in its folded form, where that is one letter. The Turkish letters are folded to `i`.
+/// Returns a letter in its folded form, where that is one letter. The Turkish letters are folded to `i`.
 fn fold(letter: char) -> char {
     if matches!(letter, '\u{130}' | '\u{131}') {
         return 'i';

@@ -110,7 +110,7 @@ fn formats(cursor: &mut Cursor<'_>, offset_size: u8) -> Result<Option<usize>> {
 mod tests {
     use super::*;
 
-    /// A table at offset 3 of a section: its header and a program of one byte.
+    /// Returns a table at offset 3 of a section: its header and a program of one byte.
     fn table(lists: &[u8]) -> Vec<u8> {
         let after = [&[4, 1, 1, 0xfb, 14, 2, 0], lists].concat();
         let mut header = vec![5, 0, 8, 0];

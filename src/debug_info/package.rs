@@ -16,12 +16,12 @@ use crate::meter::Held;
 /// As how many steps a row counts: all of its columns are read, and rows are sorted.
 const PER_ROW: u64 = 8;
 
-/// A unit's parts of the sections of a package; nothing of a section that it does not use.
+/// A unit's parts of the sections of a package. `None` for a section that it does not use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Contributions {
     pub(super) abbreviations: Option<Part>,
     pub(super) lines: Option<Part>,
-    /// Of `.debug_loclists.dwo`, before DWARF 5 of `.debug_loc.dwo`.
+    /// The part of `.debug_loclists.dwo`, or before DWARF 5 of `.debug_loc.dwo`.
     pub(super) locations: Option<Part>,
     pub(super) ranges: Option<Part>,
     pub(super) string_offsets: Option<Part>,
@@ -35,18 +35,18 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// The first offset in the section.
+    /// Returns the first offset in the section.
     pub(super) fn start(self) -> usize {
         usize::try_from(self.start).unwrap_or(usize::MAX)
     }
 
-    /// The offset after the part.
+    /// Returns the offset after the part.
     pub(super) fn end(self) -> usize {
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
         self.start().saturating_add(size)
     }
 
-    /// The offset in the section of what has an offset in the part; nothing if that is outside.
+    /// Returns the offset in the section of what has an offset in the part. `None` if that is outside.
     pub(super) fn offset(self, offset: usize) -> Option<usize> {
         let found = self.start().checked_add(offset)?;
         (found < self.end()).then_some(found)
@@ -72,7 +72,7 @@ pub(super) struct Package {
 }
 
 impl Package {
-    /// Reads the indices; nothing if there is none, as in a `.dwo` file.
+    /// Reads the indices. `None` if there is none, as in a `.dwo` file.
     pub(super) fn read(units: &[u8], types: &[u8], held: &Held) -> Option<Package> {
         if units.is_empty() && types.is_empty() {
             return None;
@@ -146,7 +146,7 @@ impl Package {
         self.problem.as_ref()
     }
 
-    /// The parts of a unit, by its bytes in a section.
+    /// Returns the parts of a unit, by its bytes in a section.
     ///
     /// # Errors
     /// If no row has all of it.
@@ -174,7 +174,7 @@ impl Package {
 }
 
 impl Contributions {
-    /// The offset in a section of what has an offset in the unit's part.
+    /// Returns the offset in a section of what has an offset in the unit's part.
     ///
     /// # Errors
     /// If the unit has no part of the section, or the offset is outside.
@@ -210,7 +210,7 @@ mod tests {
     use crate::limits::Limits;
     use crate::meter::Meter;
 
-    /// An index of version 5 without slots: the columns info, abbreviations and string offsets.
+    /// Returns an index of version 5 without slots: the columns info, abbreviations and string offsets.
     fn index(rows: &[[(u32, u32); 3]]) -> Vec<u8> {
         let mut words = vec![5, 3, u32::try_from(rows.len()).unwrap(), 0, 1, 3, 6];
         words.extend(rows.iter().flatten().map(|(start, _)| start));

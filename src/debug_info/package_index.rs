@@ -79,7 +79,7 @@ impl<'a> PackageIndex<'a> {
         Ok(index)
     }
 
-    /// The number at an index of the table that starts so many bytes after the header.
+    /// Returns the number at an index of the table that starts so many bytes after the header.
     fn word(&self, table: usize, index: usize) -> u32 {
         let at = index
             .saturating_mul(4)
@@ -98,17 +98,17 @@ impl<'a> PackageIndex<'a> {
         (names.get(at).copied().unwrap_or_default(), id)
     }
 
-    /// How many slots the table of signatures has.
+    /// Returns how many slots the table of signatures has.
     pub(crate) fn slot_count(&self) -> usize {
         usize::try_from(self.slots).unwrap_or(usize::MAX)
     }
 
-    /// How many sections the units have parts of.
+    /// Returns how many sections the units have parts of.
     pub(crate) fn column_count(&self) -> usize {
         usize::try_from(self.columns).unwrap_or(usize::MAX)
     }
 
-    /// The signature in a slot, and the row that it leads to, counted from 0; None of a slot that is empty.
+    /// Returns the signature in a slot, and the row that it leads to, counted from 0; None of a slot that is empty.
     pub(crate) fn slot(&self, slot: usize) -> Option<(u64, u32)> {
         let row = self.word(self.slot_count().saturating_mul(8), slot);
         let row = row.checked_sub(1)?;
@@ -123,7 +123,7 @@ impl<'a> PackageIndex<'a> {
         slot.saturating_mul(8).saturating_add(self.start) as u64
     }
 
-    /// The part of a row and a column, both counted from 0: where it starts, and its size. None if there is no such row or column.
+    /// Returns the part of a row and a column, both counted from 0: where it starts, and its size. None if there is no such row or column.
     pub(crate) fn part(&self, row: usize, column: usize) -> Option<(u32, u32)> {
         let columns = self.column_count();
         let units = usize::try_from(self.units).unwrap_or(usize::MAX);

@@ -74,7 +74,7 @@ impl<T: Copy> Sweep<T> {
 mod tests {
     use super::*;
 
-    /// The definition, without any cleverness.
+    /// Returns the definition, without any cleverness.
     fn slow(entries: &[(Range<u64>, u32)], address: u64) -> Option<u32> {
         entries
             .iter()

@@ -42,12 +42,12 @@ impl<'a> DebugInfo<'a> {
         Ok(ranges)
     }
 
-    /// Whether an entry says which addresses it covers.
+    /// Returns true if an entry says which addresses it covers.
     pub(super) fn says_ranges(&self, die: &Die<'a>) -> bool {
         !matches!(self.covered(die), Ok(Covered::Unsaid))
     }
 
-    /// Whether an entry covers `pc`.
+    /// Returns true if an entry covers `pc`.
     pub(super) fn covers(&self, die: &Die<'a>, pc: u64, meter: &Meter) -> Result<bool> {
         self.for_each_range(die, meter, |range| range.contains(&pc))
     }
@@ -67,7 +67,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The same for the range list at `offset`, which the entry at `id` refers to.
+    /// Calls `found` for each range of the list at `offset`, to which the entry at `id` refers.
     pub(crate) fn for_each_in_list(
         &self,
         id: DieId,
@@ -81,7 +81,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The same with empty ranges, and those of code that the linker threw away.
+    /// Returns the same with empty ranges, and those of code that the linker threw away.
     pub(crate) fn for_each_listed(
         &self,
         id: DieId,

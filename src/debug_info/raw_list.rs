@@ -16,9 +16,9 @@ use crate::expr::Cursor;
 /// What an entry says of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bounds {
-    /// What offsets count from, from here on.
+    /// The base of the following offsets.
     Base(u64),
-    /// The same, an index of `.debug_addr`.
+    /// A base address, as an index of `.debug_addr`.
     BaseIndex(u64),
     /// Both count from the base.
     Offsets(u64, u64),
@@ -30,7 +30,7 @@ pub(crate) enum Bounds {
     Addresses(u64, u64),
     /// An address, and a length.
     AddressAndLength(u64, u64),
-    /// Wherever no other entry of the list holds.
+    /// Any address at which no other entry of the list holds.
     Default,
     /// GNU's: which rows of the line table the two ends of the next entry mean. It changes nothing of their addresses.
     ViewPair(u64, u64),
@@ -65,7 +65,7 @@ pub(crate) struct Base {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) range: Range<u64>,
-    /// Whether it is for code that the linker threw away.
+    /// True if it is for code that the linker threw away.
     pub(crate) is_discarded: bool,
 }
 
@@ -78,7 +78,7 @@ impl Base {
         }
     }
 
-    /// The addresses of an entry; nothing for one that has none, or whose base is not known. `indexed` looks an address up
+    /// Returns the addresses of an entry. `None` for one that has none, or whose base is unknown. `indexed` looks an address up
     /// in `.debug_addr`.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ fn add(address: u64, offset: u64, size: u8) -> u64 {
     address.wrapping_add(offset) & highest(size)
 }
 
-/// The highest address.
+/// Returns the highest address.
 pub(crate) fn highest(size: u8) -> u64 {
     match size {
         1 => u8::MAX.into(),
@@ -140,7 +140,7 @@ pub(crate) fn highest(size: u8) -> u64 {
     }
 }
 
-/// Whether an address stands for code that the linker threw away: the two highest addresses
+/// Returns true if an address stands for code that the linker threw away: the two highest addresses
 /// (DWARF 6 issue 200609.1; the second is for the lists of DWARF 4, where the first has a meaning).
 pub(super) fn is_discarded(address: u64, address_size: u8) -> bool {
     highest(address_size).wrapping_sub(address) <= 1
@@ -158,7 +158,7 @@ pub(crate) enum LocationFormat {
 }
 
 impl LocationFormat {
-    /// The format of a unit of a version of DWARF, in a `.dwo` file or not.
+    /// Returns the format of a unit of a version of DWARF, in a `.dwo` file or not.
     pub(crate) fn of(version: u16, split: bool) -> LocationFormat {
         match (version, split) {
             (5.., _) => LocationFormat::Kinds,
@@ -222,7 +222,7 @@ impl<'a> RawLocations<'a> {
         self.cursor.position() as u64
     }
 
-    /// The next entry but the one that ends the list; after an error there is nothing more.
+    /// Returns the next entry but the one that ends the list; after an error there is nothing more.
     ///
     /// # Errors
     /// If the section ends within it, or there is no such kind.
@@ -299,7 +299,7 @@ impl<'a> RawLocations<'a> {
         }))
     }
 
-    /// An expression after its length, and where it stands.
+    /// Returns an expression after its length, and where it stands.
     fn expression(&mut self) -> Result<(u64, &'a [u8])> {
         let size = match self.format {
             LocationFormat::Kinds => self.cursor.uleb()?,

@@ -21,7 +21,7 @@ const LABEL: u8 = 0;
 const RANGE: u8 = 1;
 
 impl<'a> TypeReader<'_, '_, 'a> {
-    /// A data member or base class. One that is not understood is there, with a type that says so.
+    /// Returns a data member or base class. One that is not understood is there, with a type that says so.
     pub(super) fn member(&mut self, die: &Die<'a>) -> Result<Member> {
         self.meter.hold_all::<Member>(1)?;
         let ty = match self.info.not_understood(die) {
@@ -89,7 +89,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(offset)
     }
 
-    /// A variant part, as a member without a name. Others may be in its variants, `depth` deep.
+    /// Returns a variant part, as a member without a name. Others may be in its variants, `depth` deep.
     pub(super) fn variant_part(&mut self, die: &Die<'a>, depth: u32) -> Result<Member> {
         self.meter.hold_all::<Member>(1)?;
         let kind = or_unsupported(self.variants(die, depth))?;
@@ -153,7 +153,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         })
     }
 
-    /// The members of a variant.
+    /// Returns the members of a variant.
     fn variant(&mut self, die: &Die<'a>, depth: u32) -> Result<Vec<Member>> {
         let mut members = Vec::new();
         let mut children = self.info.children(die.id())?;
@@ -167,7 +167,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(members)
     }
 
-    /// The values of the discriminant, of the type `integer`, that choose a variant; nothing for the default one.
+    /// Returns the values of the discriminant, of the type `integer`, that choose a variant. `None` for the default one.
     fn choices(
         &mut self,
         die: &Die<'a>,
@@ -198,7 +198,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 }
 
-/// A number in one of the forms that do not say whether it has a sign, taken as one that has.
+/// Returns a number in one of the forms that do not say whether it has a sign, taken as one that has.
 fn with_sign(number: i128, form: DwForm) -> Option<i128> {
     let sizes = [
         (DW_FORM_data1, 8u32),
@@ -214,7 +214,7 @@ fn with_sign(number: i128, form: DwForm) -> Option<i128> {
     number.checked_shl(unused)?.checked_shr(unused)
 }
 
-/// The ranges of a list of discriminants; nothing if it is malformed. Source: DWARF 5 §5.7.10.
+/// The ranges of a list of discriminants. `None` if it is malformed. Source: DWARF 5 §5.7.10.
 fn discriminants(bytes: &[u8], is_signed: bool) -> Option<Vec<(i128, i128)>> {
     let mut rest = Bytes::new(bytes, gimli::LittleEndian);
     let mut ranges = Vec::new();
@@ -237,20 +237,20 @@ fn discriminants(bytes: &[u8], is_signed: bool) -> Option<Vec<(i128, i128)>> {
     Some(ranges)
 }
 
-/// Whether an entry is a base class or a data member. Before DWARF 5 static members were members too.
+/// Returns true if an entry is a base class or a data member. Before DWARF 5 static members were members too.
 pub(super) fn is_data_member(die: &Die<'_>) -> bool {
     let is_static = die.flag(DW_AT_external) || die.flag(DW_AT_declaration);
     die.tag() == DW_TAG_inheritance || (die.tag() == DW_TAG_member && !is_static)
 }
 
-/// Whether an entry in a record is a static data member that is a constant: a variable from DWARF 5 on.
+/// Returns true if an entry in a record is a static data member that is a constant: a variable from DWARF 5 on.
 pub(super) fn is_constant_member(die: &Die<'_>) -> bool {
     let is_variable = die.tag() == DW_TAG_variable;
     let is_member = die.tag() == DW_TAG_member && !is_data_member(die);
     (is_variable || is_member) && die.attribute(DW_AT_const_value).is_some()
 }
 
-/// The offset that an expression adds to what is on the stack, if that is all it does:
+/// Returns the offset that an expression adds to what is on the stack, if that is all it does:
 /// `DW_OP_plus_uconst N`, or `DW_OP_constu N` with or without `DW_OP_plus`.
 pub(super) fn plain_member_offset(expression: &[u8]) -> Option<u64> {
     let (opcode, rest) = expression.split_first()?;

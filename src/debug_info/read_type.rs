@@ -86,17 +86,17 @@ pub(super) struct TypeReader<'t, 'd, 'a> {
     pub(super) table: &'t mut TypeTable,
     /// Entries that have a number already, but are not read yet.
     waiting: Vec<(DieId, TypeId)>,
-    /// Of the type that was read last.
+    /// The chain of the type that was read last.
     chain: Option<Chain>,
     /// The static data members of the record that is being read which are constants.
     constants: Vec<StaticMember>,
-    /// Whether the layout of the type that was read last is found out at run time.
+    /// True if the layout of the type that was read last is found out at run time.
     is_computed: bool,
     pub(super) meter: &'t Meter,
 }
 
 impl<'a> TypeReader<'_, '_, 'a> {
-    /// The number of the type at `entry`, which is read later if it is new.
+    /// Returns the number of the type at `entry`, which is read later if it is new.
     fn number(&mut self, entry: DieId) -> TypeId {
         if let Some(number) = self.table.number_of(entry) {
             return number;
@@ -184,7 +184,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(Some(name.into_owned()))
     }
 
-    /// The number of the type that `DW_AT_type` names; no attribute means `void`.
+    /// Returns the number of the type that `DW_AT_type` names; no attribute means `void`.
     pub(super) fn target(&mut self, die: &Die<'a>) -> TypeId {
         self.target_of(die, DW_AT_type)
     }
@@ -266,7 +266,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(TypeKind::Unspecified)
     }
 
-    /// A string of Fortran: an array of characters, whose number may have to be asked for.
+    /// Returns a string of Fortran: an array of characters, whose number may have to be asked for.
     /// Source: DWARF 5 §5.11.
     fn string(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let (character, size) = self.character(die)?;
@@ -284,7 +284,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         })
     }
 
-    /// The type of a string's characters, and how many bytes each has: one, unless `DW_AT_type` says otherwise.
+    /// Returns the type of a string's characters, and how many bytes each has: one, unless `DW_AT_type` says otherwise.
     fn character(&mut self, die: &Die<'a>) -> Result<(TypeId, u64)> {
         if die.attribute(DW_AT_type).is_some() {
             let size = self.info.character_size(die, self.meter)?;
@@ -299,7 +299,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok((self.table.add(character), 1))
     }
 
-    /// A type of some of the values of another one, which may be kept in fewer bits. Source: DWARF 5 §5.13.
+    /// Returns a type of some of the values of another one, which may be kept in fewer bits. Source: DWARF 5 §5.13.
     fn subrange(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let bias = self.info.number(die, DW_AT_GNU_bias).unwrap_or(0);
         let bits = die.unsigned(DW_AT_bit_size).or_else(|| {
@@ -332,7 +332,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         }
     }
 
-    /// A pointer to a member. Source: DWARF 5 §5.14.
+    /// Returns a pointer to a member. Source: DWARF 5 §5.14.
     fn member_pointer(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         if let Some(attribute) = die.attribute(DW_AT_use_location) {
             // The pointer is added to the object's address; all else would be another representation.
@@ -449,7 +449,7 @@ fn qualifier(tag: DwTag) -> Option<Qualifier> {
     row.map(|(_, qualifier)| *qualifier)
 }
 
-/// A constant as an integer of so many bytes, with a sign or without; as it is if that is not known.
+/// Returns a constant as an integer of so many bytes, with a sign or without; as it is if that is not known.
 pub(super) fn as_integer(value: i128, integer: Option<(u64, bool)>) -> i128 {
     let bits = integer.and_then(|(bytes, _)| u32::try_from(bytes.checked_mul(8)?).ok());
     let (Some(bits @ 1..=127), Some((_, signed))) = (bits, integer) else {

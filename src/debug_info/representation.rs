@@ -19,7 +19,7 @@ const BINARY: u32 = 100;
 const DECIMAL: u32 = 30;
 
 impl<'a> DebugInfo<'a> {
-    /// The type that a `DW_TAG_base_type` entry describes.
+    /// Returns the type that a `DW_TAG_base_type` entry describes.
     ///
     /// # Errors
     /// If it is malformed; [`ErrorKind::Unsupported`] names an attribute that is not understood.
@@ -53,7 +53,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// How the bits of a base type lie in its bytes, and how its value is made from them.
+    /// Returns how the bits of a base type lie in its bytes, and how its value is made from them.
     ///
     /// # Errors
     /// If it is malformed; [`ErrorKind::Unsupported`] names an attribute that is not understood.
@@ -115,7 +115,7 @@ impl<'a> DebugInfo<'a> {
         fraction.ok_or_else(unsupported)
     }
 
-    /// A constant that `DW_AT_small` refers to: gcc writes a numerator and a denominator; an integer is its own.
+    /// Returns a constant that `DW_AT_small` refers to: gcc writes a numerator and a denominator; an integer is its own.
     fn fraction(&self, die: &Die<'a>) -> Option<Scale> {
         let natural = |name| u64::try_from(self.number(die, name)?).ok();
         let numerator = natural(DW_AT_GNU_numerator).or_else(|| natural(DW_AT_const_value))?;
@@ -127,7 +127,7 @@ impl<'a> DebugInfo<'a> {
         Some(Scale::Fraction(numerator, denominator))
     }
 
-    /// The base type or enumeration that a subrange is one of, seen through typedefs, qualifiers and other subranges
+    /// Returns the base type or enumeration that a subrange is one of, seen through typedefs, qualifiers and other subranges
     /// without a size of their own.
     pub(super) fn subrange_host(&self, die: &Die<'a>) -> Option<Die<'a>> {
         let mut next = self.direct_type(die)?;
@@ -146,7 +146,7 @@ impl<'a> DebugInfo<'a> {
         None
     }
 
-    /// The size of a base type or enumeration in bits.
+    /// Returns the size of a base type or enumeration in bits.
     pub(super) fn size_in_bits_of(&self, die: &Die<'a>) -> Option<u64> {
         if die.tag() == DW_TAG_base_type {
             return self.base_type_of(die).ok().map(|base| base.bit_size.into());
@@ -154,7 +154,7 @@ impl<'a> DebugInfo<'a> {
         self.byte_size(die.id())?.checked_mul(8)
     }
 
-    /// The size of a string's character in bytes (`DW_AT_type` of `DW_TAG_string_type`).
+    /// Returns the size of a string's character in bytes (`DW_AT_type` of `DW_TAG_string_type`).
     pub(super) fn character_size(&self, die: &Die<'a>, meter: &Meter) -> Result<u64> {
         let size = self.direct_type(die).and_then(|ty| self.size(ty, meter));
         size.filter(|size| *size > 0).ok_or_else(|| {
@@ -203,7 +203,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Whether `DW_AT_endianity` says that the most significant byte comes first.
+/// Returns true if `DW_AT_endianity` says that the most significant byte comes first.
 pub(super) fn is_big_endian(die: &Die<'_>) -> Result<bool> {
     match die
         .attribute(DW_AT_endianity)
@@ -216,7 +216,7 @@ pub(super) fn is_big_endian(die: &Die<'_>) -> Result<bool> {
     }
 }
 
-/// An integer of another type in so many bits, with a bias.
+/// Returns an integer of another type in so many bits, with a bias.
 pub(super) fn sized(base: BaseType, bits: Option<u64>, bias: i128) -> Result<TypeKind> {
     let bits = match bits {
         None => base.bit_size,
@@ -252,7 +252,7 @@ fn scale_name(die: &Die<'_>) -> &'static str {
 /// Encodings that can be shown, but not computed with. 0 stands for none.
 const OTHERS: [DwAte; 3] = [DwAte(0), DW_ATE_complex_float, DW_ATE_imaginary_float];
 
-/// The integer that a fixed-point number is in its own unit.
+/// Returns the integer that a fixed-point number is in its own unit.
 fn fixed_point(code: u64) -> Option<BaseTypeEncoding> {
     match code {
         code if code == u64::from(DW_ATE_signed_fixed.0) => Some(BaseTypeEncoding::Signed),

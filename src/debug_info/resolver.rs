@@ -19,7 +19,7 @@ use crate::eval::{
 use crate::meter::Meter;
 
 impl DebugInfo<'_> {
-    /// Where a reference from an expression of `unit` leads.
+    /// Returns the target of a reference from an expression of `unit`.
     ///
     /// # Errors
     /// [`SpecRule::WrongReference`] if it leads out of the unit or section.

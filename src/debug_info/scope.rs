@@ -38,7 +38,7 @@ pub struct InlinedCall<'a> {
     pub qualifier: Option<String>,
     /// The name of the function for the linker, where that is another one.
     pub linkage_name: Option<Cow<'a, str>>,
-    /// Where the function is declared.
+    /// The declaration of the function.
     pub declaration: Declaration,
     /// The file of the call.
     pub call_file: Option<SourceFile>,
@@ -48,7 +48,7 @@ pub struct InlinedCall<'a> {
     pub call_column: Option<u64>,
     /// The addresses of the body.
     pub ranges: Vec<Range<u64>>,
-    /// How it uses lanes, as far as it or the function that was inlined says so.
+    /// Its use of lanes, if it or the inlined function describes it.
     pub simt: Simt<'a>,
     /// Why an attribute is missing that the entry has.
     pub problem: Option<Error>,
@@ -149,7 +149,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The scopes of the function at `id` that contain `pc`, with what they declare.
+    /// Returns the scopes of the function at `id` that contain `pc`, with what they declare.
     ///
     /// A block without addresses belongs to the scope around it: old compilers write such blocks, and
     /// new ones for what was optimised away.
@@ -209,7 +209,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// A block whose addresses are malformed is passed over: what the other blocks declare is worth having.
+/// Returns a block whose addresses are malformed is passed over: what the other blocks declare is worth having.
 fn unless_limit(error: Error) -> Result<bool> {
     if error.is_limit() {
         return Err(error);
@@ -217,7 +217,7 @@ fn unless_limit(error: Error) -> Result<bool> {
     Ok(false)
 }
 
-/// The number of the deepest scope; of several the last.
+/// Returns the number of the deepest scope; of several the last.
 fn deepest(scopes: &[Scope<'_>]) -> Option<usize> {
     let numbered = scopes.iter().enumerate();
     numbered
@@ -225,7 +225,7 @@ fn deepest(scopes: &[Scope<'_>]) -> Option<usize> {
         .map(|(number, _)| number)
 }
 
-/// Whether an entry opens a scope within a function without being one.
+/// Returns true if an entry opens a scope within a function without being one.
 pub(super) fn is_block(tag: DwTag) -> bool {
     [
         DW_TAG_lexical_block,
@@ -236,7 +236,7 @@ pub(super) fn is_block(tag: DwTag) -> bool {
     .contains(&tag)
 }
 
-/// Whether an entry is a parameter, variable or constant.
+/// Returns true if an entry is a parameter, variable or constant.
 pub(super) fn is_object(tag: DwTag) -> bool {
     [DW_TAG_formal_parameter, DW_TAG_variable, DW_TAG_constant].contains(&tag)
 }

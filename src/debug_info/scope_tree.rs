@@ -53,24 +53,24 @@ pub(super) struct ScopeNode<'a> {
 /// Where an inlined call is in the source, by the numbers of its attributes; 0 for what is not said.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CallPlace {
-    /// The number of the file in the table of the unit; nothing if it is not said, as 0 is a file of DWARF 5.
+    /// The number of the file in the table of the unit. `None` if it is not said, as 0 is a file of DWARF 5.
     pub(super) file: Option<u64>,
     pub(super) line: u64,
     pub(super) column: u64,
 }
 
 impl<'a> ScopeTree<'a> {
-    /// The innermost scope that contains `pc`, by its number.
+    /// Returns the innermost scope that contains `pc`, by its number.
     fn innermost(&self, pc: u64) -> u32 {
         self.by_address.get(pc).unwrap_or(FUNCTION)
     }
 
-    /// The innermost function, inlined or not, that contains `pc`.
+    /// Returns the innermost function, inlined or not, that contains `pc`.
     pub(super) fn innermost_function(&self, pc: u64) -> u32 {
         self.function_of(self.innermost(pc))
     }
 
-    /// The numbers of the scopes that contain `pc`, the innermost first and the function last.
+    /// Returns the numbers of the scopes that contain `pc`, the innermost first and the function last.
     pub(super) fn around(&self, pc: u64) -> impl Iterator<Item = u32> + '_ {
         core::iter::successors(Some(self.innermost(pc)), |number| {
             let parent = self.scope(*number)?.parent;
@@ -78,7 +78,7 @@ impl<'a> ScopeTree<'a> {
         })
     }
 
-    /// The nearest function, inlined or not, that a scope is or is in.
+    /// Returns the nearest function, inlined or not, that a scope is or is in.
     fn function_of(&self, number: u32) -> u32 {
         self.scope(number).map_or(FUNCTION, |scope| scope.function)
     }
@@ -88,18 +88,18 @@ impl<'a> ScopeTree<'a> {
         number != FUNCTION && self.function_of(number) == number
     }
 
-    /// The function around an inlined one; nothing around the function itself.
+    /// Returns the function around an inlined one; nothing around the function itself.
     pub(super) fn caller_of(&self, number: u32) -> Option<u32> {
         let parent = self.scope(number)?.parent;
         (number != FUNCTION).then(|| self.function_of(parent))
     }
 
-    /// A scope by its number.
+    /// Returns a scope by its number.
     pub(super) fn scope(&self, number: u32) -> Option<&ScopeNode<'a>> {
         self.scopes.get(number as usize)
     }
 
-    /// The offsets of what a scope declares, in the order of the section.
+    /// Returns the offsets of what a scope declares, in the order of the section.
     pub(super) fn objects(&self, number: u32) -> impl Iterator<Item = u64> + '_ {
         let first = self.objects.partition_point(|(scope, _)| *scope < number);
         let objects = self.objects.get(first..).unwrap_or_default().iter();
@@ -155,7 +155,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Some(found))
     }
 
-    /// The scopes of the function at `id`; nothing if they have to be walked over.
+    /// Returns the scopes of the function at `id`. `None` if they have to be walked over.
     pub(super) fn scope_tree(&self, id: DieId) -> Option<&ScopeTree<'a>> {
         let entry = self.index(id.unit).ok()?.function_at(id)?;
         let read = || self.read_ahead(|meter| self.read_scope_tree(id, meter));
@@ -174,7 +174,7 @@ impl<'a> DebugInfo<'a> {
         scope.name.get_or_init(read).as_ref()
     }
 
-    /// The variables of a scope, read once; nothing if they cannot be read, or not be kept.
+    /// The variables of a scope, read once. `None` if they cannot be read, or not be kept.
     pub(super) fn scope_variables<'t>(
         &self,
         tree: &'t ScopeTree<'a>,
@@ -196,7 +196,7 @@ impl<'a> DebugInfo<'a> {
         variables.as_deref()
     }
 
-    /// Reads the scopes of a function; nothing if they do not nest.
+    /// Reads the scopes of a function. `None` if they do not nest.
     fn read_scope_tree(&self, id: DieId, meter: &Meter) -> Result<Option<Box<ScopeTree<'a>>>> {
         let mut walk = self.walk(id)?;
         let mut scopes: Vec<ScopeNode<'a>> = Vec::new();

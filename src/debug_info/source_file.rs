@@ -37,7 +37,7 @@ impl SourceFile {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// A file of the line table of a unit, by its number; nothing if the table does not have it.
+    /// Returns a file of the line table of a unit, by its number. `None` if the table does not have it.
     ///
     /// # Errors
     /// If the header of the table is malformed.
@@ -70,7 +70,7 @@ impl<'a> DebugInfo<'a> {
         Ok(path_in(&self.comp_dir(unit)?, name).into())
     }
 
-    /// The path of such a file.
+    /// Returns the path of such a file.
     pub(super) fn source_path(&self, unit: UnitId, index: u64) -> Result<Option<Arc<str>>> {
         let Some(table) = self.lines_of(unit)? else {
             return Ok(None);
@@ -93,7 +93,7 @@ impl<'a> DebugInfo<'a> {
         Ok(known.get_or_init(|| path).clone())
     }
 
-    /// The text of a source file, where the line table carries it (`DW_LNCT_LLVM_source`). A file that is
+    /// Returns the text of a source file, where the line table carries it (`DW_LNCT_LLVM_source`). A file that is
     /// known to be empty is a single line end.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl<'a> DebugInfo<'a> {
         Ok(file.map(|file| *file.md5()).filter(|md5| *md5 != [0; 16]))
     }
 
-    /// The path of a file: relative to the directory the compiler ran in if the table says no more.
+    /// Returns the path of a file: relative to the directory the compiler ran in if the table says no more.
     fn path(&self, unit: UnitId, table: &LineTable<'a>, index: u64) -> Result<Option<Arc<str>>> {
         let Some(header) = table.header() else {
             return Ok(None);

@@ -43,7 +43,7 @@ struct Place {
 }
 
 impl<'d, 'a> SourceFrame<'d, 'a> {
-    /// The entry of the function or of the inlined call; nothing if the address has a line but no function.
+    /// The entry of the function or of the inlined call. `None` if the address has a line but no function.
     #[must_use]
     pub fn die(&self) -> Option<DieId> {
         match self.function.as_ref()? {
@@ -82,20 +82,20 @@ impl<'d, 'a> SourceFrame<'d, 'a> {
         self.place.is_some_and(|place| place.is_approximate)
     }
 
-    /// The file: of the innermost frame that of the address, of the others that of the call.
+    /// Returns the file: of the innermost frame that of the address, of the others that of the call.
     #[must_use]
     pub fn file(&self) -> Option<SourceFile> {
         let place = self.place?;
         self.info.source_file(place.unit, place.file?).ok()?
     }
 
-    /// The line there, from 1; nothing for code that belongs to no line.
+    /// Returns the line there, from 1. `None` for code that belongs to no line.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         self.place.map(|place| place.line).filter(|line| *line != 0)
     }
 
-    /// The column there, from 1; nothing for the line as a whole, or if there is no line.
+    /// Returns the column there, from 1. `None` for the line as a whole, or if there is no line.
     #[must_use]
     pub fn column(&self) -> Option<u64> {
         let place = self.place.filter(|place| place.line != 0)?;

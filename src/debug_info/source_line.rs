@@ -14,22 +14,22 @@ use crate::error::Result;
 pub struct SourceLine {
     /// The unit whose table has the row.
     pub unit: UnitId,
-    /// The file; nothing if the table does not have it.
+    /// The file. `None` if the table does not have it.
     pub file: Option<SourceFile>,
     /// The line, from 1; 0 for code that belongs to no line.
     pub line: u64,
     /// The column, from 1; 0 for the line as a whole.
     pub column: u64,
-    /// Whether the first address of the row is a recommended place for a breakpoint.
+    /// True if the first address of the row is a recommended place for a breakpoint.
     pub is_stmt: bool,
-    /// Which of several blocks of the same line it is; 0 if there is only one.
+    /// The number of the block among those of the same line; 0 if there is only one.
     pub discriminator: u64,
     /// The addresses of the row: up to the next row with a higher address.
     pub range: Range<u64>,
 }
 
 impl DebugInfo<'_> {
-    /// The row of the line table that `pc`, an address of the code object, belongs to. For a return
+    /// Returns the row of the line table that `pc`, an address of the code object, belongs to. For a return
     /// address look up the address before it.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl DebugInfo<'_> {
         }))
     }
 
-    /// The row of a table that `pc` belongs to, in the function that is found there.
+    /// Returns the row of a table that `pc` belongs to, in the function that is found there.
     pub(super) fn row_at<'t>(&self, table: &'t LineTable<'_>, pc: u64) -> Option<FoundRow<'t>> {
         table.find_declared(pc, || {
             let entry = self.function_entry(pc).ok()??;

@@ -66,7 +66,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The number a unit shares with its partner.
+    /// Returns the number a unit shares with its partner.
     fn dwo_id(&self, id: UnitId, entry: &UnitEntry<'a>) -> Option<u64> {
         let paired = match entry.kind() {
             UnitKind::Skeleton | UnitKind::SplitCompile => true,

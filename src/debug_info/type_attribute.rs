@@ -19,7 +19,7 @@ use super::die::Die;
 use super::value::DieValue;
 use super::{Bytes, DebugInfo};
 
-/// Whether an attribute is understood.
+/// The degree to which an attribute is understood.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -31,7 +31,7 @@ pub enum State {
     Unsupported,
 }
 
-/// What tells an attribute apart from others.
+/// The identity of an attribute.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
@@ -45,17 +45,17 @@ pub enum Code {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Which attribute.
+    /// The attribute.
     pub code: Code,
     /// Its name.
     pub name: &'static str,
     /// The tags of the entries; none means every entry that no row above has.
     pub tags: &'static [DwTag],
-    /// Whether it is understood.
+    /// The degree to which it is understood.
     pub state: State,
-    /// Where it is specified.
+    /// The section of the specification.
     pub source: &'static str,
-    /// What it changes.
+    /// Its effect.
     pub what: &'static str,
 }
 
@@ -214,7 +214,7 @@ const STANDARD: [bool; 256] = {
     known
 };
 
-/// The row of an attribute on an entry with this tag.
+/// Returns the row of an attribute on an entry with this tag.
 fn row(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<&'static Row> {
     let code = usize::from(attribute.name().0);
     if STANDARD.get(code) == Some(&false) {
@@ -234,7 +234,7 @@ fn row(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<&'static R
 
 impl<'a> DebugInfo<'a> {
     /// The name of an attribute of `die`, a type, a part of one or a variable, that changes what bytes mean and
-    /// is not understood; nothing if there is none.
+    /// is not understood. `None` if there is none.
     pub(super) fn not_understood(&self, die: &Die<'a>) -> Option<&'static str> {
         die.attributes().iter().find_map(|attribute| {
             let row = row(die.tag(), attribute)?;

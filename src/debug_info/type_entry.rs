@@ -34,13 +34,13 @@ pub(super) struct Chain {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The size of the type at `ty` in bytes, where it is known without evaluating anything.
+    /// Returns the size of the type at `ty` in bytes, where it is known without evaluating anything.
     #[must_use]
     pub fn byte_size(&self, ty: DieId) -> Option<u64> {
         self.size(ty, &self.question())
     }
 
-    /// The same; what is looked at is paid for.
+    /// Returns the same; what is looked at is paid for.
     pub(crate) fn size(&self, ty: DieId, meter: &Meter) -> Option<u64> {
         match self.size_within(ty, meter)? {
             KnownSize::Size(size) => Some(size),
@@ -48,7 +48,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The size of a type that is the `target` of the one before it, where `chain` may say that this one's is too far away. A long
+    /// Returns the size of a type that is the `target` of the one before it, where `chain` may say that this one's is too far away. A long
     /// chain of typedefs is looked at once so, and not for each of them.
     pub(super) fn size_in_chain(
         &self,
@@ -119,7 +119,7 @@ impl<'a> DebugInfo<'a> {
         are_aliases.then_some(KnownSize::TooFar(next))
     }
 
-    /// The integer type behind typedefs, qualifiers and enumerations: its size in bytes and whether it
+    /// Returns the integer type behind typedefs, qualifiers and enumerations: its size in bytes and whether it
     /// has a sign.
     pub(super) fn integer(&self, ty: DieId) -> Option<(u64, bool)> {
         let mut next = ty;
@@ -143,17 +143,17 @@ impl<'a> DebugInfo<'a> {
         None
     }
 
-    /// The type in a type unit that an entry stands for (`DW_AT_signature`).
+    /// Returns the type in a type unit that an entry stands for (`DW_AT_signature`).
     pub(super) fn definition(&self, die: &Die<'a>) -> Option<DieId> {
         self.target(die, die.attribute(DW_AT_signature)?).ok()?
     }
 
-    /// The entry that `DW_AT_type` of this very entry names.
+    /// Returns the entry that `DW_AT_type` of this very entry names.
     pub(super) fn direct_type(&self, die: &Die<'a>) -> Option<DieId> {
         self.target(die, die.attribute(DW_AT_type)?).ok()?
     }
 
-    /// The size of a type in bytes as its own entry gives it.
+    /// Returns the size of a type in bytes as its own entry gives it.
     pub(super) fn own_size(&self, die: &Die<'a>) -> Option<u64> {
         if die.tag() == DW_TAG_string_type {
             return self.constant_string_size(die);
@@ -178,7 +178,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The size of a pointer to a member, to which gcc gives none: that of the Itanium C++ ABI §2.3, one word for data
+    /// Returns the size of a pointer to a member, to which gcc gives none: that of the Itanium C++ ABI §2.3, one word for data
     /// and two for functions.
     fn member_pointer_size(&self, die: &Die<'a>) -> Option<u64> {
         let target = self.die(self.direct_type(die)?).ok()?;
@@ -187,7 +187,7 @@ impl<'a> DebugInfo<'a> {
         self.process_address_size(die)?.checked_mul(words)
     }
 
-    /// Whether a type is that of `nullptr`, which C++ makes as large as a pointer and compilers give no size.
+    /// Returns true if a type is that of `nullptr`, which C++ makes as large as a pointer and compilers give no size.
     pub(super) fn is_null_pointer_type(&self, die: &Die<'a>) -> bool {
         die.tag() == DW_TAG_unspecified_type
             && die
@@ -196,7 +196,7 @@ impl<'a> DebugInfo<'a> {
                 .is_some_and(|name| NULL_POINTER_TYPES.contains(&&*name))
     }
 
-    /// The size of an address of the default address space, in bytes.
+    /// Returns the size of an address of the default address space, in bytes.
     pub(super) fn process_address_size(&self, die: &Die<'a>) -> Option<u64> {
         let header = &self.entry(die.id().unit).ok()?.header;
         Some(header.address_size().into())
@@ -240,7 +240,7 @@ impl<'a> DebugInfo<'a> {
             .unwrap_or(MemorySpace::None)
     }
 
-    /// The size of a string that is stored as it is, in bytes; nothing if it has a length of its own. Before DWARF
+    /// Returns the size of a string that is stored as it is, in bytes. `None` if it has a length of its own. Before DWARF
     /// 5 the sizes of the entry were then those of that length.
     fn constant_string_size(&self, die: &Die<'a>) -> Option<u64> {
         if die.attribute(DW_AT_string_length).is_some() {
@@ -250,7 +250,7 @@ impl<'a> DebugInfo<'a> {
         die.unsigned(DW_AT_byte_size).or_else(bits)
     }
 
-    /// A constant of either sign, of up to 128 bits.
+    /// Returns a constant of either sign, of up to 128 bits.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if the attribute is there and is none.
@@ -264,13 +264,13 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// A constant of either sign.
+    /// Returns a constant of either sign.
     pub(super) fn number(&self, die: &Die<'a>, name: DwAt) -> Option<i128> {
         self.value(die, die.attribute(name)?).ok()?.number()
     }
 }
 
-/// Whether a type is a pointer or reference.
+/// Returns true if a type is a pointer or reference.
 pub(super) fn is_pointer(tag: DwTag) -> bool {
     [
         DW_TAG_pointer_type,

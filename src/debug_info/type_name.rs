@@ -23,7 +23,7 @@ pub fn type_name(table: &TypeTable, ty: TypeId) -> String {
     .name(ty, DEPTH)
 }
 
-/// How many of the brackets at the end of a type's name a declaration in C has after the variable's name: those of an array.
+/// Returns how many of the brackets at the end of a type's name a declaration in C has after the variable's name: those of an array.
 ///
 /// Brackets in the names of other languages' types, as Zig's `[]i16`, belong to the name. An array of pointers to arrays or
 /// functions has its brackets within the name, and none after it.

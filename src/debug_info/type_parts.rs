@@ -40,7 +40,7 @@ impl TypeTable {
         None
     }
 
-    /// The same for a part of the type's values: a member, at any depth. What a pointer points to is no part.
+    /// Returns the same for a part of the type's values: a member, at any depth. What a pointer points to is no part.
     /// Of a type of very many parts not all are looked at; each says in its place what is not understood.
     #[must_use]
     pub fn unsupported_part(&self, id: TypeId) -> Option<&str> {

@@ -29,16 +29,16 @@ pub struct TypeId(pub u32);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
     /// The name in the source without any `struct` or `enum`, with the namespaces and classes it is in
-    /// (`geom::Point`); nothing for types that are written in terms of others (pointers, arrays) or are
+    /// (`geom::Point`). `None` for types that are written in terms of others (pointers, arrays) or are
     /// anonymous.
     pub name: Option<String>,
     /// The size, in bytes, where it is known without evaluating anything.
     pub byte_size: Option<u64>,
-    /// What kind of type it is.
+    /// The kind of the type.
     pub kind: TypeKind,
 }
 
-/// What kind of type it is, with what belongs to that kind.
+/// The kind of a type, with its parts.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeKind {
@@ -79,7 +79,7 @@ pub enum TypeKind {
         /// `DW_AT_bit_stride`). An element that is larger than its entry is cut to that; one that is smaller
         /// is at the start of its entry.
         stride_in_bits: Option<u64>,
-        /// Whether it is a vector type.
+        /// True if it is a vector type.
         vector: bool,
     },
     /// A structure, class or union.
@@ -93,7 +93,7 @@ pub enum TypeKind {
     /// The variant part of a record (`DW_TAG_variant_part`): of several lists of members, one is present.
     /// Offsets count from the start of the record.
     Variants {
-        /// The member that tells which; nothing if there is just one variant, or no member tells.
+        /// The member that tells which. `None` if there is just one variant, or no member tells.
         discriminant: Option<Box<Member>>,
         /// The variants, in the order of the entries.
         variants: Vec<Variant>,
@@ -132,19 +132,19 @@ pub enum TypeKind {
     Unsupported(Cow<'static, str>),
 }
 
-/// How the bits of a base type lie in its bytes, and how its value is made from them.
+/// The layout of a base type's bits in its bytes, and the computation of its value.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Representation {
-    /// Whether the most significant byte comes first (`DW_AT_endianity`). The bits of a byte are then counted
+    /// True if the most significant byte comes first (`DW_AT_endianity`). The bits of a byte are then counted
     /// from its highest one, also where a bit-field starts.
     pub big_endian: bool,
     /// Where the value starts in the bytes, in bits (`DW_AT_data_bit_offset`); it does not count for a
     /// bit-field, which has a place of its own.
     pub bit_offset: u32,
-    /// What is added to the number that the bits spell (`DW_AT_GNU_bias`).
+    /// The bias that is added to the number (`DW_AT_GNU_bias`).
     pub bias: i128,
-    /// What the sum is multiplied with.
+    /// The scale by which the sum is multiplied.
     pub scale: Scale,
 }
 
@@ -176,7 +176,7 @@ pub enum Scale {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The ranges of discriminants that choose it, both ends included; nothing for the default variant, which
+    /// The ranges of discriminants that choose it, both ends included. `None` for the default variant, which
     /// is present if no other is.
     pub choices: Option<Vec<(i128, i128)>>,
     /// Its members.
@@ -227,12 +227,12 @@ pub enum Qualifier {
 pub struct Dimension {
     /// The first index.
     pub lower_bound: i64,
-    /// How many elements; nothing when it is not a constant.
+    /// The number of elements. `None` if it is not a constant.
     pub count: Option<u64>,
 }
 
 impl Dimension {
-    /// Of this many elements, the first of which has the index 0; nothing when their number is not a constant.
+    /// Creates a dimension with this many elements from index 0. `None` if their number is not a constant.
     #[must_use]
     pub const fn of(count: Option<u64>) -> Dimension {
         Dimension {
@@ -246,20 +246,20 @@ impl Dimension {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The name; nothing for an anonymous structure or union.
+    /// The name. `None` for an anonymous structure or union.
     pub name: Option<String>,
     /// The type.
     pub ty: TypeId,
     /// Distance from the start of the record, in bits; nothing when it is not a constant (a virtual base).
     pub bit_offset: Option<u64>,
-    /// The size of a bit-field, in bits; nothing for any other member.
+    /// The size of a bit-field, in bits. `None` for any other member.
     pub bit_size: Option<u64>,
-    /// Whether it is a base class.
+    /// True if it is a base class.
     pub is_base: bool,
 }
 
 impl Member {
-    /// A data member that is no bit-field, `bit_offset` bits from the start of the record.
+    /// Creates a data member that is no bit-field, `bit_offset` bits from the start of the record.
     #[must_use]
     pub const fn new(name: Option<String>, ty: TypeId, bit_offset: u64) -> Member {
         Member {
@@ -319,12 +319,12 @@ pub struct TypeTable {
     wrong_lower_bound: Option<i64>,
     /// Names that were asked for, by the numbers of the types.
     pub(super) names: Vec<Option<Arc<str>>>,
-    /// Whether any type was ever [`TypeKind::Unsupported`]; hardly any is.
+    /// True if any type was ever [`TypeKind::Unsupported`]; hardly any is.
     pub(super) has_unsupported: bool,
 }
 
 impl Type {
-    /// A type that is in no file: `name` as in the source, if it has one, and its size in bytes, if that is a constant.
+    /// Creates a type that is in no file: `name` as in the source, if it has one, and its size in bytes, if that is a constant.
     #[must_use]
     pub const fn new(name: Option<String>, byte_size: Option<u64>, kind: TypeKind) -> Type {
         Type {
@@ -334,7 +334,7 @@ impl Type {
         }
     }
 
-    /// A type of which nothing is known.
+    /// Returns a type of which nothing is known.
     pub(super) const fn unspecified() -> Type {
         Type {
             name: None,
@@ -343,7 +343,7 @@ impl Type {
         }
     }
 
-    /// Whether it is the type of `nullptr`.
+    /// Returns true if it is the type of `nullptr`.
     #[must_use]
     pub fn is_null_pointer(&self) -> bool {
         let name = self.name.as_deref();
@@ -353,7 +353,7 @@ impl Type {
 }
 
 impl TypeTable {
-    /// The type with this number; [`TypeKind::Void`] if the number is from another table.
+    /// Returns the type with this number; [`TypeKind::Void`] if the number is from another table.
     #[must_use]
     pub fn get(&self, id: TypeId) -> &Type {
         const VOID: &Type = &Type {
@@ -370,12 +370,12 @@ impl TypeTable {
         (id.0 as usize) < self.types.len()
     }
 
-    /// How many types it has.
+    /// Returns how many types it has.
     pub(super) fn len(&self) -> usize {
         self.types.len()
     }
 
-    /// Whether the bits of a number of this type, if it is one, are in its bytes as in those of a plain type.
+    /// Returns true if the bits of a number of this type, if it is one, are in its bytes as in those of a plain type.
     pub(crate) fn is_in_order(&self, id: TypeId) -> bool {
         if let TypeKind::Represented { by, .. } = &self.resolved(id).kind {
             !by.big_endian && by.bit_offset == 0
@@ -384,7 +384,7 @@ impl TypeTable {
         }
     }
 
-    /// The type of an object whose entry says that its bytes are in big-endian order (`DW_AT_endianity`): base
+    /// Returns the type of an object whose entry says that its bytes are in big-endian order (`DW_AT_endianity`): base
     /// types can be in either; others are unsupported.
     pub(crate) fn add_big_endian(&mut self, id: TypeId) -> TypeId {
         let mut ty = self.get(id).clone();
@@ -448,7 +448,7 @@ impl TypeTable {
         }
     }
 
-    /// The entry of the static data member of a record that is a constant and has this name. Base classes are left to the
+    /// Returns the entry of the static data member of a record that is a constant and has this name. Base classes are left to the
     /// caller.
     pub(crate) fn constant_member(&self, record: TypeId, name: &str) -> Option<DieId> {
         let mut members = self.constants.get(&record)?.iter();
@@ -476,7 +476,7 @@ impl TypeTable {
         self.wrong_lower_bound
     }
 
-    /// The type that was read from this entry, if it was.
+    /// Returns the type that was read from this entry, if it was.
     #[must_use]
     pub fn number_of(&self, entry: DieId) -> Option<TypeId> {
         self.by_entry.get(&entry).copied()
@@ -506,7 +506,7 @@ impl TypeTable {
         id
     }
 
-    /// The `...` of variadic functions.
+    /// Returns the `...` of variadic functions.
     pub(super) fn ellipsis(&mut self) -> TypeId {
         if let Some(id) = self.ellipsis {
             return id;

@@ -24,7 +24,7 @@ use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::{eval, expr};
 
-/// What kind of unit it is. Source: DWARF 5 §7.5.1, `DW_UT_*`.
+/// The kind of a unit. Source: DWARF 5 §7.5.1, `DW_UT_*`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitKind {
@@ -32,7 +32,7 @@ pub enum UnitKind {
     Compile,
     /// A partial unit, imported by others.
     Partial,
-    /// What a code object keeps of a unit whose entries are in a `.dwo` file.
+    /// The part of a unit that stays in the code object when its entries are in a `.dwo` file.
     Skeleton,
     /// The entries that belong to a skeleton.
     SplitCompile,
@@ -42,7 +42,7 @@ pub enum UnitKind {
     SplitType,
 }
 
-/// What the header and the first entry of a unit say.
+/// The facts of a unit's header and first entry.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct UnitInfo<'a> {
@@ -60,7 +60,7 @@ pub struct UnitInfo<'a> {
     pub offset_size: u8,
     /// The size of an address of the default address space, in bytes.
     pub address_size: u8,
-    /// What kind of unit it is.
+    /// The kind of the unit.
     pub kind: UnitKind,
     /// The signature of a type unit.
     pub signature: Option<u64>,
@@ -78,12 +78,12 @@ pub struct UnitInfo<'a> {
     pub augmentation: Option<Cow<'a, str>>,
     /// The file with the entries of a skeleton (`DW_AT_dwo_name`).
     pub dwo_name: Option<Cow<'a, str>>,
-    /// Of a skeleton the split unit, of a split unit the skeleton, where both are loaded.
+    /// The split unit of a skeleton, or the skeleton of a split unit, if both are loaded.
     pub partner: Option<UnitId>,
 }
 
 impl UnitInfo<'_> {
-    /// Whether it holds a type for other units to refer to.
+    /// Returns true if it holds a type for other units to refer to.
     #[must_use]
     pub fn is_type_unit(&self) -> bool {
         matches!(self.kind, UnitKind::Type | UnitKind::SplitType)
@@ -125,7 +125,7 @@ impl<'a> UnitEntry<'a> {
         }
     }
 
-    /// The offset of the header in its section.
+    /// Returns the offset of the header in its section.
     pub(super) fn offset(&self) -> usize {
         self.header.offset().0
     }
@@ -141,13 +141,13 @@ impl<'a> UnitEntry<'a> {
         }
     }
 
-    /// The signature of a type unit, and where in the unit the type is.
+    /// Returns the signature of a type unit, and where in the unit the type is.
     pub(super) fn type_signature(&self) -> Option<(u64, usize)> {
         type_signature(&self.header)
     }
 }
 
-/// The signature that a type unit's header has, and the offset of the type in the unit.
+/// Returns the signature that a type unit's header has, and the offset of the type in the unit.
 pub(crate) fn type_signature(header: &gimli::UnitHeader<Bytes<'_>>) -> Option<(u64, usize)> {
     let (UnitType::Type {
         type_signature,
@@ -188,7 +188,7 @@ impl<'a> FallibleIterator for Units<'_, 'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Every unit, in the order of their numbers; an error for one that cannot be read, after which the next one follows, and
+    /// Returns every unit, in the order of their numbers; an error for one that cannot be read, after which the next one follows, and
     /// a last error if the headers could not be followed to the end of a section.
     #[must_use]
     pub fn units(&self) -> Units<'_, 'a> {
@@ -208,12 +208,12 @@ impl<'a> DebugInfo<'a> {
         self.broken.as_ref()
     }
 
-    /// The number of every unit, in order.
+    /// Returns the number of every unit, in order.
     pub fn unit_ids(&self) -> impl Iterator<Item = UnitId> + use<'a> {
         (0..self.unit_count()).map(UnitId)
     }
 
-    /// What the header and the first entry of a unit say.
+    /// The facts of a unit's header and first entry.
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed. Strings that cannot be read are left out.
@@ -250,7 +250,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The unit as expressions know it: its number, and the sizes and codes of operands.
+    /// Returns the unit as expressions know it: its number, and the sizes and codes of operands.
     ///
     /// # Errors
     /// If there is no such unit.
@@ -270,7 +270,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The unit that holds `offset` of a section, if the offset is after the unit's header.
+    /// Returns the unit that holds `offset` of a section, if the offset is after the unit's header.
     pub(super) fn find_die(&self, file: usize, section: SectionId, offset: usize) -> Option<DieId> {
         let types = section == SectionId::DebugTypes;
         let key = |entry: &UnitEntry<'a>| {
@@ -292,7 +292,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The unit with this number.
+    /// Returns the unit with this number.
     /// The version of DWARF of a unit.
     ///
     /// # Errors
@@ -335,7 +335,7 @@ impl<'a> DebugInfo<'a> {
         Ok(self.contents(id)?.gimli.addr_base.0 as u64)
     }
 
-    /// Where the entries of a unit's table of `.debug_str_offsets` start; nothing if a unit that is not split names none.
+    /// Where the entries of a unit's table of `.debug_str_offsets` start. `None` if a unit that is not split names none.
     ///
     /// # Errors
     /// If there is no such unit, or it cannot be read.
@@ -347,7 +347,7 @@ impl<'a> DebugInfo<'a> {
         Ok(has_base.then_some(unit.gimli.str_offsets_base.0))
     }
 
-    /// The section of a unit's abbreviations, and where in it they start, in bytes.
+    /// Returns the section of a unit's abbreviations, and where in it they start, in bytes.
     ///
     /// # Errors
     /// If there is no such unit, or its package does not say.
@@ -364,7 +364,7 @@ impl<'a> DebugInfo<'a> {
         Ok(self.file(entry)?.section_name(entry.header.section()))
     }
 
-    /// The unit with its abbreviations and first entry, which are read when they are first asked for.
+    /// Returns the unit with its abbreviations and first entry, which are read when they are first asked for.
     pub(super) fn contents(&self, id: UnitId) -> Result<&Unit<'a>> {
         let entry = self.entry(id)?;
         entry
@@ -374,7 +374,7 @@ impl<'a> DebugInfo<'a> {
             .map_err(Clone::clone)
     }
 
-    /// The unit as gimli reads its entries, without its line table.
+    /// Returns the unit as gimli reads its entries, without its line table.
     pub(crate) fn gimli_unit(&self, id: UnitId) -> Result<&gimli::Unit<Bytes<'a>>> {
         Ok(&self.contents(id)?.gimli)
     }

@@ -53,14 +53,14 @@ struct ScopeName<'a> {
 }
 
 impl<'a> UnitIndex<'a> {
-    /// The function of the unit itself whose entry is at `id`.
+    /// Returns the function of the unit itself whose entry is at `id`.
     pub(super) fn function_at(&self, id: DieId) -> Option<&FunctionEntry<'a>> {
         let own = self.function_entries.get(..self.own_functions)?;
         let at = own.binary_search_by_key(&id.offset, |entry| entry.id.offset);
         own.get(at.ok()?).filter(|entry| entry.id == id)
     }
 
-    /// The scopes that an entry is in, as `a::b`; nothing at the top of the unit.
+    /// Returns the scopes that an entry is in, as `a::b`; nothing at the top of the unit.
     fn qualifier(&self, id: DieId) -> Option<String> {
         let mut names = Vec::new();
         let mut next = self.scope_of.get(&id).copied();
@@ -84,12 +84,12 @@ impl<'a> UnitIndex<'a> {
 pub(super) struct FunctionEntry<'a> {
     pub(super) id: DieId,
     pub(super) function: OnceLock<Box<Function<'a>>>,
-    /// Its scopes; nothing if they have to be walked over.
+    /// Its scopes. `None` if they have to be walked.
     pub(super) tree: OnceLock<Option<Box<ScopeTree<'a>>>>,
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The function whose code contains `pc`, an address of the code object. Of nested ones it is the
+    /// Returns the function whose code contains `pc`, an address of the code object. Of nested ones it is the
     /// innermost; inlined calls are not functions, see [`inlined_chain`](DebugInfo::inlined_chain).
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Some(function))
     }
 
-    /// The entry of that function.
+    /// Returns the entry of that function.
     pub(super) fn function_entry(&self, pc: u64) -> Result<Option<&FunctionEntry<'a>>> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
@@ -129,7 +129,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// All functions with code of a unit and of the partial units it imports, in the order of their
+    /// Returns all functions with code of a unit and of the partial units it imports, in the order of their
     /// entries.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl<'a> DebugInfo<'a> {
             .map_err(Clone::clone)
     }
 
-    /// The namespaces and classes that an entry is declared in, as `a::b`.
+    /// Returns the namespaces and classes that an entry is declared in, as `a::b`.
     pub(super) fn qualifier(&self, id: DieId) -> Option<String> {
         self.index(id.unit).ok()?.qualifier(id)
     }
@@ -170,7 +170,7 @@ struct IndexBuilder<'d, 'a> {
 struct Open {
     depth: isize,
     scope: Option<u32>,
-    /// Whether variables here are of file scope.
+    /// True if variables here are of file scope.
     file_scope: bool,
 }
 
@@ -293,7 +293,7 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
         }
     }
 
-    /// The scope of what is inside a namespace or class. An unnamed class adds nothing to a name.
+    /// Returns the scope of what is inside a namespace or class. An unnamed class adds nothing to a name.
     fn open_scope(
         &mut self,
         tag: DwTag,
@@ -332,7 +332,7 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
     }
 }
 
-/// Whether attributes of an entry matter to the index. Most entries are variables, whose do not.
+/// Returns true if attributes of an entry matter to the index. Most entries are variables, whose do not.
 fn is_read(abbreviation: &gimli::Abbreviation) -> bool {
     let tag = abbreviation.tag();
     tag == DW_TAG_subprogram
@@ -341,12 +341,12 @@ fn is_read(abbreviation: &gimli::Abbreviation) -> bool {
         || qualifies(tag)
 }
 
-/// Whether an entry qualifies the names of what is in it.
+/// Returns true if an entry qualifies the names of what is in it.
 fn qualifies(tag: DwTag) -> bool {
     tag == DW_TAG_namespace || tag == DW_TAG_module || attribute::is_record(tag)
 }
 
-/// Whether the qualified name of such an entry may be asked for.
+/// Returns true if the qualified name of such an entry may be asked for.
 fn is_named(tag: DwTag) -> bool {
     attribute::is_record(tag)
         || [

@@ -19,7 +19,7 @@ use crate::eval::{ExpressionBytes, LocationAttribute};
 use crate::object::relocation::ELSEWHERE;
 use crate::untrusted::Untrusted;
 
-/// What an attribute says.
+/// The value of an attribute.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DieValue<'a> {
@@ -54,7 +54,7 @@ pub enum DieValue<'a> {
 }
 
 impl DieValue<'_> {
-    /// A constant as a number; the data forms as not negative.
+    /// Returns a constant as a number; the data forms as not negative.
     #[must_use]
     pub fn number(&self) -> Option<i128> {
         if let DieValue::Unsigned(number) = self {
@@ -68,7 +68,7 @@ impl DieValue<'_> {
         }
     }
 
-    /// The same, and a block that holds a number that is too large for other forms.
+    /// Returns the same, and a block that holds a number that is too large for other forms.
     pub(super) fn wide_number(&self) -> Option<i128> {
         let DieValue::Block(bytes) = self else {
             return self.number();
@@ -78,7 +78,7 @@ impl DieValue<'_> {
         Some(i128::from_le_bytes(wide))
     }
 
-    /// A constant that is not negative and fits.
+    /// Returns a constant that is not negative and fits.
     #[must_use]
     pub fn unsigned(&self) -> Option<u64> {
         u64::try_from(self.number()?).ok()
@@ -86,7 +86,7 @@ impl DieValue<'_> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// What an attribute of `die` says.
+    /// Returns the value of an attribute of `die`.
     ///
     /// # Errors
     /// If it refers to something that is not there: an index or offset out of bounds.
@@ -248,7 +248,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The entry at `offset` of a section of the file that `die` is in. `unit` is the unit it must be
+    /// Returns the entry at `offset` of a section of the file that `die` is in. `unit` is the unit it must be
     /// in, if that is given.
     fn reference(
         &self,
@@ -268,7 +268,7 @@ impl<'a> DebugInfo<'a> {
             })
     }
 
-    /// The entry that an attribute refers to: directly, or as a type with a signature. Nothing if it is no
+    /// Returns the entry that an attribute refers to: directly, or as a type with a signature. Nothing if it is no
     /// reference.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// An attribute that is an expression or a location list.
+    /// Returns an attribute that is an expression or a location list.
     pub(super) fn location(
         &self,
         die: &Die<'a>,
@@ -326,7 +326,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Some(LocationAttribute::List { unit, offset }))
     }
 
-    /// An attribute's text; nothing if it has none or it cannot be read.
+    /// Returns an attribute's text. `None` if it has none or it cannot be read.
     pub(crate) fn string_of(
         &self,
         die: &Die<'a>,

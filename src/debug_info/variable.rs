@@ -27,7 +27,7 @@ use gimli::constants::{
     DW_TAG_formal_parameter, DW_TAG_inlined_subroutine,
 };
 
-/// What kind of variable it is.
+/// The kind of the variable.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableKind {
@@ -54,7 +54,7 @@ impl VariableKind {
     }
 }
 
-/// Where a variable's scope starts, if not at the start of its block (`DW_AT_start_scope`).
+/// The start of a variable's scope, if not at the start of its block (`DW_AT_start_scope`).
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartScope {
@@ -74,15 +74,15 @@ pub struct Variable<'a> {
     pub name: Option<Cow<'a, str>>,
     /// Its name for the linker, where that is another one.
     pub linkage_name: Option<Cow<'a, str>>,
-    /// What kind of variable it is.
+    /// The kind of the variable.
     pub kind: VariableKind,
     /// The entry of its type.
     pub ty: Option<DieId>,
-    /// Where it is declared.
+    /// Its declaration.
     pub declaration: Declaration,
     /// The function it is in, which may be an inlined one; for a global its namespace or class.
     pub scope: Option<Cow<'a, str>>,
-    /// The entry of the function, block or inlined call it is in; nothing for a global.
+    /// The entry of the function, block or inlined call it is in. `None` for a global.
     pub scope_die: Option<DieId>,
     /// `DW_AT_location`.
     pub location: Option<LocationAttribute<'a>>,
@@ -91,19 +91,19 @@ pub struct Variable<'a> {
     /// `DW_AT_LLVM_memory_space`: the memory space of the source language. A number that nobody assigned
     /// counts as none.
     pub memory_space: MemorySpace,
-    /// Whether the compiler made it up.
+    /// True if the compiler made it up.
     pub artificial: bool,
-    /// Whether the entry only declares a variable that is defined elsewhere.
+    /// True if the entry only declares a variable that is defined elsewhere.
     pub is_declaration: bool,
-    /// Whether a concrete instance of a function leaves it out: it is in the source, and `die` is its
+    /// True if a concrete instance of a function leaves it out: it is in the source, and `die` is its
     /// entry in the abstract instance, but the code has no trace of it.
     pub is_omitted: bool,
-    /// Of a parameter, its position among the parameters of its function, from 0. An inlined instance counts as the abstract
+    /// The position of a parameter among the parameters of its function, from 0. An inlined instance counts as the abstract
     /// instance lists them, whichever of them it leaves out.
     pub position: Option<u32>,
     /// `DW_AT_start_scope`.
     pub start_scope: Option<StartScope>,
-    /// Whether its bytes are in big-endian order although those of its type need not be (`DW_AT_endianity`).
+    /// True if its bytes are in big-endian order although those of its type need not be (`DW_AT_endianity`).
     pub big_endian: bool,
     /// The name of an attribute of the entry that changes what its bytes mean and is not understood; see
     /// [`type_attribute`](super::type_attribute).
@@ -188,7 +188,7 @@ impl<'a> DebugInfo<'a> {
         Ok(owned(found.variables))
     }
 
-    /// The same, read anew in a walk over the entries of the function, for which `meter` is charged. Those that were found before an error
+    /// Reads the variables again in a walk over the entries of the function, and charges `meter`. Those that were found before an error
     /// are in `in_scope` too.
     pub(crate) fn walked_variables(
         &self,
@@ -219,7 +219,7 @@ impl<'a> DebugInfo<'a> {
         self.globals_within(function.unit, meter, variables)
     }
 
-    /// The same for a function whose scopes are kept. Returns None for any other.
+    /// Returns the same for a function whose scopes are kept. Returns None for any other.
     pub(crate) fn known_variables(&self, function: DieId, pc: u64) -> Option<InScope<'a>> {
         let tree = self.scope_tree(function)?;
         let globals = self.kept_globals(function.unit)?;
@@ -237,7 +237,7 @@ impl<'a> DebugInfo<'a> {
         Some(InScope { variables, ends })
     }
 
-    /// The variables of file scope of a unit, read once; nothing if they cannot be read, or not be kept.
+    /// The variables of file scope of a unit, read once. `None` if they cannot be read, or not be kept.
     fn kept_globals(&self, unit: UnitId) -> Option<&[Arc<Variable<'a>>]> {
         let read = |meter: &Meter| {
             let mut globals = Vec::new();
@@ -262,7 +262,7 @@ impl<'a> DebugInfo<'a> {
         Ok(variables)
     }
 
-    /// The variables of file scope of a unit, and those in its namespaces, in the order of the entries.
+    /// Returns the variables of file scope of a unit, and those in its namespaces, in the order of the entries.
     /// A declaration that the unit completes by a definition is left out.
     ///
     /// # Errors
@@ -273,7 +273,7 @@ impl<'a> DebugInfo<'a> {
         Ok(owned(variables))
     }
 
-    /// The same, paid for; those that were found before an error are in `variables` too.
+    /// Finds the global variables of a unit and charges `meter`. Those that were found before an error are in `variables` too.
     pub(crate) fn globals_within(
         &self,
         unit: UnitId,
@@ -367,7 +367,7 @@ impl<'a> DebugInfo<'a> {
         Ok(())
     }
 
-    /// The parameters, variables and constants that are direct children of an entry.
+    /// Returns the parameters, variables and constants that are direct children of an entry.
     fn own_variables(&self, id: DieId, reading: &mut Reading<'_, 'a>) -> Result<Rc<[Die<'a>]>> {
         if let Some(known) = reading.declared.get(&id) {
             return Ok(Rc::clone(known));
@@ -399,7 +399,7 @@ impl<'a> DebugInfo<'a> {
         names
     }
 
-    /// The static data member of a record at an entry.
+    /// Returns the static data member of a record at an entry.
     ///
     /// # Errors
     /// If there is no entry.

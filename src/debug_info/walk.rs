@@ -37,12 +37,12 @@ pub(super) struct Walk<'d, 'a> {
 }
 
 impl<'d, 'a> Walk<'d, 'a> {
-    /// The next entry, null entries too; nothing at the end. After an error there is nothing more.
+    /// Returns the next entry, null entries too; nothing at the end. After an error there is nothing more.
     pub(super) fn next(&mut self) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
         self.next_with(|_| true)
     }
 
-    /// The same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
+    /// Returns the same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
     fn next_with(
         &mut self,
         wanted: impl FnOnce(&gimli::Abbreviation) -> bool,
@@ -68,14 +68,14 @@ impl<'d, 'a> Walk<'d, 'a> {
         }
     }
 
-    /// The next entry that is not null.
+    /// Returns the next entry that is not null.
     pub(super) fn next_entry(
         &mut self,
     ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
         self.next_entry_with(|_| true)
     }
 
-    /// The same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
+    /// Returns the same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
     pub(super) fn next_entry_with(
         &mut self,
         wanted: fn(&gimli::Abbreviation) -> bool,
@@ -117,7 +117,7 @@ impl<'d, 'a> Walk<'d, 'a> {
         meter.work(core::mem::take(&mut self.unpaid))
     }
 
-    /// The entry that was read last.
+    /// Returns the entry that was read last.
     pub(super) fn entry(&self) -> &gimli::DebuggingInformationEntry<Bytes<'a>> {
         &self.die.entry
     }
@@ -127,7 +127,7 @@ impl<'d, 'a> Walk<'d, 'a> {
         self.die.id()
     }
 
-    /// The entry that was read last, to keep.
+    /// Returns the entry that was read last, to keep.
     pub(super) fn die(&self) -> Die<'a> {
         self.die.clone()
     }
@@ -140,7 +140,7 @@ pub(super) struct Children<'d, 'a> {
 }
 
 impl<'a> Children<'_, 'a> {
-    /// The next child. Everything that is read on the way, also what is below the child before it, is
+    /// Returns the next child. Everything that is read on the way, also what is below the child before it, is
     /// paid for.
     pub(super) fn next(&mut self, meter: &Meter) -> Result<Option<Die<'a>>> {
         if self.walk.started {
@@ -167,7 +167,7 @@ impl<'d, 'a> Dies<'d, 'a> {
         Dies { walk }
     }
 
-    /// The next entry, as [`next`](FallibleIterator::next) gives it, which is lent: it is overwritten by the one after it.
+    /// Returns the next entry, as [`next`](FallibleIterator::next) gives it, which is lent: it is overwritten by the one after it.
     /// Nothing is copied.
     ///
     /// # Errors
@@ -204,13 +204,13 @@ impl<'a> FallibleIterator for Dies<'_, 'a> {
 pub(super) struct Chain<'a>(SmallVec<[Die<'a>; 2]>);
 
 impl<'a> Chain<'a> {
-    /// The first of the entries that has the attribute, with the attribute.
+    /// Returns the first of the entries that has the attribute, with the attribute.
     pub(super) fn find(&self, name: DwAt) -> Option<(&Die<'a>, &gimli::Attribute<Bytes<'a>>)> {
         self.entries()
             .find_map(|die| Some((die, die.attribute(name)?)))
     }
 
-    /// The same for an attribute of HET.
+    /// Returns the same for an attribute of HET.
     pub(super) fn find_extension(
         &self,
         extension: Extension,
@@ -219,7 +219,7 @@ impl<'a> Chain<'a> {
             .find_map(|die| Some((die, die.extension(extension)?)))
     }
 
-    /// Whether any of the entries has the flag.
+    /// Returns true if any of the entries has the flag.
     pub(super) fn flag(&self, name: DwAt) -> bool {
         self.entries().any(|die| die.flag(name))
     }
@@ -230,7 +230,7 @@ impl<'a> Chain<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// All entries of a unit in the order of the section, null entries too. The first has depth 0.
+    /// Returns all entries of a unit in the order of the section, null entries too. The first has depth 0.
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed. The iterator ends with its first error.
@@ -239,7 +239,7 @@ impl<'a> DebugInfo<'a> {
         self.subtree(root)
     }
 
-    /// The entry at `id`, depth 0, and everything below it, null entries too.
+    /// Returns the entry at `id`, depth 0, and everything below it, null entries too.
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed. The iterator ends with its first error.
@@ -274,14 +274,14 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The direct children of the entry at `id`.
+    /// Returns the direct children of the entry at `id`.
     pub(super) fn children(&self, id: DieId) -> Result<Children<'_, 'a>> {
         Ok(Children {
             walk: self.walk(id)?,
         })
     }
 
-    /// The entry with those it completes. A reference that leads nowhere, or in a circle, ends it: what
+    /// Returns the entry with those it completes. A reference that leads nowhere, or in a circle, ends it: what
     /// the entry itself says is worth having.
     pub(super) fn chain(&self, die: Die<'a>) -> Chain<'a> {
         let mut chain = SmallVec::new();
@@ -315,7 +315,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The text of such an attribute; nothing if it cannot be read.
+    /// Returns the text of such an attribute. `None` if it cannot be read.
     pub(super) fn chain_string(&self, chain: &Chain<'a>, name: DwAt) -> Option<Cow<'a, str>> {
         let (die, attribute) = chain.find(name)?;
         self.string_of(die, attribute)
@@ -332,7 +332,7 @@ impl<'a> DebugInfo<'a> {
         self.linkage_name(&self.chain(self.die(id).ok()?))
     }
 
-    /// The entry that `DW_AT_type` names.
+    /// Returns the entry that `DW_AT_type` names.
     pub(super) fn type_of(&self, chain: &Chain<'a>) -> Result<Option<DieId>> {
         match chain.find(constants::DW_AT_type) {
             Some((die, attribute)) => self.target(die, attribute),

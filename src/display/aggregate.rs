@@ -181,7 +181,7 @@ impl<'a> Printer<'a> {
         self.value(member.ty, at)
     }
 
-    /// Whether a type has no parts, so that it can be in any number of bits.
+    /// Returns true if a type has no parts, so that it can be in any number of bits.
     fn is_scalar(&self, id: TypeId) -> bool {
         matches!(
             shape::resolve(self.table, id).ty.kind,
@@ -190,7 +190,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A base type whose bits are in their usual order, like those of one byte always are.
+/// Returns a base type whose bits are in their usual order, like those of one byte always are.
 fn byte_or_plain(kind: &TypeKind) -> Option<&BaseType> {
     if let TypeKind::Base(base) = kind {
         return Some(base);

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::{Mask, TypedBytes};
 
-/// Whether a scalar can be printed.
+/// The printability of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// All bits are known.
@@ -21,7 +21,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// What stands in the place of the value; nothing if it is known.
+    /// What stands in the place of the value. `None` if it is known.
     pub(super) fn text(self) -> Option<&'static str> {
         match self {
             State::Known => None,
@@ -64,7 +64,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// A number that is known, as bits in their usual order.
+    /// Returns a number that is known, as bits in their usual order.
     pub(super) fn of_number(number: u128) -> Bits<'a> {
         const NONE: &Mask = &Mask::new();
         Bits {
@@ -90,7 +90,7 @@ impl<'a> Bits<'a> {
         Ok(number)
     }
 
-    /// Whether every one of `size` bits at `offset` is known, and if not, why.
+    /// Returns the state of `size` bits at `offset`: known, or the reason why some are not.
     pub(super) fn state(&self, offset: u64, size: u64) -> State {
         if self.undefined.overlaps(range(offset, size)) {
             State::OptimizedOut
@@ -104,7 +104,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Whether anything is known of `size` bits at `offset`; of no bits at all it is.
+    /// Returns the state of `size` bits at `offset` as a whole: known if any bit is, or if there are none.
     pub(super) fn state_of_all(&self, offset: u64, size: u64) -> State {
         if size == 0 {
             State::Known
@@ -133,7 +133,7 @@ impl<'a> Bits<'a> {
             .to_le_bytes()[0]
     }
 
-    /// `size` bits at `offset` as the bytes that they are; nothing if they are none, or are not all there.
+    /// `size` bits at `offset` as the bytes that they are. `None` if they are none, or are not all there.
     fn whole_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
         if !offset.is_multiple_of(8) || !size.is_multiple_of(8) {
             return None;
@@ -171,7 +171,7 @@ impl<'a> Bits<'a> {
         value.cast_signed().checked_shr(excess).unwrap_or(0)
     }
 
-    /// How many of `left` elements, `size` bits large and `stride` bits apart, look like the one at
+    /// Returns how many of `left` elements, `size` bits large and `stride` bits apart, look like the one at
     /// `first` before one does not; that one counts.
     pub(super) fn run(&self, first: u64, stride: u64, size: u64, left: u64) -> u64 {
         // After the bytes all elements are alike, however many the type claims.
@@ -216,7 +216,7 @@ impl<'a> Bits<'a> {
         u64::try_from(run).ok()
     }
 
-    /// Whether `size` bits at `a` and at `b` are missing alike, and equal.
+    /// Returns true if `size` bits at `a` and at `b` are missing alike, and equal.
     fn same(&self, a: u64, b: u64, size: u64) -> bool {
         let undefined = |start: u64| self.undefined.within(range(start, size)).map(from(start));
         undefined(a).eq(undefined(b))
@@ -232,7 +232,7 @@ impl<'a> Bits<'a> {
         unavailable
     }
 
-    /// Whether `size` bits at `a` and at `b` are equal, taking those past the end as zero.
+    /// Returns true if `size` bits at `a` and at `b` are equal, taking those past the end as zero.
     fn same_bits(&self, a: u64, b: u64, size: u64) -> bool {
         let size = size.min(self.size);
         let whole = size / 8;
@@ -262,7 +262,7 @@ impl<'a> Bits<'a> {
 mod tests {
     use super::*;
 
-    /// One bit at a time: its value and whether it is there.
+    /// Returns one bit at a time: its value and whether it is there.
     fn bit(value: &TypedBytes<'_>, at: u64) -> (bool, State) {
         let known = usize::try_from(at / 8)
             .ok()

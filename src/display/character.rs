@@ -21,7 +21,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// How the characters of a base type called `name` are encoded; nothing if it is no character type.
+    /// Returns how the characters of a base type called `name` are encoded. `None` if it is no character type.
     pub(super) fn of(base: &BaseType, name: Option<&str>) -> Option<Kind> {
         if base.elements > 1 {
             return None;
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// The size of one unit, in bits.
+    /// Returns the size of one unit, in bits.
     pub(super) fn bit_size(self) -> u64 {
         match self {
             Kind::Narrow => 8,
@@ -151,7 +151,7 @@ impl Printer<'_> {
         if cut { self.out.put("...") } else { Ok(()) }
     }
 
-    /// The characters that `count` units at `offset` encode.
+    /// Returns the characters that `count` units at `offset` encode.
     fn units(&self, kind: Kind, offset: u64, count: u64) -> impl Iterator<Item = Unit> + use<'_> {
         let size = kind.bit_size();
         let raw = (0..count).map(move |index| {
@@ -181,9 +181,9 @@ impl Printer<'_> {
 /// Text as it grows, in quotes where it is not a run of one character.
 #[derive(Debug, Default)]
 struct Quoted {
-    /// Whether anything has been written.
+    /// True if anything has been written.
     started: bool,
-    /// Whether a quote is open.
+    /// True if a quote is open.
     open: bool,
     /// The last character inside it.
     last: Option<Unit>,

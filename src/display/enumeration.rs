@@ -97,7 +97,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether an enumerator can be one of several in a value: no flag, or one.
+/// Returns true if an enumerator can be one of several in a value: no flag, or one.
 fn is_flag(enumerator: &Enumerator) -> bool {
     enumerator.value >= 0 && enumerator.value.count_ones() <= 1
 }

@@ -29,25 +29,25 @@ const FORMATS: &[Format] = &[
     Format { bit_size: 64, name: None,           mantissa_bits: 52, digits: 17, decode: f64::from_bits,                         shortest: |v| format!("{v:e}") },
 ];
 
-/// The low 16 bits.
+/// Returns the low 16 bits.
 fn low16(bits: u64) -> u16 {
     let [a, b, ..] = bits.to_le_bytes();
     u16::from_le_bytes([a, b])
 }
 
-/// The low 32 bits.
+/// Returns the low 32 bits.
 fn low32(bits: u64) -> u32 {
     let [a, b, c, d, ..] = bits.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// The nearest `f32`.
+/// Returns the nearest `f32`.
 #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
 fn narrow(value: f64) -> f32 {
     value as f32
 }
 
-/// The format of a floating-point type of `bit_size` bits and this name; nothing if there is none.
+/// The format of a floating-point type of `bit_size` bits and this name. `None` if there is none.
 pub(super) fn format(bit_size: u64, name: Option<&str>) -> Option<Format> {
     let fits = |format: &&Format| {
         u64::from(format.bit_size) == bit_size && (format.name.is_none() || format.name == name)
@@ -103,7 +103,7 @@ fn finite(out: &mut dyn fmt::Write, format: Format, value: f64) -> fmt::Result {
     }
 }
 
-/// The shortest of at most `digits` digits that reads back to the same number of the format.
+/// Returns the shortest of at most `digits` digits that reads back to the same number of the format.
 fn search(digits: usize, value: f64, format: Float16) -> String {
     let bits = format.encode(value);
     (0..digits)

@@ -72,7 +72,7 @@ impl<'v> Form<'v> {
         self.id
     }
 
-    /// How all dwords are printed as one text each, which depends on nothing else; nothing for other types.
+    /// Returns how all dwords are printed as one text each, which depends on nothing else. `None` for other types.
     pub(crate) fn of_dwords(&self) -> Option<Dword> {
         let number = self.number.filter(|number| number.byte_size == 4)?;
         match number.kind {

@@ -76,7 +76,7 @@ pub struct TypedBytes<'a> {
 }
 
 impl<'a> TypedBytes<'a> {
-    /// A value that is known as a whole.
+    /// Returns a value that is known as a whole.
     #[must_use]
     pub fn known(bytes: &'a [u8]) -> TypedBytes<'a> {
         const NONE: &Mask = &Mask::new();
@@ -104,17 +104,17 @@ impl<'a> TypedBytes<'a> {
     }
 }
 
-/// What a pointer that was optimised away points to: it has no bits, but its target has a text.
+/// The target of an implicit pointer. The pointer has no bits, but its target has a text.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointee {
-    /// Where the pointer is in the value, in bits.
+    /// The offset of the pointer in the value, in bits.
     pub bit_offset: u64,
     /// The text of what it points to.
     pub text: String,
 }
 
-/// How much of a value is printed.
+/// Limits on the text of a value.
 ///
 /// The defaults are gdb's, `max_chars` excepted, which gdb has no equal of: it bounds what a matrix of
 /// matrices, or a type made to do harm, can print.
@@ -211,7 +211,7 @@ impl Value<'_> {
         printer.out.finish(printed)
     }
 
-    /// The text that [`print`](Value::print) prints.
+    /// Returns the text that [`print`](Value::print) prints.
     pub(crate) fn text(&self, meter: &Meter) -> String {
         let mut text = String::new();
         let printed = self.print(meter, &mut text, None);
@@ -219,7 +219,7 @@ impl Value<'_> {
         text
     }
 
-    /// The text of a bit-field that is the lowest `bit_size` bits of the value.
+    /// Returns the text of a bit-field that is the lowest `bit_size` bits of the value.
     pub(crate) fn bit_field_text(&self, bit_size: u64, meter: &Meter) -> String {
         let mut text = String::new();
         let mut printer = self.printer(meter, &mut text, None);
@@ -246,7 +246,7 @@ impl Value<'_> {
     }
 }
 
-/// The text of a value of type `id` of `table`; see [`print()`].
+/// Returns the text of a value of type `id` of `table`; see [`print()`].
 ///
 /// ```
 /// use hetdwarf::debug_info::types::{Type, TypeKind, TypeTable};
@@ -271,7 +271,7 @@ pub fn to_string(
     to_string_with(table, id, value, &[], options)
 }
 
-/// The text of a value with pointers that were optimised away; see [`print_with()`].
+/// Returns the text of a value with pointers that were optimised away; see [`print_with()`].
 #[must_use]
 pub fn to_string_with(
     table: &TypeTable,
@@ -293,7 +293,7 @@ struct Part {
     bit_offset: u64,
     /// The size of a bit-field.
     bit_field: Option<u64>,
-    /// Whether it is an element of a vector, where characters are numbers.
+    /// True if it is an element of a vector, where characters are numbers.
     in_vector: bool,
     /// How many structures and arrays it stands in.
     depth: u32,
@@ -308,7 +308,7 @@ impl Part {
         depth: 0,
     };
 
-    /// The part `bit_offset` bits further in, one level deeper.
+    /// Returns the part `bit_offset` bits further in, one level deeper.
     fn inner(self, bit_offset: u64) -> Part {
         Part {
             bit_offset: self.bit_offset.saturating_add(bit_offset),
@@ -407,7 +407,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A type of which nothing but its name is known: its bits, where their number is known. That of `nullptr`
+    /// Returns a type of which nothing but its name is known: its bits, where their number is known. That of `nullptr`
     /// has one value.
     fn unspecified(&mut self, ty: &Type, part: Part) -> fmt::Result {
         match (ty.byte_size, &ty.name) {

@@ -39,7 +39,7 @@ pub struct ScalarPlace {
     pub bit_field: Option<u64>,
 }
 
-/// What the numbers of a scalar type are.
+/// The kind of numbers of a scalar type.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarKind {
@@ -59,11 +59,11 @@ pub enum ScalarKind {
     Other,
 }
 
-/// How the values of a scalar type lie in their bytes.
+/// The layout of a scalar type's values in their bytes.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScalarFormat {
-    /// What the numbers are.
+    /// The kind of the numbers.
     pub kind: ScalarKind,
     /// The size of one element, in bits.
     pub bit_size: u64,

@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::untrusted::Escaper;
 
-/// What is at a place of a text between which it can be broken into lines.
+/// The kind of a place at which a text can be broken into lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
     /// The brace before members or elements.
@@ -16,12 +16,12 @@ pub enum Break {
     Close,
 }
 
-/// Where a text can be broken into lines.
+/// A place at which a text can be broken into lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Where that is, in bytes of the text.
+    /// The offset in the text, in bytes.
     pub at: usize,
-    /// What is there.
+    /// The kind of the place.
     pub what: Break,
 }
 

@@ -33,7 +33,7 @@ impl<'a> Printer<'a> {
         self.address(space, part.bit_offset, size)
     }
 
-    /// The text of what a pointer points to that was optimised away.
+    /// Returns the text of what a pointer points to that was optimised away.
     pub(super) fn pointee(&self, part: Part) -> Option<&'a str> {
         let found = self.pointees.iter();
         let mut found = found.filter(|pointee| pointee.bit_offset == part.bit_offset);

@@ -127,7 +127,7 @@ impl Printer<'_> {
         self.out.put(&text)
     }
 
-    /// The integer at a part of type `id`; nothing if the type is none.
+    /// Returns the integer at a part of type `id`. `None` if the type is none.
     pub(super) fn integer_at(&self, id: TypeId, part: Part) -> Option<Result<i128, State>> {
         const UNSIGNED: &BaseType = &BaseType::scalar(BaseTypeEncoding::Unsigned, 0);
         let mut ty = shape::resolve(self.table, id).ty;

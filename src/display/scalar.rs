@@ -147,7 +147,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether the highest bit of an integer of this encoding is its sign.
+/// Returns true if the highest bit of an integer of this encoding is its sign.
 pub(super) fn is_signed(encoding: BaseTypeEncoding) -> bool {
     matches!(
         encoding,

@@ -19,12 +19,12 @@ pub(crate) struct Resolved<'a> {
     pub(crate) base_name: Option<&'a str>,
 }
 
-/// The type that `id` stands for.
+/// Returns the type that `id` stands for.
 pub(crate) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
     resolve_within(table, id, &mut { MAX_STEPS })
 }
 
-/// The type that `id` stands for, found in at most `left` steps, which those that are taken are subtracted from.
+/// Returns the type that `id` stands for, found in at most `left` steps, which those that are taken are subtracted from.
 fn resolve_within<'a>(table: &'a TypeTable, id: TypeId, left: &mut u32) -> Resolved<'a> {
     let mut character = None;
     let mut ty = table.get(id);
@@ -43,7 +43,7 @@ fn resolve_within<'a>(table: &'a TypeTable, id: TypeId, left: &mut u32) -> Resol
     }
 }
 
-/// The number of the type that `id` stands for.
+/// Returns the number of the type that `id` stands for.
 pub(crate) fn named(table: &TypeTable, id: TypeId) -> TypeId {
     let mut next = id;
     for _ in 0..MAX_STEPS {
@@ -95,7 +95,7 @@ pub fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
     None
 }
 
-/// How many elements an array of these dimensions has; nothing where that is not known.
+/// Returns how many elements an array of these dimensions has. `None` where that is not known.
 pub(crate) fn elements(dimensions: &[Dimension]) -> Option<u64> {
     dimensions
         .iter()

@@ -116,7 +116,7 @@ impl Types {
     }
 }
 
-/// A member at a byte.
+/// Returns a member at a byte.
 fn member(name: &str, ty: TypeId, byte: u64) -> Member {
     Member {
         name: (!name.is_empty()).then(|| name.to_owned()),
@@ -127,7 +127,7 @@ fn member(name: &str, ty: TypeId, byte: u64) -> Member {
     }
 }
 
-/// A bit-field.
+/// Returns a bit-field.
 fn bits(name: &str, ty: TypeId, bit_offset: u64, bit_size: u64) -> Member {
     Member {
         bit_offset: Some(bit_offset),
@@ -136,7 +136,7 @@ fn bits(name: &str, ty: TypeId, bit_offset: u64, bit_size: u64) -> Member {
     }
 }
 
-/// A base class at a byte.
+/// Returns a base class at a byte.
 fn base(ty: TypeId, byte: u64) -> Member {
     Member {
         is_base: true,
@@ -144,7 +144,7 @@ fn base(ty: TypeId, byte: u64) -> Member {
     }
 }
 
-/// The bytes of some `int`s.
+/// Returns the bytes of some `int`s.
 fn ints(values: impl IntoIterator<Item = i32>) -> Vec<u8> {
     values.into_iter().flat_map(i32::to_le_bytes).collect()
 }

@@ -96,7 +96,7 @@ pub(super) enum Shown<'m> {
 }
 
 impl<'a> Printer<'a> {
-    /// The members of a record that are present, those of variants among them.
+    /// Returns the members of a record that are present, those of variants among them.
     pub(super) fn present(&self, members: &'a [Member], part: Part) -> Vec<Shown<'a>> {
         let mut shown = Vec::new();
         self.add_present(members, part, DEPTH, &mut shown);
@@ -141,7 +141,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The variant that is present in the record at `part`; or what stands in its place.
+    /// Returns the variant that is present in the record at `part`; or what stands in its place.
     fn variant(&self, ty: &'a Type, part: Part) -> Result<&'a Variant, String> {
         let TypeKind::Variants {
             discriminant,

@@ -88,7 +88,7 @@ pub(super) fn dump(
     Ok(())
 }
 
-/// The section up to the first table that breaks off.
+/// Returns the section up to the first table that breaks off.
 fn whole_tables<'a>(
     bytes: &'a [u8],
     section: &'static str,
@@ -197,7 +197,7 @@ fn head(cursor: &mut Cursor<'_>, naming: Naming) -> Result<Option<AbbreviationFi
     }))
 }
 
-/// An attribute; nothing after the last.
+/// Returns an attribute; nothing after the last.
 fn specification(cursor: &mut Cursor<'_>) -> Result<Option<Specification>> {
     let name = u16::try_from(cursor.uleb()?).unwrap_or(u16::MAX);
     let form = u16::try_from(cursor.uleb()?).unwrap_or(u16::MAX);

@@ -33,7 +33,7 @@ use crate::untrusted::Untrusted;
 pub(super) struct ListItem<'a> {
     /// The entry up to its expression.
     pub(super) head: String,
-    /// The addresses; nothing for a default location, and where they are not known.
+    /// The addresses. `None` for a default location, and where they are not known.
     pub(super) range: Option<Range<u64>>,
     /// The expression's text and bytes.
     pub(super) expression: Option<(String, &'a [u8])>,
@@ -65,7 +65,7 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// The exact text.
+    /// Returns the exact text.
     pub(super) fn raw(&self) -> Untrusted<'_> {
         match self {
             Meaning::Name(name) => (*name).into(),
@@ -73,7 +73,7 @@ impl Meaning {
         }
     }
 
-    /// The text as llvm-dwarfdump prints it.
+    /// Returns the text as llvm-dwarfdump prints it.
     fn text(&self) -> String {
         match self {
             Meaning::Name(name) => (*name).to_owned(),
@@ -151,7 +151,7 @@ impl<'a> Attributes<'_, 'a> {
         section.map_or(String::new(), |section| Placed::text(self.sources, section))
     }
 
-    /// An attribute of an entry.
+    /// Returns an attribute of an entry.
     ///
     /// * `field`: where its value stands in the section, if that is known.
     pub(super) fn show(
@@ -367,7 +367,7 @@ impl<'a> Attributes<'_, 'a> {
         plain
     }
 
-    /// A version of the language that an entry names.
+    /// Returns a version of the language that an entry names.
     fn language_version(&self, die: &Die<'a>, version: u64) -> String {
         let language = die.attribute(LANGUAGE_NAME);
         let language = language.and_then(|attribute| attribute.udata_value());
@@ -429,7 +429,7 @@ impl<'a> Attributes<'_, 'a> {
             .checked_add(base)
     }
 
-    /// An expression in words.
+    /// Returns an expression in words.
     pub(super) fn expression(&self, unit: UnitFacts, bytes: &[u8], encoding: Encoding) -> String {
         let types = BaseTypes {
             info: self.info,
@@ -479,7 +479,7 @@ impl<'a> Attributes<'_, 'a> {
 }
 
 impl Shown<'_> {
-    /// The class of the value. Source: DWARF 5 §7.5.5.
+    /// Returns the class of the value. Source: DWARF 5 §7.5.5.
     pub(super) fn class(&self) -> &'static str {
         match &self.value {
             Some(DieValue::Address(_)) => "address",

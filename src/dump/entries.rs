@@ -29,18 +29,18 @@ pub(super) struct Encoded {
 
 /// What prints entries.
 pub(super) trait Sink<'a> {
-    /// A unit; `whole` if all its entries are printed.
+    /// Returns a unit; `whole` if all its entries are printed.
     fn begin_unit(
         &mut self,
         unit: &Header<'a>,
         section: &'static str,
         whole: bool,
     ) -> io::Result<()>;
-    /// A type unit without its entries.
+    /// Returns a type unit without its entries.
     fn summary(&mut self, unit: &Header<'a>, signature: u64) -> io::Result<()>;
-    /// An entry, or the null entry that ends a list of children, at a depth below the first that is printed.
+    /// Returns an entry, or the null entry that ends a list of children, at a depth below the first that is printed.
     fn begin_entry(&mut self, die: &Die<'a>, depth: usize, encoded: Encoded) -> io::Result<()>;
-    /// An attribute of the entry.
+    /// Returns an attribute of the entry.
     fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> io::Result<()>;
     /// The entry has no more attributes.
     fn end_entry(&mut self) -> io::Result<()>;
@@ -194,7 +194,7 @@ fn is_shown(die: &Die<'_>, view: &View) -> bool {
     view.child_tags.is_empty() || (!die.is_null() && tags.any(|tag| **tag == *tag_name(die.tag())))
 }
 
-/// The offsets of so many entries that the current one is in, outermost first.
+/// Returns the offsets of so many entries that the current one is in, outermost first.
 fn around(parents: &HeldStack<'_, (usize, u64)>, depth: u32) -> Vec<u64> {
     let count = usize::try_from(depth).unwrap_or(usize::MAX);
     let skipped = parents.len().saturating_sub(count);
@@ -208,7 +208,7 @@ fn cost(die: &Die<'_>) -> u64 {
     if completes(die) { REFERENCE } else { 1 }
 }
 
-/// Whether an entry has the names of another one: instances have those of what they are instances of.
+/// Returns true if an entry has the names of another one: instances have those of what they are instances of.
 fn completes(die: &Die<'_>) -> bool {
     die.attribute(gimli::DW_AT_abstract_origin).is_some()
         || die.attribute(gimli::DW_AT_specification).is_some()
@@ -274,7 +274,7 @@ fn entry<'a>(
     sink.end_entry()
 }
 
-/// The number of an entry's abbreviation, which the entry starts with.
+/// Returns the number of an entry's abbreviation, which the entry starts with.
 fn code_at(unit: &Header<'_>, die: &Die<'_>) -> u64 {
     let at = usize::try_from(die.id().offset).unwrap_or(usize::MAX);
     let bytes = unit.section.slice().get(at..).unwrap_or_default();

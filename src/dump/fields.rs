@@ -26,7 +26,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of an entry, after its abbreviation's number.
+    /// Creates the fields of an entry, after its abbreviation's number.
     ///
     /// * `start`: where it stands in its section, in bytes.
     pub(super) fn new(section: Bytes<'a>, start: u64, unit: UnitFacts) -> Fields<'a> {

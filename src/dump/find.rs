@@ -54,7 +54,7 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// The entry of a unit that an entry of an index is for; nothing if its unit is not there.
+/// Returns the entry of a unit that an entry of an index is for. `None` if its unit is not there.
 fn die_of(info: &DebugInfo<'_>, index: &NameIndex<'_>, entry: &NameEntry) -> Option<DieId> {
     let inside = entry.number(dw::DW_IDX_die_offset)?;
     let number = |name| {

@@ -93,13 +93,13 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    /// The entries of a table, of so many bytes each.
+    /// Returns the entries of a table, of so many bytes each.
     fn entries(&self, start: u32, end: u32, size: usize) -> core::slice::ChunksExact<'a, u8> {
         let bytes = self.bytes.get(start as usize..end as usize);
         bytes.unwrap_or_default().chunks_exact(size)
     }
 
-    /// The words of an entry of eight bytes each.
+    /// Returns the words of an entry of eight bytes each.
     fn words<const N: usize>(entry: &[u8]) -> [u64; N] {
         let mut cursor = Cursor::new(entry);
         [(); N].map(|()| cursor.u64().unwrap_or_default())
@@ -115,7 +115,7 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// The slots of the symbol table: offsets of the name and of the units in the pool.
+    /// Returns the slots of the symbol table: offsets of the name and of the units in the pool.
     fn slots(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.entries(self.symbols, self.pool, 8).map(|entry| {
             let [both] = Index::words(entry);
@@ -137,7 +137,7 @@ impl<'a> Index<'a> {
         String::from_utf8_lossy(name).into_owned()
     }
 
-    /// The units of a vector, with the bits that say what a name is.
+    /// Returns the units of a vector, with the bits that say what a name is.
     fn vector(&self, offset: u32) -> impl Iterator<Item = u32> {
         let mut words = self.in_pool(offset).chunks_exact(4).map(|word| {
             word.first_chunk()

@@ -23,7 +23,7 @@ pub(super) struct Header<'a> {
 }
 
 impl Header<'_> {
-    /// The offset of the next unit, in bytes.
+    /// Returns the offset of the next unit, in bytes.
     pub(super) fn end(&self) -> u64 {
         let size = self.header.length_including_self() as u64;
         self.facts.offset.saturating_add(size)
@@ -48,14 +48,14 @@ impl Header<'_> {
         Some(id.0)
     }
 
-    /// The header of a type unit in a few words.
+    /// Returns the header of a type unit in a few words.
     pub(super) fn summary(&self, signature: u64) -> String {
         let name = &self.type_name;
         let length = address(self.header.unit_length() as u64, self.facts.offset_size);
         format!("name = '{name}', type_signature = {signature:#018x}, length = {length}")
     }
 
-    /// The header as llvm-dwarfdump prints it.
+    /// Returns the header as llvm-dwarfdump prints it.
     ///
     /// * `invalid`: what is said of the offset of abbreviations.
     pub(super) fn text(&self, invalid: &str) -> String {
@@ -125,7 +125,7 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// The next header, whose unit has the number `next`; or where one cannot be read.
+    /// Returns the next header, whose unit has the number `next`; or where one cannot be read.
     pub(super) fn next(
         &mut self,
         next: &mut u32,

@@ -92,7 +92,7 @@ impl<'p, 'o> JsonEntries<'p, 'o> {
     }
 }
 
-/// A number: as such, or as a string if readers might lose digits of it.
+/// Returns a number: as such, or as a string if readers might lose digits of it.
 fn number(value: u64) -> serde_json::Value {
     if value < 1 << 53 {
         value.into()

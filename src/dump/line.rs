@@ -275,7 +275,7 @@ impl<'a> Lines<'a> {
         Error::malformed("line table", error.to_string()).within(self.section, offset as u64)
     }
 
-    /// Text that a header refers to; nothing if it is not there.
+    /// Text that a header refers to. `None` if it is not there.
     pub(super) fn string(&self, value: AttributeValue<Bytes<'a>>) -> Option<Cow<'a, str>> {
         #[expect(
             clippy::wildcard_enum_match_arm,
@@ -291,7 +291,7 @@ impl<'a> Lines<'a> {
         Some(String::from_utf8_lossy(bytes.slice()))
     }
 
-    /// A string by its index. In a `.dwo` file there is one table of strings, after a header of eight bytes.
+    /// Returns a string by its index. In a `.dwo` file there is one table of strings, after a header of eight bytes.
     fn indexed(&self, index: usize) -> Option<Bytes<'a>> {
         let at = index.checked_mul(4)?.checked_add(8)?;
         let bytes = self.string_offsets.slice().get(at..)?.first_chunk()?;

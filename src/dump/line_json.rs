@@ -59,7 +59,7 @@ struct RowFields {
 }
 
 impl<'a> Lines<'a> {
-    /// The directories and files of a header, which can all name one long string.
+    /// Returns the directories and files of a header, which can all name one long string.
     fn listed(
         &self,
         header: &LineProgramHeader<Bytes<'a>>,

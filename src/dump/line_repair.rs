@@ -117,7 +117,7 @@ fn push(bytes: &mut Vec<u8>, number: u64, size: u8) {
     bytes.extend(number.iter().take(usize::from(size)));
 }
 
-/// The rest of a header with what can be read of its directories and files, and the line range that it says.
+/// Returns the rest of a header with what can be read of its directories and files, and the line range that it says.
 fn prologue(header: &[u8], version: u16, offset_size: u8) -> Result<(Vec<u8>, u8)> {
     let mut cursor = Cursor::new(header);
     cursor.bytes(if version >= 4 { 4 } else { 3 })?;

@@ -27,7 +27,7 @@ impl<'a> ListEntry<'a> {
         kind.unwrap_or_default()
     }
 
-    /// The numbers of the entry as they are encoded; addresses have so many bytes.
+    /// Returns the numbers of the entry as they are encoded; addresses have so many bytes.
     pub(super) fn operands(&self, size: u8) -> impl Iterator<Item = u64> {
         operands(&self.raw, size)
     }
@@ -36,22 +36,22 @@ impl<'a> ListEntry<'a> {
         self.raw.expression.map(|(_, bytes)| bytes)
     }
 
-    /// Whether it only sets the base address, and says it in full.
+    /// Returns true if it only sets the base address, and says it in full.
     pub(super) fn is_base(&self) -> bool {
         matches!(self.raw.bounds, Bounds::Base(_))
     }
 
-    /// Whether it only says which rows of the line table the ends of the next entry mean.
+    /// Returns true if it only says which rows of the line table the ends of the next entry mean.
     pub(super) fn is_view_pair(&self) -> bool {
         matches!(self.raw.bounds, Bounds::ViewPair(..))
     }
 
-    /// The entry up to its expression. `size` is that of an address, in bytes.
+    /// Returns the entry up to its expression. `size` is that of an address, in bytes.
     pub(super) fn text(&self, size: u8) -> String {
         self.meant(size).unwrap_or_else(|| self.encoded(size))
     }
 
-    /// Which addresses it means; nothing where only a unit can tell.
+    /// Which addresses it means. `None` where only a unit can tell.
     pub(super) fn meant(&self, size: u8) -> Option<String> {
         match &self.range {
             Some(range) => Some(range_text(range, size)),
@@ -60,7 +60,7 @@ impl<'a> ListEntry<'a> {
         }
     }
 
-    /// The entry as it is encoded, up to its expression.
+    /// Returns the entry as it is encoded, up to its expression.
     pub(super) fn encoded(&self, size: u8) -> String {
         let operands: Vec<String> = self.operands(size).map(|n| address(n, size)).collect();
         let operands = operands.join(", ");
@@ -87,7 +87,7 @@ fn operands(entry: &RawLocation<'_>, size: u8) -> impl Iterator<Item = u64> {
     first.into_iter().chain(second)
 }
 
-/// An address as wide as addresses are.
+/// Returns an address as wide as addresses are.
 pub(super) fn address(value: u64, size: u8) -> String {
     let digits = usize::from(size).saturating_mul(2);
     let mut text = String::with_capacity(digits.saturating_add(2));
@@ -95,7 +95,7 @@ pub(super) fn address(value: u64, size: u8) -> String {
     text
 }
 
-/// An expression in words.
+/// Returns an expression in words.
 pub(super) fn operations_text(printer: &Printer<'_>, bytes: &[u8]) -> String {
     match bytes {
         [] => "<empty>".to_owned(),
@@ -103,7 +103,7 @@ pub(super) fn operations_text(printer: &Printer<'_>, bytes: &[u8]) -> String {
     }
 }
 
-/// A half open range of addresses.
+/// Returns a half open range of addresses.
 pub(super) fn range_text(range: &Range<u64>, size: u8) -> String {
     format!(
         "[{}, {})",
@@ -144,7 +144,7 @@ impl<'a> List<'a> {
         self.next()
     }
 
-    /// The next entry but the one that ends the list; after an error there is nothing more.
+    /// Returns the next entry but the one that ends the list; after an error there is nothing more.
     pub(super) fn next(&mut self) -> Result<Option<ListEntry<'a>>> {
         /// Which table of addresses an index is for is said by a unit.
         fn unknown(index: u64) -> Result<u64> {

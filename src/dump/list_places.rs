@@ -10,7 +10,7 @@ use super::unit_facts::UnitFacts;
 use crate::debug_info::raw_list::{Bounds, LocationFormat, RawLocations};
 use crate::expr::Cursor;
 
-/// The sections of entries, one after the other; nothing of one that is not known.
+/// The sections of entries, one after the other. `None` for unknown ones.
 type Sections = Vec<Option<usize>>;
 
 impl Attributes<'_, '_> {
@@ -106,7 +106,7 @@ impl Attributes<'_, '_> {
         placed.section(self.sources, (false, ".debug_addr"), field)
     }
 
-    /// The section that the first address of a unit points into, which addresses in its lists count from.
+    /// Returns the section that the first address of a unit points into, which addresses in its lists count from.
     pub(super) fn base_section(&self, unit: &Header<'_>) -> Option<usize> {
         let placed = self.placed.as_ref()?;
         let root = self.info.root(unit.facts.id).ok()?;

@@ -139,7 +139,7 @@ impl<'s, 'o, 'c, 'a> Lists<'s, 'o, 'c, 'a> {
         }
     }
 
-    /// The tables of `.debug_loclists`, until one whose length cannot be relied upon.
+    /// Returns the tables of `.debug_loclists`, until one whose length cannot be relied upon.
     fn tables(&mut self, bytes: &[u8], of_6: &[u64]) -> io::Result<()> {
         let mut next = 0;
         while next < bytes.len() as u64 {

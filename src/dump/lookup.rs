@@ -69,7 +69,7 @@ fn contains<'a>(info: &DebugInfo<'a>, die: &Die<'a>, pc: u64, meter: &Meter) -> 
     ranges.is_ok_and(|ranges| ranges.iter().any(|range| range.contains(&pc)))
 }
 
-/// A number that an entry or one that it completes has.
+/// Returns a number that an entry or one that it completes has.
 fn declared<'a>(info: &DebugInfo<'a>, mut die: Die<'a>, name: DwAt) -> Option<u64> {
     const HOPS: usize = 8;
     for _ in 0..HOPS {

@@ -28,7 +28,7 @@ enum Operands {
     Macro,
     /// A line and the offset of a macro's text in `.debug_str`.
     Offset,
-    /// The same in a supplementary file.
+    /// A line and an offset in the string section of a supplementary file.
     Supplementary,
     /// A line and an index of `.debug_str_offsets`.
     Index,
@@ -336,7 +336,7 @@ impl Section<'_, '_> {
         Ok(())
     }
 
-    /// The next entry; nothing at the end of the list.
+    /// Returns the next entry; nothing at the end of the list.
     ///
     /// * `list`: where the list starts.
     fn entry(
@@ -406,7 +406,7 @@ impl Section<'_, '_> {
         Ok(Some((entry, operands)))
     }
 
-    /// A text by its index in the table of the unit that has the list.
+    /// Returns a text by its index in the table of the unit that has the list.
     fn indexed(&self, list: u64, index: u64) -> Result<String> {
         let unit = self.units.get(&list).copied();
         let unit = unit
@@ -451,7 +451,7 @@ impl EntryFields {
     }
 }
 
-/// The text that bytes start with, up to a zero.
+/// Returns the text that bytes start with, up to a zero.
 fn string(bytes: &[u8]) -> Result<&[u8]> {
     let end = bytes.iter().position(|byte| *byte == 0);
     let end = end.ok_or_else(|| Error::malformed("macro list", "a text has no end"))?;

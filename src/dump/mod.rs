@@ -81,7 +81,7 @@ use context::Context;
 use output::Output;
 use sources::{Sources, said_version};
 
-/// Which names registers and address spaces have.
+/// The names of registers and address spaces.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
@@ -92,7 +92,7 @@ pub enum Naming {
     Llvm,
 }
 
-/// Which entries of [`Part::Info`] are printed.
+/// The selection of entries of [`Part::Info`].
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub enum Selection<'m> {
@@ -108,16 +108,16 @@ pub enum Selection<'m> {
     Address(u64, &'m [DieId]),
 }
 
-/// How much is printed of entries, and around those that are selected.
+/// The amount of detail for entries and for the surroundings of selected ones.
 #[derive(Clone, Debug)]
 pub struct View {
     /// Prints how everything is encoded: forms, offsets, numbers of abbreviations.
     pub verbose: bool,
     /// Prints the forms of attributes.
     pub show_form: bool,
-    /// How many levels below an entry are printed.
+    /// The levels below an entry that are printed.
     pub child_depth: u32,
-    /// How many levels above a selected entry are printed.
+    /// The levels above a selected entry that are printed.
     pub parent_depth: u32,
     /// The tags of the entries that are printed below others; all if there are none.
     pub child_tags: Vec<String>,
@@ -150,7 +150,7 @@ impl core::fmt::Debug for Selection<'_> {
     }
 }
 
-/// What is to be printed of a code object.
+/// The parts of a code object to print.
 #[derive(Clone, Debug)]
 pub struct Dump<'d> {
     name: &'d str,
@@ -166,7 +166,7 @@ pub struct Dump<'d> {
 }
 
 impl<'d> Dump<'d> {
-    /// All of an object, and of the `.dwo` file or package with its split units if there is one, as text. It begins with the `name`.
+    /// Returns all of an object, and of the `.dwo` file or package with its split units if there is one, as text. It begins with the `name`.
     #[must_use]
     pub fn new(
         name: &'d str,
@@ -214,13 +214,13 @@ impl<'d> Dump<'d> {
         }
     }
 
-    /// Of some parts only what is at an offset of the section, in bytes.
+    /// Limits some parts to the entry at an offset of the section, in bytes.
     #[must_use]
     pub fn offsets(self, offsets: &'d [(Part, u64)]) -> Dump<'d> {
         Dump { offsets, ..self }
     }
 
-    /// How much of entries.
+    /// Returns how much of entries.
     #[must_use]
     pub fn view(mut self, view: View) -> Dump<'d> {
         self.style.verbose = view.verbose;
@@ -241,7 +241,7 @@ impl<'d> Dump<'d> {
         self
     }
 
-    /// Which codes the heterogeneous operations have.
+    /// The encoding of the heterogeneous operations.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Dump<'d> {
         self.style.dialect = dialect;
@@ -254,7 +254,7 @@ impl<'d> Dump<'d> {
         Dump { json, ..self }
     }
 
-    /// Whether an entry starts at an offset of any section of units.
+    /// Returns true if an entry starts at an offset of any section of units.
     ///
     /// # Errors
     /// If the units cannot be read.
@@ -262,7 +262,7 @@ impl<'d> Dump<'d> {
         unit::has_entry(&self.sources, self.style.dialect, offset)
     }
 
-    /// The entries that the indices of names (`.debug_names`) have for one of these names, for [`Selection::Listed`].
+    /// Returns the entries that the indices of names (`.debug_names`) have for one of these names, for [`Selection::Listed`].
     ///
     /// # Errors
     /// If the units or an index cannot be read, or a limit is reached.
@@ -297,7 +297,7 @@ impl<'d> Dump<'d> {
         Ok(found)
     }
 
-    /// The unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
+    /// Returns the unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
     /// such code.
     ///
     /// # Errors
@@ -456,7 +456,7 @@ fn is_split_alone(object: &CodeObject<'_>) -> bool {
         })
 }
 
-/// What was malformed in a dump.
+/// The malformed parts of a dump.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {

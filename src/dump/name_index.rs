@@ -101,7 +101,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
 }
 
 impl Dump<'_, '_, '_> {
-    /// The offset of a unit as it is shown.
+    /// Returns the offset of a unit as it is shown.
     fn shown(&self, offset: u64) -> u64 {
         offset.saturating_sub(self.sources.section_start(false, ".debug_info", offset))
     }
@@ -403,7 +403,7 @@ impl Dump<'_, '_, '_> {
     }
 }
 
-/// A string, without the zero that ends it; empty if there is none.
+/// Returns a string, without the zero that ends it; empty if there is none.
 fn string_at(strings: &[u8], offset: u64) -> &[u8] {
     let at = usize::try_from(offset).unwrap_or(usize::MAX);
     let rest = strings.get(at..).unwrap_or_default();

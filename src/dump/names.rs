@@ -31,7 +31,7 @@ const CONVENTIONS: &[(u64, &str)] = &[
     (0xc7, "DW_CC_LLVM_DeviceKernel"),
 ];
 
-/// The name of a constant that an attribute has; nothing if it is a plain number.
+/// The name of a constant that an attribute has. `None` if it is a plain number.
 pub(super) fn constant_name(name: DwAt, value: u64) -> Option<&'static str> {
     let byte = u8::try_from(value).ok();
     match name {

@@ -93,12 +93,12 @@ impl<'o> Output<'o> {
         self.meter
     }
 
-    /// Whether the input asked for more than any real file, so that the dump ends here.
+    /// Returns true if the input asked for more than any real file, so that the dump ends here.
     pub(super) fn is_cut(&self) -> bool {
         self.meter.refused().is_some()
     }
 
-    /// Whether the dump is a JSON document.
+    /// Returns true if the dump is a JSON document.
     pub(super) fn json(&self) -> bool {
         self.json
     }
@@ -116,7 +116,7 @@ impl<'o> Output<'o> {
         }
     }
 
-    /// A part that could not be printed, or not to its end. What it left open is closed.
+    /// Returns a part that could not be printed, or not to its end. What it left open is closed.
     pub(super) fn failed(&mut self, error: &Error) -> io::Result<()> {
         self.note(error);
         self.break_off(error)
@@ -211,7 +211,7 @@ impl<'o> Output<'o> {
         Ok(())
     }
 
-    /// An element of the open array.
+    /// Returns an element of the open array.
     pub(super) fn element(&mut self, value: &impl Serialize) -> io::Result<()> {
         let text = to_json(value)?;
         self.take_room(text.len())?;
@@ -219,7 +219,7 @@ impl<'o> Output<'o> {
         self.out.write_all(text.as_bytes())
     }
 
-    /// An element of the open array, an object that stays open for arrays in it.
+    /// Returns an element of the open array, an object that stays open for arrays in it.
     pub(super) fn begin_element(&mut self, fields: &impl Serialize) -> io::Result<()> {
         let text = to_json(fields)?;
         self.take_room(text.len())?;

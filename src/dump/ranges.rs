@@ -244,7 +244,7 @@ impl Tables<'_, '_, '_> {
         Ok(writeln!(self.output)?)
     }
 
-    /// An address of the first unit's table, if the unit names one.
+    /// Returns an address of the first unit's table, if the unit names one.
     fn first_address(&self, index: u64, size: u8) -> Option<u64> {
         let unit = self.unit?;
         let root = self.info.root(unit).ok()?;

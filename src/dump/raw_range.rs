@@ -79,7 +79,7 @@ impl RawRange {
         })
     }
 
-    /// What it says of addresses; nothing if it ends the list.
+    /// What it says of addresses. `None` if it ends the list.
     pub(super) fn bounds(&self) -> Option<Bounds> {
         let (first, second) = (self.first, self.second);
         Some(match self.kind {

@@ -72,7 +72,7 @@ impl Scopes {
     }
 }
 
-/// Whether the names of such entries are told apart by where they stand, and may have others inside.
+/// Returns true if the names of such entries are told apart by where they stand, and may have others inside.
 pub(super) fn is_scoped(tag: DwTag) -> bool {
     matches!(
         tag,

@@ -60,7 +60,7 @@ pub fn write_section_sizes<'a>(
     text(name, &sections, total, file, out)
 }
 
-/// The sections of debugging information, with the size of all that have a name.
+/// Returns the sections of debugging information, with the size of all that have a name.
 pub(super) fn debug_sections<'a>(object: &'a CodeObject<'a>) -> Vec<(&'a str, u64)> {
     let mut sections: Vec<(&str, u64)> = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();

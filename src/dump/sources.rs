@@ -29,7 +29,7 @@ pub(super) struct Sources<'a> {
     pub(super) as_stored: bool,
 }
 
-/// The version of what starts at an offset.
+/// Returns the version of what starts at an offset.
 ///
 /// * `read`: what its bytes say;
 /// * `of_6`: the offsets of what is of version 6, though its bytes say 5.
@@ -47,7 +47,7 @@ impl<'a> Sources<'a> {
         Ok(self.section_with_6(split, name)?.0)
     }
 
-    /// The offsets of what is of version 6 in the section that [`section`](Sources::section) gives.
+    /// Returns the offsets of what is of version 6 in the section that [`section`](Sources::section) gives.
     pub(super) fn of_6(&self, split: bool, name: &'static str) -> crate::Result<&'a [u64]> {
         Ok(self.section_with_6(split, name)?.1)
     }
@@ -68,12 +68,12 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The section that [`section`](Sources::section) gives, as gimli reads it.
+    /// Returns the section that [`section`](Sources::section) gives, as gimli reads it.
     pub(super) fn bytes(&self, split: bool, name: &'static str) -> crate::Result<Bytes<'a>> {
         Ok(Bytes::new(self.section(split, name)?, gimli::LittleEndian))
     }
 
-    /// A section of a package, whose name is the same there.
+    /// Returns a section of a package, whose name is the same there.
     pub(super) fn of_package(&self, name: &str) -> crate::Result<&'a [u8]> {
         match self.files.last() {
             Some((object, _)) => Ok(object.debug_section(name)?.0),
@@ -129,7 +129,7 @@ impl<'a> Sources<'a> {
         starts.filter(|start| *start <= offset).max().unwrap_or(0)
     }
 
-    /// The bytes at an offset of a section as they are shown: before relocation in the style of llvm-dwarfdump.
+    /// Returns the bytes at an offset of a section as they are shown: before relocation in the style of llvm-dwarfdump.
     ///
     /// * `bytes`: the relocated ones.
     pub(super) fn stored(
@@ -164,13 +164,13 @@ impl<'a> Sources<'a> {
         object.stored_section(name).ok()
     }
 
-    /// The sections of debugging information of the first file, with their sizes.
+    /// Returns the sections of debugging information of the first file, with their sizes.
     pub(super) fn section_sizes(&self) -> Vec<(&'a str, u64)> {
         let object = self.files.first().map(|(object, _)| *object);
         object.map_or_else(Vec::new, debug_sections)
     }
 
-    /// The sections of the code object.
+    /// Returns the sections of the code object.
     pub(super) fn sections(&self) -> &'a [Section<'a>] {
         let main = self.files.iter().find(|(_, split)| !split);
         main.or(self.files.first())
@@ -202,12 +202,12 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Whether there are files of a kind.
+    /// Returns true if there are files of a kind.
     pub(super) fn has(&self, split: bool) -> bool {
         self.files.iter().any(|(_, found)| *found == split)
     }
 
-    /// A meter for a part of the dump.
+    /// Returns a meter for a part of the dump.
     pub(super) fn question(&self) -> Arc<Meter> {
         let meters = self.files.iter().map(|(object, _)| object.meter().as_ref());
         let meter = Meter::question_about(meters);

@@ -74,7 +74,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
 }
 
 impl Section<'_> {
-    /// The tables that units of DWARF 5 refer to, and the gaps between them.
+    /// Returns the tables that units of DWARF 5 refer to, and the gaps between them.
     fn tables(
         &self,
         info: &DebugInfo<'_>,

@@ -119,7 +119,7 @@ const SUFFIXES: [(&str, &str); 6] = [
 struct Namer<'n, 'd, 'a> {
     names: &'n TypeNames<'d, 'a>,
     out: String,
-    /// Whether the last thing written was a word.
+    /// True if the last thing written was a word.
     word: bool,
     /// The qualifiers of a type of functions, which stand after the parameters.
     qualifiers: Vec<&'static str>,
@@ -133,7 +133,7 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// The type that an entry is made of; nothing for `void`.
+    /// Returns the type that an entry is made of. `None` for `void`.
     fn inner(&mut self, die: &Die<'a>) -> Option<Die<'a>> {
         self.referenced(die, dw::DW_AT_type)
     }
@@ -332,7 +332,7 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// The qualifiers that stand on each other, and what they qualify.
+    /// Returns the qualifiers that stand on each other, and what they qualify.
     fn qualifiers(&mut self, die: &Die<'a>) -> (Vec<&'static str>, Option<Die<'a>>) {
         let mut found = Vec::new();
         let mut next = Some(die.clone());
@@ -447,7 +447,7 @@ impl<'a> Namer<'_, '_, 'a> {
         })
     }
 
-    /// The children of an entry, as far as the name may look.
+    /// Returns the children of an entry, as far as the name may look.
     fn children(&mut self, die: &Die<'a>) -> Vec<Die<'a>> {
         let mut children = Vec::new();
         let Ok(mut dies) = self.names.info.subtree(die.id()) else {
@@ -536,7 +536,7 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// The lowest index of arrays in the language of a unit (DWARF 5 table 7.17).
+    /// Returns the lowest index of arrays in the language of a unit (DWARF 5 table 7.17).
     fn lowest_index(&self, unit: UnitId) -> Option<i128> {
         let info = self.names.info;
         let language = match info.unit_info(unit).ok()?.language {
@@ -549,7 +549,7 @@ impl<'a> Namer<'_, '_, 'a> {
     }
 }
 
-/// A character as C writes it.
+/// Returns a character as C writes it.
 fn character(number: i128) -> String {
     let escapes = [
         ('\\', "\\\\"),

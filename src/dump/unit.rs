@@ -135,7 +135,7 @@ fn readable(attributes: &Attributes<'_, '_>, unit: &Header<'_>, is_package: bool
     attributes.info.abbreviations_of(unit.facts.id).map(drop)
 }
 
-/// Whether an entry starts at an offset of any section of units.
+/// Returns true if an entry starts at an offset of any section of units.
 pub(super) fn has_entry(sources: &Sources<'_>, dialect: Dialect, offset: u64) -> Result<bool> {
     let info = sources.info(dialect)?;
     for id in info.unit_ids() {

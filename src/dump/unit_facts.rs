@@ -17,14 +17,14 @@ pub(super) struct UnitFacts {
     pub(super) shift: u64,
     /// The section that its first address points into, if that is shown.
     pub(super) base_section: Option<usize>,
-    /// Whether it is in a `.dwo` file.
+    /// True if it is in a `.dwo` file.
     pub(super) split: bool,
-    /// Whether it is in a `.dwo` file and nobody knows its addresses.
+    /// True if it is in a `.dwo` file and nobody knows its addresses.
     pub(super) alone: bool,
 }
 
 impl UnitFacts {
-    /// The section it is in, as a code object names it.
+    /// Returns the section it is in, as a code object names it.
     pub(super) fn section_name(self) -> &'static str {
         match self.in_types {
             true => ".debug_types",

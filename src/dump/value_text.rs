@@ -13,7 +13,7 @@ use crate::debug_info::{Bytes, DieValue};
 pub(super) const LANGUAGE_NAME: DwAt = DwAt(0x90);
 pub(super) const LANGUAGE_VERSION: DwAt = DwAt(0x91);
 
-/// The properties of Objective-C that the bits of a number stand for, as they stand after it.
+/// Returns the properties of Objective-C that the bits of a number stand for, as they stand after it.
 pub(super) fn properties(bits: u64) -> String {
     const NAMES: [&str; 15] = [
         "readonly",
@@ -93,7 +93,7 @@ pub(super) fn list_head(
     format!("indexed ({index:#x}) {what} = {short}")
 }
 
-/// A constant as its form has it: as wide as it is encoded, or decimal where it has no width.
+/// Returns a constant as its form has it: as wide as it is encoded, or decimal where it has no width.
 pub(super) fn constant_text(form: DwForm, value: &DieValue<'_>) -> String {
     #[expect(clippy::wildcard_enum_match_arm, reason = "called for constants only")]
     let bits = match value {

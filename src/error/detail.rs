@@ -12,13 +12,13 @@ use crate::arch::{AddressSpace, Register};
 pub struct AccessFailure(Arc<dyn core::error::Error + Send + Sync>);
 
 impl AccessFailure {
-    /// The failure with this error, or with this text.
+    /// Creates the failure with this error, or with this text.
     #[must_use]
     pub fn new(error: impl Into<Box<dyn core::error::Error + Send + Sync>>) -> AccessFailure {
         AccessFailure(error.into().into())
     }
 
-    /// The debugger's error.
+    /// Returns the debugger's error.
     #[must_use]
     pub fn error(&self) -> &(dyn core::error::Error + Send + Sync + 'static) {
         &*self.0
@@ -74,7 +74,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// What is missing, as it reads in a message.
+    /// Returns the missing thing, as messages name it.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl Need {
     }
 }
 
-/// What cannot be told of a location that is written without the heterogeneous extensions; see
+/// An ambiguity of a location that is written without the heterogeneous extensions; see
 /// `spec-notes/legacy-llvm.md`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,23 +104,23 @@ pub enum Ambiguity {
     AddressInRegister,
     /// An address in a vector register, of which no lane is named, where lanes are named elsewhere.
     LaneOfAddress,
-    /// Which part of a large object one register holds.
+    /// The part of a large object that one register holds.
     PartOfObject,
-    /// How many elements of a vector a part holds: LLVM writes elements of one byte that it has widened as if two
+    /// The number of vector elements in a part: LLVM writes elements of one byte that it has widened as if two
     /// of them were there.
     WidenedElements,
-    /// What `DW_OP_fbreg` counts from.
+    /// The base of `DW_OP_fbreg`.
     FrameBase,
-    /// What an operation that the compiler is not known to write is to do with a lane's value.
+    /// The effect on a lane's value of an operation that the compiler is not known to write.
     Operation(&'static str),
-    /// How wide the integers are that an operation combines.
+    /// The width of the integers that an operation combines.
     Width,
-    /// Which of several meanings a location has, which differ: whether integers are compared with their signs, how wide a
+    /// One of several different meanings of a location: whether integers are compared as signed, how wide a
     /// pointer in memory is.
     Reading,
-    /// Whether a truth value in scalar registers is one for all lanes or a bit for each.
+    /// A truth value in scalar registers can be one for all lanes or a bit for each.
     LaneMask,
-    /// Where in local memory an object is: its symbol is undefined, and the address may be a linker's 0.
+    /// The place of an object in local memory: its symbol is undefined, and the address may be a linker's 0.
     UndefinedSymbol(u64),
     /// A part of the location is malformed.
     IllFormed,

@@ -46,7 +46,7 @@ struct Inner {
     origin: Option<Origin>,
 }
 
-/// Where the bytes at fault stand in the file.
+/// The place of the bytes at fault in the file.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -56,7 +56,7 @@ pub struct Origin {
     pub offset: u64,
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -165,13 +165,13 @@ macro_rules! rules {
             /// Every rule, in the order of the specification.
             pub const ALL: &'static [SpecRule] = &[$(SpecRule::$name,)*];
 
-            /// What is wrong when the rule is broken.
+            /// Returns the problem when the rule is broken.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(SpecRule::$name => $text,)* }
             }
 
-            /// The section that states the rule.
+            /// Returns the section that states the rule.
             #[must_use]
             pub fn spec(self) -> &'static str {
                 match self { $(SpecRule::$name => $spec,)* }
@@ -237,7 +237,7 @@ impl ErrorKind {
         }
     }
 
-    /// The section of the specification that the DWARF breaks; nothing when a limit, the wave or the
+    /// Returns the section of the specification that the DWARF breaks; nothing when a limit, the wave or the
     /// caller is the reason.
     #[must_use]
     pub fn spec(&self) -> Option<&'static str> {
@@ -268,7 +268,7 @@ impl ErrorKind {
 }
 
 impl Error {
-    /// An error of this kind, with no place yet.
+    /// Creates an error of this kind, with no place yet.
     #[must_use]
     #[cold]
     pub fn new(kind: ErrorKind) -> Error {
@@ -280,7 +280,7 @@ impl Error {
         }))
     }
 
-    /// A file, section or table that is not what it says it is.
+    /// Returns a file, section or table that is not what it says it is.
     #[must_use]
     #[cold]
     pub fn malformed(what: &'static str, reason: impl Into<String>) -> Error {
@@ -313,7 +313,7 @@ impl Error {
         self
     }
 
-    /// Whether a limit was reached, so that nothing is said of the input.
+    /// Returns true if a limit was reached, so that nothing is said of the input.
     pub(crate) fn is_limit(&self) -> bool {
         matches!(
             self.0.kind,
@@ -321,7 +321,7 @@ impl Error {
         )
     }
 
-    /// What went wrong.
+    /// The kind of an error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
@@ -339,7 +339,7 @@ impl Error {
         self.0.offset
     }
 
-    /// Where the expression, entry or table stands in the file.
+    /// Returns the place of the expression, entry or table in the file.
     #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         self.0.origin.as_ref()
@@ -375,7 +375,7 @@ impl From<Need> for Error {
 }
 
 impl core::error::Error for Error {
-    /// The error of the debugger, if its access failed; its text is part of this one's.
+    /// Returns the error of the debugger, if its access failed; its text is part of this one's.
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         if let ErrorKind::Access(failure) = self.kind() {
             Some(failure.error())

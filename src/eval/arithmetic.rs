@@ -170,7 +170,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::from_value(Value::new(to, value.bits)))
     }
 
-    /// The type at an offset, where 0 means the generic type and needs no unit.
+    /// Returns the type at an offset, where 0 means the generic type and needs no unit.
     fn type_or_generic(&mut self, offset: u64) -> Result<BaseType> {
         if offset == 0 {
             Ok(self.generic())
@@ -226,7 +226,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// The entry as a value that grows evenly from lane to lane, if it is of the generic type.
+/// Returns the entry as a value that grows evenly from lane to lane, if it is of the generic type.
 fn linear(entry: Entry<'_>) -> Option<Linear> {
     match entry {
         Entry::Generic(base) => Some(Linear { base, step: 0 }),

@@ -1,4 +1,4 @@
-//! What an evaluation may still do.
+//! The budget of an evaluation.
 
 use core::cell::Cell;
 
@@ -6,14 +6,14 @@ use super::context::Context;
 use crate::error::{Limit, Result};
 use crate::location::Location;
 
-/// What an evaluation and all those within it have left.
+/// The remaining budget of an evaluation and its nested evaluations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) steps: u32,
     pub(super) depth: u16,
-    /// Whether anything depended on the lane.
+    /// True if anything depended on the lane.
     pub(super) used_lane: bool,
-    /// Whether something could not be done for all lanes at once.
+    /// True if something could not be done for all lanes at once.
     pub(super) needs_lane: bool,
 }
 
@@ -86,7 +86,7 @@ impl Budget {
     }
 }
 
-/// A step for each place of a location that has several: whatever is done with it is done to every one.
+/// Returns a step for each place of a location that has several: whatever is done with it is done to every one.
 #[inline]
 pub(super) fn steps_for_places(location: &Location<'_>) -> Option<u32> {
     match location {

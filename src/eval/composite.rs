@@ -36,7 +36,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.building()?.append(location, bit_size, bounds, arena)
     }
 
-    /// The composite on top, to which parts can be added: a new one if there is none.
+    /// Returns the composite on top, to which parts can be added: a new one if there is none.
     #[inline(always)]
     fn building(&mut self) -> Result<&mut Incomplete<'a>> {
         if !self.stack.top_is_incomplete() {
@@ -234,7 +234,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// What composites may be made of.
+/// Returns the bounds of composites.
 pub(super) fn bounds(limits: &Limits) -> Bounds {
     // As large as the largest address space, in bits.
     Bounds {
@@ -244,7 +244,7 @@ pub(super) fn bounds(limits: &Limits) -> Bounds {
     }
 }
 
-/// All of a composite.
+/// Returns all of a composite.
 pub(super) fn at_start<'a>(composite: &'a Composite<'a>) -> Location<'a> {
     Location::One(Place::new(Storage::Composite(composite), 0))
 }

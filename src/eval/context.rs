@@ -1,4 +1,4 @@
-//! What an expression is evaluated in. Source: HET A.2.5.1.
+//! The context of an evaluation. Source: HET A.2.5.1.
 
 use core::cell::Cell;
 use core::fmt;
@@ -17,7 +17,7 @@ use crate::wave::Wave;
 /// It is exhaustive on purpose: HET A.2.5.1 defines these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResultKind {
-    /// Whatever the expression gives.
+    /// Any result.
     #[default]
     Any,
     /// A location; a value is converted where HET allows it.
@@ -26,9 +26,9 @@ pub enum ResultKind {
     Value,
 }
 
-/// What an evaluation gives.
+/// The result of an evaluation.
 ///
-/// It is exhaustive on purpose: an expression gives one or the other.
+/// It is exhaustive on purpose: a result is one or the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome<'a> {
     /// A value.
@@ -52,7 +52,7 @@ pub enum LaneFocus {
 }
 
 impl LaneFocus {
-    /// Whose memory an address of a space is in.
+    /// Returns the owner of the memory for an address of a space.
     #[inline]
     pub(crate) const fn select(self, space: AddressSpace) -> LaneSelect {
         match self {
@@ -64,11 +64,11 @@ impl LaneFocus {
     }
 }
 
-/// How strictly the text is followed where real producers do not; see `spec-notes/reading.md`.
+/// The convention for reading expressions where producers deviate from the specification; see `spec-notes/reading.md`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// By the letter.
+    /// Strictly.
     #[default]
     Strict,
     /// As gdb does: `DW_OP_breg*` of a register that is narrower than an address zero-extends it.
@@ -80,22 +80,22 @@ pub enum Reading {
 /// The frame at the top of the stack has its registers in the wave itself; those below find them through
 /// the call frame information of the frames above.
 pub trait Frame<'a> {
-    /// Where `register` is while this frame waits for its callee.
+    /// Returns the location of `register` while this frame waits for its callee.
     ///
     /// # Errors
-    /// If the call frame information cannot tell.
+    /// If the call frame information does not give it.
     fn register(&self, register: Register) -> Result<Location<'a>>;
 
-    /// Where `register` was saved when the frame was entered (`DW_OP_LLVM_call_frame_entry_reg`).
+    /// Returns the location at which `register` was saved on entry to the frame (`DW_OP_LLVM_call_frame_entry_reg`).
     ///
     /// # Errors
-    /// If the call frame information cannot tell.
+    /// If the call frame information does not give it.
     fn entry_register(&self, register: Register) -> Result<Location<'a>>;
 
-    /// The canonical frame address.
+    /// Returns the canonical frame address.
     ///
     /// # Errors
-    /// If the call frame information cannot tell.
+    /// If the call frame information does not give it.
     fn cfa(&self) -> Result<Location<'a>>;
 
     /// Calls `visit` with the frame that called this one and the address of its call site in the code
@@ -106,7 +106,7 @@ pub trait Frame<'a> {
     fn with_caller(&self, visit: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>)
     -> Result<bool>;
 
-    /// Whether nothing says where `register` of the caller is, so that it is taken to be as it was.
+    /// Returns true if nothing says where `register` of the caller is, so that it is taken to be as it was.
     fn is_assumed_in_caller(&self, register: Register) -> bool {
         let _ = register;
         false
@@ -155,7 +155,7 @@ pub type Tls<'c, 'a> = &'c dyn Fn(u64) -> Result<Location<'a>>;
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct Context<'c, 'a> {
-    /// Where composites are stored.
+    /// The storage of composites.
     pub arena: &'a Arena<'a>,
     /// The stopped wave ("current thread").
     pub wave: Option<&'c dyn Wave>,
@@ -169,7 +169,7 @@ pub struct Context<'c, 'a> {
     pub frame: Option<&'c dyn Frame<'a>>,
     /// The program location, as an address of the code object.
     pub pc: Option<u64>,
-    /// Where the code object is loaded.
+    /// The load address of the code object.
     pub load_address: LoadAddress,
     /// The debugging information.
     pub resolver: Option<&'c dyn Resolver<'a>>,
@@ -177,13 +177,13 @@ pub struct Context<'c, 'a> {
     pub subprogram: Option<Subprogram<'a>>,
     /// The object ("current object").
     pub object: Option<Location<'a>>,
-    /// What is on the stack at the start, the lowest entry first.
+    /// The initial stack, the lowest entry first.
     pub initial_stack: &'c [Outcome<'a>],
     /// Thread-local storage.
     pub tls: Option<Tls<'c, 'a>>,
-    /// How strictly to read.
+    /// The convention for reading expressions.
     pub reading: Reading,
-    /// How much work to do.
+    /// The limits on work.
     pub limits: Limits,
     /// Counts the steps of all evaluations that are parts of one question.
     pub meter: Option<&'c Meter>,
@@ -193,7 +193,7 @@ pub struct Context<'c, 'a> {
 }
 
 impl<'c, 'a> Context<'c, 'a> {
-    /// A context with nothing in it.
+    /// Creates a context with nothing in it.
     #[must_use]
     pub fn new(arena: &'a Arena<'a>) -> Context<'c, 'a> {
         Context {
@@ -217,13 +217,13 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same with results in another arena. What is in the context already has to live as long.
+    /// Returns the same with results in another arena. What is in the context already has to live as long.
     #[must_use]
     pub fn with_arena(self, arena: &'a Arena<'a>) -> Context<'c, 'a> {
         Context { arena, ..self }
     }
 
-    /// The same with a stopped wave.
+    /// Returns the same with a stopped wave.
     #[must_use]
     pub fn with_wave(self, wave: &'c dyn Wave) -> Context<'c, 'a> {
         Context {
@@ -232,7 +232,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same where a wave is, without a frame.
+    /// Returns the same where a wave is, without a frame.
     ///
     /// * `pc`: its program location, an address of the process.
     /// * `load_address`: where the code object is loaded.
@@ -249,7 +249,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same for a processor.
+    /// Returns the same for a processor.
     #[must_use]
     pub fn with_processor(self, processor: &'static Processor) -> Context<'c, 'a> {
         Context {
@@ -258,19 +258,19 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same with another lane in focus.
+    /// Returns the same with another lane in focus.
     #[must_use]
     pub fn with_lane(self, lane: LaneFocus) -> Context<'c, 'a> {
         Context { lane, ..self }
     }
 
-    /// The same with an iteration in focus.
+    /// Returns the same with an iteration in focus.
     #[must_use]
     pub fn with_iteration(self, iteration: Option<u64>) -> Context<'c, 'a> {
         Context { iteration, ..self }
     }
 
-    /// The same in a call frame.
+    /// Sets the call frame.
     #[must_use]
     pub fn with_frame(self, frame: &'c dyn Frame<'a>) -> Context<'c, 'a> {
         Context {
@@ -279,7 +279,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same at a program location, an address of the code object.
+    /// Returns the same at a program location, an address of the code object.
     #[must_use]
     pub fn with_pc(self, pc: u64) -> Context<'c, 'a> {
         Context {
@@ -288,7 +288,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same in a subprogram.
+    /// Returns the same in a subprogram.
     #[must_use]
     pub fn with_subprogram(self, subprogram: Subprogram<'a>) -> Context<'c, 'a> {
         Context {
@@ -297,7 +297,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same with debugging information.
+    /// Returns the same with debugging information.
     #[must_use]
     pub fn with_resolver(self, resolver: &'c dyn Resolver<'a>) -> Context<'c, 'a> {
         Context {
@@ -306,13 +306,13 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same for an object ("current object").
+    /// Returns the same for an object ("current object").
     #[must_use]
     pub fn with_object(self, object: Option<Location<'a>>) -> Context<'c, 'a> {
         Context { object, ..self }
     }
 
-    /// The same with entries on the stack at the start, the lowest first.
+    /// Sets the initial stack, the lowest entry first.
     #[must_use]
     pub fn with_initial_stack(self, initial_stack: &'c [Outcome<'a>]) -> Context<'c, 'a> {
         Context {
@@ -321,7 +321,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same with thread-local storage.
+    /// Returns the same with thread-local storage.
     #[must_use]
     pub fn with_tls(self, tls: Tls<'c, 'a>) -> Context<'c, 'a> {
         Context {
@@ -330,25 +330,25 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// The same read in another way.
+    /// Sets the convention for reading expressions.
     #[must_use]
     pub fn with_reading(self, reading: Reading) -> Context<'c, 'a> {
         Context { reading, ..self }
     }
 
-    /// The same within other limits.
+    /// Returns the same within other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Context<'c, 'a> {
         Context { limits, ..self }
     }
 
-    /// The same with steps counted by another meter; without one each evaluation has all that its limits allow.
+    /// Returns the same with steps counted by another meter; without one each evaluation has all that its limits allow.
     #[must_use]
     pub fn with_meter(self, meter: Option<&'c Meter>) -> Context<'c, 'a> {
         Context { meter, ..self }
     }
 
-    /// The same with levels counted together with those of other evaluations: see [`Context::nesting`].
+    /// Returns the same with levels counted together with those of other evaluations: see [`Context::nesting`].
     #[must_use]
     pub fn with_nesting(self, nesting: &'c Cell<u16>) -> Context<'c, 'a> {
         Context {

@@ -10,11 +10,11 @@ use crate::error::{Error, Limit, Need, Result, SpecRule};
 use crate::expr::{Decoder, operations};
 use crate::location::{Location, Place, Storage};
 
-/// How many steps finding an entry and reading it counts as.
+/// The steps that are charged for finding and reading an entry.
 pub(super) const ENTRY: u32 = 16;
 
 impl<'c, 'a> Machine<'_, 'c, 'a> {
-    /// Whom to ask for entries. What they evaluate to answer takes steps as well.
+    /// Returns the resolver of entries. Evaluations that it makes to answer take steps as well.
     pub(super) fn resolver(&mut self) -> Result<&'c dyn Resolver<'a>> {
         self.flush();
         self.context.resolver.ok_or_else(|| Need::Unit.into())
@@ -153,7 +153,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     }
 }
 
-/// The program location, which a location list needs.
+/// Returns the program location, which a location list needs.
 pub(super) fn pc(context: &Context<'_, '_>) -> Result<u64> {
     context.pc.ok_or_else(|| Error::from(Need::Pc))
 }

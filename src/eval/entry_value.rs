@@ -1,6 +1,6 @@
 //! `DW_OP_entry_value`: what an expression was on entry to the function.
 //!
-//! By the letter it is evaluated in the caller's frame, whose registers call frame information recovers. That is
+//! Read strictly, it is evaluated in the caller's frame, whose registers call frame information recovers. That is
 //! nothing for a register that a call need not preserve, which parameters are passed in. Compilers therefore say at the
 //! call site what they put into the register (`DW_AT_call_value`); a tolerant reading takes that first. Values in several
 //! registers are left to the letter: gcc says there what is in the first one.
@@ -122,7 +122,7 @@ fn on_entry<'a>(
     }
 }
 
-/// The register that is all of an expression.
+/// Returns the register that is all of an expression.
 pub(crate) fn single_register(expression: &ExpressionBytes<'_>) -> Option<Register> {
     let mut cursor = Cursor::new(expression.bytes);
     let number = match cursor.next_byte()? {

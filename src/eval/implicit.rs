@@ -58,7 +58,7 @@ impl<'a> Machine<'_, '_, 'a> {
         ))))
     }
 
-    /// The implicit pointer that `bits` bits of a location hold as a whole; nothing if they hold none.
+    /// Returns the implicit pointer that `bits` bits of a location hold as a whole. `None` if they hold none.
     ///
     /// # Errors
     /// [`SpecRule::ImplicitPointerUse`] if they hold a part of one, or one and something else.
@@ -86,7 +86,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// The implicit pointer in a composite: all bits must be those of one pointer, in order.
+    /// Returns the implicit pointer in a composite: all bits must be those of one pointer, in order.
     fn implicit_pointer_in(
         &self,
         place: &Place<'a>,
@@ -119,7 +119,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// The location that an implicit pointer points to.
+    /// Returns the location that an implicit pointer points to.
     pub(super) fn follow(&mut self, pointer: &ImplicitPointer) -> Result<Location<'a>> {
         let unit = Unit {
             id: pointer.unit,
@@ -147,7 +147,7 @@ impl<'a> Machine<'_, '_, 'a> {
         )
     }
 
-    /// An integer that is taken from the stack for its bits, and how many it has.
+    /// Returns an integer that is taken from the stack for its bits, and how many it has.
     pub(super) fn pop_mask(&mut self) -> Result<(u128, u32)> {
         let value = self.pop_value()?;
         if !value.base_type.is_integral() {
@@ -162,7 +162,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// The innermost place that holds bit `bit` of a place, moved there, and how many bits it holds from there on.
+/// Returns the innermost place that holds bit `bit` of a place, moved there, and how many bits it holds from there on.
 fn leaf_at<'a>(place: &Place<'a>, bit: u128) -> Option<(Place<'a>, u128)> {
     let mut here = Place {
         bit_offset: place.bit_offset.checked_add(bit)?,

@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::expr::{Cursor, Opcode, first_code, operations};
 use crate::location::{Composite, Incomplete, Location};
 
-/// How many registers there may be: 128 bits in scalar registers have so many.
+/// The most registers: 128 bits occupy as many scalar registers.
 const MOST: usize = 4;
-/// How many entries such an expression has on the stack at most: a composite, and the next register.
+/// The most entries that such an expression has on the stack: a composite, and the next register.
 const ENTRIES: usize = 2;
 
 // The codes are the same in every dialect.
@@ -52,7 +52,7 @@ struct Piece {
 /// Returns true if an expression may be one of these: it begins with a register or the CFA, and that is all, or it ends with a piece.
 #[inline(always)]
 pub(super) fn may_name_registers(expression: &ExpressionBytes<'_>) -> bool {
-    /// How many bytes a register takes, at most.
+    /// The most bytes of a register operation.
     const ALONE: usize = 3;
     let bytes = expression.bytes;
     // No register has so many bytes that the size of a piece would need two.
@@ -115,7 +115,7 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
     Some(Named::InPieces)
 }
 
-/// Whether there is room for what such an expression makes, whatever it is.
+/// Returns true if there is room for what such an expression makes, whatever it is.
 #[inline(always)]
 fn has_room(context: &Context<'_, '_>) -> bool {
     let limits = &context.limits;
@@ -153,7 +153,7 @@ fn prepay_all(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -
         && budget.charge(steps, context).is_ok()
 }
 
-/// The composite of pieces whose registers the frame has somewhere.
+/// Returns the composite of pieces whose registers the frame has somewhere.
 fn in_frame<'a>(
     mut pieces: Pieces,
     expression: &ExpressionBytes<'a>,
@@ -207,7 +207,7 @@ fn in_frame<'a>(
     })
 }
 
-/// Whether a register has so many bits.
+/// Returns true if a register has so many bits.
 #[inline(always)]
 fn fits(register: Register, bit_size: u16) -> bool {
     (register.size_in_bits()).is_some_and(|size| u32::from(bit_size) <= size)

@@ -8,10 +8,10 @@ use super::resolver::ExpressionBytes;
 use crate::error::Result;
 use crate::limits::too_many;
 
-/// How many entries of a location list may hold at one address; compilers write one.
+/// The most entries of a location list that may hold at one address. Compilers write one.
 const MATCHES: usize = 1 << 12;
 
-/// Where an expression of a location list holds.
+/// The range of an entry of a location list.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocationRange {
@@ -22,7 +22,7 @@ pub enum LocationRange {
 }
 
 impl LocationRange {
-    /// Whether it holds at an address of the code object; of a default entry, whether it can.
+    /// Returns true if it holds at an address of the code object; of a default entry, whether it can.
     #[must_use]
     pub fn may_hold_at(&self, pc: u64) -> bool {
         match self {
@@ -36,7 +36,7 @@ impl LocationRange {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocationEntry<'a> {
-    /// Where the expression holds.
+    /// The range in which the expression holds.
     pub range: LocationRange,
     /// The expression.
     pub expression: ExpressionBytes<'a>,

@@ -32,7 +32,7 @@ pub fn evaluate<'a>(
     run(expression, kind, context, &mut Budget::new(context))
 }
 
-/// How much an arena may hold whatever the limits are, in bytes: it knows no other end than a panic.
+/// The most bytes that an arena may hold, whatever the limits are. An arena that fails to allocate panics.
 const MOST_MEMORY: u64 = 1 << 30;
 
 /// Evaluates an expression within a budget.
@@ -82,7 +82,7 @@ pub(super) fn execute<'a>(
 #[derive(Clone, Copy)]
 pub(super) struct Activation<'a> {
     pub(super) expression: ExpressionBytes<'a>,
-    /// Where it begins, or where it goes on after a call.
+    /// The start of the expression, or the operation after a call.
     pub(super) decoder: Decoder<'a>,
     /// A branch target that is known to be the start of an operation, as the first byte always is.
     pub(super) valid_target: usize,
@@ -100,7 +100,7 @@ impl<'a> Activation<'a> {
     }
 }
 
-/// What each operation does, with its operands in the order of the table. One jump leads to where the operands are read and at
+/// Executes each operation, with its operands in the order of the table. One jump leads to where the operands are read and at
 /// once used; decoding an operation first, to look at it again, took a tenth more instructions.
 ///
 /// What is common is always inlined here, and what is rare or long never: with it in the loop, the position in the expression
@@ -223,7 +223,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         Some(frame)
     }
 
-    /// How many steps this evaluation may still take.
+    /// Returns how many steps this evaluation may still take.
     pub(super) fn steps_left(&self) -> u32 {
         debug_assert!(self.budget.steps.checked_add(self.steps).is_some());
         self.budget.steps.wrapping_add(self.steps)
@@ -236,7 +236,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         Need::Lane.into()
     }
 
-    /// What a location is read with.
+    /// Returns the access for reading a location.
     pub(super) fn access(&self) -> Result<Access<'_>> {
         let lane = match self.context.lane {
             LaneFocus::One(lane) => Some(lane),
@@ -446,7 +446,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// The result, of the kind that is required.
+    /// Returns the result, of the kind that is required.
     #[inline(always)]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is. Each is made where the caller wants it: a location is large.
@@ -475,7 +475,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// The result, of the kind that is required, whatever the entry on top is.
+    /// Returns the result, of the kind that is required, whatever the entry on top is.
     #[inline(never)]
     fn finish_slow(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         let Some(top) = self.stack.pop() else {
@@ -513,7 +513,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         self.stack.push(Entry::Generic(value))
     }
 
-    /// The low bits that the generic type has.
+    /// Returns the low bits that the generic type has.
     #[inline]
     pub(super) fn truncate(&self, value: u64) -> u64 {
         value & self.generic_mask

@@ -22,7 +22,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push_address(address)
     }
 
-    /// The address in the process of one in the code object.
+    /// Returns the address in the process of one in the code object.
     pub(super) fn loaded(&self, address: u64) -> u64 {
         let ProcessAddress(address) = self.context.load_address.to_process(CodeAddress(address));
         self.truncate(address)
@@ -115,7 +115,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(location))
     }
 
-    /// The address of a space that the start of a location holds.
+    /// Returns the address of a space that the start of a location holds.
     pub(super) fn address_in(
         &mut self,
         location: &Location<'a>,
@@ -247,7 +247,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(moved))
     }
 
-    /// The lanes that a location stands for, if it is made for all at once.
+    /// Returns the lanes that a location stands for, if it is made for all at once.
     pub(super) fn lanes(&self) -> Option<WaveSize> {
         match self.context.lane {
             LaneFocus::All => self.context.wave.map(crate::wave::Wave::wave_size),
@@ -256,7 +256,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// The size of a register, in bits; nothing if it is reserved.
+/// Returns the size of a register, in bits. `None` if it is reserved.
 fn register_bits(register: u64) -> Option<u32> {
     Register::from_number(register)?.size_in_bits()
 }
@@ -290,7 +290,7 @@ fn past_register(size: u32, bits: u32) -> Error {
     .into()
 }
 
-/// Whether a place can grow from lane to lane, so that it stands for all lanes. What is left of a register after the last of
+/// Returns true if a place can grow from lane to lane, so that it stands for all lanes. What is left of a register after the last of
 /// its own lanes says nothing of a wave that has more.
 fn can_step(place: &Place<'_>, lanes: Option<WaveSize>) -> bool {
     match place.storage {

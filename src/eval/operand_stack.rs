@@ -21,7 +21,7 @@ pub(super) struct OperandStack<'a> {
 
 // What every operation does is always inlined. Left to itself, the compiler inlines it in one build and not in the next.
 impl<'a> OperandStack<'a> {
-    /// An empty stack for at most `limit` entries.
+    /// Creates an empty stack for at most `limit` entries.
     #[inline(always)]
     pub(super) fn new(limit: u32) -> OperandStack<'a> {
         OperandStack {
@@ -30,7 +30,7 @@ impl<'a> OperandStack<'a> {
         }
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.entries.len()
@@ -61,7 +61,7 @@ impl<'a> OperandStack<'a> {
         self.entries.pop();
     }
 
-    /// The top entry.
+    /// Returns the top entry.
     #[inline(always)]
     pub(super) fn top(&self) -> Option<&Entry<'a>> {
         self.entries.last()
@@ -73,12 +73,12 @@ impl<'a> OperandStack<'a> {
         self.entries.last_mut()
     }
 
-    /// The entry with `index` others above it.
+    /// Returns the entry with `index` others above it.
     pub(super) fn below(&self, index: usize) -> Option<Entry<'a>> {
         self.entries.iter().rev().copied().nth(index)
     }
 
-    /// The value on top, if it is of the generic type.
+    /// Returns the value on top, if it is of the generic type.
     #[inline(always)]
     pub(super) fn top_generic(&mut self) -> Option<&mut u64> {
         let Entry::Generic(value) = self.top_mut()? else {
@@ -87,7 +87,7 @@ impl<'a> OperandStack<'a> {
         Some(value)
     }
 
-    /// The value below the top, and the one on top, if both are of the generic type.
+    /// Returns the value below the top, and the one on top, if both are of the generic type.
     #[inline(always)]
     pub(super) fn two_generics(&mut self) -> Option<(&mut u64, &mut u64)> {
         let [.., Entry::Generic(below), Entry::Generic(top)] = self.entries.as_mut_slice() else {
@@ -106,7 +106,7 @@ impl<'a> OperandStack<'a> {
         Some(register)
     }
 
-    /// The top entry, if it is a location with one place.
+    /// Returns the top entry, if it is a location with one place.
     #[inline(always)]
     pub(super) fn top_place(&mut self) -> Option<&mut Place<'a>> {
         let Entry::Location(Location::One(place)) = self.top_mut()? else {
@@ -121,13 +121,13 @@ impl<'a> OperandStack<'a> {
         matches!(self.top(), Some(Entry::Incomplete))
     }
 
-    /// How many bytes the entries hold outside of the stack itself.
+    /// Returns how many bytes the entries hold outside of the stack itself.
     pub(super) fn bytes(&self) -> u64 {
         held(&self.entries)
     }
 }
 
-/// How many bytes a stack has asked for, none as long as it is in place.
+/// Returns how many bytes a stack has asked for, none as long as it is in place.
 pub(super) fn held<A: smallvec::Array>(stack: &SmallVec<A>) -> u64 {
     let count = if stack.spilled() { stack.capacity() } else { 0 };
     // No more than the address space has, since they are in memory.

@@ -13,9 +13,9 @@ use crate::arch::Lane;
 use crate::error::{Error, ErrorKind, Limit, Need, Result};
 use crate::location::Location;
 
-/// Where an object is in each lane.
+/// The location of an object in each lane.
 ///
-/// It is exhaustive on purpose: all lanes are alike or they are not.
+/// It is exhaustive on purpose: either all lanes share a location, or each has its own.
 #[derive(Clone, Debug)]
 pub enum PerLane<'a> {
     /// One location that is the same for all lanes or stands for all of them.
@@ -25,7 +25,7 @@ pub enum PerLane<'a> {
 }
 
 impl<'a> PerLane<'a> {
-    /// The location for a lane.
+    /// Returns the location for a lane.
     ///
     /// # Errors
     /// The reason why the lane has none.
@@ -134,7 +134,7 @@ pub(super) fn locate_within<'a>(
     }
 }
 
-/// The location of a result that was required to be one.
+/// Returns the location of a result that was required to be one.
 fn location(outcome: Outcome<'_>) -> Location<'_> {
     match outcome {
         Outcome::Location(location) => location,

@@ -25,7 +25,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// Where a register is in the current frame.
+    /// Returns the location of a register in the current frame.
     #[inline]
     pub(super) fn register_location(&mut self, number: u64) -> Result<Location<'a>> {
         location(register(number)?, self.frame())
@@ -43,7 +43,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// Where a register is in a frame.
+/// Returns the location of a register in a frame.
 #[inline]
 pub(super) fn location<'a>(
     register: Register,
@@ -55,7 +55,7 @@ pub(super) fn location<'a>(
     }
 }
 
-/// A register that may be reserved, but not beyond the table.
+/// Returns a register that may be reserved, but not beyond the table.
 fn register(number: u64) -> Result<Register> {
     Register::from_number(number).ok_or_else(|| Error::from(SpecRule::RegisterNumber))
 }

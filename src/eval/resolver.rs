@@ -1,4 +1,4 @@
-//! The questions an evaluation asks of the debugging information.
+//! The interface through which an evaluation asks the debugging information.
 
 use super::context::Subprogram;
 use super::location_list::LocationEntry;
@@ -42,7 +42,7 @@ pub struct ExpressionBytes<'a> {
 }
 
 impl<'a> ExpressionBytes<'a> {
-    /// An expression that is in no section.
+    /// Returns an expression that is in no section.
     #[must_use]
     pub const fn alone(bytes: &'a [u8], unit: Unit) -> ExpressionBytes<'a> {
         ExpressionBytes {
@@ -87,7 +87,7 @@ pub enum DieReference {
     InSection(u64),
 }
 
-/// What `DW_OP_call*` or an implicit pointer finds at an entry. Source: HET A.2.5.4.2.
+/// The target of `DW_OP_call*` or of an implicit pointer. Source: HET A.2.5.4.2.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Procedure<'a> {
@@ -108,7 +108,7 @@ pub struct CallPlace {
     pub address: u64,
 }
 
-/// What a call site says of a register on entry to the function it calls. Source: DWARF 5 §3.4.
+/// The value that a call site gives a register on entry to the called function. Source: DWARF 5 §3.4.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub enum CallSite<'a> {
@@ -125,11 +125,11 @@ pub enum CallSite<'a> {
     },
 }
 
-/// What an evaluation asks of the debugging information.
+/// Answers the questions of an evaluation about the debugging information.
 ///
 /// All addresses are those of the code object; the evaluation adds the load address.
 pub trait Resolver<'a> {
-    /// The location or constant of the entry that `die`, in an expression of `unit`, refers to.
+    /// Returns the location or constant of the entry that `die`, in an expression of `unit`, refers to.
     ///
     /// # Errors
     /// [`SpecRule::WrongReference`](crate::error::SpecRule::WrongReference) if there is no entry there.
@@ -165,12 +165,12 @@ pub trait Resolver<'a> {
     /// something else than it says.
     ///
     /// # Errors
-    /// If it cannot be told.
+    /// If it is unknown.
     fn as_meant(&self, expression: ExpressionBytes<'a>) -> Result<ExpressionBytes<'a>> {
         Ok(expression)
     }
 
-    /// What a call site says that `register` had on entry to the function it calls.
+    /// Returns the value that a call site gives `register` on entry to the called function.
     ///
     /// # Errors
     /// If the entries are malformed.

@@ -10,7 +10,7 @@ use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::location::{ImplicitPointer, LaneSelect, Location, Place, Storage};
 
-/// What can be on the stack.
+/// An entry of the stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Entry<'a> {
     /// A value of the generic type; bits above its size are zero.
@@ -83,7 +83,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.location_of(entry)
     }
 
-    /// Pops a value of the generic type that may differ from lane to lane; nothing if it has another type,
+    /// Pops a value of the generic type that may differ from lane to lane. `None` if it has another type,
     /// which is then still there.
     pub(super) fn pop_linear(&mut self) -> Result<Option<Linear>> {
         let entry = self.stack.top().ok_or_else(|| underflow(1, 0))?;
@@ -107,7 +107,7 @@ impl<'a> Machine<'_, '_, 'a> {
         Ok(Some(linear))
     }
 
-    /// The address that a location in the default space converts to (HET A.2.5.4.4.3).
+    /// Returns the address that a location in the default space converts to (HET A.2.5.4.4.3).
     fn address_of(&self, location: &Location<'a>) -> Option<Linear> {
         let place = location.single()?;
         let default = matches!(
@@ -127,7 +127,7 @@ impl<'a> Machine<'_, '_, 'a> {
         })
     }
 
-    /// The value of an entry.
+    /// Returns the value of an entry.
     pub(super) fn value_of(&mut self, entry: Entry<'a>) -> Result<Value> {
         match entry {
             Entry::Generic(value) | Entry::Address(value) => {
@@ -147,7 +147,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// The location that an entry is or converts to.
+    /// Returns the location that an entry is or converts to.
     pub(super) fn location_of(&mut self, entry: Entry<'a>) -> Result<Location<'a>> {
         match entry {
             Entry::Location(location) => {
@@ -174,7 +174,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// The location that holds a value of the generic type.
+    /// Returns the location that holds a value of the generic type.
     #[inline]
     pub(super) fn implicit(&self, value: u64) -> Location<'a> {
         let storage = Storage::Value {
@@ -185,7 +185,7 @@ impl<'a> Machine<'_, '_, 'a> {
         Location::One(Place::new(storage, 0))
     }
 
-    /// The memory location at a byte address of a space, cut to the space's address size.
+    /// Returns the memory location at a byte address of a space, cut to the space's address size.
     #[inline(always)]
     pub(super) fn memory(&mut self, space: AddressSpace, address: Linear) -> Result<Location<'a>> {
         if space == AddressSpace::None && address.step == 0 {
@@ -241,7 +241,7 @@ impl<'a> Machine<'_, '_, 'a> {
         space.ok_or_else(|| SpecRule::AddressSpace.into())
     }
 
-    /// A constant of the generic type as a displacement, which has a sign.
+    /// Returns a constant of the generic type as a displacement, which has a sign.
     pub(super) fn as_displacement(&self, constant: u64) -> i128 {
         super::value::sign_extend(constant.into(), self.generic_bits)
     }
@@ -269,7 +269,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.resolver()?.base_type(self.unit(), offset)
     }
 
-    /// An entry that stack operations may touch.
+    /// Returns an entry that stack operations may touch.
     fn whole(entry: Entry<'a>) -> Result<Entry<'a>> {
         if let Entry::Incomplete = entry {
             return Err(SpecRule::IncompleteComposite.into());

@@ -59,7 +59,7 @@ fn a_double_is_rounded_to_a_half_once() {
 }
 
 /// LLVM leaves its literals of the generic type beside values of base types. -3 of a signed type of 32 bits, times the
-/// literal 5, is -15 in that type: 0xfffffff1. By the letter they are two types.
+/// literal 5, is -15 in that type: 0xfffffff1. Read strictly, they are two types.
 #[test]
 fn a_generic_literal_takes_the_type_of_the_other_operand() {
     let arena = Arena::new();

@@ -5,7 +5,7 @@
 use crate::arch::{AddressSpace, Float16};
 use crate::error::{ErrorKind, Result};
 
-/// How the bits of a value are read (`DW_AT_encoding`).
+/// The encoding of a value's bits (`DW_AT_encoding`).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BaseTypeEncoding {
@@ -53,7 +53,7 @@ impl BaseTypeEncoding {
 /// The type of a value on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BaseType {
-    /// How the bits are read.
+    /// The encoding of the bits.
     pub encoding: BaseTypeEncoding,
     /// The size, in bits.
     pub bit_size: u32,
@@ -67,7 +67,7 @@ pub struct BaseType {
 /// A value: a type and up to 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// How to read the bits.
+    /// The type of the bits.
     pub base_type: BaseType,
     /// The bits; those above the type's size are zero.
     pub bits: u128,
@@ -114,7 +114,7 @@ pub(super) enum Relation {
 }
 
 impl Binary {
-    /// The result for values of the generic type of 64 bits, which nearly all are; nothing if there is none.
+    /// Returns the result for values of the generic type of 64 bits, which nearly all are. `None` if there is none.
     #[inline]
     pub(super) fn of_addresses(self, a: u64, b: u64) -> Option<u64> {
         match self {
@@ -138,7 +138,7 @@ impl Binary {
 }
 
 impl Shift {
-    /// The result for values of the generic type of 64 bits. Everything is shifted out from 64 on.
+    /// Returns the result for values of the generic type of 64 bits. Everything is shifted out from 64 on.
     #[inline]
     pub(super) fn of_address(self, value: u64, count: u64) -> u64 {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -151,7 +151,7 @@ impl Shift {
 }
 
 impl Relation {
-    /// Whether it holds between values of the generic type of 64 bits, which are compared as signed.
+    /// Returns true if it holds between values of the generic type of 64 bits, which are compared as signed.
     #[inline]
     pub(super) fn of_addresses(self, a: u64, b: u64) -> bool {
         self.holds(a.cast_signed().cmp(&b.cast_signed()))
@@ -178,13 +178,13 @@ enum Number {
 }
 
 impl BaseType {
-    /// The generic type of this many bits.
+    /// Returns the generic type of this many bits.
     #[must_use]
     pub const fn generic(bit_size: u32) -> BaseType {
         BaseType::scalar(BaseTypeEncoding::Generic, bit_size)
     }
 
-    /// A type with one element.
+    /// Returns a type with one element.
     #[must_use]
     pub const fn scalar(encoding: BaseTypeEncoding, bit_size: u32) -> BaseType {
         BaseType {
@@ -195,13 +195,13 @@ impl BaseType {
         }
     }
 
-    /// The size in bytes, rounded up.
+    /// Returns the size in bytes, rounded up.
     #[must_use]
     pub const fn byte_size(&self) -> u32 {
         self.bit_size.div_ceil(8)
     }
 
-    /// Whether values are integers (HET A.2.5.2); addresses are taken as integers too.
+    /// Returns true if values are integers (HET A.2.5.2); addresses are taken as integers too.
     #[must_use]
     pub fn is_integral(&self) -> bool {
         self.elements == 1
@@ -218,7 +218,7 @@ impl BaseType {
             }
     }
 
-    /// Whether the highest bit is a sign.
+    /// Returns true if the highest bit is a sign.
     #[must_use]
     pub fn is_signed(&self) -> bool {
         matches!(
@@ -227,7 +227,7 @@ impl BaseType {
         )
     }
 
-    /// Whether values can be on the stack.
+    /// Returns an error if values cannot be on the stack.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if they have more than 128 bits.
@@ -256,7 +256,7 @@ pub(super) fn mask(bit_size: u32) -> u128 {
         .map_or(u128::MAX, |above| !above)
 }
 
-/// The number whose two's complement of `bit_size` bits is `bits`.
+/// Returns the number whose two's complement of `bit_size` bits is `bits`.
 pub(super) fn sign_extend(bits: u128, bit_size: u32) -> i128 {
     let unused = 128u32.saturating_sub(bit_size);
     // Shifting by 128 bits is what is left of a number of no bits.
@@ -265,7 +265,7 @@ pub(super) fn sign_extend(bits: u128, bit_size: u32) -> i128 {
 }
 
 impl Value {
-    /// A value whose bits above the type's size are dropped.
+    /// Creates a value whose bits above the type's size are dropped.
     #[must_use]
     pub fn new(base_type: BaseType, bits: u128) -> Value {
         Value {
@@ -274,13 +274,13 @@ impl Value {
         }
     }
 
-    /// A value of the generic type.
+    /// Returns a value of the generic type.
     #[must_use]
     pub fn generic(bits: u64, bit_size: u32) -> Value {
         Value::new(BaseType::generic(bit_size), bits.into())
     }
 
-    /// The value as a signed number: that of a signed type by its sign, of the generic type too, of any other
+    /// Returns the value as a signed number: that of a signed type by its sign, of the generic type too, of any other
     /// as it is.
     ///
     /// # Errors
@@ -317,7 +317,7 @@ impl Value {
         })
     }
 
-    /// Whether the value is not zero.
+    /// Returns true if the value is not zero.
     ///
     /// # Errors
     /// [`ErrorKind::TypeMismatch`] if the type is not integral.
@@ -531,7 +531,7 @@ impl Value {
         Ok(Value::new(to, bits))
     }
 
-    /// The bytes in target order, as many as the type has.
+    /// Returns the bytes in target order, as many as the type has.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let length = self.base_type.byte_size() as usize;

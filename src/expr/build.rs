@@ -40,13 +40,13 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty expression that starts with an empty stack.
+    /// Creates an empty expression that starts with an empty stack.
     #[must_use]
     pub fn new(encoding: Encoding) -> Builder {
         Builder::with_initial_stack(encoding, 0)
     }
 
-    /// An empty expression that starts with some entries on the stack, the CFA of a register rule for
+    /// Returns an empty expression that starts with some entries on the stack, the CFA of a register rule for
     /// example.
     #[must_use]
     pub fn with_initial_stack(encoding: Encoding, entries: usize) -> Builder {
@@ -129,7 +129,7 @@ impl Builder {
     /// Appends the location of the focused lane's stack slot: `frame_register` holds a private address,
     /// per lane where scratch is reached by `scratch_*` instructions, else scaled by the wave size.
     ///
-    /// * `scaled_by`: the wave size by which the register is scaled; nothing if it is not.
+    /// * `scaled_by`: the wave size by which the register is scaled. `None` if it is not.
     /// * `byte_offset`: of the slot from that address.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ impl Builder {
             .push(Operation::FormAspaceAddress)
     }
 
-    /// A label that is not placed yet.
+    /// Returns a label that is not placed yet.
     pub fn label(&mut self) -> Label {
         let label = Label(self.labels.len());
         self.labels.push(None);
@@ -200,7 +200,7 @@ impl Builder {
         self
     }
 
-    /// The bytes of the expression.
+    /// Returns the bytes of the expression.
     ///
     /// # Errors
     /// [`SpecRule::BranchTarget`] if a label was not placed or is out of a branch's reach.
@@ -226,7 +226,7 @@ impl Builder {
         Ok(self.bytes)
     }
 
-    /// The depth of the stack after `operation`, where it is known.
+    /// Returns the depth of the stack after `operation`, where it is known.
     fn next_depth(&self, operation: &Operation<'_>) -> Result<Option<usize>> {
         let Some(found) = self.depth else {
             return Ok(None);

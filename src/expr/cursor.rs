@@ -33,19 +33,19 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// How many bytes were read.
+    /// Returns how many bytes were read.
     #[inline(always)]
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// Whether nothing is left.
+    /// Returns true if nothing is left.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
-    /// The bytes that were not read.
+    /// Returns the bytes that were not read.
     #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
         read
     }
 
-    /// The next byte; nothing at the end.
+    /// Returns the next byte; nothing at the end.
     #[inline(always)]
     pub(crate) fn next_byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// An address or an offset of `size` bytes.
+    /// Returns an address or an offset of `size` bytes.
     #[inline(always)]
     pub(crate) fn sized(&mut self, size: u8) -> Result<u64> {
         match size {
@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An unsigned LEB128; one that does not fit into 64 bits gives the largest number, which no limit or
+    /// Returns an unsigned LEB128; one that does not fit into 64 bits gives the largest number, which no limit or
     /// table accepts.
     #[inline(always)]
     pub(crate) fn uleb(&mut self) -> Result<u64> {
@@ -153,7 +153,7 @@ impl<'a> Cursor<'a> {
         Ok(if fits { value } else { u64::MAX })
     }
 
-    /// A signed LEB128; one that does not fit gives the number of the same sign that is farthest from zero.
+    /// Returns a signed LEB128; one that does not fit gives the number of the same sign that is farthest from zero.
     #[inline(always)]
     pub(crate) fn sleb(&mut self) -> Result<i64> {
         // Nearly every operand is between -64 and 63.
@@ -178,7 +178,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The low 64 bits of an unsigned LEB128 (HET A.2.5.4.3.1: a literal that is too large is truncated).
+    /// Returns the low 64 bits of an unsigned LEB128 (HET A.2.5.4.3.1: a literal that is too large is truncated).
     #[inline(always)]
     pub(crate) fn uleb_truncated(&mut self) -> Result<u64> {
         let mut value = 0;
@@ -198,7 +198,7 @@ impl<'a> Cursor<'a> {
             .map(|(value, _)| value)
     }
 
-    /// The low 64 bits of a signed LEB128.
+    /// Returns the low 64 bits of a signed LEB128.
     #[inline(always)]
     pub(crate) fn sleb_truncated(&mut self) -> Result<i64> {
         self.apart(|cursor| cursor.leb(true))

@@ -44,7 +44,7 @@ impl Item<'_> {
         }
     }
 
-    /// Where a branch goes: an offset from the start of the expression, which may lie outside of it.
+    /// Returns the target of a branch: an offset from the start of the expression, which may lie outside of it.
     #[must_use]
     pub fn branch_target(&self) -> Option<i64> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "only two operations branch")]
@@ -58,7 +58,7 @@ impl Item<'_> {
     }
 }
 
-/// The number of an operation within its family.
+/// Returns the number of an operation within its family.
 pub(super) fn member(operation: &Operation<'_>) -> Option<u8> {
     let row = operation.opcode().row();
     (row.operands.first() == Some(&OperandKind::Member))
@@ -115,7 +115,7 @@ pub fn operations(bytes: &[u8], encoding: Encoding) -> Operations<'_> {
 }
 
 impl<'a> Operations<'a> {
-    /// The bytes that were not decoded.
+    /// Returns the bytes that were not decoded.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         self.decoder.cursor.rest()
@@ -182,13 +182,13 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// How many bytes were read.
+    /// Returns how many bytes were read.
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.cursor.position()
     }
 
-    /// The first byte of the next operation; nothing at the end.
+    /// Returns the first byte of the next operation; nothing at the end.
     #[inline]
     pub(crate) fn next_code(&mut self) -> Option<u8> {
         self.cursor.next_byte()
@@ -206,7 +206,7 @@ impl<'a> Decoder<'a> {
         self.meanings[usize::from(code)]
     }
 
-    /// The vendor code that follows the first byte, and the operation it means, of an expression with the encoding
+    /// Returns the vendor code that follows the first byte, and the operation it means, of an expression with the encoding
     /// that the decoder was made for. Its operands come next.
     ///
     /// # Errors

@@ -45,7 +45,7 @@ pub fn encode_operation(
     Ok(())
 }
 
-/// The code of one byte, or else the vendor code.
+/// Returns the code of one byte, or else the vendor code.
 fn code(operation: &Operation<'_>, dialect: Dialect) -> Option<(Option<u8>, u16)> {
     let opcode = operation.opcode();
     let Codes {
@@ -122,7 +122,7 @@ fn write_operand(
     Some(())
 }
 
-/// Appends an address or an offset of `size` bytes; nothing if it does not fit.
+/// Appends an address or an offset of `size` bytes. `None` if it does not fit.
 pub(crate) fn write_sized(value: u64, size: u8, out: &mut Vec<u8>) -> Option<()> {
     match size {
         8 => out.extend(value.to_le_bytes()),

@@ -51,11 +51,11 @@ pub struct Encoding {
     /// The size of a reference to an entry of any unit, in bytes: that of an offset into a debug section, 4 in 32-bit
     /// DWARF and 8 in 64-bit DWARF; see [`reference_size`](Self::reference_size).
     pub offset_size: u8,
-    /// Which codes the heterogeneous operations have.
+    /// The encoding of the heterogeneous operations.
     pub dialect: Dialect,
 }
 
-/// Which codes the heterogeneous operations have; see `spec-notes/encodings.md`.
+/// The encoding of the heterogeneous operations; see `spec-notes/encodings.md`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
@@ -70,7 +70,7 @@ pub enum Dialect {
     Draft,
     /// The names of DWARF 6, which has assigned no codes: only operations that DWARF 5 has can be read and written.
     Dwarf6,
-    /// Of expressions with the meaning of [`Dwarf6`](Self::Dwarf6) that never leave memory: see [`Encoding::in_memory`].
+    /// The codes of expressions with the meaning of [`Dwarf6`](Self::Dwarf6) that never leave memory: see [`Encoding::in_memory`].
     Dwarf6InMemory,
 }
 
@@ -81,7 +81,7 @@ impl Dialect {
         matches!(self, Dialect::Dwarf6 | Dialect::Dwarf6InMemory)
     }
 
-    /// The vendor code of an operation that has none of its own.
+    /// Returns the vendor code of an operation that has none of its own.
     pub(crate) fn private_code(self, opcode: Opcode) -> Option<u16> {
         /// That of `DW_OP_composite`, which only DWARF 6 has.
         const COMPOSITE: u16 = 0xff05;
@@ -140,14 +140,14 @@ impl Encoding {
         }
     }
 
-    /// What AMDGPU compilers emit: 64-bit addresses, 32-bit DWARF, `DW_OP_LLVM_user`.
+    /// The encoding that AMDGPU compilers emit: 64-bit addresses, 32-bit DWARF, `DW_OP_LLVM_user`.
     pub const AMDGPU: Encoding = Encoding {
         address_size: 8,
         offset_size: 4,
         dialect: Dialect::User,
     };
 
-    /// The same sizes, with a code for every operation; for expressions that never leave memory.
+    /// Returns the same sizes, with a code for every operation; for expressions that never leave memory.
     #[must_use]
     pub const fn in_memory(self) -> Encoding {
         let dialect = match self.dialect.is_dwarf6() {

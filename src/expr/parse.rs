@@ -6,10 +6,10 @@ use super::{Encoding, dwarf6, encode_operation};
 use crate::arch::{Register, WaveSize};
 use crate::error::{ErrorKind, Result};
 
-/// How text is read where it leaves a choice.
+/// Options for reading text that leaves a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseOptions {
-    /// Which vector registers `VGPR4`, `AGPR0`, `EXEC` and `VCC` mean.
+    /// The wave size, which decides the registers that `VGPR4`, `AGPR0`, `EXEC` and `VCC` name.
     pub wave_size: WaveSize,
     /// The sizes and codes in expressions nested in others (`DW_OP_entry_value`).
     pub encoding: Encoding,
@@ -50,13 +50,13 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// The number of operations.
+    /// Returns the number of operations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.operations.len()
     }
 
-    /// Whether there is no operation.
+    /// Returns true if there is no operation.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
@@ -79,7 +79,7 @@ impl Expression {
         });
     }
 
-    /// The operations, in order.
+    /// Returns the operations, in order.
     pub fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
         self.operations.iter().filter_map(|parsed| {
             let operands: Vec<_> = parsed
@@ -95,7 +95,7 @@ impl Expression {
         })
     }
 
-    /// The bytes in an encoding; with [`Encoding::in_memory`] every operation has a code.
+    /// Returns the bytes in an encoding; with [`Encoding::in_memory`] every operation has a code.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] names an operation that has no code in the dialect;
@@ -314,7 +314,7 @@ impl<'t> Words<'t> {
         value.map_or_else(|| syntax("a signed number", word), Ok)
     }
 
-    /// A register, and the offset if it is written to it: `SGPR33+4`.
+    /// Returns a register, and the offset if it is written to it: `SGPR33+4`.
     fn register(&mut self) -> Result<(u64, Option<i64>)> {
         let word = self.word();
         let split = word
@@ -375,7 +375,7 @@ impl<'t> Words<'t> {
         })
     }
 
-    /// A length and as many bytes.
+    /// Returns a length and as many bytes.
     fn block(&mut self) -> Result<Vec<u8>> {
         let length = self.unsigned()?;
         let mut bytes = Vec::new();
@@ -390,7 +390,7 @@ impl<'t> Words<'t> {
         Ok(bytes)
     }
 
-    /// An expression in parentheses.
+    /// Returns an expression in parentheses.
     fn expression(&mut self) -> Result<Vec<u8>> {
         const DEPTH: u32 = 16;
         let text = self.rest.trim();
@@ -428,7 +428,7 @@ impl<'t> Words<'t> {
     }
 }
 
-/// A number in decimal or, after `0x`, in hexadecimal, with or without a sign.
+/// Returns a number in decimal or, after `0x`, in hexadecimal, with or without a sign.
 pub(crate) fn parse_number(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

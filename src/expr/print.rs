@@ -8,7 +8,7 @@ use super::operand::{OperandKind, OperandValue};
 use super::{Code, Encoding, Item, operations};
 use crate::arch::{Machine, Register, RegisterName};
 
-/// Which registers are printed by name.
+/// The registers that are printed by name.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegisterStyle {
@@ -39,7 +39,7 @@ impl RegisterStyle {
 /// Finds the names of base types, to print `(0x0000002a) "int"`.
 pub trait BaseTypeNames {
     /// The offset in `.debug_info` and the name of the base type at `offset` bytes from the header of the
-    /// expression's unit; nothing if there is no base type.
+    /// expression's unit. `None` if there is no base type.
     fn base_type_name(&self, offset: u64) -> Option<(u64, String)>;
 }
 
@@ -94,7 +94,7 @@ impl<'n> Printer<'n> {
         }
     }
 
-    /// The operations of `bytes`, separated by commas.
+    /// Returns the operations of `bytes`, separated by commas.
     ///
     /// Where they cannot be decoded the text ends in `<decoding error>` and the remaining bytes.
     #[must_use]
@@ -105,7 +105,7 @@ impl<'n> Printer<'n> {
         out
     }
 
-    /// One operation.
+    /// Returns one operation.
     #[must_use]
     pub fn item(&self, item: &Item<'_>) -> String {
         let mut out = String::new();

@@ -13,7 +13,7 @@ use crate::error::Result;
 use core::ops::DerefMut;
 use smallvec::SmallVec;
 
-/// What an operation does to the depth of the stack.
+/// The effect of an operation on the depth of the stack.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackEffect {
@@ -46,7 +46,7 @@ pub enum Since {
     Dwarf6,
 }
 
-/// The codes of an operation; nothing where a dialect has none.
+/// The codes of an operation. `None` for a dialect without one.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Codes {
@@ -66,7 +66,7 @@ pub struct Codes {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Which operation.
+    /// The opcode.
     pub opcode: Opcode,
     /// The name; of a family, the name without its number.
     pub name: &'static str,
@@ -74,19 +74,19 @@ pub struct Row {
     pub(super) no_code: &'static str,
     /// Its codes.
     pub codes: Codes,
-    /// How many operations the family has; 1 for all others.
+    /// The number of operations in the family; 1 for all others.
     pub family: u8,
     /// The operands, in order.
     pub operands: &'static [OperandKind],
-    /// What it does to the depth of the stack.
+    /// Its effect on the depth of the stack.
     pub effect: StackEffect,
-    /// Which text introduced it.
+    /// The text that introduced it.
     pub since: Since,
-    /// Whether call frame information may use it (HET A.6.4.2).
+    /// True if call frame information may use it (HET A.6.4.2).
     pub in_cfi: bool,
-    /// Where it is specified.
+    /// The section of the specification.
     pub spec: &'static str,
-    /// What it does, in a few words.
+    /// A short description.
     pub what: &'static str,
 }
 
@@ -187,13 +187,13 @@ macro_rules! operations {
         )*];
 
         impl<'a> Operation<'a> {
-            /// The operation without its operands.
+            /// Returns the operation without its operands.
             #[must_use]
             pub const fn opcode(&self) -> Opcode {
                 match self { $(Operation::$opcode $({ $($field: _),+ })? => Opcode::$opcode,)* }
             }
 
-            /// The operands, in the order of the encoding.
+            /// Returns the operands, in the order of the encoding.
             #[must_use]
             pub fn operands(&self) -> impl DerefMut<Target = [OperandValue<'a>]> + IntoIterator<Item = OperandValue<'a>> + use<'a> {
                 match *self {
@@ -203,7 +203,7 @@ macro_rules! operations {
                 }
             }
 
-            /// An operation from its operands; nothing if they are not those of `opcode` in number and
+            /// Returns an operation from its operands. `None` if they are not those of `opcode` in number and
             /// range.
             #[must_use]
             pub fn from_operands(opcode: Opcode, operands: &[OperandValue<'a>]) -> Option<Operation<'a>> {
@@ -434,7 +434,7 @@ operations! {
 }
 
 impl Operation<'_> {
-    /// The constant that it pushes with the generic type, a signed one as 64 bits; nothing if it pushes none, or
+    /// Returns the constant that it pushes with the generic type, a signed one as 64 bits. `None` if it pushes none, or
     /// one that stands elsewhere. Source: HET A.2.5.4.3.1.
     #[must_use]
     pub fn constant(&self) -> Option<u64> {
@@ -457,7 +457,7 @@ impl Operation<'_> {
 }
 
 impl Opcode {
-    /// The operation's row.
+    /// Returns the operation's row.
     #[must_use]
     pub fn row(self) -> &'static Row {
         // The rows and the variants come from one list, so the number of one is the index of the other.
@@ -465,7 +465,7 @@ impl Opcode {
         &ROWS[self as usize]
     }
 
-    /// The operation with a number in the table.
+    /// Returns the operation with a number in the table.
     #[inline]
     pub(crate) fn from_number(number: u8) -> Option<Opcode> {
         ROWS.get(usize::from(number)).map(|row| row.opcode)
@@ -477,7 +477,7 @@ impl Opcode {
         self.row().name
     }
 
-    /// The vendor code that `codes` gives to an operation that has none of its own.
+    /// Returns the vendor code that `codes` gives to an operation that has none of its own.
     pub(super) fn private_code(self, codes: PrivateCodes) -> Option<u16> {
         // Only four operations have no code yet; every other one is found in its row.
         if self == Opcode::AspaceImplicitPointer {
@@ -560,7 +560,7 @@ static ONE_BYTE_DIALECT: Meanings = meanings(Dialect::OneByte);
 static DRAFT_DIALECT: Meanings = meanings(Dialect::Draft);
 static VENDOR_CODES: [Option<Opcode>; 16] = vendor_codes();
 
-/// The code of an operation, or of the first of its family.
+/// Returns the code of an operation, or of the first of its family.
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated by the compiler; one row for each variant"
@@ -583,7 +583,7 @@ pub(super) fn dialect_table(dialect: Dialect) -> &'static Meanings {
     }
 }
 
-/// The operation with a vendor code.
+/// Returns the operation with a vendor code.
 pub(super) fn by_vendor_code(code: u64, dialect: Dialect) -> Option<Opcode> {
     if let Some(opcode) = usize::try_from(code)
         .ok()

@@ -67,7 +67,7 @@ fn edges(kind: OperandKind, encoding: Encoding) -> Vec<OperandValue<'static>> {
     }
 }
 
-/// Every row with every combination of edge operands.
+/// Returns every row with every combination of edge operands.
 fn all_operations(encoding: Encoding) -> Vec<Operation<'static>> {
     let mut all = Vec::new();
     for row in ROWS {

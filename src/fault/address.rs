@@ -149,7 +149,7 @@ pub(super) fn in_lane(
     found.unwrap_or(InLane::Unknown)
 }
 
-/// An address in a lane's scratch.
+/// Returns an address in a lane's scratch.
 fn in_scratch(now: &Now<'_>, reach: &Reach, private: u64, lane: u8, memories: &Memories) -> InLane {
     let generic = memories
         .apertures
@@ -174,7 +174,7 @@ fn in_scratch(now: &Now<'_>, reach: &Reach, private: u64, lane: u8, memories: &M
     }
 }
 
-/// An address in two scalar registers.
+/// Returns an address in two scalar registers.
 fn pair(now: &Now<'_>, past: &Past, operand: Operand) -> Option<u64> {
     let low = past.operand(now, operand, 0)?;
     let high = past.operand(now, operand, 1)?;
@@ -276,7 +276,7 @@ impl Descriptor {
     }
 }
 
-/// The lanes of a mask of which an access has an address, and those of which it is not known.
+/// Returns the lanes of a mask of which an access has an address, and those of which it is not known.
 pub(super) fn addresses(
     now: &Now<'_>,
     past: &Past,

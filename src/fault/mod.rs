@@ -41,10 +41,10 @@ const PAGE: u64 = 4096;
 
 /// The memory of the process, as far as it is known.
 pub(crate) trait Memory {
-    /// Whether some of these bytes are in no memory of the process; `None` if that cannot be told.
+    /// Returns true if some of these bytes are in no memory of the process; `None` if that cannot be told.
     fn is_missing(&self, bytes: Range<u64>) -> Option<bool>;
 
-    /// Whether these bytes are where the kernel is known to access memory: in a buffer that an argument points to, or in scratch.
+    /// Returns true if these bytes are where the kernel is known to access memory: in a buffer that an argument points to, or in scratch.
     fn is_expected(&self, bytes: Range<u64>) -> bool;
 }
 

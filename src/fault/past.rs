@@ -57,12 +57,12 @@ impl Lanes {
     }
 }
 
-/// The bit of a lane.
+/// Returns the bit of a lane.
 pub(super) const fn bit(lane: u8) -> u64 {
     1_u64.wrapping_shl(lane as u32)
 }
 
-/// The lanes of a mask.
+/// Returns the lanes of a mask.
 pub(super) fn lanes(mask: u64) -> impl Iterator<Item = u8> {
     (0..64).filter(move |lane| mask & bit(*lane) != 0)
 }
@@ -136,7 +136,7 @@ struct Room {
 pub(super) struct Past {
     /// Scalar registers that may have had something else than at the stop; `None` if it is not known what.
     scalars: BTreeMap<MachineRegister, Option<u32>>,
-    /// The same of vector registers.
+    /// The dwords of vector registers.
     vectors: BTreeMap<MachineRegister, Rc<Lanes>>,
     /// All vector registers besides may have had something else.
     are_vectors_lost: bool,
@@ -147,7 +147,7 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// The stop itself.
+    /// Returns the stop itself.
     ///
     /// * `all`: the lanes that there are.
     pub(super) fn at_stop(now: &Now<'_>, all: u64) -> Past {
@@ -166,7 +166,7 @@ impl Past {
         }
     }
 
-    /// A dword of a scalar register.
+    /// Returns a dword of a scalar register.
     pub(super) fn scalar(&self, now: &Now<'_>, register: MachineRegister) -> Option<u32> {
         let exec = || (self.surely == self.maybe).then_some(self.surely);
         let half = |value: u64| u32::try_from(value & 0xffff_ffff).ok();
@@ -184,7 +184,7 @@ impl Past {
         self.scalars.insert(register, value);
     }
 
-    /// A dword of a vector register in each lane.
+    /// Returns a dword of a vector register in each lane.
     pub(super) fn vector(&self, now: &Now<'_>, register: MachineRegister) -> Rc<Lanes> {
         match self.vectors.get(&register) {
             Some(known) => Rc::clone(known),
@@ -231,7 +231,7 @@ impl Past {
         }
     }
 
-    /// A dword of an operand in a lane.
+    /// Returns a dword of an operand in a lane.
     pub(super) fn in_lane(&self, now: &Now<'_>, operand: Operand, lane: u8) -> Option<u32> {
         match operand.register() {
             Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
@@ -241,7 +241,7 @@ impl Past {
         }
     }
 
-    /// A mask of lanes that an operand has.
+    /// Returns a mask of lanes that an operand has.
     pub(super) fn mask(&self, now: &Now<'_>, operand: Operand) -> Option<u64> {
         let low = u64::from(self.operand(now, operand, 0)?);
         match now.wave_size {

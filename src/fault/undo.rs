@@ -224,7 +224,7 @@ fn lose_written(now: &Now<'_>, instruction: &Instruction, before: &mut Past, all
     }
 }
 
-/// Whether an instruction writes EXEC.
+/// Returns true if an instruction writes EXEC.
 pub(super) fn writes_exec(instruction: &Instruction) -> bool {
     let writes = &instruction.writes;
     writes.contains(MachineRegister::ExecLo) || writes.contains(MachineRegister::ExecHi)

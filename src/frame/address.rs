@@ -1,4 +1,4 @@
-//! The address of a call frame: where the wave goes on there, and what is looked up by it.
+//! The address of a call frame: the one at which the wave goes on, and the one with which facts are looked up.
 
 /// The address of a call frame, in the code object.
 ///
@@ -12,7 +12,7 @@ pub enum FrameAddress {
 }
 
 impl FrameAddress {
-    /// Where the wave goes on in the frame.
+    /// Returns the address at which the wave goes on in the frame.
     #[must_use]
     pub const fn resumes_at(self) -> u64 {
         match self {
@@ -20,7 +20,7 @@ impl FrameAddress {
         }
     }
 
-    /// The address by which rows, functions, lines and locations are looked up: of a caller that of a byte of the call,
+    /// Returns the address by which rows, functions, lines and locations are looked up: of a caller that of a byte of the call,
     /// which may be the last instruction of its function. Source: DWARF 5 §6.4.4.
     #[must_use]
     pub const fn lookup(self) -> u64 {

@@ -1,6 +1,6 @@
 //! Augmentation strings. Source: HET A.6.4.1, field `augmentation`; USAGE "Call Frame Information".
 
-/// What a CIE's augmentation string says.
+/// The meaning of a CIE's augmentation string.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Augmentation<'a> {
@@ -24,7 +24,7 @@ pub struct Vendor<'a> {
     pub major: u32,
     /// The minor version.
     pub minor: u32,
-    /// What stands after the version; empty if nothing does.
+    /// The text after the version, possibly empty.
     pub options: &'a str,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Augmentation<'a> {
         Augmentation::Vendors(vendors)
     }
 
-    /// Whether the rest of an entry can be read.
+    /// Returns true if the rest of an entry can be read.
     #[must_use]
     pub fn is_known(&self) -> bool {
         match self {
@@ -97,7 +97,7 @@ impl<'a> Vendor<'a> {
         })
     }
 
-    /// Whether these are HET's extensions in a version that is known.
+    /// Returns true if these are HET's extensions in a version that is known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         KNOWN.contains(&(self.name, self.major))

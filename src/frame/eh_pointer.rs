@@ -8,7 +8,7 @@ use crate::expr::Cursor;
 /// `DW_EH_PE_omit`: there is no pointer.
 pub(super) const OMITTED: u8 = 0xff;
 
-/// What the augmentation data of a CIE of `.eh_frame` says.
+/// The augmentation data of a CIE in `.eh_frame`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EhAugmentation {
     pub(super) pointer_encoding: u8,
@@ -53,7 +53,7 @@ impl EhAugmentation {
     }
 }
 
-/// What a pointer with this encoding counts from, if that is its own place.
+/// Returns the base of a pointer with this encoding, if that is its own place.
 pub(super) fn place_of(encoding: u8, place: u64) -> u64 {
     match encoding & 0x70 {
         0x10 => place,

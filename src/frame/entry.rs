@@ -13,7 +13,7 @@ use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
-/// Which section the entries are from: they are laid out differently.
+/// The section of the entries, which determines their layout.
 ///
 /// It is exhaustive on purpose: there are these two sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum SectionKind {
 pub struct FrameSection<'a> {
     bytes: &'a [u8],
     kind: SectionKind,
-    /// Where the section is loaded, for pointers relative to their own place.
+    /// The load address of the section, for pointers relative to their own place.
     address: u64,
     address_size: u8,
 }
@@ -39,7 +39,7 @@ pub struct FrameSection<'a> {
 /// It is exhaustive on purpose: sections have these two kinds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry<'a> {
-    /// What several FDEs share.
+    /// The common information of several FDEs.
     Cie(Cie<'a>),
     /// The rows of a function.
     Fde(Fde<'a>),
@@ -63,17 +63,17 @@ impl Entry<'_> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cie<'a> {
-    /// Where it starts in the section, in bytes.
+    /// Its offset in the section, in bytes.
     pub offset: u64,
     /// The size of offsets: 4 in the 32-bit format, 8 in the 64-bit format.
     pub offset_size: u8,
-    /// What the length field says: bytes after it.
+    /// The value of the length field: the number of bytes after it.
     pub length: u64,
     /// 1, 3 or 4.
     pub version: u8,
     /// The augmentation string.
     pub augmentation_text: &'a str,
-    /// What it means.
+    /// The decoded augmentation string.
     pub augmentation: Augmentation<'a>,
     /// The size of an address, in bytes.
     pub address_size: u8,
@@ -87,17 +87,17 @@ pub struct Cie<'a> {
     pub return_address_register: u64,
     /// The instructions that every FDE starts with.
     pub initial_instructions: &'a [u8],
-    /// Where they start in the section.
+    /// Their offset in the section, in bytes.
     pub instructions_offset: u64,
-    /// How `.eh_frame` encodes addresses (`DW_EH_PE_*`); nothing in `.debug_frame`.
+    /// The encoding of addresses in `.eh_frame` (`DW_EH_PE_*`). `None` in `.debug_frame`.
     pub pointer_encoding: Option<u8>,
-    /// What belongs to the augmentation string in `.eh_frame`.
+    /// The augmentation data in `.eh_frame`.
     pub augmentation_data: &'a [u8],
     /// The address of the personality routine, or of the pointer to it, if `.eh_frame` has one.
     pub personality: Option<u64>,
     /// The address of the field that says so, which it may count from.
     pub(crate) personality_place: u64,
-    /// How `.eh_frame` encodes the addresses of language-specific data, if it has them.
+    /// The encoding of the addresses of language-specific data in `.eh_frame`, if there are any.
     pub lsda_encoding: Option<u8>,
 }
 
@@ -105,19 +105,19 @@ pub struct Cie<'a> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fde<'a> {
-    /// Where it starts in the section, in bytes.
+    /// Its offset in the section, in bytes.
     pub offset: u64,
-    /// What the length field says: bytes after it.
+    /// The value of the length field: the number of bytes after it.
     pub length: u64,
     /// The CIE it goes with, which others have as well.
     pub cie: Arc<Cie<'a>>,
     /// The first address, in the code object.
     pub initial_location: u64,
-    /// How many bytes of code.
+    /// The size of the code in bytes.
     pub address_range: u64,
     /// The instructions.
     pub instructions: &'a [u8],
-    /// Where they start in the section.
+    /// Their offset in the section, in bytes.
     pub instructions_offset: u64,
     /// The address of the language-specific data, if `.eh_frame` has one.
     pub lsda: Option<u64>,
@@ -126,13 +126,13 @@ pub struct Fde<'a> {
 }
 
 impl Fde<'_> {
-    /// The first address past the code.
+    /// Returns the first address past the code.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.initial_location.saturating_add(self.address_range)
     }
 
-    /// Whether an address is in the code.
+    /// Returns true if an address is in the code.
     #[must_use]
     pub fn contains(&self, pc: u64) -> bool {
         self.initial_location <= pc && pc < self.end()
@@ -159,7 +159,7 @@ struct Header<'a> {
 }
 
 impl<'a> FrameSection<'a> {
-    /// The entries of a section.
+    /// Creates the entries of a section.
     ///
     /// * `address`: where the section is loaded; matters for `.eh_frame` only.
     /// * `address_size`: of entries that do not say, in bytes.
@@ -178,7 +178,7 @@ impl<'a> FrameSection<'a> {
         }
     }
 
-    /// The `.debug_frame` of an AMDGPU code object.
+    /// Returns the `.debug_frame` of an AMDGPU code object.
     #[must_use]
     pub fn debug_frame(bytes: &'a [u8]) -> FrameSection<'a> {
         FrameSection::new(bytes, SectionKind::DebugFrame, 0, 8)
@@ -193,19 +193,19 @@ impl<'a> FrameSection<'a> {
         }
     }
 
-    /// The bytes of the section.
+    /// Returns the bytes of the section.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Which section it is.
+    /// Returns the kind of the section.
     #[must_use]
     pub fn kind(&self) -> SectionKind {
         self.kind
     }
 
-    /// All entries, in order. It ends with the first entry whose length is wrong; what is wrong within an
+    /// Returns all entries, in order. It ends with the first entry whose length is wrong; what is wrong within an
     /// entry is an item of its own, and the next entry follows.
     #[must_use]
     pub fn entries(&self) -> Entries<'a> {
@@ -216,7 +216,7 @@ impl<'a> FrameSection<'a> {
         }
     }
 
-    /// The CIE at an offset.
+    /// Returns the CIE at an offset.
     ///
     /// # Errors
     /// If there is none.
@@ -230,7 +230,7 @@ impl<'a> FrameSection<'a> {
         self.cie(header)
     }
 
-    /// The FDE at an offset.
+    /// Returns the FDE at an offset.
     ///
     /// # Errors
     /// If there is none.
@@ -238,7 +238,7 @@ impl<'a> FrameSection<'a> {
         self.fde_with(offset, |offset| self.cie_at(offset).map(Arc::new))
     }
 
-    /// The same; `cie_at` gives the CIE at an offset.
+    /// Returns the same; `cie_at` gives the CIE at an offset.
     pub(super) fn fde_with(
         &self,
         offset: u64,
@@ -257,7 +257,7 @@ impl<'a> FrameSection<'a> {
         Error::malformed(what, reason).within(self.name(), offset)
     }
 
-    /// The header at `offset`; nothing at the end of the section.
+    /// Returns the header at `offset`; nothing at the end of the section.
     fn header(&self, offset: u64) -> Result<Option<Header<'a>>> {
         if offset >= self.bytes.len() as u64 {
             return Ok(None);
@@ -374,7 +374,7 @@ impl<'a> FrameSection<'a> {
         Ok(cie)
     }
 
-    /// The FDE of a header; `cie_at` gives the CIE at an offset.
+    /// Returns the FDE of a header; `cie_at` gives the CIE at an offset.
     fn fde(
         &self,
         header: Header<'a>,
@@ -418,7 +418,7 @@ impl<'a> FrameSection<'a> {
         })
     }
 
-    /// The offset of the CIE that the pointer `id` of an FDE names.
+    /// Returns the offset of the CIE that the pointer `id` of an FDE names.
     fn cie_offset(&self, id: u64, id_offset: u64) -> Result<u64> {
         let offset = match self.kind {
             SectionKind::DebugFrame => Some(id),

@@ -1,4 +1,4 @@
-//! Finding the FDE of an address: an index built once, when it is first asked.
+//! Finds the FDE of an address, by an index that is built on first use.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -27,7 +27,7 @@ struct KnownRows<'a> {
 impl<'a> KnownRows<'a> {
     /// Keeps a row. There is no end of addresses, so that it starts anew when it has become large.
     fn keep(&mut self, pc: u64, row: &Arc<KnownRow<'a>>) {
-        /// How many rules there may be, and rows, each of which counts as some of them: some 5 MiB.
+        /// The most rules and rows that are kept. A row counts as several rules. The total is about 5 MiB.
         const MOST: usize = 1 << 17;
         const ROW: usize = 16;
         self.rules = self
@@ -62,12 +62,12 @@ pub struct FrameIndex<'a> {
     ranges: OnceLock<Arc<[(u64, u64, u64)]>>,
     known: Arc<Mutex<KnownRows<'a>>>,
     cies: Arc<Mutex<KnownCies<'a>>>,
-    /// What rows were read with, for its memory.
+    /// The reader of rows, kept for its memory.
     rows: Arc<Mutex<Option<Box<Rows<'a>>>>>,
 }
 
 impl<'a> FrameIndex<'a> {
-    /// The index of a section, of which nothing is read before an address is looked up.
+    /// Creates the index of a section, of which nothing is read before an address is looked up.
     #[must_use]
     pub fn new(section: FrameSection<'a>) -> FrameIndex<'a> {
         FrameIndex {
@@ -89,25 +89,25 @@ impl<'a> FrameIndex<'a> {
         })
     }
 
-    /// The section.
+    /// Returns the section.
     #[must_use]
     pub fn section(&self) -> &FrameSection<'a> {
         &self.section
     }
 
-    /// How many FDEs there are.
+    /// Returns how many FDEs there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ranges().len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges().is_empty()
     }
 
-    /// The FDE that covers an address; the one that starts last, if several do.
+    /// Returns the FDE that covers an address; the one that starts last, if several do.
     ///
     /// # Errors
     /// If the entry is malformed.
@@ -118,7 +118,7 @@ impl<'a> FrameIndex<'a> {
         self.section.fde_at(offset).map(Some)
     }
 
-    /// Where the FDE is that covers an address.
+    /// Returns the offset of the FDE that covers an address.
     fn offset_of(&self, pc: u64) -> Option<u64> {
         let ranges = self.ranges();
         let after = ranges.partition_point(|(start, _, _)| *start <= pc);
@@ -134,9 +134,9 @@ impl<'a> FrameIndex<'a> {
         covering.next().map(|(_, _, offset)| *offset)
     }
 
-    /// The CIE at an offset, with the rules that it gives.
+    /// Returns the CIE at an offset, with the rules that it gives.
     fn cie_at(&self, offset: u64) -> Result<Arc<KnownCie<'a>>> {
-        /// How many rules there may be, and CIEs, each of which counts as some of them: some 2 MiB.
+        /// The most rules and CIEs that are kept. A CIE counts as several rules. The total is about 2 MiB.
         const MOST: usize = 1 << 15;
         const CIE: usize = 16;
         let known = &mut *lock(&self.cies);
@@ -156,7 +156,7 @@ impl<'a> FrameIndex<'a> {
         Ok(read)
     }
 
-    /// The row that holds at an address, and its FDE.
+    /// Returns the row that holds at an address, and its FDE.
     ///
     /// * `meter`: charged for what is read.
     ///
@@ -187,12 +187,12 @@ impl<'a> FrameIndex<'a> {
     }
 }
 
-/// What unwinding asks for. An index is invariant in its lifetime, as it remembers rows; what a source gives is covariant.
+/// The source of rows for unwinding. An index is invariant in its lifetime, because it keeps rows; a source's rows are covariant.
 pub(super) trait RowSource<'a> {
-    /// The row that holds at an address, which all share that ask for it; what is read is paid for.
+    /// Returns the row that holds at an address, shared by all that ask for it. Charges the meter for what is read.
     fn known_row(&self, pc: u64, meter: Option<&Meter>) -> Result<Option<Arc<KnownRow<'a>>>>;
 
-    /// Where the rows are from.
+    /// Returns the section of the rows.
     fn section(&self) -> FrameSection<'a>;
 }
 

@@ -45,7 +45,7 @@ pub enum CfaOperand {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct CfaRow {
-    /// Which instruction.
+    /// The opcode.
     pub opcode: CfaOpcode,
     /// Its name.
     pub name: &'static str,
@@ -53,14 +53,14 @@ pub struct CfaRow {
     pub code: u8,
     /// Its operands.
     pub operands: &'static [CfaOperand],
-    /// Where it is specified.
+    /// The section of the specification.
     pub spec: &'static str,
 }
 
 /// Registers with smaller numbers fit into the low six bits of `DW_CFA_offset` and `DW_CFA_restore`.
 pub(super) const SMALL_REGISTERS: u64 = 0x40;
 
-/// What a call frame instruction does to the row at hand. Offsets are in bytes. Source: HET A.6.4.2, DWARF 5 §6.4.2.
+/// The effect of a call frame instruction on the current row. Offsets are in bytes. Source: HET A.6.4.2, DWARF 5 §6.4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect<'a> {
     /// Nothing.
@@ -92,7 +92,7 @@ pub(crate) enum Effect<'a> {
 }
 
 impl Effect<'_> {
-    /// The register whose rule changes, by its number.
+    /// Returns the register whose rule changes, by its number.
     pub(crate) fn ruled_register(self) -> Option<u64> {
         match self {
             Effect::Rule(register, _) | Effect::RestoreRule(register) => Some(register),
@@ -112,12 +112,12 @@ impl Effect<'_> {
 /// The address space of a CFA for which none is said.
 const DEFAULT_SPACE: u64 = AddressSpace::None.number() as u64;
 
-/// The effect of the instructions that define the CFA anew, without a space.
+/// Returns the effect of the instructions that define the CFA anew, without a space.
 const fn cfa<'a>(register: u64, offset: i64) -> Effect<'a> {
     cfa_in(register, offset, DEFAULT_SPACE)
 }
 
-/// The effect of those that say its space.
+/// Returns the effect of those that say its space.
 const fn cfa_in<'a>(register: u64, offset: i64, space: u64) -> Effect<'a> {
     Effect::DefineCfa {
         register,
@@ -225,7 +225,7 @@ macro_rules! instructions {
         },)*];
 
         impl<'a> Instruction<'a> {
-            /// The instruction without its operands.
+            /// Returns the instruction without its operands.
             #[must_use]
             pub const fn opcode(&self) -> CfaOpcode {
                 match self { $(Instruction::$opcode $({ $($field: _),+ })? => CfaOpcode::$opcode,)* }
@@ -242,7 +242,7 @@ macro_rules! instructions {
                 match self { $(Instruction::$opcode $({ $($field: _),+ })? => $code,)* }
             }
 
-            /// The operands with their kinds, in the order of the encoding.
+            /// Returns the operands with their kinds, in the order of the encoding.
             #[must_use]
             pub fn operands(
                 &self,
@@ -254,7 +254,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// What the instruction does to the row at hand.
+            /// Returns the effect of the instruction on the current row.
             ///
             /// * `factor`: the data alignment factor of its CIE.
             /// * `end`: the offset of the first byte after it, from where the offset of its expression is to count.
@@ -402,7 +402,7 @@ pub struct InstructionItem<'a> {
 }
 
 impl<'a> InstructionItem<'a> {
-    /// What it does to the row at hand.
+    /// Returns the effect on the current row.
     ///
     /// * `factor`: the data alignment factor of its CIE.
     #[inline(always)]
@@ -421,7 +421,7 @@ pub struct Instructions<'a> {
 }
 
 impl<'a> Instructions<'a> {
-    /// The instructions in `bytes`, which start at `start` in `section`.
+    /// Creates the instructions in `bytes`, which start at `start` in `section`.
     #[must_use]
     pub fn new(
         bytes: &'a [u8],
@@ -437,7 +437,7 @@ impl<'a> Instructions<'a> {
         }
     }
 
-    /// The section that errors name.
+    /// Returns the section that errors name.
     pub(super) fn section(&self) -> &'static str {
         self.section
     }

@@ -24,11 +24,11 @@ pub struct FramePrinter<'a> {
     stored: Option<&'a [u8]>,
 }
 
-/// What takes the parts of a text, and says whether it wants more.
+/// Takes the parts of a text, and returns `Break` to end.
 type Put<'p> = dyn FnMut(&str) -> ControlFlow<()> + 'p;
 
 impl<'a> FramePrinter<'a> {
-    /// A printer for the entries of `section`.
+    /// Creates a printer for the entries of `section`.
     #[must_use]
     pub fn new(
         section: FrameSection<'a>,
@@ -50,7 +50,7 @@ impl<'a> FramePrinter<'a> {
         FramePrinter { stored, ..self }
     }
 
-    /// An address as it is shown.
+    /// Returns an address as it is shown.
     ///
     /// * `place`: what it counts from.
     fn placed(&self, address: u64, place: u64) -> u64 {
@@ -71,7 +71,7 @@ impl<'a> FramePrinter<'a> {
         })
     }
 
-    /// The same in parts, which are one after the other its text: the header, each instruction and each row. It ends early where
+    /// Returns the same in parts, which are one after the other its text: the header, each instruction and each row. It ends early where
     /// `put` wants no more, since a few bytes can be an entry of any number of them.
     ///
     /// # Errors
@@ -249,7 +249,7 @@ impl<'a> FramePrinter<'a> {
         Ok(put("\n"))
     }
 
-    /// One instruction; `address` is that of the row so far, and moved by advances.
+    /// Returns one instruction; `address` is that of the row so far, and moved by advances.
     #[must_use]
     pub fn instruction(
         &self,
@@ -309,7 +309,7 @@ impl<'a> FramePrinter<'a> {
         out
     }
 
-    /// A row, without its address.
+    /// Returns a row, without its address.
     #[must_use]
     pub fn row(&self, row: &Row<'a>, cie: &Cie<'a>) -> String {
         let mut out = String::from("CFA=");
@@ -346,7 +346,7 @@ impl<'a> FramePrinter<'a> {
         out
     }
 
-    /// A register's rule.
+    /// Returns a register's rule.
     #[must_use]
     pub fn rule(&self, rule: RegisterRule<'a>, cie: &Cie<'a>) -> String {
         let cfa = |offset: i64| {

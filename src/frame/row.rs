@@ -1,4 +1,4 @@
-//! Rows: what the instructions say of each address. Source: HET A.6.4.1 and A.6.4.2.
+//! Executes call frame instructions, and makes the row of each address. Source: HET A.6.4.1 and A.6.4.2.
 
 use std::sync::Arc;
 
@@ -24,20 +24,20 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The rule of a register, by its number; nothing if none was given, which means the default rule.
+    /// Returns the rule of a register, by its number. `None` if none was given, which means the default rule.
     #[must_use]
     pub fn rule(&self, register: u64) -> Option<RegisterRule<'a>> {
         let at = self.find(register).ok()?;
         self.rules.get(at).map(|(_, rule)| *rule)
     }
 
-    /// All rules that were given, by ascending register number.
+    /// Returns all rules that were given, by ascending register number.
     #[must_use]
     pub fn rules(&self) -> &[(u64, RegisterRule<'a>)] {
         &self.rules
     }
 
-    /// Whether nothing was said at all.
+    /// Returns true if nothing was said at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cfa == CfaRule::None && self.rules.is_empty()
@@ -60,7 +60,7 @@ impl<'a> Row<'a> {
         self.rules.extend_from_slice(&other.rules);
     }
 
-    /// Where the rule of a register is, or would be.
+    /// Returns the position of a register's rule, or the position at which to insert it.
     fn find(&self, register: u64) -> core::result::Result<usize, usize> {
         // Compilers write the rules of a prologue in this order.
         if self.rules.last().is_none_or(|(last, _)| *last < register) {
@@ -121,7 +121,7 @@ pub(crate) const RULES_PER_STEP: u64 = 16;
 /// As many rows are remembered at once. Compilers nest two or three.
 pub(crate) const REMEMBERED: usize = 64;
 
-/// What of a CIE the meaning of instructions depends on.
+/// The fields of a CIE on which the meaning of instructions depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Factors {
     code: u64,
@@ -160,17 +160,17 @@ pub struct Rows<'a> {
     done: bool,
     /// No more rules than this can come from the instructions.
     most_rules: usize,
-    /// What one entry may cost by itself: rules that are copied or moved.
+    /// The most that one entry may cost: rules that are copied or moved.
     most: u64,
-    /// What it has cost since somebody paid: instructions, and those rules.
+    /// The cost that is not charged yet: instructions, and those rules.
     unpaid: u64,
     cost: u64,
-    /// What the initial instructions have cost, of either.
+    /// The cost of the initial instructions, of either kind.
     initial_cost: (u64, u64),
 }
 
 impl<'a> Rows<'a> {
-    /// The rows of an FDE; `section` is the name of the section it is from.
+    /// Creates the rows of an FDE; `section` is the name of the section it is from.
     ///
     /// # Errors
     /// If the initial instructions of its CIE are wrong.
@@ -206,7 +206,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The same with what [`initial`](Rows::initial) gives for its CIE.
+    /// Restarts with the row that [`initial`](Rows::initial) returns for its CIE.
     pub(super) fn restart_after(&mut self, fde: &Fde<'a>, initial: Arc<Row<'a>>) {
         self.clear(&fde.cie, fde.instructions.len());
         self.row.copy_rules(&initial);
@@ -214,14 +214,14 @@ impl<'a> Rows<'a> {
         self.begin(fde);
     }
 
-    /// The rows of an FDE with what [`initial`](Rows::initial) gives for its CIE.
+    /// Returns the rows of an FDE with what [`initial`](Rows::initial) gives for its CIE.
     pub(super) fn after(fde: &Fde<'a>, section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
         let mut rows = Rows::start(&fde.cie, section, fde.instructions.len());
         rows.restart_after(fde, initial);
         rows
     }
 
-    /// The rules that the initial instructions of a CIE give, as a row of no address.
+    /// Returns the rules that the initial instructions of a CIE give, as a row of no address.
     ///
     /// # Errors
     /// If an instruction is wrong.
@@ -231,7 +231,7 @@ impl<'a> Rows<'a> {
         Ok(rows.row)
     }
 
-    /// The initial instructions of a CIE, of which none is executed yet; so many more bytes of instructions will follow.
+    /// Returns the initial instructions of a CIE, of which none is executed yet; so many more bytes of instructions will follow.
     fn start(cie: &Cie<'a>, section: &'static str, more: usize) -> Rows<'a> {
         let mut rows = Rows {
             factors: Factors::of(cie),
@@ -255,7 +255,7 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// Starts anew with another CIE; the buffers and the steps that are not paid yet are kept.
+    /// Starts anew with another CIE. Keeps the buffers and the uncharged steps.
     fn clear(&mut self, cie: &Cie<'a>, more: usize) {
         self.factors = Factors::of(cie);
         self.initial_instructions = cie.initial_instructions;
@@ -312,7 +312,7 @@ impl<'a> Rows<'a> {
         self.end = fde.end();
     }
 
-    /// The next row, which is lent: it is overwritten by the one after it. Who keeps it clones it.
+    /// Returns the next row, which is lent: it is overwritten by the one after it. Who keeps it clones it.
     ///
     /// # Errors
     /// [`SpecRule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.
@@ -345,7 +345,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The row that holds at an address; nothing if there is none.
+    /// Returns the row that holds at an address. `None` if there is none.
     ///
     /// # Errors
     /// As [`next`](Rows::next).
@@ -353,7 +353,7 @@ impl<'a> Rows<'a> {
         Ok(self.find(pc, None)?.then_some(self.row))
     }
 
-    /// Goes on to the row that holds at an address; whether there is one. What is read is paid for.
+    /// Advances to the row that holds at an address. Returns true if there is one. Charges the meter for what is read.
     fn find(&mut self, pc: u64, meter: Option<&Meter>) -> Result<bool> {
         while let Some(row) = self.next()? {
             let is_found = row.start <= pc && pc < row.end;
@@ -367,7 +367,7 @@ impl<'a> Rows<'a> {
         Ok(false)
     }
 
-    /// A copy of the row that holds at an address.
+    /// Returns a copy of the row that holds at an address.
     pub(super) fn row_within(&mut self, pc: u64, meter: Option<&Meter>) -> Result<Option<Row<'a>>> {
         let found = self.find(pc, meter)?;
         Ok(found.then(|| self.row.clone()))
@@ -444,7 +444,7 @@ impl<'a> Rows<'a> {
         self.charge()
     }
 
-    /// Gives a register a rule; where that moves others they are paid for.
+    /// Gives a register a rule. Charges for other rules that it moves.
     // Most instructions do this: the rule goes from the instruction to the row without a stop in memory.
     #[inline(always)]
     fn give(&mut self, register: u64, rule: RegisterRule<'a>) -> Result<()> {

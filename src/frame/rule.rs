@@ -1,4 +1,4 @@
-//! The rules of rows: where the canonical frame address is, and the registers of the caller. Source: HET A.6.4.1.
+//! The rules of rows, for the canonical frame address and the registers of the caller. Source: HET A.6.4.1.
 
 /// An expression of a rule, and where it is. Two are equal if their bytes are, wherever they stand.
 #[derive(Clone, Copy, Debug, Eq)]
@@ -23,7 +23,7 @@ impl<'a> From<&'a [u8]> for RuleExpression<'a> {
     }
 }
 
-/// How the canonical frame address is found.
+/// The rule for the canonical frame address.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CfaRule<'a> {
@@ -39,11 +39,11 @@ pub enum CfaRule<'a> {
         /// The number of the address space.
         space: u64,
     },
-    /// What an expression gives.
+    /// The result of an expression.
     Expression(RuleExpression<'a>),
 }
 
-/// How a register of the caller is found. Source: HET A.6.4.1, "The register rules are".
+/// The rule for a register of the caller. Source: HET A.6.4.1, "The register rules are".
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterRule<'a> {

@@ -1,4 +1,4 @@
-//! Why unwinding ends.
+//! The reasons why unwinding ends.
 
 /// Why there is no further frame.
 #[non_exhaustive]
@@ -34,7 +34,7 @@ impl Stopped {
         }
     }
 
-    /// The reason, for people.
+    /// Returns the reason, for people.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {

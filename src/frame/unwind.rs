@@ -1,4 +1,4 @@
-//! Unwinding: the frames of a stopped wave, and where the registers of each are.
+//! Unwinds a stopped wave: finds its frames, and the locations of the registers of each.
 //!
 //! Nothing is copied: a register of a caller is a location, made of the locations that the frames above
 //! it give, and read only when somebody asks. Source: HET A.6.4.
@@ -24,7 +24,7 @@ use crate::wave::Wave;
 pub use call_frame::CallFrame;
 use call_frame::Found;
 
-/// What unwinding starts from.
+/// The starting point of unwinding.
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct Unwind<'c, 'a> {
@@ -32,11 +32,11 @@ pub struct Unwind<'c, 'a> {
     pub wave: &'c dyn Wave,
     /// The call frame information of the code object.
     cfi: &'c dyn RowSource<'a>,
-    /// Where the code object is loaded.
+    /// The load address of the code object.
     pub load_address: LoadAddress,
     /// The processor: its calling convention is used where the reading is tolerant.
     pub processor: Option<&'static Processor>,
-    /// How strictly to read.
+    /// The convention for reading expressions.
     pub reading: Reading,
     /// The lane for which a CFA in per-lane memory is made.
     pub lane: LaneFocus,
@@ -46,7 +46,7 @@ pub struct Unwind<'c, 'a> {
     pub limits: Limits,
     /// Counts the steps of all expressions together, as [`Context::meter`](crate::eval::Context::meter).
     pub meter: Option<&'c Meter>,
-    /// Where locations live.
+    /// The arena of locations.
     pub arena: &'a Arena<'a>,
 }
 
@@ -59,7 +59,7 @@ impl core::fmt::Debug for Unwind<'_, '_> {
 }
 
 impl<'c, 'a> Unwind<'c, 'a> {
-    /// By the letter, with no lane and the default limits.
+    /// Strictly, with no lane and the default limits.
     #[must_use]
     pub fn new<'f: 'a>(
         wave: &'c dyn Wave,
@@ -90,20 +90,20 @@ pub struct CallStack<'c, 'a> {
     stopped: Stopped,
     error: Option<Error>,
     found: RefCell<HashMap<(usize, Register), Option<Found<'a>>>>,
-    /// Whether anything since this was last cleared depended on EXEC having no rule.
+    /// True if anything since this was last cleared depended on EXEC having no rule.
     assumed_exec: Cell<bool>,
-    /// How deep evaluations are within each other.
+    /// The nesting level of evaluations.
     nesting: Cell<u16>,
 }
 
-/// What is known of one frame.
+/// The known facts of one frame.
 #[derive(Debug)]
 struct Activation<'a> {
     address: FrameAddress,
     row: Option<Arc<KnownRow<'a>>>,
     /// The CFA, kept when it has been computed; while it is being computed, the error that a recursive request gets.
     cfa: RefCell<Option<Result<Location<'a>>>>,
-    /// Where the return address was found.
+    /// The location of the return address.
     return_address: Option<Location<'a>>,
 }
 
@@ -135,12 +135,12 @@ pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: impl Into<ProcessAddress>) -> C
 }
 
 impl<'c, 'a> CallStack<'c, 'a> {
-    /// The frames, the innermost first.
+    /// Returns the frames, the innermost first.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = CallFrame<'_, 'c, 'a>> {
         (0..self.frames.len()).map(|level| CallFrame { stack: self, level })
     }
 
-    /// A frame by its level; 0 is the innermost.
+    /// Returns a frame by its level; 0 is the innermost.
     #[must_use]
     pub fn frame(&self, level: usize) -> Option<CallFrame<'_, 'c, 'a>> {
         (level < self.frames.len()).then_some(CallFrame { stack: self, level })
@@ -152,7 +152,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         self.stopped
     }
 
-    /// What went wrong, if the stack ends because something did.
+    /// Returns the error that ended the stack, if one did.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()

@@ -15,15 +15,15 @@ use crate::meter::Meter;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedObject {
-    /// What is added to its addresses to get those of the process.
+    /// The load address: added to its addresses to get those of the process.
     pub load_address: LoadAddress,
-    /// Where its file is, as the runtime says it; empty if it does not.
+    /// The place of its file, as the runtime names it; empty if it does not.
     pub uri: String,
-    /// The same, read.
+    /// The parsed source.
     pub source: Option<ObjectSource>,
 }
 
-/// Where the file of a code object is.
+/// The source of a code object's file.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectSource {
@@ -81,7 +81,7 @@ impl ObjectSource {
     }
 }
 
-/// A number as in C: hexadecimal after `0x`, octal after `0`, else decimal.
+/// Returns a number as in C: hexadecimal after `0x`, octal after `0`, else decimal.
 fn number(text: &str) -> Option<u64> {
     let lower = text.strip_prefix("0x").or(text.strip_prefix("0X"));
     if let Some(digits) = lower {
@@ -101,7 +101,7 @@ fn digits_of(digits: &str, radix: u32) -> Option<u64> {
         .then(|| u64::from_str_radix(digits, radix).ok())?
 }
 
-/// A path with its `%2F` and the like as the bytes they stand for.
+/// Returns a path with its `%2F` and the like as the bytes they stand for.
 fn percent_decoded(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());
@@ -120,7 +120,7 @@ fn percent_decoded(text: &str) -> Option<Vec<u8>> {
 /// The list, as far as it can be read.
 #[derive(Debug, Default)]
 pub(super) struct ObjectList {
-    /// The version of the runtime's interface; nothing if it is not in the files.
+    /// The version of the runtime's interface. `None` if it is not in the files.
     pub(super) version: Option<u32>,
     pub(super) objects: Vec<LoadedObject>,
 }

@@ -20,13 +20,13 @@ use crate::object::elf::{Header, RawSection, RawSegment};
 #[derive(Debug)]
 pub(super) struct CoreFile<'data> {
     pub(super) data: &'data [u8],
-    /// Whether it is what the runtime writes (`EM_AMDGPU`), and not the host's core or a merged one.
+    /// True if it is what the runtime writes (`EM_AMDGPU`), and not the host's core or a merged one.
     pub(super) is_gpu_half: bool,
     /// The parts of the process's memory that have bytes in the file.
     pub(super) segments: Vec<Segment>,
     /// The addresses of the process that have memory, whether or not its bytes are in the file.
     pub(super) mapped: Vec<Range<u64>>,
-    /// Whether all its program headers could be read, so that no memory is left out.
+    /// True if all its program headers could be read, so that no memory is left out.
     pub(super) is_whole: bool,
     /// Where the contents of the note segments are.
     pub(super) notes: Vec<Extent>,
@@ -99,7 +99,7 @@ impl<'data> CoreFile<'data> {
         Ok(found)
     }
 
-    /// How many program headers there are; the most there can be, if a file that was cut does not say.
+    /// Returns how many program headers there are; the most there can be, if a file that was cut does not say.
     fn count(&self, header: &Header, file: usize, problems: &mut Problems) -> u64 {
         let stated = header.e_phnum.get(LE);
         if stated != PN_XNUM {
@@ -229,7 +229,7 @@ pub(super) struct Note<'data> {
     pub(super) beyond: u64,
 }
 
-/// The notes of one note segment, in the order of the file; names and contents are padded to 4 bytes.
+/// Returns the notes of one note segment, in the order of the file; names and contents are padded to 4 bytes.
 pub(super) fn notes(data: &[u8], extent: Extent) -> impl Iterator<Item = Note<'_>> {
     let mut at = extent.offset;
     let end = extent.offset.saturating_add(extent.size);

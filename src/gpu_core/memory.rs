@@ -70,19 +70,19 @@ impl<'data> ProcessMemory<'data> {
         self.files.len()
     }
 
-    /// The size of the files together, in bytes.
+    /// Returns the size of the files together, in bytes.
     pub(super) fn size(&self) -> u64 {
         self.files
             .iter()
             .fold(0, |size: u64, file| size.saturating_add(file.len() as u64))
     }
 
-    /// The addresses that are there, ascending.
+    /// Returns the addresses that are there, ascending.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.pieces.iter().map(|piece| piece.address..piece.end())
     }
 
-    /// The piece that has the byte at `address`, from there on.
+    /// Returns the piece that has the byte at `address`, from there on.
     fn piece(&self, address: u64) -> Option<Piece> {
         let after = self
             .pieces
@@ -120,7 +120,7 @@ impl<'data> ProcessMemory<'data> {
         Some(())
     }
 
-    /// The `N` bytes at `address`.
+    /// Returns the `N` bytes at `address`.
     pub(super) fn array<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         self.read(address, &mut bytes).then_some(bytes)
@@ -138,12 +138,12 @@ impl<'data> ProcessMemory<'data> {
         self.array(address).map(u64::from_le_bytes)
     }
 
-    /// Whether the byte at `address` is there.
+    /// Returns true if the byte at `address` is there.
     pub(super) fn has(&self, address: u64) -> bool {
         self.piece(address).is_some()
     }
 
-    /// How many of the `len` bytes from `address` on are there before the first that is not.
+    /// Returns how many of the `len` bytes from `address` on are there before the first that is not.
     pub(super) fn available(&self, address: u64, len: u64) -> u64 {
         let mut found: u64 = 0;
         while found < len
@@ -154,7 +154,7 @@ impl<'data> ProcessMemory<'data> {
         found.min(len)
     }
 
-    /// The `len` bytes at `address`, all of which are there: borrowed where one segment has them, else
+    /// Returns the `len` bytes at `address`, all of which are there: borrowed where one segment has them, else
     /// copied, if they are not more than `limit`.
     pub(super) fn bytes(&self, address: u64, len: u64, limit: u64) -> Option<Cow<'data, [u8]>> {
         let size = usize::try_from(len).ok()?;
@@ -172,7 +172,7 @@ impl<'data> ProcessMemory<'data> {
         self.read(address, &mut copy).then_some(Cow::Owned(copy))
     }
 
-    /// The bytes of a text that ends with a zero byte; nothing if more than `limit` bytes are before it,
+    /// Returns the bytes of a text that ends with a zero byte. `None` if more than `limit` bytes are before it,
     /// or it is not there as a whole.
     pub(super) fn text(&self, address: u64, limit: usize) -> Option<Vec<u8>> {
         let mut text = Vec::new();
@@ -199,7 +199,7 @@ impl<'data> ProcessMemory<'data> {
     }
 }
 
-/// The pieces cut so that none overlaps another: each byte is that of the first piece that has it.
+/// Returns the pieces cut so that none overlaps another: each byte is that of the first piece that has it.
 fn without_overlap(ranked: &[Piece]) -> Vec<Piece> {
     let mut ends: Vec<(u64, bool, usize)> = Vec::with_capacity(ranked.len().saturating_mul(2));
     for (rank, piece) in ranked.iter().enumerate() {

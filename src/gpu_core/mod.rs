@@ -76,7 +76,7 @@ use crate::limits::Limits;
 use crate::meter::Meter;
 use std::sync::Arc;
 
-/// What the core files of a process say of its GPUs.
+/// The contents of the core files of a process about its GPUs.
 #[derive(Debug)]
 pub struct GpuCore<'data> {
     memory: ProcessMemory<'data>,
@@ -124,61 +124,61 @@ impl<'data> GpuCore<'data> {
         Ok(core)
     }
 
-    /// The limits that it was opened with.
+    /// Returns the limits that it was opened with.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.meter.limits()
     }
 
-    /// How many bytes its files have.
+    /// Returns how many bytes its files have.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.memory.size()
     }
 
-    /// What all that was read of it has cost, the code objects in it included.
+    /// Returns the meter of everything that was read from it, including its code objects.
     #[must_use]
     pub fn meter(&self) -> &Arc<Meter> {
         &self.meter
     }
 
-    /// What the note says of the process as a whole.
+    /// The facts of the note about the process as a whole.
     #[must_use]
     pub fn header(&self) -> &NoteHeader {
         &self.header
     }
 
-    /// The version of the runtime's interface (`r_version`); nothing if it is not in the files.
+    /// Returns the version of the runtime's interface (`r_version`). `None` if it is not in the files.
     #[must_use]
     pub fn interface(&self) -> Option<u32> {
         self.interface
     }
 
-    /// How many files it was opened from.
+    /// Returns how many files it was opened from.
     #[must_use]
     pub fn file_count(&self) -> usize {
         self.memory.file_count()
     }
 
-    /// The GPUs, in the order of the note.
+    /// Returns the GPUs, in the order of the note.
     #[must_use]
     pub fn agents(&self) -> &[Agent] {
         &self.agents
     }
 
-    /// The queues, in the order of the note.
+    /// Returns the queues, in the order of the note.
     #[must_use]
     pub fn queues(&self) -> &[Queue] {
         &self.queues
     }
 
-    /// The dispatches that are not finished, in the order of queues and packets.
+    /// Returns the dispatches that are not finished, in the order of queues and packets.
     #[must_use]
     pub fn dispatches(&self) -> &[Dispatch] {
         &self.dispatches
     }
 
-    /// The dispatch of a packet of a queue, which is given as an index.
+    /// Returns the dispatch of a packet of a queue, which is given as an index.
     #[must_use]
     pub fn dispatch(&self, queue: usize, packet_id: u64) -> Option<&Dispatch> {
         self.dispatches.get(self.dispatch_index(queue, packet_id)?)
@@ -192,13 +192,13 @@ impl<'data> GpuCore<'data> {
             .ok()
     }
 
-    /// The code objects that were loaded, in the order of the runtime's list.
+    /// Returns the code objects that were loaded, in the order of the runtime's list.
     #[must_use]
     pub fn code_objects(&self) -> &[LoadedObject] {
         &self.objects
     }
 
-    /// All waves, in the order of queues, XCCs and control stacks.
+    /// Returns all waves, in the order of queues, XCCs and control stacks.
     pub fn waves(&self) -> impl ExactSizeIterator<Item = CoreWave<'_, 'data>> {
         self.waves
             .iter()
@@ -210,7 +210,7 @@ impl<'data> GpuCore<'data> {
             })
     }
 
-    /// The wave with this number, from 0.
+    /// Returns the wave with this number, from 0.
     #[must_use]
     pub fn wave(&self, index: usize) -> Option<CoreWave<'_, 'data>> {
         let record = self.waves.get(index)?;
@@ -234,12 +234,12 @@ impl<'data> GpuCore<'data> {
         self.memory.read(address, out)
     }
 
-    /// The addresses of the process whose bytes are in the files, ascending.
+    /// Returns the addresses of the process whose bytes are in the files, ascending.
     pub fn memory_ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.memory.ranges()
     }
 
-    /// The addresses of the process that have memory, whether or not its bytes are in the files, in the order of the files.
+    /// Returns the addresses of the process that have memory, whether or not its bytes are in the files, in the order of the files.
     #[must_use]
     pub fn mapped_ranges(&self) -> &[Range<u64>] {
         &self.mapped
@@ -251,7 +251,7 @@ impl<'data> GpuCore<'data> {
         self.has_all_mappings
     }
 
-    /// How many of the `len` bytes from `address` on are in the files before the first that is not.
+    /// Returns how many of the `len` bytes from `address` on are in the files before the first that is not.
     #[must_use]
     pub fn available(&self, address: u64, len: u64) -> u64 {
         self.memory.available(address, len)

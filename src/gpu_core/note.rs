@@ -21,7 +21,7 @@ const HEADER: u64 = 40;
 /// The first version of the driver's interface that supports debuggers.
 const FIRST_KFD: (u32, u32) = (1, 13);
 
-/// What the note says of the process as a whole.
+/// The facts of the note about the process as a whole.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoteHeader {
@@ -33,7 +33,7 @@ pub struct NoteHeader {
     pub r_debug: u64,
     /// The state of the runtime: 1 is enabled.
     pub runtime_state: u32,
-    /// Whether the trap temporaries of all waves were set up at launch.
+    /// True if the trap temporaries of all waves were set up at launch.
     pub ttmp_setup: bool,
 }
 
@@ -45,11 +45,11 @@ pub struct Agent {
     pub gpu_id: u32,
     /// The target: `gfx90a`.
     pub target: String,
-    /// The same as the driver numbers it: major × 10000 + minor × 100 + stepping.
+    /// The target as the driver numbers it: major × 10000 + minor × 100 + stepping.
     pub target_number: u32,
-    /// The processor; nothing if the target is not known.
+    /// The processor. `None` if the target is not known.
     pub processor: Option<&'static Processor>,
-    /// Where the generic address space shows local and private memory; nothing if the note has none.
+    /// The apertures of the generic address space for local and private memory. `None` if the note has none.
     pub apertures: Option<Apertures>,
     /// PCI location: bus × 256 + device × 8 + function.
     pub location: u32,
@@ -61,32 +61,32 @@ pub struct Agent {
     pub xccs: u32,
     /// Shader engines of one XCC.
     pub shader_engines: u32,
-    /// Whether the trap temporaries of its waves were set up at launch, whatever the header says.
+    /// True if the trap temporaries of its waves were set up at launch, whatever the header says.
     pub ttmp_setup: bool,
-    /// Whether the driver lets debuggers at it.
+    /// True if the driver lets debuggers at it.
     pub is_debuggable: bool,
     /// Exceptions that were raised on it: bit `code - 1`.
     pub exceptions: u64,
     /// The driver's capability bits.
     pub capability: u32,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub offset: FileOffset,
 }
 
 impl Agent {
-    /// Whether its waves can be read: their layout is known, and the driver lets debuggers at it.
+    /// Returns true if its waves can be read: their layout is known, and the driver lets debuggers at it.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.is_debuggable && self.layout().is_some()
     }
 
-    /// How its waves are saved; nothing if that is not known.
+    /// Returns how its waves are saved. `None` if that is not known.
     pub(super) fn layout(&self) -> Option<&'static Layout> {
         Layout::of_target(self.target_number)
     }
 }
 
-/// What a queue is for.
+/// The purpose of a queue.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueType {
@@ -138,7 +138,7 @@ pub struct QueueEntry {
     pub queue_id: u32,
     /// The agent's number.
     pub gpu_id: u32,
-    /// What it is for.
+    /// Its purpose.
     pub kind: QueueType,
     /// The address of the ring of packets.
     pub ring_address: u64,
@@ -154,7 +154,7 @@ pub struct QueueEntry {
     pub save_area_size: u32,
     /// Exceptions that were raised on it: bit `code - 1`.
     pub exceptions: u64,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub offset: FileOffset,
 }
 
@@ -164,7 +164,7 @@ pub(super) struct CoreNote {
     pub(super) header: NoteHeader,
     pub(super) agents: Vec<Agent>,
     pub(super) queues: Vec<QueueEntry>,
-    /// Whether versions and states are those that are known.
+    /// True if versions and states are those that are known.
     pub(super) is_sure: bool,
 }
 
@@ -425,7 +425,7 @@ fn check_agents(agents: &[Agent], problems: &mut Problems) {
 }
 
 impl Agent {
-    /// How many XCCs to look for waves in.
+    /// Returns how many XCCs to look for waves in.
     pub(super) fn sound_xccs(&self) -> u32 {
         self.xccs.clamp(1, MOST_XCCS)
     }

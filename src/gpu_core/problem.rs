@@ -8,11 +8,11 @@ use crate::error::{Error, ErrorKind, Limit};
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is about.
+    /// The part of the core that it concerns.
     pub place: ProblemPlace,
-    /// Where the bytes at fault stand; nothing if they are in no file.
+    /// The offset of the bytes at fault. `None` if they are in no file.
     pub offset: Option<FileOffset>,
-    /// What is wrong.
+    /// The kind of the problem.
     pub kind: ProblemKind,
 }
 
@@ -26,13 +26,13 @@ impl fmt::Display for Problem {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOffset {
-    /// Which file, from 0, in the order they were given in.
+    /// The number of the file, from 0, in the order in which they were given.
     pub file: usize,
     /// The offset from its start, in bytes.
     pub offset: u64,
 }
 
-/// What a problem is about.
+/// The part of a core that a problem concerns.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemPlace {
@@ -46,7 +46,7 @@ pub enum ProblemPlace {
     Queue {
         /// The queue's number (`queue_id`).
         queue_id: u32,
-        /// The XCC, from 0; nothing if all are meant.
+        /// The XCC, from 0. `None` if all are meant.
         xcc: Option<u32>,
     },
     /// The list of code objects.
@@ -78,7 +78,7 @@ impl fmt::Display for ProblemPlace {
 /// Declares the kinds of problems: what each is, and the text of its message with the fields in it.
 macro_rules! problems {
     ($($(#[doc = $doc:literal])* $name:ident $({ $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty),* })? => $text:literal;)*) => {
-        /// What is wrong.
+        /// The kind of the problem.
         #[non_exhaustive]
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum ProblemKind {
@@ -143,7 +143,7 @@ problems! {
     } => "it has {found} bytes and should have {needed}; the rest is not read";
     /// The size of an entry is not one that there can be.
     EntrySize {
-        /// Of which entry.
+        /// The entry at fault.
         what: &'static str,
         /// The size in bytes.
         size: u64
@@ -383,7 +383,7 @@ impl<T> Counted<T> {
 }
 
 impl ProblemKind {
-    /// The error of a limit, or of whatever else it is, as a problem.
+    /// Returns the error of a limit, or of whatever else it is, as a problem.
     pub(super) fn of_limit(error: &Error) -> ProblemKind {
         // Meters give no others.
         let (limit, value) = if let ErrorKind::Limit { limit, value } = error.kind() {

@@ -21,9 +21,9 @@ use crate::object::{CodeObject, Kernel};
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct ProcessObject<'a> {
-    /// What is added to its addresses to get those of the process.
+    /// The load address: added to its addresses to get those of the process.
     pub load_address: LoadAddress,
-    /// It; nothing if its file is not known, or cannot be read.
+    /// It. `None` if its file is not known, or cannot be read.
     pub object: Option<CodeObject<'a>>,
 }
 
@@ -101,19 +101,19 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// The code objects, in the order of the images.
+    /// Returns the code objects, in the order of the images.
     #[must_use]
     pub fn objects(&self) -> &[ProcessObject<'a>] {
         &self.objects
     }
 
-    /// What is wrong with them.
+    /// Returns their problems.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// The code object that has the byte at an address of the process in one of its loaded segments. One whose file is
+    /// Returns the code object that has the byte at an address of the process in one of its loaded segments. One whose file is
     /// not known is found by the headers in its loaded memory.
     #[must_use]
     pub fn object_at(&self, address: impl Into<ProcessAddress>) -> Option<usize> {
@@ -125,7 +125,7 @@ impl<'a> Process<'a> {
         range.contains(&address).then_some(*index)
     }
 
-    /// The kernel of a dispatch, by the address of its descriptor, and the index of its code object.
+    /// Returns the kernel of a dispatch, by the address of its descriptor, and the index of its code object.
     #[must_use]
     pub fn kernel(&self, dispatch: &Dispatch) -> Option<(usize, &Kernel)> {
         let address = ProcessAddress(dispatch.packet.kernel_object);
@@ -141,7 +141,7 @@ impl<'a> Process<'a> {
     }
 }
 
-/// Whether a code object is the one that was loaded somewhere.
+/// The result of comparing a code object with the one that was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// Its code is what is loaded there.
@@ -163,7 +163,7 @@ pub enum Fit {
 /// Code that is not in the core is passed over in steps of this many bytes.
 const PAGE: usize = 4096;
 
-/// The file of a code object and the address where it is loaded; nothing of a file that is not known.
+/// The load address of a code object, and its file if known.
 pub type Image<'data> = (LoadAddress, Option<Cow<'data, [u8]>>);
 
 impl<'data> GpuCore<'data> {
@@ -184,7 +184,7 @@ impl<'data> GpuCore<'data> {
         images
     }
 
-    /// The files of all code objects that are in the core as a whole, in the order of
+    /// Returns the files of all code objects that are in the core as a whole, in the order of
     /// [`code_objects`](Self::code_objects).
     ///
     /// Together they are not larger than the core, which they would be only if they overlapped; copies of those that are
@@ -214,7 +214,7 @@ impl<'data> GpuCore<'data> {
 }
 
 impl GpuCore<'_> {
-    /// Whether some agent runs code for the target of an object.
+    /// Returns true if some agent runs code for the target of an object.
     #[must_use]
     pub fn has_agent_for(&self, object: &CodeObject<'_>) -> bool {
         let wanted = object.target().processor();
@@ -222,7 +222,7 @@ impl GpuCore<'_> {
         processors.any(|processor| wanted.runs_on(processor))
     }
 
-    /// Whether `object` is what is loaded at `load_address`: its target is that of an agent, and its code is in the
+    /// Compares `object` with what is loaded at `load_address`: its target is that of an agent, and its code is in the
     /// memory of the process, as far as both are there.
     #[must_use]
     pub fn fit(&self, object: &CodeObject<'_>, load_address: LoadAddress) -> Fit {
@@ -248,7 +248,7 @@ impl GpuCore<'_> {
         Fit::Matches { bytes: compared }
     }
 
-    /// How many bytes of `code` are in memory; the address of the first that is other there.
+    /// Returns how many bytes of `code` are in memory; the address of the first that is other there.
     fn compare(&self, code: &[u8], address: u64, load_address: LoadAddress) -> Result<u64, u64> {
         let mut compared: u64 = 0;
         let mut rest = code;
@@ -278,7 +278,7 @@ impl GpuCore<'_> {
     }
 }
 
-/// The loaded segments of a code object whose file is not known: its headers are at the start of its loaded memory,
+/// Returns the loaded segments of a code object whose file is not known: its headers are at the start of its loaded memory,
 /// where linkers put them.
 fn loaded_segments(core: &GpuCore<'_>, load_address: LoadAddress) -> Vec<Range<u64>> {
     let read = |offset: u64, out: &mut [u8]| {

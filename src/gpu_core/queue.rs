@@ -13,15 +13,15 @@ use crate::object::bytes::{u16_at, u32_at, u64_at};
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// What the note says of it.
+    /// Its entry in the note.
     pub entry: QueueEntry,
-    /// The agent it belongs to, as an index; nothing if there is none.
+    /// The agent it belongs to, as an index. `None` if there is none.
     pub agent: Option<usize>,
     /// The id of the first packet that is not finished.
     pub read_id: Option<u64>,
     /// The id of the first packet that is not written yet.
     pub write_id: Option<u64>,
-    /// How many waves of it were found.
+    /// The number of its waves that were found.
     pub waves: u64,
     /// Packets in the ring, a power of two.
     pub(super) packets: Option<u32>,
@@ -104,18 +104,18 @@ impl Queue {
         queue
     }
 
-    /// Whether ring and indices are such that a packet that is not found is the wave's fault.
+    /// Returns true if ring and indices are such that a packet that is not found is the wave's fault.
     pub(super) fn knows_packets(&self) -> bool {
         let indices = self.read_id.zip(self.write_id);
         self.packets.is_some() && indices.is_some_and(|(read, write)| read <= write)
     }
 
-    /// Whether there are packets that are not finished.
+    /// Returns true if there are packets that are not finished.
     pub(super) fn is_busy(&self) -> bool {
         matches!((self.read_id, self.write_id), (Some(read), Some(write)) if read < write)
     }
 
-    /// The ids of packets that are written and not finished. Writers reserve ids before there is room for
+    /// Returns the ids of packets that are written and not finished. Writers reserve ids before there is room for
     /// them, so that the write index can be further ahead than the ring is large.
     fn unfinished(&self) -> Option<core::ops::Range<u64>> {
         let (read, write) = (self.read_id?, self.write_id?);
@@ -123,7 +123,7 @@ impl Queue {
         Some(read..write.min(end))
     }
 
-    /// The id of the packet with this index in the ring, which a wave was launched by.
+    /// Returns the id of the packet with this index in the ring, which a wave was launched by.
     pub(super) fn packet_id(&self, index: u32) -> Option<u64> {
         let packets = self.packets?;
         let unfinished = self.unfinished()?;
@@ -138,7 +138,7 @@ impl Queue {
         unfinished.contains(&id).then_some(id)
     }
 
-    /// The address of a packet.
+    /// Returns the address of a packet.
     fn packet_address(&self, id: u64) -> Option<u64> {
         let index = id & u64::from(self.packets?).wrapping_sub(1);
         let offset = index.checked_mul(PACKET.into())?;
@@ -150,7 +150,7 @@ impl Queue {
         Packet::read(&memory.array::<64>(self.packet_address(id)?)?)
     }
 
-    /// The ids of all packets that are dispatches and not finished.
+    /// Returns the ids of all packets that are dispatches and not finished.
     pub(super) fn dispatch_ids(
         &self,
         memory: &ProcessMemory<'_>,
@@ -237,11 +237,11 @@ impl FenceScope {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Whether it waits for the packets before it.
+    /// True if it waits for the packets before it.
     pub barrier: bool,
-    /// Which memory is acquired before it.
+    /// The memory that is acquired before it.
     pub acquire: FenceScope,
-    /// Which memory is released after it.
+    /// The memory that is released after it.
     pub release: FenceScope,
     /// Work-items of a workgroup, in each dimension.
     pub workgroup_size: [u32; 3],
@@ -286,6 +286,6 @@ pub struct Dispatch {
     pub queue: usize,
     /// The id of the packet.
     pub packet_id: u64,
-    /// What it says.
+    /// Its meaning.
     pub packet: Packet,
 }

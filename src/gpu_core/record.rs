@@ -32,7 +32,7 @@ pub(super) const SHARED: u64 = 32 * 4;
 const TTMPS: u64 = 16 * 4;
 
 impl RecordLayout {
-    /// The parts of the record of a wave that is the first of its workgroup, or not.
+    /// Returns the parts of the record of a wave that is the first of its workgroup, or not.
     pub(super) fn blocks(&self, state: &State, is_first: bool) -> Blocks {
         let bytes = |count: u32, size: u64| u64::from(count).saturating_mul(size);
         let vgpr = u64::from(state.wave_size.lanes()).saturating_mul(4);

@@ -18,7 +18,7 @@ pub(super) struct SaveArea {
     pub(super) place: ProblemPlace,
     /// Where the note has it, for problems with bytes that are in no file.
     pub(super) entry: FileOffset,
-    /// Whether there are packets whose waves should be in the area.
+    /// True if there are packets whose waves should be in the area.
     pub(super) is_busy: bool,
     /// Which file would have it.
     pub(super) hint: &'static str,
@@ -41,7 +41,7 @@ pub(super) struct SavedWave {
 pub(super) struct Walk {
     /// In the order of the control stack.
     pub(super) waves: Vec<SavedWave>,
-    /// Whether the sizes do not fit together, so that any record can be elsewhere.
+    /// True if the sizes do not fit together, so that any record can be elsewhere.
     pub(super) is_unsure: bool,
 }
 
@@ -145,7 +145,7 @@ impl SaveArea {
         }
     }
 
-    /// Reads the header; nothing if there are no waves, or none that can be found.
+    /// Reads the header. `None` if there are no waves, or none that can be found.
     fn bounds(&self, memory: &ProcessMemory<'_>, problems: &mut Problems) -> Option<Bounds> {
         let Some(header) = memory.array::<16>(self.address) else {
             let kind = ProblemKind::NotInFile {

@@ -40,7 +40,7 @@ pub(super) enum ScratchFault {
 }
 
 impl ScratchFault {
-    /// The problem that `waves` waves have, of which this is the first.
+    /// Returns the problem that `waves` waves have, of which this is the first.
     pub(super) fn of_waves(self, waves: u64) -> ProblemKind {
         match self {
             ScratchFault::Slots { waves, engines } => ProblemKind::ScratchWaves { waves, engines },
@@ -56,7 +56,7 @@ impl ScratchFault {
 /// The last version of the runtime's interface whose queue structure has the scratch of one XCC.
 const LAST_WITH_XCC_BYTES: u32 = 10;
 
-/// The scratch of a wave; nothing if the queue has none.
+/// Returns the scratch of a wave. `None` if the queue has none.
 ///
 /// # Errors
 /// What contradicts it; then the wave has no private memory.

@@ -5,7 +5,7 @@ use core::str::FromStr;
 use super::{CoreWave, GpuCore, StopReason};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Which wave of a core.
+/// The choice of a wave in a core.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaveSelector {
@@ -75,7 +75,7 @@ fn place(text: &str) -> Option<WaveSelector> {
 const LISTED: usize = 10;
 
 impl<'data> GpuCore<'data> {
-    /// The wave that is chosen.
+    /// Returns the wave that is chosen.
     ///
     /// # Errors
     /// [`ErrorKind::Selection`] if there is none; it lists some that there are.

@@ -28,7 +28,7 @@ pub(super) enum Condition {
 }
 
 impl StopRule {
-    /// Whether the reason applies, by the values of registers and the number of the trap.
+    /// Returns true if the reason applies, by the values of registers and the number of the trap.
     pub(super) fn applies(
         &self,
         register: impl Fn(HardwareRegister) -> Option<u32>,

@@ -21,9 +21,9 @@ use crate::meter::Meter;
 /// Which file has what one half lacks.
 #[derive(Clone, Copy)]
 struct Hints {
-    /// Of memory that the host's half has.
+    /// The text for memory that the host's half has.
     host: &'static str,
-    /// Of memory that the GPU's half has.
+    /// The text for memory that the GPU's half has.
     gpu: &'static str,
 }
 
@@ -46,7 +46,7 @@ struct Survey<'s, 'data> {
     hints: Hints,
     /// The version of the runtime's interface; the last one if it is not known.
     version: u32,
-    /// Whether all that is read by versions and states is certain.
+    /// True if all that is read by versions and states is certain.
     is_sure: bool,
     meter: &'s Meter,
     /// That of the packets: with long queues they must not cost the waves.
@@ -218,7 +218,7 @@ impl Survey<'_, '_> {
         self.report(part, faults, place);
     }
 
-    /// The words of a record that tell about its wave.
+    /// Returns the words of a record that tell about its wave.
     fn words(&self, layout: &Layout, saved: &SavedWave) -> Option<SavedWords> {
         let blocks = layout.record.blocks(&saved.state, false);
         let read = |offset| {
@@ -406,7 +406,7 @@ impl Survey<'_, '_> {
     }
 }
 
-/// The LDS of a workgroup, in the record of its first wave.
+/// Returns the LDS of a workgroup, in the record of its first wave.
 fn lds_address(layout: &Layout, leader: &SavedWave) -> Option<u64> {
     let blocks = layout.record.blocks(&leader.state, true);
     leader.record.checked_add(blocks.lds)

@@ -43,7 +43,7 @@ pub fn place_in_dispatch(
 /// In which process the wave ran.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TrapContext {
-    /// Whether trap temporaries are set up at launch.
+    /// True if trap temporaries are set up at launch.
     pub(super) is_set_up: bool,
     /// The version of the runtime's interface.
     pub(super) version: u32,
@@ -72,7 +72,7 @@ pub(super) struct Identity {
 const MARKS_NOT_SET_UP: u32 = 10;
 
 impl SavedWords {
-    /// The low 32 bits of a hardware register that is not among the scalar ones.
+    /// Returns the low 32 bits of a hardware register that is not among the scalar ones.
     pub(super) fn low(&self, layout: &Layout, register: HardwareRegister) -> Option<u32> {
         match layout.place(register)?.words {
             Words::Hardware(word) => self.hardware.get(usize::try_from(word).ok()?).copied(),
@@ -136,7 +136,7 @@ impl SavedWords {
         }
     }
 
-    /// A hardware register of 64 bits.
+    /// Returns a hardware register of 64 bits.
     pub(super) fn pair(&self, layout: &Layout, register: HardwareRegister) -> u64 {
         let Some(Words::Hardware(word)) = layout.place(register).map(|place| place.words) else {
             return 0;

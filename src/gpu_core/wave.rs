@@ -42,7 +42,7 @@ pub(super) struct WaveRecord {
     pub(super) scratch: Option<Scratch>,
 }
 
-/// Whether a wave stopped.
+/// The state of a wave: stopped or running.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaveState {
@@ -102,25 +102,25 @@ impl<'c> CoreWave<'c, '_> {
         self.core.agents().get(self.record.agent)
     }
 
-    /// The XCC it ran on, from 0.
+    /// Returns the XCC it ran on, from 0.
     #[must_use]
     pub fn xcc(&self) -> u32 {
         self.record.xcc
     }
 
-    /// Where it is: the address of the next instruction, in the process.
+    /// Returns the address of the next instruction in the process.
     #[must_use]
     pub fn pc(&self) -> ProcessAddress {
         ProcessAddress(self.record.pc)
     }
 
-    /// The mask of active lanes.
+    /// Returns the mask of active lanes.
     #[must_use]
     pub fn exec(&self) -> u64 {
         self.hardware_register(HardwareRegister::Exec).unwrap_or(0)
     }
 
-    /// Whether it stopped.
+    /// Returns the state: stopped or running.
     #[must_use]
     pub fn state(&self) -> WaveState {
         self.record.state
@@ -132,20 +132,20 @@ impl<'c> CoreWave<'c, '_> {
         self.record.stops
     }
 
-    /// The id of the packet that it was launched by.
+    /// Returns the id of the packet that it was launched by.
     #[must_use]
     pub fn packet_id(&self) -> Option<u64> {
         self.record.packet_id
     }
 
-    /// The dispatch that it belongs to.
+    /// Returns the dispatch that it belongs to.
     #[must_use]
     pub fn dispatch(&self) -> Option<&'c Dispatch> {
         self.core
             .dispatch(self.record.queue, self.record.packet_id?)
     }
 
-    /// Where that is among [`GpuCore::dispatches`].
+    /// Returns the index of its dispatch in [`GpuCore::dispatches`].
     #[must_use]
     pub fn dispatch_index(&self) -> Option<usize> {
         self.core
@@ -164,19 +164,19 @@ impl<'c> CoreWave<'c, '_> {
         self.record.place.map(|(_, wave)| wave)
     }
 
-    /// Where its scratch is in the memory of the process; nothing if it has none, or where it is cannot be told.
+    /// Returns the place of its scratch in the memory of the process. `None` if it has none, or if the place is unknown.
     #[must_use]
     pub fn scratch(&self) -> Option<Scratch> {
         self.record.scratch
     }
 
-    /// The LDS of its workgroup, in bytes.
+    /// Returns the LDS of its workgroup, in bytes.
     #[must_use]
     pub fn lds_size(&self) -> u32 {
         self.record.saved.state.lds
     }
 
-    /// Whether a debugger halted it at launch, and debuggers do not show it: it has not run any instruction.
+    /// Returns true if a debugger halted it at launch, and debuggers do not show it: it has not run any instruction.
     #[must_use]
     pub fn is_halted_at_launch(&self) -> bool {
         let entry = || {
@@ -192,7 +192,7 @@ impl<'c> CoreWave<'c, '_> {
             })
     }
 
-    /// A hardware register as it was saved; nothing if this generation has none of the name, or it is not in
+    /// Returns a hardware register as it was saved. `None` if this generation has none of the name, or it is not in
     /// the file. One of 32 bits is extended by zeros.
     #[must_use]
     pub fn hardware_register(&self, register: HardwareRegister) -> Option<u64> {
@@ -218,7 +218,7 @@ impl<'c> CoreWave<'c, '_> {
         Some(if is_wide { value } else { value & 0xffff_ffff })
     }
 
-    /// The trap temporary with this number, below 16.
+    /// Returns the trap temporary with this number, below 16.
     #[must_use]
     pub fn trap_temporary(&self, number: usize) -> Option<u32> {
         self.record.words.ttmps.get(number).copied()
@@ -251,7 +251,7 @@ impl<'c> CoreWave<'c, '_> {
             .then(|| start.checked_add(u64::from(number).checked_mul(4)?))?
     }
 
-    /// The address of a vector register and how many bytes of it are saved.
+    /// Returns the address of a vector register and how many bytes of it are saved.
     fn vector(&self, class: RegisterClass, number: u32) -> Option<(u64, u64)> {
         let state = &self.record.saved.state;
         let lost = self.record.layout.no_vgprs.is_some_and(|(register, bits)| {
@@ -275,7 +275,7 @@ impl<'c> CoreWave<'c, '_> {
         Some((self.record.saved.record.checked_add(at)?, size))
     }
 
-    /// The bytes of a register that are not in the file as such.
+    /// Returns the bytes of a register that are not in the file as such.
     fn value(&self, register: Register) -> Option<[u8; 8]> {
         let value = match register.class()? {
             RegisterClass::Pc => self.record.pc,

@@ -1,4 +1,4 @@
-//! Waves that wait at a barrier, and loops that waves are in.
+//! Finds waves that wait at a barrier, and loops that contain a wave.
 
 use core::ops::Range;
 
@@ -6,7 +6,7 @@ use super::stop::Stop;
 use crate::arch::{CodeAddress, ProcessAddress};
 use crate::isa::{Effect, Instruction};
 
-/// How many frames are looked at for a loop.
+/// The most frames that are searched for a loop.
 const MOST_FRAMES: usize = 16;
 
 impl Stop<'_, '_> {

@@ -1,4 +1,4 @@
-//! What the expressions of a frame are evaluated in: one place, so that all that ask get the same answers.
+//! Creates the contexts of expressions in one place, so that all questions get the same answers.
 
 use super::epilogue::in_epilogue;
 use super::legacy::{Asked, LegacyReader, UnitReader, subprogram};
@@ -14,8 +14,8 @@ use crate::eval::{
 };
 use crate::location::Arena;
 
-/// What the expressions of a frame are evaluated in: the wave, the registers of the frame, its function, and the debugging
-/// information as the unit means it.
+/// The context of a frame's expressions: the wave, the registers of the frame, its function, and the debugging
+/// information by the unit's convention.
 pub struct FrameContext<'s, 'p, 'a> {
     frame: StopFrame<'s, 'p, 'a>,
     registers: Seen<'s, 'p>,
@@ -26,7 +26,7 @@ pub struct FrameContext<'s, 'p, 'a> {
 }
 
 impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
-    /// What the expressions of the frame's function are evaluated in.
+    /// Returns the context of the expressions of the frame's function.
     ///
     /// # Errors
     /// If the debugging information of the function is malformed.
@@ -76,7 +76,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         evaluate(expression, kind, &context)
     }
 
-    /// What the expressions of a unit are evaluated in; `function` is the frame's.
+    /// Returns the context of a unit's expressions. `function` is the frame's.
     pub(crate) fn context_of(
         &self,
         function: &Function<'a>,
@@ -89,7 +89,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     }
 
     /// Returns the function with another frame base, if this frame is the innermost and its epilogue has restored the frame pointer. None
-    /// where the frame base is to be read by the letter.
+    /// where the frame base is to be read strictly.
     fn in_epilogue(&self, function: &Function<'a>) -> Option<Function<'a>> {
         let stop = self.stop();
         if self.call_frame().level() != 0 || stop.options().reading != Reading::Tolerant {
@@ -99,7 +99,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         in_epilogue(stop.program(), function, address, self.wave_size())
     }
 
-    /// The same by the letter, whatever the unit means: for attributes that only the extensions have.
+    /// Returns the context for strict reading, whatever the unit's convention: for attributes that only the extensions have.
     pub(super) fn strict_context_of(&self, function: &Function<'a>) -> FrameContext<'s, 'p, 'a> {
         let unit = Some(function.die.unit);
         FrameContext::new(*self, Some(function), unit, UnitReader::Strict)
@@ -125,7 +125,7 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         }
     }
 
-    /// The context, with all lanes in focus.
+    /// Returns the context, with all lanes in focus.
     #[must_use]
     pub fn context(&self) -> Context<'_, 'p> {
         let stop = self.frame.stop();
@@ -141,23 +141,23 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         }
     }
 
-    /// The unit of the frame's function; nothing where there is no function.
+    /// Returns the unit of the frame's function. `None` where there is no function.
     #[must_use]
     pub fn unit(&self) -> Option<UnitId> {
         self.unit
     }
 
-    /// The stop that the frame is of.
+    /// Returns the stop that the frame is of.
     pub(super) fn stop(&self) -> &'s Stop<'p, 'a> {
         self.frame.stop()
     }
 
-    /// How locations are read that are not meant by the letter; nothing if they are.
+    /// Returns the reader of locations that follow the producer's conventions. `None` if locations are read strictly.
     pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         self.reader.legacy()
     }
 
-    /// The same with how locations are read.
+    /// Returns the same with how locations are read.
     pub(super) fn of_variables(&self) -> VariableContext<'_, 'p, 'a> {
         VariableContext {
             context: self.context(),
@@ -166,7 +166,7 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
     }
 }
 
-/// What is the same with a frame and without: the debugging information as the unit means it, and what it may cost.
+/// Creates the part of a context that does not depend on a frame: the debugging information by the unit's convention, and the meter.
 fn of_unit<'c, 'p, 'a>(
     asked: Asked<'p, 'a>,
     info: &'c &'p DebugInfo<'a>,
@@ -186,8 +186,8 @@ fn of_unit<'c, 'p, 'a>(
     }
 }
 
-/// What expressions are evaluated in that are about a program, and no wave that runs it: the debugging information as a unit
-/// means it.
+/// The context of expressions about a program without a wave that runs it: the debugging information by a unit's
+/// convention.
 pub struct ProgramContext<'p, 'a> {
     asked: Asked<'p, 'a>,
     info: &'p DebugInfo<'a>,
@@ -195,7 +195,7 @@ pub struct ProgramContext<'p, 'a> {
 }
 
 impl<'a> Program<'a> {
-    /// What the expressions of a unit are evaluated in without a stopped wave: as those of a frame
+    /// Returns the context of a unit's expressions without a stopped wave. It is like that of a frame
     /// ([`StopFrame::context`]), but what needs registers, memory or a frame fails.
     ///
     /// ```
@@ -217,7 +217,7 @@ impl<'a> Program<'a> {
     /// # Ok::<(), hetdwarf::Error>(())
     /// ```
     ///
-    /// * `unit`: the unit; without one, expressions are read by the letter.
+    /// * `unit`: the unit; without one, expressions are read strictly.
     ///
     /// # Errors
     /// If the unit is malformed.
@@ -247,7 +247,7 @@ impl<'a> Program<'a> {
 }
 
 impl<'p> ProgramContext<'p, '_> {
-    /// The context, with no lane in focus.
+    /// Returns the context, with no lane in focus.
     #[must_use]
     pub fn context(&self) -> Context<'_, 'p> {
         of_unit(self.asked, &self.info, &self.reader)
@@ -262,16 +262,16 @@ impl core::fmt::Debug for ProgramContext<'_, '_> {
     }
 }
 
-/// What the locations of a unit's variables are evaluated in.
+/// The context of the locations of a unit's variables.
 #[derive(Clone, Copy)]
 pub(super) struct VariableContext<'c, 'p, 'a> {
     pub(super) context: Context<'c, 'p>,
-    /// How locations are read that are not meant by the letter; nothing if they are.
+    /// The reader of locations that follow the producer's conventions. `None` if locations are read strictly.
     pub(super) legacy: Option<&'c LegacyReader<'p, 'a>>,
 }
 
 impl<'p> VariableContext<'_, 'p, '_> {
-    /// The location to evaluate for an attribute: what a unit without the extensions means by it, or the attribute itself.
+    /// Returns the location to evaluate for an attribute: what a unit without the extensions means by it, or the attribute itself.
     ///
     /// # Errors
     /// If it can mean several.

@@ -1,4 +1,4 @@
-//! What a frame is called, and where it is in the source.
+//! A frame's name and its place in the source.
 //!
 //! The places are those of `debug_info`; code without debugging information has the name of its ELF symbol.
 
@@ -10,7 +10,7 @@ use crate::debug_info::{SourceFile, SourceFrame, SourceFrames, UnitId};
 use crate::error::Result;
 use crate::meter::Meter;
 
-/// What kind of frame it is.
+/// The kind of the frame.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FrameKind {
@@ -34,11 +34,11 @@ impl FrameKind {
     }
 }
 
-/// What a frame is called, and where it is in the source.
+/// A frame's name and its place in the source.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameDescription {
-    /// What kind of frame it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
     /// The function's name in the source, or that of its symbol.
     pub function: Option<String>,
@@ -54,7 +54,7 @@ pub struct FrameDescription {
     pub column: Option<u64>,
     /// Set if the program location has line 0, and the line is that of the nearest row before it.
     pub is_approximate: bool,
-    /// Of a symbol, how many bytes after it the program location is.
+    /// The distance of the program location from the start of the symbol, in bytes.
     pub symbol_offset: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Epilogues: code that has given the frame pointer back to the caller.
+//! Finds epilogues: code that has restored the caller's frame pointer.
 //!
 //! `DW_AT_frame_base` is one expression for the whole function, and LLVM's names the frame pointer (`s33`), which the last instructions before
 //! a return have restored already: from there on the caller's frame would be read. The stack pointer is restored too by then, so that it has
@@ -19,11 +19,11 @@ use crate::eval::{ExpressionBytes, LocationAttribute, Unit, single_register};
 use crate::expr::Encoding;
 use crate::isa::{Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
 
-/// How many instructions are looked at from a stop to the return: LLVM restores the frame pointer shortly before it.
+/// The most instructions that are examined from a stop to the return. LLVM restores the frame pointer shortly before it.
 const MOST_LEFT: usize = 8;
-/// How many are looked at from the start of a function to where it sets its frame pointer.
+/// The most instructions that are examined from the start of a function to the one that sets its frame pointer.
 const MOST: usize = 64;
-/// How many bytes the longest instruction has.
+/// The size of the longest instruction in bytes.
 const LONGEST: u64 = 20;
 
 const CONVENTION: Convention = Convention::Llvm;

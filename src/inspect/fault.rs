@@ -1,4 +1,4 @@
-//! The access at which a wave faulted, and what is known of the memory of its process.
+//! Finds the access at which a wave faulted, and describes the memory of its process.
 
 use core::ops::Range;
 
@@ -8,18 +8,18 @@ use crate::error::Result;
 use crate::fault::{self, Candidate, Memory, Operation, Question};
 use crate::isa::Decoder;
 
-/// What is known of the memory of a process.
+/// The known memory of a process.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryMap {
     /// In the order of their addresses, without overlap.
     ranges: Vec<Range<u64>>,
     is_complete: bool,
-    /// Where the kernel is known to access memory.
+    /// The memory that the kernel is known to access.
     expected: Vec<Range<u64>>,
 }
 
 impl MemoryMap {
-    /// The memory at these addresses.
+    /// Creates the memory at these addresses.
     ///
     /// * `is_complete`: true if there is no other memory that the GPU could have reached.
     #[must_use]
@@ -40,7 +40,7 @@ impl MemoryMap {
         }
     }
 
-    /// The same with memory that the kernel is known to access: what arguments point to, and scratch. An access there is not suspected.
+    /// Returns the same with memory that the kernel is known to access: what arguments point to, and scratch. An access there is not suspected.
     #[must_use]
     pub fn expecting(self, expected: impl IntoIterator<Item = Range<u64>>) -> MemoryMap {
         MemoryMap {
@@ -55,7 +55,7 @@ impl MemoryMap {
         self.is_complete
     }
 
-    /// The ranges of memory that follow each other, in the order of their addresses.
+    /// Returns the ranges of memory that follow each other, in the order of their addresses.
     #[must_use]
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
@@ -111,7 +111,7 @@ impl Memory for MemoryMap {
     }
 }
 
-/// What an access does.
+/// The kind of an access.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessOperation {
@@ -139,18 +139,18 @@ impl AccessOperation {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultCandidate {
-    /// Where the instruction is, in the process.
+    /// The address of the instruction in the process.
     pub pc: ProcessAddress,
     /// The instruction, as LLVM prints it.
     pub instruction: String,
-    /// What it does.
+    /// The kind of the access.
     pub operation: AccessOperation,
     /// The lanes at fault with the addresses that they accessed; empty of a scalar access, and if registers of the address were
     /// overwritten since.
     pub lanes: Vec<(Lane, u64)>,
     /// The address of a scalar access.
     pub address: Option<u64>,
-    /// How many bytes a lane accesses.
+    /// The bytes that a lane accesses.
     pub bytes: u8,
     /// Set if it is proven that the wave executed it at these addresses.
     pub is_certain: bool,

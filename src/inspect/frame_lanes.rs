@@ -1,6 +1,6 @@
-//! Which lanes a frame has: those that execute in it, those that are switched off in it, and those that never entered it.
+//! Classifies the lanes of a frame: those that execute in it, those that are switched off in it, and those that never entered it.
 //!
-//! Where lanes are is found by `lane_pc`. This asks only when a lane's state is asked for, and once for each call frame.
+//! `lane_pc` locates lanes. This module asks it only when a lane's state is needed, and once for each call frame.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use super::stop::{Stop, StopCore, StopFrame, is_active};
 use crate::arch::Lane;
 use crate::eval::Reading;
 
-/// What a lane is to a frame.
+/// The relation of a lane to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneInFrame {
     /// It executes here; in a caller: it is in the call.
@@ -43,7 +43,7 @@ impl FrameLanes {
     }
 }
 
-/// What finds the lanes of a frame when somebody asks.
+/// Finds the lanes of a frame on demand.
 pub(super) trait LaneSource {
     fn lanes(self: Rc<Self>, level: usize) -> FrameLanes;
 }
@@ -60,7 +60,7 @@ impl LaneSource for StopCore<'_, '_> {
 pub(super) enum LaneGate<'p> {
     /// Those of a call frame.
     Frame(Rc<dyn LaneSource + 'p>, usize),
-    /// Of a frame as waiting lanes see it: these lanes.
+    /// The lanes that wait, in a frame as they see it.
     Waiting(u64),
 }
 

@@ -1,4 +1,4 @@
-//! The frames of a stop as they are numbered: every inlined call is a frame of its own.
+//! Numbers the frames of a stop. Every inlined call is a frame of its own.
 //!
 //! 0 is the innermost frame. gdb, lldb and llvm-symbolizer number them in the same way. Source: DWARF 5 §3.3.8.2.
 
@@ -9,7 +9,7 @@ use crate::meter::Meter;
 /// As how many steps a frame counts.
 const PER_FRAME: u64 = 8;
 
-/// How many frames each call frame consists of.
+/// The number of frames in each call frame.
 #[derive(Debug, Default)]
 pub(super) struct FrameList {
     /// For each call frame, the innermost first, the number of the frame after its last.
@@ -18,7 +18,7 @@ pub(super) struct FrameList {
     pub(super) limit: Option<Error>,
 }
 
-/// Which frames of a call frame are meant.
+/// The selected frames of a call frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// All of them.

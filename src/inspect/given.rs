@@ -1,5 +1,5 @@
-//! What location lists say of variables at every address, in terms of machine registers: what is followed to find their values
-//! where they say nothing.
+//! Translates the location lists of variables into machine registers, the starting points for following their values
+//! in ranges without a location.
 //!
 //! Each range of a list is evaluated as for a stop at its first address, of a wave of which nothing is known: locations in
 //! registers need no contents of them.
@@ -28,12 +28,12 @@ use crate::meter::Meter;
 use crate::value_flow::{ARGUMENTS, Cell, Covered, Dword, KernelEntry, OnEntry, Watched};
 use crate::wave::{AccessError, Memory, Wave};
 
-/// How many ranges of location lists are evaluated for a function.
+/// The most ranges of location lists that are evaluated for a function.
 const MOST_RANGES: usize = 1 << 12;
-/// How many dwords a variable has that is followed.
+/// The most dwords of a variable that is followed.
 const MOST_DWORDS: u64 = 64;
 
-/// A wave of which nothing is known.
+/// A wave without registers and memory.
 struct UnknownWave(WaveSize);
 
 impl Wave for UnknownWave {
@@ -67,7 +67,7 @@ pub(super) struct Followed<'v, 'a> {
     pub(super) call: Option<&'v InlinedCall<'a>>,
 }
 
-/// Where the debugging information gives the variables of a function.
+/// The ranges in which the debugging information locates the variables of a function.
 pub(super) struct Given<'c, 'a> {
     program: &'c Program<'a>,
     wave: UnknownWave,
@@ -96,7 +96,7 @@ impl<'c, 'a> Given<'c, 'a> {
 
     /// Returns what finding it counts as, in steps: it is kept, and must not depend on what was known before.
     pub(super) fn steps(&self) -> u64 {
-        /// Of a range that is evaluated as for a stop.
+        /// The cost of a range that is evaluated as for a stop, in steps.
         const PER_RANGE: u64 = 64;
         (MOST_RANGES.saturating_sub(self.left) as u64).saturating_mul(PER_RANGE)
     }
@@ -183,7 +183,7 @@ impl<'c, 'a> Given<'c, 'a> {
         self.kernel()?.kernarg_pointer
     }
 
-    /// What is known of the registers on entry, if the function is a kernel.
+    /// Returns the registers on entry, if the function is a kernel.
     pub(super) const fn kernel(&self) -> Option<&KernelEntry> {
         self.kernel.as_ref()
     }
@@ -321,7 +321,7 @@ impl<'c, 'a> Given<'c, 'a> {
         Ok(watched)
     }
 
-    /// What a parameter of the function is where its first range begins, if no assignment can be before that.
+    /// Returns the place of a parameter at the start of its first range, if no assignment can precede it.
     fn on_entry(&self, variable: &Variable<'a>, covered: &[Covered]) -> Result<Option<OnEntry>> {
         let is_parameter = variable.kind == VariableKind::Parameter
             && variable.scope_die == Some(self.function.die);
@@ -343,7 +343,7 @@ impl<'c, 'a> Given<'c, 'a> {
         }))
     }
 
-    /// What the dwords of a variable are at an address, if its location there is one for all lanes.
+    /// Returns the dwords of a variable at an address, if all lanes share its location there.
     fn dwords_at(
         &self,
         address: u64,
@@ -380,7 +380,7 @@ struct Argument {
     position: u32,
     /// Its place among the variables.
     index: usize,
-    /// How many vector registers it takes, if it is passed in such.
+    /// The number of vector registers in which it is passed, if it is.
     dwords: Option<u16>,
     /// The first of them, if the debugging information says it.
     first: Option<u16>,
@@ -407,7 +407,7 @@ fn fill(arguments: &[&Argument], first: u16, address: u64, watched: &mut [Watche
     }
 }
 
-/// How many registers an argument of a type takes, if it is a number or a pointer.
+/// Returns how many registers an argument of a type takes, if it is a number or a pointer.
 fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
     let resolved = shape::resolve(types, ty).ty;
     let is_number = matches!(
@@ -421,7 +421,7 @@ fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
     u16::try_from(bytes.div_ceil(4)).ok()
 }
 
-/// The first of the consecutive vector registers that dwords are in.
+/// Returns the first of the consecutive vector registers that dwords are in.
 fn first_register(dwords: &[Dword]) -> Option<u16> {
     let number = |dword: &Dword| match dword {
         Dword::In(Cell::Own(MachineRegister::Vgpr(number))) => Some(*number),
@@ -434,7 +434,7 @@ fn first_register(dwords: &[Dword]) -> Option<u16> {
         .then_some(first)
 }
 
-/// What 32 bits of a location are; `None` if they are nowhere.
+/// Returns the place of 32 bits of a location. `None` if they have none.
 fn dword(location: &Location<'_>, bit: u128) -> Option<Dword> {
     let Some(place) = location.single() else {
         return Some(Dword::Other);
@@ -470,7 +470,7 @@ fn dword(location: &Location<'_>, bit: u128) -> Option<Dword> {
     })
 }
 
-/// The machine register that has 32 bits of a place: of a vector register the lane's own dword.
+/// Returns the machine register that has 32 bits of a place: of a vector register the lane's own dword.
 fn in_register(place: &Place<'_>, register: Register, bit: u128) -> Option<Cell> {
     let at = place.bit_offset.checked_add(bit)?;
     // Those with higher numbers are not followed.

@@ -57,7 +57,7 @@ impl StopFrame<'_, '_, '_> {
     }
 }
 
-/// The registers that hold an item.
+/// Returns the registers that hold an item.
 fn machine_registers(one: &InitialRegisters) -> impl Iterator<Item = MachineRegister> {
     let file = one.file;
     let numbers = one.first..one.first.saturating_add(one.count);

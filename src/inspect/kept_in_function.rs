@@ -1,4 +1,4 @@
-//! Where values are kept that the debugging information does not give, all over a function: what stops at its addresses would show.
+//! Finds kept values that the debugging information does not locate, for all addresses of a function, as stops there would show them.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(crate) struct KeptVariable<'a> {
     /// True if each call of the function has it once: it is the function's own, or of the code of a kernel of OpenCL that is inlined in the
     /// kernel.
     pub(crate) is_of_function: bool,
-    /// Where it is kept, as far as it was asked for.
+    /// The ranges in which it is kept, within the range that was asked for.
     pub(crate) kept: Vec<KeptRange>,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct KeptInFunction<'a> {
     pub(crate) is_complete: bool,
 }
 
-/// What is asked about a function.
+/// A question about a function.
 pub(crate) struct KeptQuestion<'q, 'a> {
-    /// The size of the waves that run it. Without it nothing is found.
+    /// The size of the waves that run it. `None` finds nothing.
     pub(crate) wave_size: Option<WaveSize>,
     /// Says at which addresses a variable is asked for, in order.
     pub(crate) asked: &'q dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,

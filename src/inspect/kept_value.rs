@@ -1,6 +1,6 @@
-//! Values of variables that the debugging information does not give at a stop, and registers or the stack still have.
+//! Reads values that the debugging information does not locate at a stop, and that registers or the stack still hold.
 //!
-//! Where they are is found by `value_flow`, once for all waves that stop at an address; here they are read.
+//! `value_flow` finds their places, once for all waves that stop at an address.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,7 +24,7 @@ use crate::location::{
 use crate::value_flow::{Cell, KeptValue, Recipe, Step};
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
-    /// Finds what registers and the stack have of the variables of the frame. None where that cannot be told: for a frame as waiting lanes
+    /// Finds the values of the frame's variables that registers and the stack keep. `None` if that is unknown: for a frame as waiting lanes
     /// see it, and for code that cannot be followed.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(Some(plan))
     }
 
-    /// What a plan has for this frame.
+    /// Returns the cell of a plan for this frame.
     fn kept_at<'f>(&self, plan: &'f FramePlan<'a>) -> &'f OnceLock<KeptAt> {
         plan.kept(self.wave_size(), self.frame.level() != 0)
     }
@@ -104,7 +104,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         })
     }
 
-    /// Reads what is kept of a variable, in every lane. Returns None if nothing is.
+    /// Reads the kept value of a variable in every lane, if there is one.
     ///
     /// * `plan`: what [`kept_values`](StopFrame::kept_values) gave.
     /// * `bytes`: the size of the variable.
@@ -230,7 +230,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         stack.pop()
     }
 
-    /// What a register had when the kernel started, as the dispatch tells.
+    /// Returns the initial value of a register, computed from the dispatch.
     fn initial_word(&self, cell: Cell) -> Option<Word> {
         let function = self.function().ok()??;
         let descriptor = descriptor_of(self.stop.program(), &function)?;
@@ -245,7 +245,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Some(Word::Read(bits))
     }
 
-    /// The place of a dword of a register, as the frame has it, in all lanes.
+    /// Returns the place of a dword of a register, as the frame has it, in all lanes.
     fn location_of(&self, cell: Cell) -> Option<Location<'p>> {
         let (register, lane, lane_step) = match cell {
             Cell::Scalar(register) => (register, 0, 0),
@@ -264,7 +264,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }))
     }
 
-    /// The place of a whole register, as the frame has it. One that the call frame information gives up, and that the callee is known
+    /// Returns the place of a whole register, as the frame has it. One that the call frame information gives up, and that the callee is known
     /// not to write, is still where it was.
     fn register(&self, machine: MachineRegister) -> Option<Location<'p>> {
         let (register, _) = machine.dwarf(self.wave_size())?;
@@ -283,7 +283,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         innermost.frame.register(register).ok()
     }
 
-    /// The place of each lane's dword of a row of scratch.
+    /// Returns the place of each lane's dword of a row of scratch.
     fn location_of_row(&self, slot: Slot) -> Option<Location<'p>> {
         let base = match slot.base {
             Some(register) => self.scalar(register)?,
@@ -318,7 +318,7 @@ enum Word {
 }
 
 impl Word {
-    /// The dword in a lane, if all of it is known.
+    /// Returns the dword in a lane, if all of it is known.
     fn in_lane(&self, lane: Lane) -> Option<u32> {
         match self {
             Word::Constant(word) => Some(*word),
@@ -332,7 +332,7 @@ impl Word {
     }
 }
 
-/// Puts the bytes of a value in a lane behind others, if all of them are known.
+/// Appends the bytes of a value in a lane, if all of them are known.
 fn put_bytes(words: &[Word], lane: Lane, bytes: u64, all: &mut Vec<u8>) -> Option<()> {
     let end = all.len().checked_add(usize::try_from(bytes).ok()?)?;
     for word in words {
@@ -342,7 +342,7 @@ fn put_bytes(words: &[Word], lane: Lane, bytes: u64, all: &mut Vec<u8>) -> Optio
     (all.len() == end).then_some(())
 }
 
-/// The bits of a value that is the same in all lanes, if it is known to be.
+/// Returns the bits of a value that is the same in all lanes, if it is known to be.
 ///
 /// * `halves`: the words of each half of the wave.
 fn uniform(halves: &[Option<Vec<Word>>], wave_size: WaveSize, bytes: u64) -> Option<Bits> {
@@ -369,7 +369,7 @@ fn uniform(halves: &[Option<Vec<Word>>], wave_size: WaveSize, bytes: u64) -> Opt
     bits_of(words, Lane(0), bytes)
 }
 
-/// The bits of a value in a lane, if all of them are known.
+/// Returns the bits of a value in a lane, if all of them are known.
 fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
     let mut all = Vec::new();
     put_bytes(words, lane, bytes, &mut all)?;
@@ -380,7 +380,7 @@ fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
     })
 }
 
-/// What keeps a value.
+/// Returns what keeps a value.
 fn from_of(kept: &KeptValue) -> RecoveredFrom {
     let from = |dword: &Recipe| match dword.0.as_slice() {
         _ if dword.has_argument() => RecoveredFrom::CallSite,

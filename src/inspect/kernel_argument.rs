@@ -1,4 +1,4 @@
-//! Arguments of kernels: what a parameter was when the kernel started is in memory that nothing writes while it runs.
+//! Reads the arguments of kernels from memory that nothing writes while the kernel runs.
 //!
 //! Sources: USAGE "Code Object Metadata" (`.args`), "Kernel Dispatch", "Initial Kernel Execution State".
 
@@ -18,7 +18,7 @@ use crate::object::Kernel;
 use crate::object::metadata::ArgumentMetadata;
 use crate::wave::Memory;
 
-/// How clang names the function with the code of a kernel of OpenCL, which the kernel calls.
+/// The prefix that clang gives to the function with the code of an OpenCL kernel, which the kernel calls.
 const KERNEL_BODY: &str = "__clang_ocl_kern_imp_";
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
@@ -153,9 +153,9 @@ pub(super) struct SourceParameter {
 pub struct HiddenArgument<'a> {
     /// Its kind: `hidden_block_count_x`.
     pub name: &'a str,
-    /// Where it is in global memory; `None` if the address of the arguments is not known.
+    /// Its address in global memory. `None` if the address of the arguments is unknown.
     pub address: Option<u64>,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
     /// Its bytes as in memory; `None` if they cannot be read.
     pub bytes: Option<Vec<u8>>,

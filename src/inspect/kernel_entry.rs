@@ -1,4 +1,4 @@
-//! What registers have when a kernel starts, as far as that follows from the dispatch: the place of the wave in it, and the address
+//! The initial registers of a kernel that follow from the dispatch: the place of the wave in it, and the address
 //! of the arguments.
 //!
 //! Source: USAGE "Initial Kernel Execution State".
@@ -70,7 +70,7 @@ pub(super) fn initial_value(
     value
 }
 
-/// What is counted from 0 in each dimension of a dispatch.
+/// A number that counts from 0 in each dimension of a dispatch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counted {
     WorkGroup,
@@ -87,14 +87,14 @@ const COORDINATES: [(InitialValue, Counted, usize); 6] = [
     (InitialValue::WorkItemIdZ, Counted::WorkItem, 2),
 ];
 
-/// What coordinate registers have, and of which dimension; `None` if they have something else.
+/// Returns the coordinate that registers hold and its dimension. `None` if they hold something else.
 fn coordinate(one: &InitialRegisters) -> Option<(Counted, usize)> {
     let mut all = COORDINATES.iter();
     let (_, counted, dimension) = all.find(|(holds, ..)| *holds == one.holds)?;
     Some((*counted, *dimension))
 }
 
-/// The register of an item that takes one, or shares it. Trap temporaries are left out: the trap handler writes them.
+/// Returns the register of an item that takes one, or shares it. Trap temporaries are left out: the trap handler writes them.
 fn cell_of(one: &InitialRegisters) -> Option<Cell> {
     match one.file {
         RegisterFile::Scalar => {

@@ -1,4 +1,4 @@
-//! Where each lane of a frame is: also the lanes that EXEC has switched off.
+//! Locates each lane of a frame, including those that EXEC has switched off.
 //!
 //! Sources: HET A.3.3.5, items 4 to 6; USAGE `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`.
 
@@ -10,11 +10,11 @@ use crate::eval::{Context, LaneFocus, locate};
 use crate::lane_flow::Reason;
 use crate::location::{Access, Location, Storage, read, read_value};
 
-/// Whether the machine code is asked where lanes are that EXEC has switched off ([`lane_flow`](crate::lane_flow)).
+/// When inactive lanes are located from the machine code ([`lane_flow`](crate::lane_flow)).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
-    /// Where `DW_AT_LLVM_lane_pc` does not say it.
+    /// If `DW_AT_LLVM_lane_pc` does not locate them.
     #[default]
     WhereMissing,
     /// Never: what the attribute does not say is not known.
@@ -23,7 +23,7 @@ pub enum Recovery {
     Always,
 }
 
-/// Who says where a waiting lane is.
+/// The source of a waiting lane's place.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneOrigin {
@@ -31,10 +31,10 @@ pub enum LaneOrigin {
     Dwarf,
     /// The machine code, with the state of the wave.
     Recovered {
-        /// The instruction that switched the lane off, an address of the process; nothing if it cannot be told
+        /// The instruction that switched the lane off, an address of the process. `None` if it is unknown
         /// which of several did.
         left: Option<ProcessAddress>,
-        /// The first instruction that executes with the lane on again; nothing if the wave ends before.
+        /// The first instruction that executes with the lane on again. `None` if the wave ends before.
         resumes: Option<ProcessAddress>,
     },
 }
@@ -49,7 +49,7 @@ impl LaneOrigin {
         }
     }
 
-    /// The instruction that switched the lane off, an address of the process, if it is known.
+    /// Returns the instruction that switched the lane off, an address of the process, if it is known.
     #[must_use]
     pub const fn left(self) -> Option<ProcessAddress> {
         match self {
@@ -58,7 +58,7 @@ impl LaneOrigin {
         }
     }
 
-    /// The first instruction that executes with the lane on again, an address of the process, if it is known.
+    /// Returns the first instruction that executes with the lane on again, an address of the process, if it is known.
     #[must_use]
     pub const fn resumes(self) -> Option<ProcessAddress> {
         match self {
@@ -99,7 +99,7 @@ impl core::fmt::Display for UnknownLane {
     }
 }
 
-/// Where a lane is, in a frame.
+/// The place of a lane in a frame.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LanePlace {
@@ -109,14 +109,14 @@ pub enum LanePlace {
     Waiting {
         /// The lane's program location, an address of the process.
         pc: ProcessAddress,
-        /// Who says so.
+        /// The source of the place.
         origin: LaneOrigin,
     },
     /// Not active on entry to the function: if anywhere, it is in a caller ([`StopFrame::lanes_in_callers`]).
     Elsewhere,
     /// The dispatch did not start it: it is nowhere.
     NotDispatched,
-    /// It cannot be told.
+    /// The place is unknown.
     Unknown(UnknownLane),
 }
 
@@ -132,7 +132,7 @@ impl LanePlace {
         }
     }
 
-    /// Who says where a waiting lane is; nothing for other lanes.
+    /// Returns the source of a waiting lane's place. `None` for other lanes.
     #[must_use]
     pub const fn origin(self) -> Option<LaneOrigin> {
         match self {
@@ -167,7 +167,7 @@ impl LanePlace {
     }
 }
 
-/// Where the lanes of a frame are.
+/// The places of a frame's lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanePcs {
     /// The frame's program location.
@@ -177,7 +177,7 @@ pub struct LanePcs {
     recovery: Recovery,
 }
 
-/// Where a lane is that was not active on entry to a function: in a frame that called it.
+/// The place of a lane that was not active on entry to a function: in a frame that called it.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneInCaller {
@@ -187,24 +187,24 @@ pub struct LaneInCaller {
     pub pc: ProcessAddress,
 }
 
-/// What attributes say of the lanes of a frame.
+/// The lanes of a frame as attributes describe them.
 pub(crate) struct SaidLanes {
     /// The lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, or else by EXEC.
     pub(crate) active: u64,
-    /// Whether the attribute says it.
+    /// True if the attribute says it.
     pub(crate) says_active: bool,
-    /// The element of `DW_AT_LLVM_lane_pc` of each lane, active or not; nothing if it is undefined.
+    /// The element of `DW_AT_LLVM_lane_pc` for each lane, active or not. `None` if it is undefined.
     pub(crate) pcs: Vec<Option<ProcessAddress>>,
 }
 
 impl LanePcs {
-    /// Each lane, from lane 0.
+    /// Returns each lane, from lane 0.
     #[must_use]
     pub fn places(&self) -> &[LanePlace] {
         &self.places
     }
 
-    /// The program location of each lane from lane 0, an address of the process; nothing where a lane was not active on entry
+    /// Returns the program location of each lane from lane 0, an address of the process; nothing where a lane was not active on entry
     /// to the function, or where it cannot be told.
     pub fn pcs(&self) -> impl ExactSizeIterator<Item = Option<ProcessAddress>> {
         self.places.iter().map(|place| match *place {
@@ -214,7 +214,7 @@ impl LanePcs {
         })
     }
 
-    /// The lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
+    /// Returns the lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
     #[must_use]
     pub fn active(&self) -> u64 {
         let lanes = (0..).map(Lane).zip(&self.places);
@@ -222,14 +222,14 @@ impl LanePcs {
         active.fold(0, |mask, (lane, _)| mask | lane.bit())
     }
 
-    /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without, they may be
+    /// Returns true if inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without, they may be
     /// anywhere.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.is_known
     }
 
-    /// Whether a lane is active.
+    /// Returns true if a lane is active.
     #[must_use]
     pub fn is_active(&self, lane: Lane) -> bool {
         self.places.get(usize::from(lane.0)) == Some(&LanePlace::Active)
@@ -237,7 +237,7 @@ impl LanePcs {
 }
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
-    /// Where each lane of this frame is: as `DW_AT_LLVM_lane_pc` says, or else the machine code.
+    /// Locates each lane of this frame, by `DW_AT_LLVM_lane_pc` or else by the machine code.
     ///
     /// # Errors
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
@@ -245,7 +245,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         self.lane_pcs_by(Recovery::default())
     }
 
-    /// The same; `recovery` says whether the machine code is asked.
+    /// Returns the same; `recovery` says whether the machine code is asked.
     ///
     /// # Errors
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
@@ -254,7 +254,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         self.lane_pcs_within(recovery)
     }
 
-    /// The same as a part of another question.
+    /// Returns the same as a part of another question.
     pub(crate) fn lane_pcs_within(&self, recovery: Recovery) -> Result<LanePcs> {
         if self.is_of_waiting_lanes() {
             return self.for_wave().lane_pcs_within(recovery);
@@ -286,7 +286,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         })
     }
 
-    /// Where the lanes are by what attributes say; nothing if they say nothing of where inactive ones are at the
+    /// Locates the lanes by attributes. `None` if these do not locate inactive lanes at the
     /// frame's program location.
     fn lane_pcs_said(&self, recovery: Recovery) -> Result<Option<LanePcs>> {
         let Some(said) = self.said_lanes()? else {
@@ -328,7 +328,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(active)
     }
 
-    /// What attributes say of the lanes at the frame's program location; nothing if they say nothing of where inactive ones are.
+    /// Reads the lanes at the frame's program location from attributes. `None` if these do not locate inactive lanes.
     pub(crate) fn said_lanes(&self) -> Result<Option<SaidLanes>> {
         let Some(function) = self.function()? else {
             return Ok(None);
@@ -466,13 +466,13 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 }
 
-/// Reads an address for each lane; nothing where it is undefined.
+/// Reads an address for each lane. `None` if it is undefined.
 fn read_addresses(
     location: &Location<'_>,
     lanes: u32,
     access: &Access<'_>,
 ) -> Result<Vec<Option<ProcessAddress>>> {
-    /// Of an address, in bits: the generic type's.
+    /// The size of an address in bits: that of the generic type.
     const SIZE: u64 = 64;
     let bits = read(location, SIZE.saturating_mul(lanes.into()), access)?;
     let lanes = bits.bytes.chunks_exact(8).zip((0u64..).step_by(64));

@@ -1,4 +1,4 @@
-//! Where the lanes of a stop are by the machine code: `lane_flow`, held against the call frame information, with
+//! Locates the lanes of a stop by the machine code: asks `lane_flow`, compares with the call frame information, and finds
 //! the source lines that a reader expects.
 
 use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lane_flow::{LaneState, Reason, StopLanes, Waiting};
 
 impl Stop<'_, '_> {
-    /// Where the lanes are by the machine code. It is found out once, for all frames.
+    /// Locates the lanes from the machine code, once for all frames.
     pub(super) fn recovered(&self) -> Result<&StopLanes> {
         if let Some(found) = self.recovered_cell().get() {
             return found.as_ref().map_err(Error::clone);
@@ -38,7 +38,7 @@ impl Stop<'_, '_> {
         flow.stop(wave, pc, load_address, self.dispatched(), self.meter())
     }
 
-    /// The lanes that the dispatch started, a bit each; nothing if that is not known.
+    /// Returns the lanes that the dispatch started, a bit each. `None` if that is not known.
     pub(super) fn dispatched(&self) -> Option<u64> {
         let wave = self.wave();
         wave.dispatch()?.lanes(wave.wave_size())
@@ -58,7 +58,7 @@ impl Stop<'_, '_> {
         }
     }
 
-    /// Where a lane is in a frame that the machine code finds.
+    /// Returns the place of a lane in a frame that the machine code finds.
     fn place_in(&self, level: usize, lane: Lane) -> Result<LanePlace> {
         let found = self.recovered()?;
         let state = match found.frames.get(level) {
@@ -117,7 +117,7 @@ impl Stop<'_, '_> {
 }
 
 impl Program<'_> {
-    /// The address in the code object that is given for a waiting lane: of those that are right one with a source line, if there is
+    /// Returns the address in the code object that is given for a waiting lane: of those that are right one with a source line, if there is
     /// one.
     ///
     /// * `known`: its `pc` is returned if none has a line.
@@ -132,7 +132,7 @@ impl Program<'_> {
             .unwrap_or(known.pc))
     }
 
-    /// The same; nothing if none of them has a line.
+    /// Returns the same. `None` if none of them has a line.
     pub(crate) fn line_in_gap(
         &self,
         wave_size: WaveSize,

@@ -1,4 +1,4 @@
-//! The texts of a variable, lane by lane: what lanes have in common is done once.
+//! Formats the texts of a variable in each lane, and shares the work that lanes have in common.
 
 use super::value::{Contents, VariableValue};
 use crate::arch::Lane;
@@ -42,13 +42,13 @@ pub struct LaneTexts<'t> {
     types: &'t TypeTable,
     options: &'t Options,
     text: &'t mut String,
-    /// The bytes that `text` was made from, if it depends on nothing else.
+    /// The bytes that `text` was made from, if it depends only on them.
     last: Option<&'t [u8]>,
-    /// Where `text` can be broken into lines, if somebody wants to know.
+    /// The places at which `text` can be broken into lines, if they are wanted.
     marks: Option<Vec<Mark>>,
 }
 
-/// What texts of most variables are, for which nothing has to be asked lane by lane.
+/// The form of most texts, for which no lane needs a question of its own.
 #[derive(Debug)]
 enum Quick<'t> {
     /// Something else.
@@ -97,7 +97,7 @@ impl<'t> LaneTexts<'t> {
         }
     }
 
-    /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
+    /// Returns the value in a lane as a debugger of C prints it, whether or not the lane executes. `None` if there
     /// are no bits.
     #[inline]
     pub fn text(&mut self, lane: Lane) -> Option<&str> {
@@ -119,7 +119,7 @@ impl<'t> LaneTexts<'t> {
         self.print(lane, None).then_some(self.text.as_str())
     }
 
-    /// The same as a part of a question, with the places where the text can be broken into lines.
+    /// Returns the same as a part of a question, with the places where the text can be broken into lines.
     #[cfg(feature = "serde")]
     pub(crate) fn marked(&mut self, lane: Lane, meter: &Meter) -> Option<(&str, &[Mark])> {
         self.marks.get_or_insert_default();

@@ -1,4 +1,4 @@
-//! Types that are laid out at run time: each lane may have its own bounds, and its own places of members.
+//! Lays out types whose bounds or member places are computed at run time, possibly different in each lane.
 //!
 //! Sources: DWARF 5 §2.19, §5.5, §5.7.6, §5.13; HET A.2.5.1 (the current object), A.5.7.3.
 
@@ -21,7 +21,7 @@ use crate::location::{Access, Bits, Location, Storage, read, read_value};
 pub(super) struct LaneTypes {
     /// The type in each lane.
     pub(super) lanes: Vec<TypeId>,
-    /// What pointers without bits stand for, in each lane.
+    /// The targets of implicit pointers in each lane.
     pub(super) pointees: Vec<Vec<Pointee>>,
     /// The type of all lanes that have one, if it is the same.
     common: Option<TypeId>,
@@ -41,20 +41,20 @@ impl LaneTypes {
         self.lanes.is_empty() && self.pointees.is_empty()
     }
 
-    /// What pointers without bits stand for in a lane.
+    /// Returns the targets of the value's implicit pointers in a lane.
     pub(super) fn pointees(&self, lane: Lane) -> &[Pointee] {
         self.pointees
             .get(usize::from(lane.0))
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The type, if it is the same in all lanes that were looked at.
+    /// Returns the type, if it is the same in all lanes that were looked at.
     pub(super) fn common(&self) -> Option<TypeId> {
         self.common.filter(|_| !self.is_varied)
     }
 }
 
-/// Whether a type is a vector whose elements have one byte, or another name for one.
+/// Returns true if a type is a vector whose elements have one byte, or another name for one.
 pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
     matches!(
         &shape::resolve(types, ty).ty.kind,
@@ -94,7 +94,7 @@ pub(super) fn is_class(types: &TypeTable, ty: TypeId) -> bool {
     matches!(shape::resolve(types, ty).ty.kind, TypeKind::Record { .. })
 }
 
-/// How deep parts of a type that are laid out at run time may be in each other.
+/// The most levels of parts whose layout is found at run time.
 const DEPTH: u32 = 32;
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
@@ -270,7 +270,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         }
     }
 
-    /// The number that a variable holds in the lane in focus.
+    /// Returns the number that a variable holds in the lane in focus.
     fn number_in(&self, entry: DieId, within: &VariableContext<'_, 'p, '_>) -> Result<i128> {
         let stop = self.stop();
         let variable = stop.program().info().number_variable(entry)?;
@@ -298,7 +298,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         })
     }
 
-    /// The number of so many bytes, without a sign, that is at a location in the lane in focus.
+    /// Returns the number of so many bytes, without a sign, that is at a location in the lane in focus.
     fn number_at(
         &self,
         attribute: &LocationAttribute<'p>,
@@ -326,7 +326,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
     }
 }
 
-/// How many bits after `object` a member is, in the same storage.
+/// Returns how many bits after `object` a member is, in the same storage.
 fn distance(object: &Location<'_>, member: &Location<'_>) -> Result<i128> {
     let elsewhere = || Error::from(ErrorKind::Unsupported("a member outside of its object"));
     let (Some(from), Some(to)) = (object.single(), member.single()) else {

@@ -1,4 +1,4 @@
-//! How the locations of units without the extensions are read, for a frame or for a program.
+//! Reads the locations of units without the extensions, for a frame or for a program.
 
 use smallvec::SmallVec;
 
@@ -22,7 +22,7 @@ use crate::object::descriptor::KernelDescriptor;
 use crate::object::{Kernel, SymbolSection};
 use fallible_iterator::FallibleIterator;
 
-/// How a function reaches its stack; where there is none, nobody knows.
+/// Returns how a function reaches its stack; where there is none, nobody knows.
 fn legacy_frame(
     program: &Program<'_>,
     wave_size: WaveSize,
@@ -66,7 +66,7 @@ fn frame_starts_at_zero(program: &Program<'_>, function: &Function<'_>) -> bool 
     program.is_kernel(function) && !descriptor.is_some_and(KernelDescriptor::has_dynamic_vgprs)
 }
 
-/// What `DW_OP_fbreg` counts from in a kernel that has no `DW_AT_frame_base`.
+/// The base of `DW_OP_fbreg` in a kernel without `DW_AT_frame_base`.
 const START_OF_PRIVATE: ExpressionBytes<'static> = {
     // DW_OP_lit0, DW_OP_lit5, DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address
     let bytes = &[0x30, 0x35, 0xe9, 0x02];
@@ -101,11 +101,11 @@ pub(super) struct LegacyReader<'p, 'a> {
     convention: UnitConvention,
     legacy_frame: LegacyFrame,
     kernel: Option<&'p Kernel>,
-    /// Whether the unit's version of DWARF has `DW_OP_stack_value`.
+    /// True if the unit's version of DWARF has `DW_OP_stack_value`.
     has_stack_value: bool,
 }
 
-/// What units are read in: a frame's, or a program's without one.
+/// The setting in which units are read: that of a frame, or of a program without a frame.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'p, 'a> {
     pub(super) program: &'p Program<'a>,
@@ -159,7 +159,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         Ok(self.keep(expression, &meaning))
     }
 
-    /// The same for the location of a variable, which is kept in its plan and costs as much when it is asked for again.
+    /// Returns the same for the location of a variable, which is kept in its plan and costs as much when it is asked for again.
     pub(super) fn planned_meaning(
         &self,
         expression: &ExpressionBytes<'p>,
@@ -186,7 +186,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         }
     }
 
-    /// The pointer in a slot that leads to a variable, so far as it can be another than a generic one.
+    /// Returns the pointer in a slot that leads to a variable, so far as it can be another than a generic one.
     ///
     /// Clang keeps the address of a result that the caller provides memory for in a slot (`result.ptr`): where its own
     /// address space is private, in 4 bytes. Such a variable has the type that its function returns, and a class type. In a
@@ -256,7 +256,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         self.asked.meter.work(length.div_ceil(8))
     }
 
-    /// The readings of an expression, as long as the arena lives.
+    /// Returns the readings of an expression, as long as the arena lives.
     fn keep(&self, expression: &ExpressionBytes<'p>, meaning: &Meaning) -> Meanings<'p> {
         let unit = Unit {
             encoding: expression.unit.encoding.in_memory(),
@@ -287,7 +287,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
             .map_or(Ok(()), |doubt| Err(doubt.reason.into()))
     }
 
-    /// What an expression means where only one answer will do.
+    /// Returns the meaning of an expression if it has exactly one.
     fn one(&self, expression: ExpressionBytes<'p>) -> Result<ExpressionBytes<'p>> {
         let meanings = self.meaning(&expression, None)?;
         if let Some(doubt) = meanings.doubts.first() {
@@ -312,7 +312,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         Ok(ExpressionBytes { bytes, ..meant })
     }
 
-    /// The location that is meant by an attribute, where only one answer will do.
+    /// Returns the location that is meant by an attribute, where only one answer will do.
     pub(super) fn attribute(
         &self,
         attribute: LocationAttribute<'p>,
@@ -329,11 +329,11 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
 
 /// The stack slot that a location begins with.
 struct Slot {
-    /// What `DW_OP_fbreg` says.
+    /// The operand of `DW_OP_fbreg`.
     offset: i64,
     /// The number of the address space that the slot is said to be in.
     space: Option<u64>,
-    /// Whether the location is the object at the pointer in the slot.
+    /// True if the location is the object at the pointer in the slot.
     leads_to_object: bool,
 }
 
@@ -473,11 +473,11 @@ impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
     }
 }
 
-/// How the locations of a unit are read.
+/// The convention by which the locations of a unit are read.
 pub(super) enum UnitReader<'p, 'a> {
-    /// By the letter.
+    /// Strictly.
     Strict,
-    /// By the letter, which names lanes.
+    /// Strictly, which names lanes.
     NamedLanes,
     /// As those of units without the extensions are meant.
     Legacy(LegacyReader<'p, 'a>),
@@ -506,7 +506,7 @@ impl<'p, 'a> UnitReader<'p, 'a> {
         })
     }
 
-    /// The reader of locations that are not meant by the letter.
+    /// Returns the reader of locations that follow the producer's conventions.
     pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         match self {
             UnitReader::Legacy(legacy) => Some(legacy),
@@ -515,7 +515,7 @@ impl<'p, 'a> UnitReader<'p, 'a> {
     }
 
     /// Refuses a location that takes an address from a vector register without naming a lane, where the unit names
-    /// lanes: by the letter that is the address in lanes 0 and 1 together, for all lanes.
+    /// lanes: as specified that is the address in lanes 0 and 1 together, for all lanes.
     pub(super) fn check(&self, expression: &ExpressionBytes<'_>) -> Result<()> {
         if !matches!(self, UnitReader::NamedLanes) || !expression.bytes.contains(&BREGX) {
             return Ok(());

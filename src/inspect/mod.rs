@@ -1,6 +1,6 @@
-//! What a debugger asks of a stopped wave: its frames, and the variables of each, lane by lane.
+//! Answers the questions of a debugger about a stopped wave: its frames, and the variables of each, lane by lane.
 //!
-//! It joins the layers below and adds no rules of its own, but one: how the variables of LLVM without the
+//! Joins the layers below. It adds one rule of its own: how the variables of LLVM without the
 //! extensions are read (`spec-notes/legacy-llvm.md`).
 //!
 //! A debugger loads a [`Program`] once for each code object, and makes a [`Stop`] when a wave stops.

@@ -1,6 +1,6 @@
-//! What all waves share that stop at the same address: the function and its variables, found once.
+//! Keeps the facts that all waves at an address share: the function and its variables.
 //!
-//! Thousands of waves stop at a few addresses, and each of them is asked the same. What is left for a wave is to read
+//! Thousands of waves stop at a few addresses, and each gets the same questions. Only reading is left for each wave:
 //! registers and memory. A plan lists what `debug_info` keeps for the file, and no question is charged for it.
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -21,15 +21,15 @@ pub(super) struct FramePlan<'a> {
     pub(super) variables: Box<[PlannedVariable<'a>]>,
     /// For each inlined call, the innermost first, where in `variables` its own end.
     ends: Box<[usize]>,
-    /// What registers and the stack have of variables that the debugging information does not give here; see [`kept`](FramePlan::kept).
+    /// The kept values of variables that the debugging information does not locate here; see [`kept`](FramePlan::kept).
     kept: [OnceLock<KeptAt>; 4],
 }
 
-/// What registers and the stack have of variables.
+/// The values of variables that registers and the stack keep.
 #[derive(Debug, Default)]
 pub(super) struct KeptAt {
     pub(super) kept: Kept,
-    /// How many steps finding it took, which each question is charged for.
+    /// The steps that finding it took. Each question is charged for them.
     pub(super) steps: u64,
 }
 
@@ -37,13 +37,13 @@ pub(super) struct KeptAt {
 #[derive(Debug)]
 pub(super) struct PlannedVariable<'a> {
     pub(super) variable: Arc<Variable<'a>>,
-    /// What its location list says here.
+    /// The entry of its location list that holds here.
     pub(super) listed: OnceLock<Listed<'a>>,
-    /// What that expression means where it is not meant by the letter: for an object of this shape, in waves of this size.
+    /// The meaning of that expression by the producer's conventions: for an object of this shape, in waves of this size.
     pub(super) meaning: OnceLock<(ObjectShape, WaveSize, Meaning)>,
 }
 
-/// What a location list says at an address, as it stands in the file.
+/// The entry of a location list for an address, as in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Listed<'a> {
     /// No entry holds.
@@ -92,7 +92,7 @@ impl<'a> PlannedVariable<'a> {
     }
 }
 
-/// How many variables there may be, and plans, each of which counts as some of them: some 4 MiB.
+/// The most variables and plans that are kept. A plan counts as several variables. The total is about 4 MiB.
 const MOST: usize = 1 << 14;
 const PLAN: usize = 4;
 
@@ -109,7 +109,7 @@ struct Known<'a> {
 }
 
 impl<'a> Plans<'a> {
-    /// The plan of an address of the code object.
+    /// Returns the plan of an address of the code object.
     pub(super) fn get(&self, address: u64) -> Option<Arc<FramePlan<'a>>> {
         lock(&self.known).plans.get(&address).cloned()
     }

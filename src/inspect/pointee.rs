@@ -18,13 +18,13 @@ use crate::eval::{
 };
 use crate::location::{ImplicitPointer, Location, Place, Storage, read};
 
-/// How many pointers are followed one after the other; they may go in a circle.
+/// The most pointers that are followed in a chain, which may be circular.
 const DEPTH: u32 = 8;
 
-/// How many parts of a composite are searched for pointers.
+/// The most parts of a composite that are searched for pointers.
 const PARTS: usize = 1024;
 
-/// How many types may lie between a structure and a pointer in it.
+/// The most levels of types between a structure and a pointer in it.
 const NESTING: usize = 64;
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
@@ -95,7 +95,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         found.into_iter().filter_map(text).collect()
     }
 
-    /// The text of what a pointer to a `target` stands for.
+    /// Returns the text of what a pointer to a `target` stands for.
     fn pointee(
         &self,
         (pointer, target): (&ImplicitPointer, TypeId),
@@ -192,7 +192,7 @@ pub(crate) fn implicit_pointer<'p>(location: &Location<'p>) -> Option<&'p Implic
     first.next().map(|(_, pointer)| pointer)
 }
 
-/// Whether a location is an implicit pointer, or may have one among its parts.
+/// Returns true if a location is an implicit pointer, or may have one among its parts.
 fn may_have_pointer(location: &Location<'_>) -> bool {
     location.single().is_some_and(|place| {
         matches!(
@@ -202,7 +202,7 @@ fn may_have_pointer(location: &Location<'_>) -> bool {
     })
 }
 
-/// The implicit pointers that are in a location as a whole, and where, in bits.
+/// Returns the implicit pointers that are in a location as a whole, and where, in bits.
 fn implicit_pointers<'p>(location: &Location<'p>) -> Vec<(u64, &'p ImplicitPointer)> {
     let mut found = Vec::new();
     let mut waiting = vec![(0u128, *location)];
@@ -233,7 +233,7 @@ fn implicit_pointers<'p>(location: &Location<'p>) -> Vec<(u64, &'p ImplicitPoint
     found
 }
 
-/// What a pointer points to that is `bit_offset` bits into an object of type `ty`; nothing if there is none.
+/// Returns the target type of the pointer at `bit_offset` bits in an object of type `ty`, if there is one.
 fn pointer_target(types: &TypeTable, ty: TypeId, bit_offset: u64) -> Option<TypeId> {
     let (mut next, mut within) = (ty, bit_offset);
     for _ in 0..NESTING {

@@ -17,7 +17,7 @@ pub struct Programs<'p> {
 }
 
 impl<'p> Programs<'p> {
-    /// Those of a process; nothing is loaded yet. Waves are read as real producers need it.
+    /// Creates the programs of a process without loading any. Waves are read tolerantly.
     #[must_use]
     pub fn new(process: &'p Process<'p>) -> Programs<'p> {
         Programs {
@@ -27,19 +27,19 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// The same with waves read in another way. Where each code object is loaded is known.
+    /// Sets the options for reading waves. The load address of each code object is already known.
     #[must_use]
     pub fn options(self, options: StopOptions) -> Programs<'p> {
         Programs { options, ..self }
     }
 
-    /// The process.
+    /// Returns the process.
     #[must_use]
     pub fn process(&self) -> &'p Process<'p> {
         self.process
     }
 
-    /// The program of the code object with this index; nothing if its file is not known.
+    /// Returns the program of the code object with this index. `None` if its file is not known.
     ///
     /// # Errors
     /// As those of [`Program::load`].

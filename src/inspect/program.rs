@@ -1,4 +1,4 @@
-//! A code object, ready to be asked.
+//! A code object with its debugging information, the start of all questions.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -27,7 +27,7 @@ pub struct Program<'a> {
     symbols: OnceLock<FunctionSymbols<'a>>,
 }
 
-/// What a program is loaded from. Threads that each count what they do load it for themselves.
+/// The source of a program. Threads with meters of their own load it separately.
 #[derive(Clone, Debug)]
 pub(crate) struct Source<'a> {
     object: &'a CodeObject<'a>,
@@ -37,7 +37,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The program, of which nothing is read yet.
+    /// Returns the program, of which nothing is read yet.
     ///
     /// # Errors
     /// As those of [`Program::load`] and [`Program::with_split`].
@@ -60,7 +60,7 @@ impl<'a> Program<'a> {
         Program::load_within(object, object.meter())
     }
 
-    /// The same; what is read of it is paid for.
+    /// Loads a program and charges `meter` for it.
     pub(crate) fn load_within(
         object: &'a CodeObject<'a>,
         meter: &Arc<Meter>,
@@ -124,29 +124,29 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// The codes that expressions are read with.
+    /// Returns the codes that expressions are read with.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.source.dialect
     }
 
-    /// What it was loaded from.
+    /// Returns the source of the program.
     pub(crate) fn source(&self) -> &Source<'a> {
         &self.source
     }
 
-    /// The limits that it and its waves are read within: those of the code object.
+    /// Returns the limits that it and its waves are read within: those of the code object.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.object().limits()
     }
 
-    /// What all that was read of it has cost.
+    /// Returns the meter of everything that was read from the program.
     pub(crate) fn meter(&self) -> &Arc<Meter> {
         self.info.meter()
     }
 
-    /// The code object.
+    /// Returns the code object.
     #[must_use]
     pub fn object(&self) -> &'a CodeObject<'a> {
         self.source.object
@@ -164,7 +164,7 @@ impl<'a> Program<'a> {
         &self.cfi
     }
 
-    /// What is known of frames at addresses that were asked for.
+    /// Returns the plans of the addresses that were asked for.
     pub(super) fn plans(&self) -> &Plans<'a> {
         &self.plans
     }
@@ -194,13 +194,13 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// The processor it is for.
+    /// Returns the processor it is for.
     #[must_use]
     pub fn processor(&self) -> &'static Processor {
         self.source.object.target().processor()
     }
 
-    /// Whether a function is a kernel: by its entry, or by a kernel descriptor of its name.
+    /// Returns true if a function is a kernel: by its entry, or by a kernel descriptor of its name.
     #[must_use]
     pub fn is_kernel(&self, function: &Function<'_>) -> bool {
         function.is_kernel || self.kernel_of(function).is_some()

@@ -1,4 +1,4 @@
-//! Prologues: code that has not put a function's variables into memory yet.
+//! Finds prologues: code that has not yet stored a function's variables to memory.
 //!
 //! A location that is an expression holds for the whole function, and says where a variable will be when the prologue is
 //! over. Location lists and registers are right at every instruction, and left alone. Sources: DWARF 5 §6.2.2
@@ -17,7 +17,7 @@ use crate::eval::LocationAttribute;
 use crate::location::{Location, Place, Storage};
 
 impl StopFrame<'_, '_, '_> {
-    /// Whether the function's prologue is not over here: the location is before the first line row that is marked as its end.
+    /// Returns true if the function's prologue is not over here: the location is before the first line row that is marked as its end.
     /// Without such a mark it is over at the second row, as gdb has it: the first belongs to the line of the function.
     ///
     /// # Errors
@@ -63,10 +63,10 @@ impl StopFrame<'_, '_, '_> {
     }
 }
 
-/// How many places are looked at: composites may be made of each other.
+/// The most places that are examined: composites can contain each other.
 const MOST_PLACES: usize = 64;
 
-/// Whether something of a location is in memory that only this wave has. Variables in other memory are there for longer than
+/// Returns true if something of a location is in memory that only this wave has. Variables in other memory are there for longer than
 /// a call.
 fn is_on_stack(location: &Location<'_>) -> bool {
     let mut waiting = location.places().to_vec();
@@ -95,12 +95,12 @@ fn is_on_stack(location: &Location<'_>) -> bool {
     false
 }
 
-/// The addresses that the function's entry is in: of several ranges the first is where calls go.
+/// Returns the addresses that the function's entry is in: of several ranges the first is where calls go.
 pub(super) fn entry_range(function: &Function<'_>) -> Option<Range<u64>> {
     function.ranges.first().cloned()
 }
 
-/// Where the prologue of a function that starts with `range` is over; nothing if the table has no rows for it.
+/// Returns the end of the prologue of a function that starts with `range`. `None` if the table has no rows for it.
 pub(super) fn prologue_end(table: &LineTable<'_>, range: &Range<u64>) -> Option<u64> {
     let inside = |row: &&Row| !row.end_sequence && range.contains(&row.address);
     let rows = || table.rows().iter().filter(inside);

@@ -1,6 +1,6 @@
-//! Values that the debugging information does not give, with what they are instead.
+//! Describes values that the debugging information does not locate: what keeps them, and as of when.
 //!
-//! Where they are found is left to the files beside this one: `kernel_argument`, `kept_value`. Source: `spec-notes/lost-values.md`.
+//! `kernel_argument` and `kept_value` find them. Source: `spec-notes/lost-values.md`.
 
 use super::plan::PlannedVariable;
 use super::value::{Contents, ValueStateKind};
@@ -9,7 +9,7 @@ use crate::arch::{Lane, ProcessAddress};
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::eval::PerLane;
 
-/// What keeps a value that the debugging information does not give.
+/// The keeper of a value that the debugging information does not locate.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecoveredFrom {
@@ -46,11 +46,11 @@ impl serde::Serialize for RecoveredFrom {
     }
 }
 
-/// What is known of a value that the debugging information does not give.
+/// Facts about a value that the debugging information does not locate.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
-    /// What keeps it.
+    /// The keeper of the value.
     pub from: RecoveredFrom,
     /// The last address at which the debugging information gave it; `None` for what a parameter was on entry.
     pub as_of: Option<ProcessAddress>,

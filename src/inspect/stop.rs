@@ -19,13 +19,13 @@ use crate::location::{Access, Arena, read_value};
 use crate::meter::Meter;
 use crate::wave::Wave;
 
-/// How a stopped wave is read.
+/// Options for reading a stopped wave.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct StopOptions {
-    /// Where the code object is loaded.
+    /// The load address of the code object.
     pub load_address: LoadAddress,
-    /// By the letter, or as real producers need it: then also the locations of LLVM without the extensions
+    /// Strictly, or as real producers need it: then also the locations of LLVM without the extensions
     /// are read as they are meant.
     pub reading: Reading,
     /// Read only values that the debugging information gives: none from arguments of kernels, or from the machine code
@@ -45,7 +45,7 @@ impl Default for StopOptions {
 }
 
 impl StopOptions {
-    /// The defaults, for a code object that is loaded at an address.
+    /// Returns the defaults, for a code object that is loaded at an address.
     #[must_use]
     pub fn loaded_at(load_address: LoadAddress) -> StopOptions {
         StopOptions {
@@ -54,7 +54,7 @@ impl StopOptions {
         }
     }
 
-    /// The same for a code object that is loaded at another address.
+    /// Returns the same for a code object that is loaded at another address.
     #[must_use]
     pub fn at(self, load_address: LoadAddress) -> StopOptions {
         StopOptions {
@@ -63,13 +63,13 @@ impl StopOptions {
         }
     }
 
-    /// The same with another reading.
+    /// Returns the same with another reading.
     #[must_use]
     pub fn reading(self, reading: Reading) -> StopOptions {
         StopOptions { reading, ..self }
     }
 
-    /// The same without values that the debugging information does not give, or with them.
+    /// Returns the same without values that the debugging information does not give, or with them.
     #[must_use]
     pub fn only_dwarf(self, only_dwarf: bool) -> StopOptions {
         StopOptions { only_dwarf, ..self }
@@ -88,7 +88,7 @@ impl StopOptions {
 #[derive(Debug)]
 pub struct Stop<'p, 'a>(Rc<StopCore<'p, 'a>>);
 
-/// What a stop is made of. Values that were read of a stop share it, to find the states of lanes when they are asked for.
+/// The parts of a stop. Values that were read from it share them, to find the states of lanes on demand.
 #[derive(Debug)]
 pub(super) struct StopCore<'p, 'a> {
     program: &'p Program<'a>,
@@ -96,11 +96,11 @@ pub(super) struct StopCore<'p, 'a> {
     stack: CallStack<'p, 'p>,
     wave: WaveRef<'p>,
     arena: &'p Arena<'p>,
-    /// Where the lanes are by the machine code, when that has been asked for.
+    /// The places of the lanes by the machine code, computed on first use.
     recovered: OnceCell<Result<StopLanes>>,
     /// The registers that have changed for lanes that wait, by the program locations of the frame and of the lanes.
     changed: RefCell<BTreeMap<(u64, u64), Rc<Changed>>>,
-    /// How the frames are numbered.
+    /// The numbering of the frames.
     pub(super) frames: OnceCell<FrameList>,
     /// The lanes of call frames, by level, as far as they have been asked for.
     pub(super) lanes: RefCell<BTreeMap<usize, FrameLanes>>,
@@ -132,7 +132,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         Stop::within(program, wave, pc.into(), options, arena, meter)
     }
 
-    /// The same as a part of another question.
+    /// Returns the same as a part of another question.
     pub(crate) fn within(
         program: &'p Program<'a>,
         wave: &'p dyn Wave,
@@ -175,19 +175,19 @@ impl<'p, 'a> Stop<'p, 'a> {
         Rc::clone(&self.0)
     }
 
-    /// The program.
+    /// Returns the program.
     #[must_use]
     pub fn program(&self) -> &'p Program<'a> {
         self.0.program
     }
 
-    /// The limits of each expression, and of all together: those of the program.
+    /// Returns the limits of each expression, and of all together: those of the program.
     #[must_use]
     pub fn limits(&self) -> &'p Limits {
         self.0.program.limits()
     }
 
-    /// How the wave is read.
+    /// Returns how the wave is read.
     #[must_use]
     pub fn options(&self) -> &StopOptions {
         &self.0.options
@@ -208,7 +208,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         stopped
     }
 
-    /// The wave.
+    /// Returns the wave.
     #[must_use]
     pub fn wave(&self) -> &'p dyn Wave {
         self.0.wave.0
@@ -220,7 +220,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         &self.0.stack
     }
 
-    /// What the last question has cost. Questions are: the call stack with all its registers, the variables of a frame,
+    /// Returns the meter of the last question. Questions are: the call stack with all its registers, the variables of a frame,
     /// the lanes of a frame.
     #[must_use]
     pub fn meter(&self) -> &'p Meter {
@@ -248,12 +248,12 @@ impl<'p, 'a> Stop<'p, 'a> {
         self.0.arena
     }
 
-    /// Where the lanes are by the machine code, when that has been asked for.
+    /// The places of the lanes by the machine code, computed on first use.
     pub(super) fn recovered_cell(&self) -> &OnceCell<Result<StopLanes>> {
         &self.0.recovered
     }
 
-    /// The registers that have changed for lanes that wait, as far as that has been asked for.
+    /// Returns the registers that have changed for lanes that wait, as far as that has been asked for.
     pub(super) fn changed(&self) -> &RefCell<BTreeMap<(u64, u64), Rc<Changed>>> {
         &self.0.changed
     }
@@ -291,9 +291,9 @@ pub struct StopFrame<'s, 'p, 'a> {
 /// Lanes of a frame that wait in the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
-    /// Where, in the code object.
+    /// The address in the code object.
     pub(super) address: u64,
-    /// Which, a bit each.
+    /// The lanes, a bit each.
     pub(super) lanes: u64,
 }
 
@@ -331,7 +331,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// The program location, in the code object.
+    /// Returns the program location, in the code object.
     pub(super) fn code_address(&self) -> u64 {
         match self.waiting {
             Some(waiting) => waiting.address,
@@ -339,7 +339,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// The program location, in the process: the frame's, or that of the waiting lanes.
+    /// Returns the program location, in the process: the frame's, or that of the waiting lanes.
     #[must_use]
     pub fn pc(&self) -> ProcessAddress {
         match self.waiting {
@@ -351,13 +351,13 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Whether it is [seen from where lanes wait](Self::for_waiting).
+    /// Returns true if it is [seen from where lanes wait](Self::for_waiting).
     #[must_use]
     pub fn is_of_waiting_lanes(&self) -> bool {
         self.waiting.is_some()
     }
 
-    /// Where to look up what is at the program location, in the code object.
+    /// Returns the address in the code object with which the program location is looked up.
     pub(super) fn lookup_address(&self) -> u64 {
         match self.waiting {
             Some(waiting) => waiting.address,
@@ -365,7 +365,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// The stop that it belongs to.
+    /// Returns the stop that it belongs to.
     #[must_use]
     pub fn stop(&self) -> &'s Stop<'p, 'a> {
         self.stop
@@ -377,7 +377,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         self.frame
     }
 
-    /// The function, not an inlined one; nothing if there is no debugging information for it.
+    /// Returns the function, not an inlined one. `None` if there is no debugging information for it.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -397,7 +397,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         info.inlined_chain(function, self.lookup_address(), self.stop.meter())
     }
 
-    /// The source line.
+    /// Returns the source line.
     ///
     /// # Errors
     /// If the line table is malformed.
@@ -405,7 +405,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         self.stop.program().info().line_at(self.lookup_address())
     }
 
-    /// The lanes that execute, as a mask: EXEC in this frame.
+    /// Returns the lanes that execute, as a mask: EXEC in this frame.
     ///
     /// Nothing if it is not available, or if the frame is a caller's and no rule says what EXEC was there:
     /// lanes that have diverged since were active at the call. By the letter EXEC is then the same.
@@ -468,14 +468,14 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         !is_active(Some(self.lanes().absent), lane)
     }
 
-    /// How many lanes the wave has.
+    /// Returns how many lanes the wave has.
     #[must_use]
     pub fn wave_size(&self) -> WaveSize {
         self.stop.wave().wave_size()
     }
 }
 
-/// Whether a lane is in a mask; every lane is in one that is not known.
+/// Returns true if a lane is in a mask; every lane is in one that is not known.
 pub(super) fn is_active(mask: Option<u64>, lane: Lane) -> bool {
     mask.is_none_or(|mask| {
         mask.checked_shr(lane.0.into())

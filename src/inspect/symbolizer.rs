@@ -1,4 +1,4 @@
-//! Addresses of a process in the source: functions, files and lines, for many addresses of several code objects.
+//! Finds functions, files and lines of many addresses of a process with several code objects.
 //!
 //! The frames of an address are those of [`StopFrame::description`](super::StopFrame::description), for code that nobody stopped in.
 //!
@@ -35,7 +35,7 @@ use crate::debug_info::SourceFrames;
 use crate::error::{Error, Result};
 use crate::meter::Meter;
 
-/// How many steps an address may take that is one of many. All of them together may take the steps of one question besides.
+/// The steps that each of many addresses may take. All of them share the steps of one question in addition.
 const PER_ADDRESS: u64 = 1 << 10;
 
 /// The programs of code objects at their load addresses, which addresses of the process are looked up in.
@@ -67,7 +67,7 @@ pub struct Symbolized {
     pub frames: Vec<FrameDescription>,
     /// The ELF symbol that covers the address, and how many bytes after it the address is.
     pub symbol: Option<(String, u64)>,
-    /// What kept frames from being read: only the symbol is given then.
+    /// The error that prevented reading frames. Only the symbol is given then.
     pub problem: Option<Error>,
 }
 
@@ -231,7 +231,7 @@ fn loaded_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
 #[derive(Debug)]
 pub struct Lookups<'s, 'p, 'a> {
     symbolizer: &'s Symbolizer<'p, 'a>,
-    /// What was asked of each program.
+    /// The meter of each program.
     meters: Vec<Option<Meter>>,
 }
 

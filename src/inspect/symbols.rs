@@ -8,11 +8,11 @@ use crate::object::{CodeObject, Symbol, SymbolKind, SymbolSection};
 #[derive(Debug)]
 pub(super) struct FunctionSymbols<'a> {
     symbols: Vec<&'a Symbol<'a>>,
-    /// The same by name, sorted when a name is first asked for.
+    /// The symbols by name, sorted on first use.
     by_name: OnceLock<Vec<&'a Symbol<'a>>>,
 }
 
-/// How many symbols before an address are tried: functions can lie within each other.
+/// The most symbols before an address that are tried: functions can be nested.
 const TRIED: usize = 16;
 
 impl<'a> FunctionSymbols<'a> {

@@ -1,4 +1,4 @@
-//! Where a wave stands that stopped at a trap.
+//! Finds the line of a wave that stopped at a trap.
 //!
 //! The hardware may leave the program counter after the `s_trap`, which can be the last instruction of its function or of a line.
 //! Such a wave is at the trap: its frame, line and variables are those of the trap. Source: AMD's ROCdbgapi, which moves the

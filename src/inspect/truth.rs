@@ -1,4 +1,4 @@
-//! Truth values in scalar registers: one for all lanes, or a bit for each.
+//! Reads truth values in scalar registers: one for all lanes, or a bit for each.
 //!
 //! LLVM keeps a comparison of each lane in as many bits as the wave has lanes, and names these registers as the location of
 //! the `bool`, as it does where one value is the same for all lanes. The machine code tells which (`lane_flow/uniform`).
@@ -51,7 +51,7 @@ impl<'p> LegacyReader<'p, '_> {
         })
     }
 
-    /// The scalar registers that a location names, if they have a bit for each lane of the wave, and nothing is done with
+    /// Returns the scalar registers that a location names, if they have a bit for each lane of the wave, and nothing is done with
     /// them but what LLVM writes for the `i1` that they hold.
     fn mask_in(&self, expression: &ExpressionBytes<'p>) -> Option<Mask> {
         let items = items(expression)?;
@@ -97,7 +97,7 @@ impl<'p> LegacyReader<'p, '_> {
 /// As many operations as two registers with their spaces and pieces have, and some.
 const MOST: usize = 12;
 
-/// The operations of an expression; nothing if they are more than are looked at.
+/// Returns the operations of an expression. `None` if they are more than are looked at.
 fn items<'e>(expression: &ExpressionBytes<'e>) -> Option<SmallVec<[Item<'e>; MOST]>> {
     let mut items = SmallVec::new();
     let mut all = operations(expression.bytes, expression.unit.encoding);
@@ -110,7 +110,7 @@ fn items<'e>(expression: &ExpressionBytes<'e>) -> Option<SmallVec<[Item<'e>; MOS
     Some(items)
 }
 
-/// The scalar register that a location names and does nothing with, if it has a bit for each lane of the wave; and its dwords.
+/// Returns the scalar register that a location names and does nothing with, if it has a bit for each lane of the wave; and its dwords.
 pub(crate) fn mask_alone(
     expression: &ExpressionBytes<'_>,
     wave_size: WaveSize,
@@ -121,7 +121,7 @@ pub(crate) fn mask_alone(
     is_mask.then(|| (register, dwords(register).collect()))
 }
 
-/// The scalar register that some operations begin with, with or without the space of its location, and what follows.
+/// Returns the scalar register that some operations begin with, with or without the space of its location, and what follows.
 fn named<'i, 'e>(items: &'i [Item<'e>]) -> Option<(Register, &'i [Item<'e>])> {
     let (first, rest) = items.split_first()?;
     let (number, rest) = match (first.operation, rest) {
@@ -166,7 +166,7 @@ fn is_dword(item: &Item<'_>) -> bool {
     item.operation == Operation::Piece { byte_size: 4 }
 }
 
-/// The dwords of a scalar register.
+/// Returns the dwords of a scalar register.
 fn dwords(register: Register) -> impl Iterator<Item = MachineRegister> {
     let index = register.index().and_then(|index| u8::try_from(index).ok());
     let (first, second) = match (register.class(), register.size_in_bits()) {
@@ -180,7 +180,7 @@ fn dwords(register: Register) -> impl Iterator<Item = MachineRegister> {
     first.into_iter().chain(second)
 }
 
-/// The expression of a lane's bit of a mask.
+/// Returns the expression of a lane's bit of a mask.
 fn bit_of_lane(expression: &ExpressionBytes<'_>, mask: &[Register]) -> Result<Vec<u8>> {
     let mut builder = Builder::new(expression.unit.encoding.in_memory());
     let mut is_first = true;

@@ -1,4 +1,4 @@
-//! Why the debugging information does not say what runs at a program location.
+//! Explains why debugging information does not describe a program location.
 
 use core::fmt;
 use core::ops::Range;
@@ -9,13 +9,13 @@ use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
 use crate::debug_info::{Function, UnitId};
 use crate::error::Result;
 
-/// What the loader aligns code objects to, in bytes: the smallest page of the process.
+/// The alignment of loaded code objects, in bytes: the smallest page of the process.
 const PAGE: u64 = 0x1000;
 
-/// How many ranges of code a message lists.
+/// The most ranges of code that a message lists.
 const SHOWN: usize = 4;
 
-/// Why nothing is known of the code that a frame is at.
+/// The reason why debugging information does not describe the code of a frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undescribed {
@@ -111,7 +111,7 @@ impl fmt::Display for Undescribed {
 }
 
 impl StopFrame<'_, '_, '_> {
-    /// Why the debugging information does not say what runs here; nothing if it does.
+    /// Why the debugging information does not say what runs here. `None` if it does.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -144,7 +144,7 @@ impl StopFrame<'_, '_, '_> {
         self.undescribed_in(unit).map(Some)
     }
 
-    /// The same where a unit covers the code, but no function does.
+    /// Returns the same where a unit covers the code, but no function does.
     fn undescribed_in(&self, id: UnitId) -> Result<Undescribed> {
         let info = self.stop().program().info();
         let unit = info.unit_info(id)?;
@@ -160,13 +160,13 @@ impl StopFrame<'_, '_, '_> {
     }
 }
 
-/// Whether an entry is only there for what is inlined: it has neither a declaration nor a frame.
+/// Returns true if an entry is only there for what is inlined: it has neither a declaration nor a frame.
 fn has_lines_only(function: &Function<'_>) -> bool {
     let is_declared = function.declaration.line.is_some() || function.result.is_some();
     !is_declared && function.frame_base.is_none() && function.problem.is_none()
 }
 
-/// The addresses of the code, ascending; ranges that touch are one.
+/// Returns the addresses of the code, ascending; ranges that touch are one.
 fn code_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
     let sections = program.object().sections().iter();
     let code = sections.filter(|section| section.executable && section.size > 0);
@@ -184,7 +184,7 @@ fn code_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
     ranges
 }
 
-/// The one multiple of a page that, as load address, puts `pc` into one of the ranges; nothing if there is none, or
+/// Returns the one multiple of a page that, as load address, puts `pc` into one of the ranges. `None` if there is none, or
 /// if there are several.
 fn fitting(ProcessAddress(pc): ProcessAddress, ranges: &[Range<u64>]) -> Option<LoadAddress> {
     let mut found = None;
@@ -213,7 +213,7 @@ fn fitting(ProcessAddress(pc): ProcessAddress, ranges: &[Range<u64>]) -> Option<
 mod tests {
     use super::*;
 
-    /// The same of numbers.
+    /// Returns the same of numbers.
     fn fitting(pc: u64, ranges: &[Range<u64>]) -> Option<u64> {
         super::fitting(ProcessAddress(pc), ranges).map(u64::from)
     }

@@ -1,4 +1,4 @@
-//! The value of a variable: its bits in every lane, and what is known of them.
+//! The value of a variable: its bits in every lane, and their state.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::Doubt;
 use crate::location::{Bits, LaneBits, Location};
 
-/// What is said where the debugger does not have the bytes.
+/// The message for bytes that the debugger does not supply.
 pub(crate) const NOT_SAID: &str = "the wave does not say what is there";
 
-/// How a variable's location was read.
+/// The convention by which a variable's location was read.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationReading {
@@ -38,7 +38,7 @@ impl LocationReading {
     }
 }
 
-/// What is known of a variable in a lane.
+/// The state of a variable in a lane.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueState {
@@ -50,11 +50,11 @@ pub enum ValueState {
     Partial,
     /// Nothing: the debugger does not have the bytes.
     Unavailable,
-    /// Nothing: its location can be read in several ways, and nothing decides.
+    /// Its location has several meanings, and nothing decides between them.
     Ambiguous(Ambiguity),
     /// An attribute, a tag or an operation that changes the value is not understood.
     Unsupported {
-        /// Which, in words.
+        /// The feature, in words.
         what: String,
     },
     /// Its location cannot be evaluated.
@@ -98,7 +98,7 @@ impl ValueState {
         ValueState::Error(error)
     }
 
-    /// Which it is, without its reason.
+    /// Returns the state without its reason.
     #[must_use]
     pub fn kind(&self) -> ValueStateKind {
         match self {
@@ -145,9 +145,9 @@ pub enum ValueStateKind {
     Inactive,
     /// The lane did not enter the function of the frame.
     NotInFrame,
-    /// What a parameter was on entry to its function; it may have changed since.
+    /// The value of a parameter on entry to its function. It may have changed since.
     Entry,
-    /// What the variable was where the debugging information last gave its value.
+    /// The value of the variable at the last place for which the debugging information has a location.
     LastKnown,
 }
 
@@ -204,25 +204,25 @@ pub struct VariableValue<'a> {
     pub ty: TypeId,
     /// Its type's name, as the source writes it.
     pub type_name: Arc<str>,
-    /// How its location was read.
+    /// The convention by which its location was read.
     pub reading: LocationReading,
-    /// How many inlined calls at the program location it is outside of: 0 for a variable of the innermost frame.
+    /// The number of inlined calls at the program location that do not contain it: 0 for a variable of the innermost frame.
     pub(super) depth: usize,
     pub(super) contents: Contents<'a>,
     pub(super) lanes: LaneGate<'a>,
-    /// What there is to say of few variables only.
+    /// Facts that few variables have.
     pub(super) rare: Option<Box<Rare>>,
 }
 
-/// What there is to say of a value that is not just its bits.
+/// Facts about a value beyond its bits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rare {
-    /// The bits whose location cannot be told; they are undefined in the contents.
+    /// The bits whose location is unknown. They are undefined in the contents.
     pub(super) doubts: Vec<Doubt>,
     /// The type in each lane, where it is laid out at run time; and what pointers stand for there that have no
     /// bits.
     pub(super) lane_types: LaneTypes,
-    /// What of the variable or its type is not understood.
+    /// The features of the variable or its type that are not understood.
     pub(super) not_understood: NotUnderstood,
     /// Why the value is not read as a whole.
     pub(super) cut: Option<String>,
@@ -231,7 +231,7 @@ pub(super) struct Rare {
 }
 
 impl Rare {
-    /// Nothing, if there is nothing to say.
+    /// Returns `None` if there are no such facts.
     pub(super) fn kept(self) -> Option<Box<Rare>> {
         let NotUnderstood { whole, part } = &self.not_understood;
         let is_nothing = self.doubts.is_empty()
@@ -244,10 +244,10 @@ impl Rare {
     }
 }
 
-/// What is said of an array without bounds.
+/// The message for an array without bounds.
 const OPEN: &str = "its type does not say how many elements there are";
 
-/// What of a type is not understood, in words.
+/// The features of a type that are not understood, in words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NotUnderstood {
     /// It concerns the whole value.
@@ -257,7 +257,7 @@ pub(crate) struct NotUnderstood {
 }
 
 impl NotUnderstood {
-    /// Of a type.
+    /// Collects those of a type.
     pub(crate) fn of(types: &mut TypeTable, ty: TypeId) -> NotUnderstood {
         let part = types.unsupported_part(ty);
         let part = part.map(|name| not_understood("a part of its type", name));
@@ -267,7 +267,7 @@ impl NotUnderstood {
         }
     }
 
-    /// Of a variable and its type.
+    /// Collects those of a variable and its type.
     pub(super) fn of_variable(
         variable: &Variable<'_>,
         ty: TypeId,
@@ -286,12 +286,12 @@ fn not_understood(what: &str, name: &str) -> String {
     format!("{what} has {name}, which is not understood")
 }
 
-/// Where the bits are.
+/// The source of the bits.
 #[derive(Clone, Debug)]
 pub(super) enum Contents<'a> {
     /// Nowhere.
     None,
-    /// The same for all lanes.
+    /// One value for all lanes.
     Constant(Bits),
     /// Read for all lanes at once.
     Lanes {
@@ -327,7 +327,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// The same, lent; nothing if there are none, whatever the reason.
+    /// Returns the same, lent. `None` if there are none, whatever the reason.
     pub(super) fn lent(&self, lane: Lane) -> Option<TypedBytes<'_>> {
         match self {
             Contents::None | Contents::Failed(_) => None,
@@ -344,7 +344,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Where the bits of a lane are.
+    /// Returns the location of a lane's bits.
     pub(super) fn location(&self, lane: Lane) -> Option<Location<'a>> {
         match self {
             Contents::Lanes { location, .. } => Some(*location),
@@ -358,7 +358,7 @@ impl<'a> Contents<'a> {
 }
 
 impl<'a> VariableValue<'a> {
-    /// The bits of a lane, whether or not it executes.
+    /// Returns the bits of a lane, whether or not it executes.
     ///
     /// # Errors
     /// The reason why the location cannot be evaluated or read.
@@ -366,13 +366,13 @@ impl<'a> VariableValue<'a> {
         self.contents.bits(lane)
     }
 
-    /// The same bits without a copy of them, as they are shown; nothing if there are none, whatever the reason.
+    /// Returns the same bits without a copy of them, as they are shown. `None` if there are none, whatever the reason.
     #[must_use]
     pub fn typed_bytes(&self, lane: Lane) -> Option<TypedBytes<'_>> {
         self.contents.lent(lane)
     }
 
-    /// The bits of the variable whose location can be read in several ways, with the reason; they are undefined in
+    /// Returns the bits of the variable whose location can be read in several ways, with the reason; they are undefined in
     /// [`bits`](Self::bits).
     #[must_use]
     pub fn doubts(&self) -> &[Doubt] {
@@ -385,13 +385,13 @@ impl<'a> VariableValue<'a> {
         self.depth
     }
 
-    /// What of its type is another in each lane, if anything is.
+    /// Returns the parts of its type that differ between lanes, if any do.
     pub(super) fn lane_types(&self) -> Option<&LaneTypes> {
         let types = &self.rare.as_ref()?.lane_types;
         (!types.is_empty()).then_some(types)
     }
 
-    /// What pointers without bits stand for in a lane.
+    /// Returns the targets of the value's implicit pointers in a lane.
     pub(super) fn pointees(&self, lane: Lane) -> &[Pointee] {
         self.lane_types().map_or(&[], |types| types.pointees(lane))
     }
@@ -405,7 +405,7 @@ impl<'a> VariableValue<'a> {
         }
     }
 
-    /// Where the variable is, if one location is that of all lanes.
+    /// Returns the variable's location if all lanes share it.
     pub(super) fn location_of_all(&self) -> Option<Location<'a>> {
         match &self.contents {
             Contents::Lanes { location, .. } => Some(*location),
@@ -415,7 +415,7 @@ impl<'a> VariableValue<'a> {
         }
     }
 
-    /// What is known of the variable in a lane.
+    /// Returns the state of the variable in a lane.
     #[must_use]
     pub fn state(&self, lane: Lane) -> ValueState {
         match self.lanes.of(lane) {
@@ -461,7 +461,7 @@ impl<'a> VariableValue<'a> {
         }
     }
 
-    /// Whether there is nothing but bits, and none is missing, as of nearly every variable: asked first, and without a copy.
+    /// Returns true if there is nothing but bits, and none is missing, as of nearly every variable: asked first, and without a copy.
     fn is_whole(&self, lane: Lane) -> bool {
         let is_known = |bits: TypedBytes<'_>| bits.is_known();
         self.rare.is_none() && self.contents.lent(lane).is_some_and(is_known)
@@ -474,7 +474,7 @@ impl<'a> VariableValue<'a> {
         self.rare.as_ref()?.recovered.as_ref()
     }
 
-    /// What of the value's parts is not understood, in words; the text says so in their place.
+    /// Returns the features of the value's parts that are not understood, in words. The text has them in the place of these parts.
     #[must_use]
     pub fn not_understood(&self) -> Option<&str> {
         self.rare.as_ref()?.not_understood.part.as_deref()
@@ -486,7 +486,7 @@ impl<'a> VariableValue<'a> {
         self.rare.as_ref()?.cut.as_deref()
     }
 
-    /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
+    /// Returns the value in a lane as a debugger of C prints it, whether or not the lane executes. `None` if there
     /// are no bits.
     #[must_use]
     pub fn text(&self, lane: Lane, types: &TypeTable, options: &Options) -> Option<String> {
@@ -495,7 +495,7 @@ impl<'a> VariableValue<'a> {
         texts.print(lane, None).then_some(text)
     }
 
-    /// The same of many lanes, each written over the one before: `text` is used for all, and may have been for other variables.
+    /// Returns the same of many lanes, each written over the one before: `text` is used for all, and may have been for other variables.
     pub fn texts<'t>(
         &'t self,
         types: &'t TypeTable,
@@ -505,7 +505,7 @@ impl<'a> VariableValue<'a> {
         LaneTexts::new(self, types, options, text)
     }
 
-    /// The type in a lane, with the bounds and the places of members that it has there.
+    /// Returns the type in a lane, with the bounds and the places of members that it has there.
     #[must_use]
     pub fn type_in(&self, lane: Lane) -> TypeId {
         let own = |types: &LaneTypes| types.lanes.get(usize::from(lane.0)).copied();

@@ -1,4 +1,4 @@
-//! The variables of a frame: found, located and read.
+//! Finds, locates and reads the variables of a frame.
 
 use core::cell::OnceCell;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 }
 
-/// What names in a frame can mean.
+/// The entities that names in a frame can refer to.
 #[derive(Debug)]
 pub(crate) struct Visible<'a> {
     pub(crate) function: Arc<Function<'a>>,
@@ -134,13 +134,13 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
     pub(super) function: &'r Function<'a>,
     pub(super) exec: Option<u64>,
-    /// What the expressions of the function's own unit are evaluated in, once it was asked for.
+    /// The context of the expressions of the function's unit, computed on first use.
     context: OnceCell<Result<FrameContext<'s, 'p, 'a>>>,
-    /// What registers and the stack have of variables, once it was asked for.
+    /// The values of variables that registers and the stack keep, computed on first use.
     pub(super) kept: OnceCell<Option<Arc<FramePlan<'a>>>>,
 }
 
-/// What was found out about a variable on the way to its contents.
+/// Facts about a variable that were found while its contents were read.
 struct Found {
     reading: LocationReading,
     lane_types: LaneTypes,
@@ -295,7 +295,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(contents)
     }
 
-    /// What is known of an object whose location is not meant by the letter.
+    /// Returns the shape of an object whose location is read by the producer's conventions.
     fn shape_of(
         &self,
         planned: &PlannedVariable<'a>,
@@ -364,7 +364,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(contents.unwrap_or(Contents::None))
     }
 
-    /// What two readings agree upon, lane by lane.
+    /// Returns the contents on which two readings agree, lane by lane.
     fn agreed(&self, one: Contents<'p>, other: &Contents<'p>) -> Contents<'p> {
         let lanes = self.frame.wave_size();
         let same = |lane: Lane| one.bits(lane) == other.bits(lane);
@@ -438,14 +438,14 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(Contents::Each(each.collect()))
     }
 
-    /// Whether a location cannot be computed because what it is computed of was optimised away, an entry value for
-    /// example that no caller kept: then so is what is there. By the letter it is an error.
+    /// Returns true if a location cannot be computed because what it is computed of was optimised away, an entry value for
+    /// example that no caller kept: then so is what is there. Read strictly, it is an error.
     fn is_lost(&self, error: &Error) -> bool {
         let tolerant = self.frame.stop.options().reading == Reading::Tolerant;
         tolerant && *error.kind() == ErrorKind::UndefinedRead
     }
 
-    /// The location of an object of so many bits, of which those that it does not name are undefined: a location that
+    /// Returns the location of an object of so many bits, of which those that it does not name are undefined: a location that
     /// names less than the object has gives what it names. By the letter such a location is an error.
     ///
     /// * `lane`: the lane that the location was made for, if it was made for one.
@@ -524,10 +524,10 @@ pub(crate) fn cut_text(limits: &Limits, bit_size: u64) -> Option<String> {
     })
 }
 
-/// How much of a vector register belongs to a lane, in bits.
+/// The part of a vector register that belongs to a lane, in bits.
 const DWORD: u128 = 32;
 
-/// Whether a place is in a lane's dword of a vector register: what is after that belongs to another lane.
+/// Returns true if a place is in a lane's dword of a vector register: what is after that belongs to another lane.
 fn is_lane_dword(place: &Place<'_>, lane: Option<Lane>) -> bool {
     let Storage::Register(register) = place.storage else {
         return false;
@@ -543,7 +543,7 @@ pub(super) fn is_undefined(location: &Location<'_>) -> bool {
         .all(|place| matches!(place.storage, Storage::Undefined))
 }
 
-/// The value of a variable without a location.
+/// Returns the value of a variable without a location.
 fn constant<'p>(variable: &Variable<'_>, ty: TypeId, types: &TypeTable) -> Result<Contents<'p>> {
     let Some(value) = &variable.const_value else {
         return Ok(Contents::None);

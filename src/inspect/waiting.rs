@@ -46,7 +46,7 @@ impl<'p> Frame<'p> for Seen<'_, 'p> {
 }
 
 impl<'s, 'p> StopFrame<'s, 'p, '_> {
-    /// The frame's registers: those of where the wave is, or of where lanes wait.
+    /// Returns the frame's registers: those of where the wave is, or of where lanes wait.
     pub(super) fn seen(&self) -> Seen<'s, 'p> {
         Seen {
             frame: self.frame,
@@ -54,7 +54,7 @@ impl<'s, 'p> StopFrame<'s, 'p, '_> {
         }
     }
 
-    /// The registers that are not those of the waiting lanes any more, or not yet; nothing if it is seen from where the wave is.
+    /// Returns the registers that are not those of the waiting lanes any more, or not yet. `None` if it is seen from where the wave is.
     fn changed_since_waiting(&self) -> Option<Rc<Changed>> {
         let waiting = self.waiting?;
         let wave = self.frame.code_address();

@@ -1,4 +1,4 @@
-//! Where an address of a process lies: in which memory, or how far from it, and from the buffers that arguments of kernels point to.
+//! Locates an address of a process: the memory that contains it, or its distance from memory and from buffers of kernel arguments.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -17,13 +17,13 @@ const NULL_PAGE: u64 = 4096;
 pub struct PointerArgument {
     /// Its name in the source, if the object has it.
     pub name: Option<String>,
-    /// Which argument it is, from 0.
+    /// Its position among the arguments, from 0.
     pub position: usize,
-    /// Where it points.
+    /// The address to which it points.
     pub value: u64,
     /// The memory that it points into. The buffer begins at `value` and ends no later than this.
     pub range: Option<Range<u64>>,
-    /// How many bytes the type has that it points to in the source; None if the debugging information does not say.
+    /// The size of the type to which it points, in bytes. `None` if unknown.
     pub element_size: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl PointerArgument {
     }
 }
 
-/// What an address is nearest to.
+/// The nearest known thing to an address.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Nearest {
@@ -64,13 +64,13 @@ pub enum Nearest {
     Nothing,
 }
 
-/// Where an address lies.
+/// The place of an address.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whereabouts {
-    /// What it is nearest to.
+    /// The nearest known thing.
     pub nearest: Nearest,
-    /// How many bytes after its last byte the address is; negative: before its first byte. 0 inside.
+    /// The distance from the thing in bytes: positive after its last byte, negative before its first, 0 inside.
     pub distance: i128,
     /// The code object that the address is in.
     pub code_object: Option<usize>,

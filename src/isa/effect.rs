@@ -124,7 +124,7 @@ pub enum VectorOp {
 }
 
 impl VectorOp {
-    /// How many sources it has.
+    /// Returns how many sources it has.
     #[must_use]
     pub const fn sources(self) -> usize {
         match self {
@@ -157,7 +157,7 @@ impl VectorOp {
     }
 }
 
-/// How a new execution mask is made of the old one and a source.
+/// The operation that makes a new execution mask from the old one and a source.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExecOp {
@@ -205,7 +205,7 @@ pub enum Condition {
     Loop,
 }
 
-/// Where a call goes.
+/// The target of a call.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallTarget {
@@ -238,11 +238,11 @@ pub enum AccessKind {
 pub struct Access {
     /// By which instructions.
     pub kind: AccessKind,
-    /// How many bytes of memory for each lane: 1 and 2 are parts of a register.
+    /// The bytes of memory for each lane: 1 and 2 are parts of a register.
     pub bytes: u8,
     /// The first register of the data and how many there are. Nothing for a load that goes to LDS.
     pub data: Option<Span>,
-    /// The vector registers that take part in the address; nothing if there are none. How many they are
+    /// The vector registers that take part in the address. `None` if there are none. How many they are
     /// depends on the kind: one for scratch and with a scalar base, two for a whole address, and for a
     /// buffer one for each of index and offset.
     pub address: Option<Span>,
@@ -258,9 +258,9 @@ pub struct Access {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DualOp {
-    /// Which.
+    /// The operation.
     pub op: VectorOp,
-    /// What is written, in all active lanes.
+    /// The register that is written, in all active lanes.
     pub dst: MachineRegister,
     /// The first source of the operation.
     pub a: Operand,
@@ -268,7 +268,7 @@ pub struct DualOp {
     pub b: Operand,
 }
 
-/// What an instruction does.
+/// The effect of an instruction.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -277,7 +277,7 @@ pub enum Effect {
     /// A scalar operation. `dst` can be `exec`. Operands that the operation does not have are
     /// [`Operand::Null`].
     Scalar {
-        /// Which.
+        /// The operation.
         op: ScalarOp,
         /// What it writes.
         dst: Operand,
@@ -309,7 +309,7 @@ pub enum Effect {
     Compare {
         /// The scalar registers; [`Operand::Null`] if the result goes to `exec` alone.
         dst: Operand,
-        /// Whether `exec` gets the result.
+        /// True if `exec` gets the result.
         to_exec: bool,
     },
     /// One lane of a vector register is written.
@@ -347,7 +347,7 @@ pub enum Effect {
     },
     /// A vector register gets, in all active lanes, the result of an operation. The instruction may write other registers besides.
     Vector {
-        /// Which.
+        /// The operation.
         op: VectorOp,
         /// What is written.
         dst: MachineRegister,

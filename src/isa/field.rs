@@ -24,7 +24,7 @@ pub(super) struct Raw<'a> {
     pub(super) row: &'static Row,
 }
 
-/// The bits of a field; zero for what is not there.
+/// Returns the bits of a field; zero for what is not there.
 pub(super) fn bits(dwords: &[u32], Bits(word, low, width): Bits) -> u32 {
     let word = dwords.get(usize::from(word)).copied().unwrap_or(0);
     let mask = 1u32
@@ -33,7 +33,7 @@ pub(super) fn bits(dwords: &[u32], Bits(word, low, width): Bits) -> u32 {
     word.checked_shr(u32::from(low)).unwrap_or(0) & mask
 }
 
-/// A number of `width` bits as a signed one.
+/// Returns a number of `width` bits as a signed one.
 pub(super) fn signed(value: u32, width: u8) -> i32 {
     let spare = 32u32.saturating_sub(u32::from(width));
     value
@@ -44,13 +44,13 @@ pub(super) fn signed(value: u32, width: u8) -> i32 {
         .unwrap_or(0)
 }
 
-/// The low eight bits.
+/// Returns the low eight bits.
 pub(super) fn low_byte(value: u32) -> u8 {
     let [low, ..] = value.to_le_bytes();
     low
 }
 
-/// The low sixteen bits.
+/// Returns the low sixteen bits.
 pub(super) fn low_half(value: u32) -> u16 {
     let [low, high, ..] = value.to_le_bytes();
     u16::from_le_bytes([low, high])
@@ -70,7 +70,7 @@ impl Raw<'_> {
         bits(&self.dwords, field)
     }
 
-    /// Whether any bit of a field is set; none is if there is no such field.
+    /// Returns true if any bit of a field is set; none is if there is no such field.
     pub(super) fn is_set(&self, field: Option<Bits>) -> bool {
         field.is_some_and(|field| self.field(field) != 0)
     }
@@ -79,7 +79,7 @@ impl Raw<'_> {
         self.target.tables.features
     }
 
-    /// How many scalar registers hold one bit for each lane.
+    /// Returns how many scalar registers hold one bit for each lane.
     pub(super) fn mask_dwords(&self) -> u8 {
         match self.target.wave_size {
             crate::arch::WaveSize::Wave32 => 1,
@@ -135,13 +135,13 @@ impl Raw<'_> {
         Operand::Registers(Span::new(register, count))
     }
 
-    /// A dword after the instruction; nothing if it has none, as where a destination has the code of a
+    /// Returns a dword after the instruction. `None` if it has none, as where a destination has the code of a
     /// literal.
     fn literal(&self, n: u8) -> Option<u32> {
         (n < self.extra_dwords).then(|| self.bits(self.base_dwords.saturating_add(n), 0, 32))
     }
 
-    /// A source of a vector instruction by its code of nine bits: a scalar operand, or a vector register.
+    /// Returns a source of a vector instruction by its code of nine bits: a scalar operand, or a vector register.
     pub(super) fn source(&self, code: u32, count: u8) -> Operand {
         match code.checked_sub(256) {
             Some(n) => vgpr(n, count),
@@ -149,12 +149,12 @@ impl Raw<'_> {
         }
     }
 
-    /// The immediate of the encodings SOPK and SOPP.
+    /// Returns the immediate of the encodings SOPK and SOPP.
     pub(super) fn immediate(&self) -> i32 {
         signed(self.bits(0, 0, 16), 16)
     }
 
-    /// The address of the next instruction, if nothing follows the first dword.
+    /// Returns the address of the next instruction, if nothing follows the first dword.
     pub(super) fn next_address(&self) -> u64 {
         self.address.wrapping_add(4)
     }

@@ -74,7 +74,7 @@ fn slot((first, second): Dwords) -> usize {
     usize::try_from(hash >> 54).unwrap_or(0)
 }
 
-/// Whether what it does names an address that is counted from its own.
+/// Returns true if what it does names an address that is counted from its own.
 fn depends_on_address(instruction: &Instruction) -> bool {
     matches!(
         instruction.effect,

@@ -15,7 +15,7 @@ const DPP16: u32 = 250;
 const DPP8: u32 = 233;
 const DPP8_FETCH_INVALID: u32 = 234;
 
-/// The dwords that follow; nothing if an operand is coded in a way the processor does not have.
+/// Returns the dwords that follow. `None` if an operand is coded in a way the processor does not have.
 pub(super) fn extra_dwords(raw: &Raw<'_>) -> Option<u8> {
     let scalar = |low| raw.bits(0, low, 8);
     let vector = |low| raw.bits(1, low, 9);
@@ -76,7 +76,7 @@ fn fixed(raw: &Raw<'_>) -> u8 {
     }
 }
 
-/// All operands share one literal.
+/// Returns all operands share one literal.
 fn literals(raw: &Raw<'_>, sources: &[u32]) -> u8 {
     let fixed = fixed(raw);
     if fixed != 0 {
@@ -88,7 +88,7 @@ fn literals(raw: &Raw<'_>, sources: &[u32]) -> u8 {
     }
 }
 
-/// Whether a dword with controls follows a vector instruction with this first source.
+/// Returns the number of dwords with controls that follow a vector instruction with this first source.
 fn follows(features: &Features, source: u32) -> u8 {
     u8::from(match source {
         SDWA => features.has_sdwa,
@@ -109,7 +109,7 @@ fn dual(raw: &Raw<'_>) -> u8 {
     }
 }
 
-/// Whether the first source of a vector instruction is replaced by DPP or SDWA controls.
+/// Returns true if the first source of a vector instruction is replaced by DPP or SDWA controls.
 pub(super) fn has_controls(raw: &Raw<'_>) -> bool {
     match raw.encoding {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => {
@@ -142,7 +142,7 @@ pub(super) fn has_controls(raw: &Raw<'_>) -> bool {
     }
 }
 
-/// Whether it is an instruction with SDWA controls.
+/// Returns true if it is an instruction with SDWA controls.
 pub(super) fn is_sdwa(raw: &Raw<'_>) -> bool {
     has_controls(raw)
         && matches!(

@@ -13,7 +13,7 @@ use super::field::{Raw, agpr, signed, vgpr};
 use super::register::{Operand, Span};
 use super::table::{Encoding, Op, ScratchAddress, Shape};
 
-/// The bits that say which of `flat`, `scratch` and `global` it is.
+/// Returns the bits that say which of `flat`, `scratch` and `global` it is.
 pub(super) fn flat_kind(raw: &Raw<'_>) -> Option<AccessKind> {
     let segment = raw.field(raw.features().flat.segment);
     match segment {
@@ -36,7 +36,7 @@ pub(super) fn prefix(raw: &Raw<'_>) -> Option<&'static str> {
     })
 }
 
-/// The effect of a load or store whose row has an operation.
+/// Returns the effect of a load or store whose row has an operation.
 pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     let Op::Access(bytes) = raw.row.op else {
         return Effect::Other;
@@ -67,7 +67,7 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     }
 }
 
-/// Whether data are in accumulation registers (gfx90a to gfx950).
+/// Returns true if data are in accumulation registers (gfx90a to gfx950).
 pub(super) fn is_accumulation(raw: &Raw<'_>) -> bool {
     raw.features().has_accumulation_bit
         && match raw.encoding {
@@ -86,7 +86,7 @@ fn data(raw: &Raw<'_>, n: u32, count: u8) -> Operand {
     }
 }
 
-/// The registers that a load or a returning atomic writes; nothing if it goes to LDS.
+/// Returns the registers that a load or a returning atomic writes. `None` if it goes to LDS.
 pub(super) fn load_data(raw: &Raw<'_>, count: u8) -> Option<Operand> {
     let features = raw.features();
     let status = match raw.encoding {
@@ -110,7 +110,7 @@ pub(super) fn load_data(raw: &Raw<'_>, count: u8) -> Option<Operand> {
     (!to_lds).then(|| data(raw, n, count.saturating_add(u8::from(status))))
 }
 
-/// The registers that a store reads.
+/// Returns the registers that a store reads.
 fn store_data(raw: &Raw<'_>, count: u8) -> Operand {
     let n = match raw.encoding {
         Encoding::Flat => raw.field(raw.features().flat.stored),
@@ -120,7 +120,7 @@ fn store_data(raw: &Raw<'_>, count: u8) -> Operand {
     data(raw, n, count)
 }
 
-/// Whether an atomic instruction returns the old value.
+/// Returns true if an atomic instruction returns the old value.
 pub(super) fn returns(raw: &Raw<'_>) -> bool {
     let returns = &raw.features().returns;
     raw.is_set(match raw.encoding {
@@ -166,7 +166,7 @@ pub(super) fn flat(raw: &Raw<'_>) -> Option<Access> {
     })
 }
 
-/// Whether a vector register takes part in a scratch address: a bit says so, or that there is no scalar
+/// Returns true if a vector register takes part in a scratch address: a bit says so, or that there is no scalar
 /// one.
 pub(super) fn has_scratch_address(raw: &Raw<'_>, base: u32) -> bool {
     match raw.features().flat.scratch_address {
@@ -191,7 +191,7 @@ pub(super) fn buffer_gfx12(raw: &Raw<'_>) -> Access {
     }
 }
 
-/// A buffer access at the address in `vgpr` and the scalar `base`, without descriptor and offset.
+/// Returns a buffer access at the address in `vgpr` and the scalar `base`, without descriptor and offset.
 fn buffer_at(raw: &Raw<'_>, vgpr: u32, base: u32) -> Access {
     let fields = &raw.features().buffer;
     let (offset_enabled, index_enabled) = (

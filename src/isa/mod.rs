@@ -71,21 +71,21 @@ pub struct Decoder {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// Where it is.
+    /// Its address.
     pub address: u64,
-    /// How long it is, in bytes: a multiple of 4, at most 20.
+    /// Its length in bytes: a multiple of 4, at most 20.
     pub length: u8,
-    /// Its name; nothing of dual instructions, which have two, of exports, and of the few opcodes of which the name differs
+    /// Its name. `None` for dual instructions, which have two, of exports, and of the few opcodes of which the name differs
     /// between processors of one family.
     pub mnemonic: Option<Mnemonic>,
     /// The registers it writes.
     pub writes: Writes,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
 }
 
 impl Instruction {
-    /// The address after it.
+    /// Returns the address after it.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.address.wrapping_add(self.length as u64)
@@ -142,7 +142,7 @@ impl PartialEq<&str> for Mnemonic {
 static NO_ROW: Row = Row::NONE;
 
 impl Decoder {
-    /// A decoder for code of this processor.
+    /// Creates a decoder for code of this processor.
     ///
     /// * `wave_size`: that of the code; if nothing, the processor's default.
     ///
@@ -163,7 +163,7 @@ impl Decoder {
         })
     }
 
-    /// The family of the processor.
+    /// Returns the family of the processor.
     pub(crate) const fn family(&self) -> Family {
         self.family
     }
@@ -178,7 +178,7 @@ impl Decoder {
             .map(|(instruction, _)| instruction)
     }
 
-    /// The same, and whether what follows the instruction does not matter.
+    /// Returns the same, and whether what follows the instruction does not matter.
     fn decode_told(&self, bytes: &[u8], address: u64) -> Result<(Instruction, bool)> {
         let (raw, layout) = self.raw(bytes, address)?;
         let opcode = opcode(layout.opcode, &raw.dwords);
@@ -264,7 +264,7 @@ impl Decoder {
         (text != Row::NONE.text && !raw.row.has(flag::UNNAMED)).then_some(Mnemonic { prefix, text })
     }
 
-    /// The instructions of `code`, which starts at `address`.
+    /// Returns the instructions of `code`, which starts at `address`.
     ///
     /// The iterator ends after the last instruction, or with its first error, which tells the offset in
     /// `code`, and stays ended.
@@ -277,7 +277,7 @@ impl Decoder {
         }
     }
 
-    /// All instructions of `code`, which starts at `address`.
+    /// Returns all instructions of `code`, which starts at `address`.
     ///
     /// # Errors
     /// The first error of [`instructions`](Decoder::instructions).
@@ -285,7 +285,7 @@ impl Decoder {
         Decoder::decode_each(code, address, |rest, next| self.decode(rest, next))
     }
 
-    /// The same; instructions that were decoded before are in `known`, which is that of this decoder.
+    /// Returns the same; instructions that were decoded before are in `known`, which is that of this decoder.
     pub(crate) fn decode_all_known(
         &self,
         code: &[u8],
@@ -331,7 +331,7 @@ impl Decoder {
     }
 }
 
-/// The bytes of the second part of an instruction of two, if it follows.
+/// Returns the bytes of the second part of an instruction of two, if it follows.
 fn second_part<'b>(
     pair: &Pair,
     raw: &Raw<'_>,

@@ -29,7 +29,7 @@ pub(crate) enum Operation {
 /// By which instructions memory is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReachKind {
-    /// Of vector memory instructions.
+    /// The access kind of vector memory instructions.
     Vector(AccessKind),
     /// `s_load_*`, `s_store_*`, `s_atomic_*`: a whole address.
     Scalar,
@@ -44,7 +44,7 @@ pub(crate) struct Reach {
     pub(crate) operation: Operation,
     /// Bytes of memory, for each lane or, of a scalar access, at all.
     pub(crate) bytes: u8,
-    /// Whether registers are loaded; an atomic operation need not.
+    /// True if registers are loaded; an atomic operation need not.
     pub(crate) returns: bool,
     /// The vector registers of the address.
     pub(crate) address: Option<Span>,
@@ -56,7 +56,7 @@ pub(crate) struct Reach {
     pub(crate) index: Operand,
     /// The constant part, in bytes.
     pub(crate) offset: i32,
-    /// Whether the vector registers of a buffer access have an offset, and an index before it.
+    /// True if the vector registers of a buffer access have an offset, and an index before it.
     pub(crate) has_offset: bool,
     pub(crate) has_index: bool,
 }
@@ -240,7 +240,7 @@ fn vector(raw: &Raw<'_>) -> Option<Reach> {
     })
 }
 
-/// How many dwords the end of a name says: `…_dwordx4`, `…_b128`.
+/// Returns how many dwords the end of a name says: `…_dwordx4`, `…_b128`.
 fn dwords(name: &str) -> u8 {
     const ENDS: [(&str, u8); 10] = [
         ("x16", 16),

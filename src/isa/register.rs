@@ -67,7 +67,7 @@ impl MachineRegister {
     /// How many there are with the halves of `vcc`, which instructions number after them.
     pub(crate) const SCALARS: u8 = MachineRegister::SGPRS + 2;
 
-    /// All `sN`, and the halves of `vcc`.
+    /// Returns all `sN`, and the halves of `vcc`.
     pub(crate) fn scalars() -> impl Iterator<Item = MachineRegister> {
         let numbered = (0..MachineRegister::SGPRS).map(MachineRegister::Sgpr);
         numbered.chain([MachineRegister::VccLo, MachineRegister::VccHi])
@@ -102,7 +102,7 @@ impl MachineRegister {
         }
     }
 
-    /// The register `n` dwords further, as the hardware counts; nothing past the last of its kind.
+    /// Returns the register `n` dwords further, as the hardware counts; nothing past the last of its kind.
     #[must_use]
     pub fn plus(self, n: u8) -> Option<MachineRegister> {
         use MachineRegister as R;
@@ -157,7 +157,7 @@ impl fmt::Display for MachineRegister {
 pub struct Span {
     /// The first register.
     pub first: MachineRegister,
-    /// How many, from 1.
+    /// The number, from 1.
     pub count: u8,
 }
 
@@ -168,12 +168,12 @@ impl Span {
         Span { first, count }
     }
 
-    /// Each register. What lies past the last register of a kind is left out.
+    /// Returns each register. What lies past the last register of a kind is left out.
     pub fn registers(self) -> impl Iterator<Item = MachineRegister> {
         (0..self.count).filter_map(move |n| self.first.plus(n))
     }
 
-    /// Whether the register is one of them.
+    /// Returns true if the register is one of them.
     #[must_use]
     pub fn contains(self, register: MachineRegister) -> bool {
         self.registers().any(|one| one == register)
@@ -201,7 +201,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// What an instruction reads in one place.
+/// An operand that an instruction reads.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
@@ -224,7 +224,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// The number, if the instruction contains it: an inline integer, or a literal taken as signed.
+    /// Returns the number, if the instruction contains it: an inline integer, or a literal taken as signed.
     #[must_use]
     pub const fn constant(self) -> Option<i64> {
         match self {
@@ -236,7 +236,7 @@ impl Operand {
         }
     }
 
-    /// The registers, if it is some.
+    /// Returns the registers, if it is some.
     #[must_use]
     pub const fn registers(self) -> Option<Span> {
         if let Operand::Registers(span) = self {
@@ -246,7 +246,7 @@ impl Operand {
         }
     }
 
-    /// The register, if it is a single one.
+    /// Returns the register, if it is a single one.
     #[must_use]
     pub const fn register(self) -> Option<MachineRegister> {
         if let Operand::Registers(Span { first, count: 1 }) = self {
@@ -296,7 +296,7 @@ impl Writes {
         self.indirect = true;
     }
 
-    /// The registers. A span may be there twice if an instruction names it twice.
+    /// Returns the registers. A span may be there twice if an instruction names it twice.
     #[must_use]
     pub fn spans(&self) -> &[Span] {
         self.spans
@@ -304,14 +304,14 @@ impl Writes {
             .unwrap_or_default()
     }
 
-    /// Whether the register written is chosen while the program runs (`m0`, relative addressing): then
+    /// Returns true if the register written is chosen while the program runs (`m0`, relative addressing): then
     /// any register of the kind in [`spans`](Writes::spans) may be.
     #[must_use]
     pub fn is_indirect(&self) -> bool {
         self.indirect
     }
 
-    /// Whether the register is among those named.
+    /// Returns true if the register is among those named.
     #[must_use]
     pub fn contains(&self, register: MachineRegister) -> bool {
         self.spans().iter().any(|span| span.contains(register))

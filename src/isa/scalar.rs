@@ -14,7 +14,7 @@ use super::register::Operand;
 use super::table::{Bits, Encoding, Op, ScalarLoad, Shape};
 use super::{MachineRegister, Span};
 
-/// The effect of a scalar instruction whose row has an operation.
+/// Returns the effect of a scalar instruction whose row has an operation.
 pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     let width = match raw.row.shape {
         Shape::Scalar(width) => width,

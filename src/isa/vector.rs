@@ -14,7 +14,7 @@ use super::length::{has_controls, is_sdwa};
 use super::register::{MachineRegister, Operand, Span};
 use super::table::{Encoding, Op, Shape, flag};
 
-/// The destination field of a vector ALU instruction.
+/// Returns the destination field of a vector ALU instruction.
 pub(super) fn destination(raw: &Raw<'_>) -> u32 {
     match raw.encoding {
         Encoding::Vop1 | Encoding::Vop2 => raw.bits(0, 17, 8),
@@ -23,7 +23,7 @@ pub(super) fn destination(raw: &Raw<'_>) -> u32 {
     }
 }
 
-/// The first source of a vector ALU instruction. SDWA instructions have it among the controls, always a
+/// Returns the first source of a vector ALU instruction. SDWA instructions have it among the controls, always a
 /// vector register unless a bit says otherwise (gfx9, gfx10).
 pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
     match raw.encoding {
@@ -36,7 +36,7 @@ pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
     }
 }
 
-/// The sources of a vector ALU instruction without controls, as far as its encoding has them.
+/// Returns the sources of a vector ALU instruction without controls, as far as its encoding has them.
 fn sources(raw: &Raw<'_>) -> [Operand; 3] {
     let first = first_source(raw, 1);
     match raw.encoding {
@@ -75,7 +75,7 @@ fn read_lane_source(raw: &Raw<'_>) -> Operand {
     }
 }
 
-/// The effect of a vector ALU instruction whose row has an operation.
+/// Returns the effect of a vector ALU instruction whose row has an operation.
 pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     let field = destination(raw);
     let register = MachineRegister::Vgpr(low_half(field));
@@ -129,7 +129,7 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     }
 }
 
-/// The effect of a comparison; nothing for other instructions. gfx10 and later have `v_cmpx` write `exec`
+/// Returns the effect of a comparison. `None` for other instructions. gfx10 and later have `v_cmpx` write `exec`
 /// alone, gfx9 both.
 pub(super) fn comparison(raw: &Raw<'_>) -> Option<Effect> {
     let is_vector = matches!(raw.encoding, Encoding::Vopc | Encoding::Vop3);
@@ -142,7 +142,7 @@ pub(super) fn comparison(raw: &Raw<'_>) -> Option<Effect> {
     .map(|(dst, to_exec)| Effect::Compare { dst, to_exec })
 }
 
-/// The effect of a dual instruction of gfx11 and gfx12.
+/// Returns the effect of a dual instruction of gfx11 and gfx12.
 pub(super) fn dual(raw: &Raw<'_>) -> Effect {
     /// The opcodes of the operations on integers: in both parts, and in the second. Those of shifts have the amount first.
     const INTEGER: [(u32, VectorOp); 4] = [
@@ -174,14 +174,14 @@ pub(super) fn dual(raw: &Raw<'_>) -> Effect {
     ])
 }
 
-/// The numbers of the vector registers that the parts of a dual instruction write: the lowest bit of the second is the other one
+/// Returns the numbers of the vector registers that the parts of a dual instruction write: the lowest bit of the second is the other one
 /// than the first's.
 pub(super) fn dual_destinations(raw: &Raw<'_>) -> [u32; 2] {
     let first = raw.bits(1, 24, 8);
     [first, raw.bits(1, 17, 7) << 1 | (!first & 1)]
 }
 
-/// The first source, which is an accumulation register by what the instruction is.
+/// Returns the first source, which is an accumulation register by what the instruction is.
 fn accumulation(raw: &Raw<'_>) -> Operand {
     match raw.encoding {
         Encoding::Vop1 => agpr(raw.bits(0, 0, 8), 1),
@@ -189,7 +189,7 @@ fn accumulation(raw: &Raw<'_>) -> Operand {
     }
 }
 
-/// Whether sign, size or range of a value is changed on the way.
+/// Returns true if sign, size or range of a value is changed on the way.
 fn is_modified(raw: &Raw<'_>) -> bool {
     match raw.encoding {
         // Where others have modifiers is the mask that it writes.

@@ -2,7 +2,7 @@
 
 use super::Reason;
 
-/// What is known of where a lane waits.
+/// The known facts about the place of a waiting lane.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Waiting {
@@ -16,7 +16,7 @@ pub struct Waiting {
     pub arrival: Option<u64>,
 }
 
-/// Where a lane is, in a frame.
+/// The place of a lane in a frame.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneState {
@@ -26,9 +26,9 @@ pub enum LaneState {
     Waiting {
         /// An address between the last instruction that acted on the lane and the next one that will.
         pc: u64,
-        /// The instruction that switched the lane off; nothing if it cannot be told which of several did.
+        /// The instruction that switched the lane off. `None` if it cannot be told which of several did.
         left: Option<u64>,
-        /// The first instruction that executes with the lane on again; nothing if the wave ends before.
+        /// The first instruction that executes with the lane on again. `None` if the wave ends before.
         resumes: Option<u64>,
         /// The next instruction that acts on the lane, which may be switched on and off before; None if it is not known.
         arrival: Option<u64>,
@@ -73,7 +73,7 @@ pub struct FrameLanes {
 }
 
 impl FrameLanes {
-    /// The lanes in some states, a bit each.
+    /// Returns the lanes in some states, a bit each.
     #[must_use]
     pub fn lanes_that(&self, is_one: impl Fn(LaneState) -> bool) -> u64 {
         let lanes = (0_u32..).zip(&self.lanes);
@@ -91,7 +91,7 @@ pub struct StopLanes {
 }
 
 impl StopLanes {
-    /// Where a lane is: the frame, counted from the innermost, and its state there. A lane that is in no
+    /// Returns the place of a lane: the frame, counted from the innermost, and its state there. A lane that is in no
     /// frame was never started.
     #[must_use]
     pub fn lane(&self, lane: u8) -> (usize, LaneState) {

@@ -26,7 +26,7 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// All of them: nothing is known.
+    /// Returns all of them: nothing is known.
     pub(crate) fn all() -> Changed {
         Changed {
             all: true,
@@ -34,7 +34,7 @@ impl Changed {
         }
     }
 
-    /// Whether a register is one of them, or a part of it is.
+    /// Returns true if a register is one of them, or a part of it is.
     #[must_use]
     pub fn contains(&self, register: Register) -> bool {
         // The program location is not among what instructions write; nobody asks for it of a waiting lane.
@@ -62,7 +62,7 @@ impl FunctionFlow<'_> {
         instructions.len().saturating_mul(8).saturating_add(calls)
     }
 
-    /// The registers that may be written between two instructions, whichever the wave comes to first: on the ways from one to
+    /// Returns the registers that may be written between two instructions, whichever the wave comes to first: on the ways from one to
     /// the other, and back.
     pub(super) fn changed_between(&self, wave_size: WaveSize, one: usize, other: usize) -> Changed {
         let code = self.code();
@@ -131,7 +131,7 @@ pub(super) fn is_in(set: &[bool], index: usize) -> bool {
     set.get(index).copied().unwrap_or(false)
 }
 
-/// The instructions that are reached from one, itself included; `next` adds those after one.
+/// Returns the instructions that are reached from one, itself included; `next` adds those after one.
 pub(super) fn reached(
     from: usize,
     count: usize,

@@ -27,7 +27,7 @@ pub(crate) struct LaneStep {
     pub(crate) index: usize,
     /// True if the program has the lane on.
     pub(crate) is_on: bool,
-    /// Whether the lane executes it; `None` if that is not known. In sections of other lanes a lane that is off may.
+    /// True if the lane executes it; `None` if that is not known. In sections of other lanes a lane that is off may.
     pub(crate) executes: Option<bool>,
 }
 

@@ -12,13 +12,13 @@ use crate::wave::{Memory, Wave};
 
 /// What is in the registers of a frame, and in scratch.
 pub(super) trait Contents {
-    /// A scalar register, or half of one that has 64 bits; nothing if it is not known.
+    /// Returns a scalar register, or half of one that has 64 bits. `None` if it is not known.
     fn scalar(&self, register: MachineRegister) -> Option<u32>;
 
-    /// One lane's dword of a vector or accumulation register; nothing if it is not known.
+    /// Returns one lane's dword of a vector or accumulation register. `None` if it is not known.
     fn vector_lane(&self, register: MachineRegister, lane: u8) -> Option<u32>;
 
-    /// The dword at an address of the wave's scratch; nothing if it is not known.
+    /// Returns the dword at an address of the wave's scratch. `None` if it is not known.
     fn scratch(&self, address: u64) -> Option<u32>;
 }
 
@@ -157,7 +157,7 @@ impl<'f, 'w> Words<'f, 'w> {
         }
     }
 
-    /// The same for places that are asked for in their order.
+    /// Returns the same for places that are asked for in their order.
     ///
     /// * `at`: 0 for the first of them.
     pub(super) fn next(&mut self, at: &mut usize, place: DwordPlace) -> Option<u32> {

@@ -15,7 +15,7 @@ pub(super) struct Dataflow {
     pub(super) states: Solution<State>,
     /// The states in which the function is left, joined.
     pub(super) returned: Option<Returned>,
-    /// Whether some path goes to a place that is not known.
+    /// True if some path goes to a place that is not known.
     pub(super) is_lost: bool,
 }
 

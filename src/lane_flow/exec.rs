@@ -31,13 +31,13 @@ impl NewExec {
 }
 
 impl Context<'_> {
-    /// Whether one operand of an exclusive or is EXEC, and the other has every bit set.
+    /// Returns true if one operand of an exclusive or is EXEC, and the other has every bit set.
     pub(super) fn inverts(&self, state: &State, a: Pair, b: Pair) -> bool {
         let exec = self.exec(state);
         (a == exec && self.is_all_ones(b)) || (b == exec && self.is_all_ones(a))
     }
 
-    /// The dwords of EXEC where an instruction writes only some of them.
+    /// Returns the dwords of EXEC where an instruction writes only some of them.
     pub(super) fn whole_exec(&self, state: &State, span: Span, result: Pair) -> Pair {
         let ([low, high], [first, _]) = (self.exec(state), result);
         match (span.first, span.count) {
@@ -47,7 +47,7 @@ impl Context<'_> {
         }
     }
 
-    /// The dwords of EXEC.
+    /// Returns the dwords of EXEC.
     pub(super) fn exec(&self, state: &State) -> Pair {
         let is_on = matches!(self.follow, Follow::ActiveLane(_));
         let own = match state.exec {
@@ -72,7 +72,7 @@ impl Context<'_> {
         })
     }
 
-    /// The half of the wave that the lane is in which is followed.
+    /// Returns the half of the wave that the lane is in which is followed.
     pub(super) const fn half(&self) -> Option<u8> {
         match self.follow {
             Follow::Lane(half) | Follow::ActiveLane(half) => Some(half),
@@ -80,7 +80,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a mask has the bit of every lane.
+    /// Returns true if a mask has the bit of every lane.
     pub(super) fn is_all_ones(&self, value: Pair) -> bool {
         let dwords = usize::from(self.mask_dwords());
         let mut dwords = value.iter().take(dwords);
@@ -158,7 +158,7 @@ impl Context<'_> {
         }
     }
 
-    /// The number that a mask is, if it is one.
+    /// Returns the number that a mask is, if it is one.
     pub(super) fn constant(&self, value: Pair) -> Option<u64> {
         let mut mask = 0_u64;
         for (n, dword) in (0_u32..self.mask_dwords().into()).zip(value) {
@@ -170,7 +170,7 @@ impl Context<'_> {
         Some(mask)
     }
 
-    /// A comparison: a lane that is off has 0.
+    /// Returns a comparison: a lane that is off has 0.
     pub(super) fn compare(
         &self,
         state: &mut State,
@@ -271,7 +271,7 @@ impl Context<'_> {
     }
 }
 
-/// The operation on the source and EXEC, in this order.
+/// Returns the operation on the source and EXEC, in this order.
 const fn bitwise_of(op: ExecOp) -> Bitwise {
     match op {
         ExecOp::And => Bitwise::AND,

@@ -20,7 +20,7 @@ use crate::machine_flow::{Code, Edge, STACK_REGISTERS, Solution};
 pub(super) struct Facts {
     /// The states of scalar registers, in terms of the entry.
     states: Solution<State>,
-    /// Whether EXEC is unchanged from before an instruction until the function returns, apart from whole-wave sections.
+    /// True for each instruction after which EXEC is unchanged until the function returns, apart from whole-wave sections.
     is_whole: Vec<bool>,
     /// What EXEC says before each instruction.
     exec: Vec<Exec>,
@@ -36,7 +36,7 @@ pub(super) struct Marks {
     /// The first row of scratch that a load or store of registers with scalar values reaches, by the number of
     /// the instruction.
     pub(super) rows: BTreeMap<usize, Slot>,
-    /// The same of every store.
+    /// The slot of every store.
     pub(super) stores: BTreeMap<usize, Slot>,
     /// Those that write all lanes.
     pub(super) writes_all: BTreeSet<usize>,
@@ -96,7 +96,7 @@ impl Facts {
         self.states.before(context.code, index, step)
     }
 
-    /// How many instructions one is after the last place from which on [`before`](Facts::before) goes.
+    /// Returns how many instructions one is after the last place from which on [`before`](Facts::before) goes.
     pub(super) fn since(&self, index: usize) -> usize {
         self.states.distance(index)
     }
@@ -106,13 +106,13 @@ impl Facts {
         self.exec.get(index).copied().unwrap_or(Exec::Unknown)
     }
 
-    /// Whether EXEC, where it has the lanes that are active, is given back at the return as it is before an
+    /// Returns true if EXEC, where it has the lanes that are active, is given back at the return as it is before an
     /// instruction.
     pub(super) fn is_whole_until_return(&self, index: usize) -> bool {
         self.is_whole.get(index).copied().unwrap_or(false)
     }
 
-    /// The dwords that can reach one dword of EXEC, before an instruction that branches go to.
+    /// Returns the dwords that can reach one dword of EXEC, before an instruction that branches go to.
     pub(super) fn live(&self, half: u8, index: usize) -> Option<&Live> {
         self.liveness.get(usize::from(half))?.live(index)
     }
@@ -122,14 +122,14 @@ impl Facts {
         self.idle.get(usize::from(half))
     }
 
-    /// Whether what an instruction puts into a lane of a vector register is followed in the way of a lane of one half:
+    /// Returns true if what an instruction puts into a lane of a vector register is followed in the way of a lane of one half:
     /// see [`Liveness::is_needed`].
     pub(super) fn is_needed(&self, half: u8, index: usize) -> bool {
         let liveness = self.liveness.get(usize::from(half));
         liveness.is_none_or(|liveness| liveness.is_needed(index))
     }
 
-    /// The vector registers and rows of scratch that [`live`](Facts::live) tells about, in its order.
+    /// Returns the vector registers and rows of scratch that [`live`](Facts::live) tells about, in its order.
     pub(super) fn dwords(&self) -> &[Dword] {
         let [low, _] = &self.liveness;
         low.dwords()
@@ -216,7 +216,7 @@ pub(super) fn relate_stack_registers(known: &State, state: &mut State) {
     }
 }
 
-/// A row of scratch in terms of a stop.
+/// Returns a row of scratch in terms of a stop.
 ///
 /// * `known`: what is known at the stop, in terms of the entry, as `slot` is.
 /// * `state`: the stop's own state.

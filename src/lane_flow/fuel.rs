@@ -67,7 +67,7 @@ impl Fuel {
         }
     }
 
-    /// The same, with so many instructions at most.
+    /// Returns the same, with so many instructions at most.
     pub(super) fn at_most(self, instructions: usize) -> Fuel {
         Fuel {
             instructions: self.instructions.min(instructions),

@@ -37,7 +37,7 @@ const PLANS: usize = 16;
 /// Bits that are known of lanes, in the order of their places.
 pub(super) type Bits = Vec<(DwordPlace, bool)>;
 
-/// Some addresses; nothing if they cannot be told.
+/// Some addresses. `None` if they are unknown.
 pub(super) type Addresses = Option<BTreeSet<u64>>;
 
 /// What is known of a function.
@@ -53,25 +53,25 @@ pub(crate) struct FunctionFlow<'a> {
     code: Code,
     wave_size: WaveSize,
     addressing: Option<ScratchAddressing>,
-    /// What is known from the entry on; nothing if it would take too long.
+    /// What is known from the entry on. `None` if it would take too long.
     facts: Option<Facts>,
     /// For each place where a wave stopped, what is known there.
     stops: Mutex<BTreeMap<usize, Arc<AtStop>>>,
     /// For each place where a wave stopped and half of the wave.
     plans: Mutex<BTreeMap<HalfAt, Tree>>,
-    /// The same of what acts on the lanes next.
+    /// The trees of the instructions that act on the lanes next.
     arrivals: Mutex<BTreeMap<HalfAt, Tree>>,
     /// For each place where lanes go on and half of the wave, what follows.
     following: Mutex<BTreeMap<HalfAt, Arc<UntilActing>>>,
     /// For each place where a wave stopped, what registers have when the function returns.
     returns: PlaceCache<usize, Arc<Returned>>,
-    /// For each half of the wave, what switches its lanes off; nothing if it would take too long. With over how many instructions it was found.
+    /// For each half of the wave, the instructions that switch its lanes off, and the number of instructions that were followed. `None` if it would take too long.
     switches: [OnceLock<(Option<Switches>, usize)>; 2],
-    /// The same of lanes that did not enter the function.
+    /// The same as `switches`, for lanes that did not enter the function.
     never: [OnceLock<(Option<Switches>, usize)>; 2],
     /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
     pub(super) ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
-    /// The same for each place where a wave stopped.
+    /// The possible switch-off points for each place at which a wave stopped.
     switches_at: PlaceCache<HalfAt, Arc<[PossibleSwitch]>>,
 }
 
@@ -182,18 +182,18 @@ impl<'a> FunctionFlow<'a> {
         steps.clamp(LEAST_STEPS, MOST_STEPS)
     }
 
-    /// The number of the instruction at an address.
+    /// Returns the number of the instruction at an address.
     pub(super) fn index_of(&self, pc: u64) -> Option<usize> {
         self.code.index_of(pc)
     }
 
-    /// Whether the same is known of lanes before an instruction as after it.
+    /// Returns true if the same is known of lanes before an instruction as after it.
     pub(super) fn is_idle(&self, index: usize) -> bool {
         let does_nothing = |half| self.facts.as_ref()?.idle(half)?.forgets(index);
         (0..self.halves()).all(|half| does_nothing(half) == Some(0))
     }
 
-    /// Whether an instruction is where a call returns to.
+    /// Returns true if an instruction is where a call returns to.
     pub(super) fn is_after_call(&self, index: usize) -> bool {
         self.code.is_after_call(index)
     }
@@ -221,7 +221,7 @@ impl<'a> FunctionFlow<'a> {
         stops.remove(&index);
     }
 
-    /// How many halves of 32 lanes the wave has.
+    /// Returns how many halves of 32 lanes the wave has.
     pub(super) fn halves(&self) -> u8 {
         match self.wave_size {
             WaveSize::Wave32 => 1,
@@ -229,12 +229,12 @@ impl<'a> FunctionFlow<'a> {
         }
     }
 
-    /// How many instructions one is after the last place from which on it is known what is known before it.
+    /// Returns how many instructions one is after the last place from which on it is known what is known before it.
     pub(super) fn since(&self, index: usize) -> usize {
         self.facts.as_ref().map_or(0, |facts| facts.since(index))
     }
 
-    /// Whether EXEC says before an instruction which lanes are active.
+    /// Returns true if EXEC says before an instruction which lanes are active.
     pub(super) fn is_plain(&self, index: usize) -> bool {
         self.exec_at(index) == Exec::Active
     }
@@ -297,7 +297,7 @@ impl<'a> FunctionFlow<'a> {
         Arc::clone(following.entry(at).or_insert_with(find))
     }
 
-    /// The instruction that switched a lane off, and those around it that act on no lane.
+    /// Returns the instruction that switched a lane off, and those around it that act on no lane.
     pub(super) fn around(&self, index: usize) -> Vec<u64> {
         gap::around(&self.code, index)
     }
@@ -331,7 +331,7 @@ impl<'a> FunctionFlow<'a> {
         AtStop { state, rows }
     }
 
-    /// Whether EXEC says which lanes are active before an instruction.
+    /// Returns the relation of EXEC to the active lanes before an instruction.
     pub(super) fn exec(&self, index: usize) -> Exec {
         self.at_stop(index).state.exec
     }
@@ -428,7 +428,7 @@ impl<'a> FunctionFlow<'a> {
         Ok(found.unwrap_or_default())
     }
 
-    /// The same, found again each time.
+    /// Returns the same, found again each time.
     ///
     /// * `fuel`: how many instructions may be gone through from the last place on that branches go to.
     pub(super) fn find_switches(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<PossibleSwitch>> {
@@ -436,13 +436,13 @@ impl<'a> FunctionFlow<'a> {
         Some(self.possible_switches(off))
     }
 
-    /// The bits that lanes have before an instruction that did not enter the function. As [`find_switches`](Self::find_switches).
+    /// Returns the bits that lanes have before an instruction that did not enter the function. As [`find_switches`](Self::find_switches).
     pub(super) fn find_never(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<Bits>> {
         let off = self.off_lanes(at, Switch::NotEntered, fuel)?;
         Some(off.into_iter().map(|(_, bits)| bits).collect())
     }
 
-    /// Of the lanes of a half, those that entered the function or those that did not, what switches them off at each place.
+    /// Returns the instructions that switch off the lanes of a half at each place, of those that entered the function or those that did not.
     ///
     /// * `entry`: what they are at the entry, [`Switch::On`] or [`Switch::NotEntered`].
     pub(super) fn all_switches(&self, half: u8, entry: Switch) -> Option<&Switches> {
@@ -469,7 +469,7 @@ impl<'a> FunctionFlow<'a> {
         found.as_ref()
     }
 
-    /// The lanes that may be off before an instruction, by what switched them off, with their bits.
+    /// Returns the lanes that may be off before an instruction, by what switched them off, with their bits.
     fn off_lanes(&self, at: HalfAt, entry: Switch, fuel: &mut Fuel) -> Option<Vec<(Switch, Bits)>> {
         let all = self.all_switches(at.half, entry)?;
         let rows = self.rows_at_entry()?;
@@ -508,7 +508,7 @@ impl<'a> FunctionFlow<'a> {
         }
     }
 
-    /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
+    /// Returns the bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
     /// the order of places.
     pub(super) fn bits_at_stop(&self, index: usize, state: &State) -> Bits {
         let stop = self.at_stop(index);
@@ -528,7 +528,7 @@ impl<'a> FunctionFlow<'a> {
         bits
     }
 
-    /// Whether every way to an instruction puts something into a scalar register that is no mask.
+    /// Returns true if every way to an instruction puts something into a scalar register that is no mask.
     pub(super) fn holds_no_mask(&self, index: usize, register: MachineRegister) -> bool {
         no_mask::holds_no_mask(&self.code, &self.callees, index, register)
     }
@@ -536,12 +536,12 @@ impl<'a> FunctionFlow<'a> {
 
 /// Returns how many bytes are kept of the instructions of some code.
 pub(super) fn bytes_of_code(code: &[u8]) -> u64 {
-    /// Of each.
+    /// The bytes that are charged for each.
     const BYTES: u64 = 512;
     (code.len() as u64 / 4).saturating_mul(BYTES)
 }
 
-/// How many bytes what may have switched lanes off takes.
+/// Returns how many bytes what may have switched lanes off takes.
 fn bytes_of(switches: &Arc<[PossibleSwitch]>) -> u64 {
     let bits = |one: &PossibleSwitch| {
         one.bits

@@ -8,16 +8,16 @@ use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
 /// A function of a code object.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'a> {
-    /// Where its first instruction is, in the code object.
+    /// The address of its first instruction in the code object.
     pub address: u64,
     /// Its machine code.
     pub code: &'a [u8],
-    /// Whether waves start in it.
+    /// True if waves start in it.
     pub is_kernel: bool,
 }
 
 impl<'a> Function<'a> {
-    /// The functions of a code object that have code in it.
+    /// Returns the functions of a code object that have code in it.
     ///
     /// # Errors
     /// If its symbols or metadata cannot be read.

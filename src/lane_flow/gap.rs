@@ -87,7 +87,7 @@ pub(super) fn is_taken_by_active(
     }
 }
 
-/// The instruction that switched a lane off, those that follow it up to a branch, and those before it, as far as none of
+/// Returns the instruction that switched a lane off, those that follow it up to a branch, and those before it, as far as none of
 /// them acts on a lane or writes EXEC. Nothing is before a comparison that switched it off.
 pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
     let address = |index: usize| code.instructions.get(index).map(|one| one.address);

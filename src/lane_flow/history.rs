@@ -15,13 +15,13 @@ use super::value::Decisions;
 /// How much may be known of lanes at one place: a step for each thing that may have switched one off, and for each of its bits.
 const MOST: usize = 1 << 13;
 
-/// Of a lane and where it is, whether it is of interest what switched it off.
+/// Returns true if the cause that switched off a lane at a place is wanted.
 pub(super) type WantsSwitchOff<'w> = dyn Fn(u8, &LanePlan) -> bool + 'w;
 
 /// What is known of where lanes with some bits were switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SwitchOff {
-    /// By this instruction; nothing if it cannot be told.
+    /// By this instruction. `None` if it is unknown.
     By(Option<u64>),
     /// It depends on the bit of a place.
     Ask(DwordPlace),
@@ -72,13 +72,13 @@ impl<'h> History<'h> {
         })
     }
 
-    /// Whether a lane may have some bits.
+    /// Returns true if a lane may have some bits.
     pub(super) fn is_possible(&self, decisions: &Decisions) -> bool {
         let switches = self.switches.iter().map(|one| &one.bits);
         (switches.chain(&self.never)).any(|bits| decisions.agree_with(bits))
     }
 
-    /// What switched lanes with some bits off that are at a place; nothing if it is of no interest.
+    /// What switched lanes with some bits off that are at a place. `None` if it is of no interest.
     pub(super) fn tell(&self, found: &LanePlan, decisions: &Decisions) -> Option<SwitchOff> {
         (self.wants)(self.lane, found).then(|| self.told(decisions))
     }
@@ -115,7 +115,7 @@ impl<'h> History<'h> {
         best.map_or(SwitchOff::By(None), |(place, _)| SwitchOff::Ask(place))
     }
 
-    /// Whether a plan tells what switched lanes off, as far as it is of interest and their bits tell it.
+    /// Returns true if a plan tells what switched lanes off, as far as it is of interest and their bits tell it.
     pub(super) fn is_told_by(&self, plan: &LanePlan) -> bool {
         let mut work = vec![(plan, Decisions::default())];
         while let Some((plan, decisions)) = work.pop() {

@@ -55,12 +55,12 @@ impl Idle {
         Idle(all)
     }
 
-    /// The scalar registers that an instruction forgets, if that is all that it does.
+    /// Returns the scalar registers that an instruction forgets, if that is all that it does.
     pub(super) fn forgets(&self, index: usize) -> Option<u128> {
         self.0.get(index)?.forgets
     }
 
-    /// The first instruction from one on that does something, branches, or is before one that branches go to, and the
+    /// Returns the first instruction from one on that does something, branches, or is before one that branches go to, and the
     /// scalar registers that are forgotten on the way.
     pub(super) fn next(&self, index: usize) -> (usize, u128) {
         let passed = self.0.get(index);
@@ -68,7 +68,7 @@ impl Idle {
     }
 }
 
-/// The scalar registers that [`Context::step`](super::step::Context::step) forgets, if it does nothing else whatever is known before.
+/// Returns the scalar registers that [`Context::step`](super::step::Context::step) forgets, if it does nothing else whatever is known before.
 fn forgets(code: &Code, marks: &Marks, liveness: &Liveness, index: usize) -> Option<u128> {
     let instruction = code.instructions.get(index)?;
     let has_lanes = |span: Span| span.registers().any(|register| code.has_lanes(register));
@@ -94,7 +94,7 @@ fn forgets(code: &Code, marks: &Marks, liveness: &Liveness, index: usize) -> Opt
     is_nothing.then_some(0)
 }
 
-/// The scalar registers that an instruction writes, if it writes nothing else that is followed.
+/// Returns the scalar registers that an instruction writes, if it writes nothing else that is followed.
 fn written(code: &Code, instruction: &Instruction) -> Option<u128> {
     let writes = &instruction.writes;
     let mut registers = writes.spans().iter().flat_map(|span| span.registers());

@@ -10,7 +10,7 @@ use super::parting::parting;
 use super::place::DwordPlace;
 use crate::isa::MachineRegister;
 
-/// Where a lane is that is off, by its bits.
+/// The place of an inactive lane, by its bits.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LanePlan {
@@ -18,7 +18,7 @@ pub enum LanePlan {
     Resumes {
         /// It executes next at this address.
         pc: u64,
-        /// The instruction that switched it off; nothing if that was not asked for, or cannot be told.
+        /// The instruction that switched it off. `None` if that was not asked for, or cannot be told.
         left: Option<u64>,
         /// The next instruction that acts on it; None if that was not asked for, or is not known.
         arrival: Option<u64>,
@@ -32,7 +32,7 @@ pub enum LanePlan {
     },
     /// It did not enter the function.
     Elsewhere,
-    /// What the bit of a place decides.
+    /// A decision by the bit of a place.
     Ask {
         /// Where the bit is.
         place: DwordPlace,
@@ -41,7 +41,7 @@ pub enum LanePlan {
     },
 }
 
-/// Which lanes are active.
+/// The active lanes.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActiveLanes {
@@ -53,17 +53,17 @@ pub enum ActiveLanes {
     NotExec,
 }
 
-/// What is known of the lanes at a place of a function.
+/// The facts about lanes at a place of a function.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacePlan {
-    /// Which lanes are active.
+    /// The active lanes.
     pub active: ActiveLanes,
-    /// Where lanes are that are not: of each half of 32 lanes.
+    /// The places of inactive lanes, for each half of 32 lanes.
     pub halves: Vec<LanePlan>,
 }
 
-/// What is known along a range of addresses, or why nothing is.
+/// The facts along a range of addresses, or the reason why there are none.
 pub type RangePlan = (Range<u64>, Result<Arc<PlacePlan>, Reason>);
 
 impl LanePlan {
@@ -87,7 +87,7 @@ impl LanePlan {
         }
     }
 
-    /// The same place with what switched the lane off.
+    /// Returns the same place with what switched the lane off.
     pub(super) fn with_switch_off(self, left: Option<u64>) -> LanePlan {
         match self {
             LanePlan::Resumes { pc, arrival, .. } => LanePlan::Resumes { pc, left, arrival },
@@ -128,7 +128,7 @@ impl LanePlan {
         }
     }
 
-    /// How many ends the questions lead to.
+    /// Returns how many ends the questions lead to.
     pub(super) fn leaves(&self) -> usize {
         let mut leaves = 0_usize;
         let mut work = vec![self];
@@ -142,7 +142,7 @@ impl LanePlan {
         leaves
     }
 
-    /// The places that are asked for.
+    /// Returns the places that are asked for.
     pub(super) fn places(&self) -> Vec<DwordPlace> {
         let mut found = Vec::new();
         let mut work = vec![self];

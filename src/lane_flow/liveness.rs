@@ -58,12 +58,12 @@ impl Liveness {
         &self.dwords
     }
 
-    /// What is live before the first instruction of a block; nothing if that is not known.
+    /// What is live before the first instruction of a block. `None` if that is not known.
     pub(super) fn live(&self, index: usize) -> Option<&Live> {
         self.blocks.get(&index)
     }
 
-    /// Whether what an instruction reads from a lane of a vector register, or puts there, is to be followed: it can reach EXEC,
+    /// Returns true if what an instruction reads from a lane of a vector register, or puts there, is to be followed: it can reach EXEC,
     /// or cannot reach the other half of it either, and may tell of the past.
     pub(super) fn is_needed(&self, index: usize) -> bool {
         self.unneeded.binary_search(&index).is_err()
@@ -176,7 +176,7 @@ impl Live {
         }
     }
 
-    /// The lanes of one of the dwords.
+    /// Returns the lanes of one of the dwords.
     fn of(&self, dword: Option<usize>) -> u64 {
         let lanes = dword.and_then(|dword| self.lanes.get(dword));
         lanes.copied().unwrap_or(0)
@@ -236,7 +236,7 @@ impl Finder<'_> {
         self.dwords.binary_search(&dword).ok()
     }
 
-    /// Whether an instruction reads or writes a lane of a vector register.
+    /// Returns true if an instruction reads or writes a lane of a vector register.
     fn is_of_lane(&self, index: usize) -> bool {
         let effect = self.code.instructions.get(index).map(|one| one.effect);
         matches!(
@@ -245,7 +245,7 @@ impl Finder<'_> {
         )
     }
 
-    /// Whether what such an instruction writes is live after it.
+    /// Returns true if what such an instruction writes is live after it.
     fn is_needed(&self, index: usize, after: &Live) -> bool {
         match self.code.instructions.get(index).map(|one| one.effect) {
             Some(Effect::ReadLane { dst, .. }) => registers(dst) & with_stack(after.scalars) != 0,
@@ -315,7 +315,7 @@ impl Finder<'_> {
         live.add_lanes(from, lanes);
     }
 
-    /// The scalar registers that an instruction reads for something that is needed.
+    /// Returns the scalar registers that an instruction reads for something that is needed.
     fn reads(&self, instruction: &Instruction, after: u128) -> u128 {
         match instruction.effect {
             Effect::Scalar { dst, a, b, op } => {
@@ -342,7 +342,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether a dword of a destination is EXEC's or one of these.
+    /// Returns true if a dword of a destination is EXEC's or one of these.
     fn is_wanted(&self, dst: Operand, n: u8, wanted: u128) -> bool {
         match dst.registers().and_then(|span| span.first.plus(n)) {
             Some(MachineRegister::ExecLo) => self.half == 0,
@@ -365,7 +365,7 @@ fn with_stack(set: u128) -> u128 {
     stack.fold(set, |set, register| set | bit(register))
 }
 
-/// The lanes that an operand can name.
+/// Returns the lanes that an operand can name.
 fn lanes(lane: Operand) -> u64 {
     let lane = lane.constant().and_then(|lane| u32::try_from(lane).ok());
     lane.map_or(u64::MAX, |lane| 1_u64.checked_shl(lane & 63).unwrap_or(0))

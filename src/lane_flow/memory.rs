@@ -16,7 +16,7 @@ use crate::isa::{Access, AccessKind, MachineRegister, Operand};
 use crate::machine_flow::{Reached, Transfer, in_lane};
 
 impl Context<'_> {
-    /// The lanes that an instruction writes.
+    /// Returns the lanes that an instruction writes.
     pub(super) fn written(&self, state: &State, index: usize) -> Written {
         match state.exec {
             Exec::Active if state.is_whole || self.is_whole_until_return(index) => Written::Entered,
@@ -32,12 +32,12 @@ impl Context<'_> {
         }
     }
 
-    /// Whether EXEC is given back at the return as it is before an instruction.
+    /// Returns true if EXEC is given back at the return as it is before an instruction.
     pub(super) fn is_whole_until_return(&self, index: usize) -> bool {
         (self.facts).is_some_and(|facts| facts.is_whole_until_return(index))
     }
 
-    /// The row of scratch that an access reaches: with an address that is the same for all lanes.
+    /// Returns the row of scratch that an access reaches: with an address that is the same for all lanes.
     pub(super) fn slot(&self, state: &State, access: &Access) -> Option<Slot> {
         let addressing = match access.kind {
             AccessKind::Scratch => ScratchAddressing::Flat,
@@ -152,7 +152,7 @@ impl Transfer for Context<'_> {
     }
 }
 
-/// Whether an access is one to the stack, at an address that is the same for all lanes.
+/// Returns true if an access is one to the stack, at an address that is the same for all lanes.
 pub(super) fn is_stack(access: &Access) -> bool {
     let is_scratch = match access.kind {
         AccessKind::Scratch => true,
@@ -162,7 +162,7 @@ pub(super) fn is_stack(access: &Access) -> bool {
     is_scratch && access.address.is_none()
 }
 
-/// Whether a buffer access is one to scratch: by the descriptor in `s[0:3]`.
+/// Returns true if a buffer access is one to scratch: by the descriptor in `s[0:3]`.
 fn has_scratch_descriptor(access: &Access) -> bool {
     let first = access
         .descriptor

@@ -11,7 +11,7 @@ use crate::abi::Callees;
 use crate::isa::{Effect, MachineRegister, ScalarOp};
 use crate::machine_flow::Code;
 
-/// Whether every way to an instruction puts something into a scalar register that is no mask of the function's lanes.
+/// Returns true if every way to an instruction puts something into a scalar register that is no mask of the function's lanes.
 ///
 /// What the function was entered with is none; what a callee leaves in a register that it need not preserve is none.
 pub(super) fn holds_no_mask(
@@ -57,7 +57,7 @@ pub(super) fn holds_no_mask(
     is_known
 }
 
-/// Whether what an instruction writes to scalar registers is surely no mask.
+/// Returns true if what an instruction writes to scalar registers is surely no mask.
 fn is_other(effect: &Effect) -> bool {
     match effect {
         Effect::ScalarLoad { .. } | Effect::GetPc { .. } | Effect::Call { .. } => true,

@@ -39,7 +39,7 @@ pub(super) fn parting(kinds: &BTreeSet<Waiting>) -> BTreeSet<Waiting> {
         .collect()
 }
 
-/// Whether one of these waits together with a lane of a kind, but parts from it before anything acts on them.
+/// Returns true if one of these waits together with a lane of a kind, but parts from it before anything acts on them.
 fn parts(one: &Waiting, kinds: &[Waiting]) -> bool {
     kinds.iter().any(|other| {
         // An unknown one may be the same.

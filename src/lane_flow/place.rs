@@ -11,9 +11,9 @@ use crate::machine_flow::Row;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The register that the address is counted from; nothing if it is a constant.
+    /// The register that the address is counted from. `None` if it is a constant.
     pub base: Option<MachineRegister>,
-    /// What that register counts.
+    /// The unit of that register.
     pub addressing: ScratchAddressing,
     /// In bytes of one lane.
     pub offset: i64,

@@ -32,7 +32,7 @@ const DEPTH_OF_ARRIVALS: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Planning<'p> {
     pub(super) is_kernel: bool,
-    /// Of which places it is to be told what switched the lane off, as far as its bits tell; nothing if of none. Bits that no lane can
+    /// Of which places it is to be told what switched the lane off, as far as its bits tell. `None` if of none. Bits that no lane can
     /// have are then left out.
     pub(super) wants_switch_off: Option<&'p WantsSwitchOff<'p>>,
 }
@@ -202,7 +202,7 @@ impl FunctionFlow<'_> {
         Ok(PlacePlan { active, halves })
     }
 
-    /// Whether what is known after an instruction is known before it too.
+    /// Returns true if what is known after an instruction is known before it too.
     fn leaves_alone(&self, index: usize, plan: &PlacePlan) -> bool {
         let Some(instruction) = self.code().instructions.get(index) else {
             return false;
@@ -281,14 +281,14 @@ fn push(
     }
 }
 
-/// The plan of the range that an address is in.
+/// Returns the plan of the range that an address is in.
 fn plan_of(plans: &[RangePlan], address: u64) -> Option<Result<Arc<PlacePlan>, Reason>> {
     let after = plans.partition_point(|(range, _)| range.start <= address);
     let (range, plan) = plans.get(after.checked_sub(1)?)?;
     range.contains(&address).then(|| plan.clone())
 }
 
-/// Whether a plan tells of the lanes of each half all that their bits tell at another place.
+/// Returns true if a plan tells of the lanes of each half all that their bits tell at another place.
 fn tells_as_much(plan: &PlacePlan, histories: &[Option<History<'_>>]) -> bool {
     let halves = plan.halves.iter().zip(histories);
     halves
@@ -314,7 +314,7 @@ struct Asker<'f> {
 }
 
 impl Asker<'_> {
-    /// What is known of the lanes with some bits; nothing if no lane has them.
+    /// What is known of the lanes with some bits. `None` if no lane has them.
     fn ask(&mut self, decisions: &Decisions, depth: usize) -> Result<Option<LanePlan>, Reason> {
         if let Some(history) = self.history {
             self.left.pay(history.cost)?;

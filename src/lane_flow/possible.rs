@@ -29,7 +29,7 @@ const MOST_STEPS: usize = 1024;
 pub(crate) struct OffLane {
     /// Lanes 0 to 31, or 32 to 63.
     pub(crate) half: u8,
-    /// The instruction that switched it off; nothing if it did not enter the function.
+    /// The instruction that switched it off. `None` if it did not enter the function.
     pub(crate) left: Option<u64>,
     /// What its bits can be. It has those of one of them.
     pub(crate) ways: Vec<Way>,
@@ -57,7 +57,7 @@ pub(crate) enum Right {
 }
 
 impl Right {
-    /// Whether it is right to say that the lane is at an address; nothing is that it is nowhere.
+    /// Returns true if it is right to say that the lane is at an address; nothing is that it is nowhere.
     pub(crate) fn allows(&self, said: Option<u64>) -> bool {
         match (self, said) {
             (Right::Waits { places, .. }, Some(said)) => places.contains(&said),
@@ -69,7 +69,7 @@ impl Right {
         }
     }
 
-    /// The addresses that are right; nothing if they are not known.
+    /// Returns the addresses that are right. `None` if they are not known.
     pub(crate) fn places(&self) -> Option<&BTreeSet<u64>> {
         static NONE: BTreeSet<u64> = BTreeSet::new();
         match self {
@@ -80,7 +80,7 @@ impl Right {
     }
 }
 
-/// The ways that lanes with some bits can take by what is known of a place. Nothing if there are too many.
+/// Returns the ways that lanes with some bits can take by what is known of a place. Nothing if there are too many.
 ///
 /// * `known`: bits that the lanes have.
 /// * `right`: the right places of one that takes a way.
@@ -112,7 +112,7 @@ fn ways_of(
     Some(found)
 }
 
-/// The addresses at which a lane can be before the first instruction that acts on it, from where it is on again.
+/// Returns the addresses at which a lane can be before the first instruction that acts on it, from where it is on again.
 ///
 /// Nothing if that cannot be told.
 fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTreeSet<u64>> {
@@ -164,7 +164,7 @@ fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTr
     Some(places)
 }
 
-/// The addresses at which a lane can be said to be that an instruction switched off: those before it, as far as nothing acts on
+/// Returns the addresses at which a lane can be said to be that an instruction switched off: those before it, as far as nothing acts on
 /// lanes, the instruction, and those after it up to a branch.
 fn behind_of(code: &Code, index: usize) -> BTreeSet<u64> {
     let address = |index: usize| code.instructions.get(index).map(|one| one.address);
@@ -184,7 +184,7 @@ fn behind_of(code: &Code, index: usize) -> BTreeSet<u64> {
 }
 
 impl FunctionFlow<'_> {
-    /// The lanes that may be off before an instruction, by what switched them off.
+    /// Returns the lanes that may be off before an instruction, by what switched them off.
     ///
     /// * `plan`: what is known there.
     ///

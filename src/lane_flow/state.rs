@@ -38,7 +38,7 @@ pub(super) enum SectionLanes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Section {
     pub(super) lanes: SectionLanes,
-    /// The register with the lanes that are active, or its first dword; nothing if there is none.
+    /// The register with the lanes that are active, or its first dword. `None` if there is none.
     pub(super) saved: Option<MachineRegister>,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum Exec {
 pub(super) struct State {
     machine: Machine<Vector>,
     pub(super) exec: Exec,
-    /// Whether EXEC has the lanes that entered the function, where it has those that are active.
+    /// True if EXEC has the lanes that entered the function, where it has those that are active.
     pub(super) is_whole: bool,
 }
 
@@ -77,7 +77,7 @@ impl DerefMut for State {
 }
 
 impl State {
-    /// The state at the stop: every dword is what it is.
+    /// Returns the state at the stop: every dword is what it is.
     pub(super) fn at_stop(exec: Exec) -> State {
         State {
             machine: Machine::new(|register| Value::initial(DwordPlace::Scalar(register))),
@@ -93,14 +93,14 @@ impl State {
         state
     }
 
-    /// How many values it lists.
+    /// Returns how many values it lists.
     pub(super) fn size(&self) -> usize {
         let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
         let slots = self.rows.iter().map(|(_, vector)| vector.size());
         (self.scalars.len()).saturating_add(vectors.chain(slots).sum())
     }
 
-    /// How many bytes it has that no other state shares.
+    /// Returns how many bytes it has that no other state shares.
     pub(super) fn bytes(&self) -> u64 {
         let scalars = self.scalars.len().saturating_mul(size_of::<Value>());
         let vectors = (Arc::strong_count(&self.vectors) == 1).then_some(&self.vectors);
@@ -112,7 +112,7 @@ impl State {
             .fold(0, usize::saturating_add) as u64
     }
 
-    /// The places whose bit is known, whatever was there before.
+    /// Returns the places whose bit is known, whatever was there before.
     pub(super) fn known_bits(&self) -> Vec<(DwordPlace, bool)> {
         let scalars =
             (self.scalars.iter()).map(|(register, value)| (DwordPlace::Scalar(register), value));
@@ -129,7 +129,7 @@ impl State {
             .collect()
     }
 
-    /// A scalar register; unknown if it is none of those that are followed.
+    /// Returns a scalar register; unknown if it is none of those that are followed.
     pub(super) fn scalar(&self, register: MachineRegister) -> Value {
         self.scalars.get(register)
     }
@@ -226,7 +226,7 @@ impl State {
         }
     }
 
-    /// One lane's dword of a vector register.
+    /// Returns one lane's dword of a vector register.
     ///
     /// * `has_entered`: whether the lane entered the function.
     pub(super) fn vector_lane_that(
@@ -241,7 +241,7 @@ impl State {
         }
     }
 
-    /// One lane's dword of a vector register.
+    /// Returns one lane's dword of a vector register.
     pub(super) fn vector_lane(&self, register: MachineRegister, lane: u8) -> Value {
         match self.vectors.get(register) {
             Some(vector) => vector.lane(lane),
@@ -258,7 +258,7 @@ impl State {
         }
     }
 
-    /// Whether everything that is known here is known there, too.
+    /// Returns true if everything that is known here is known there, too.
     pub(super) fn covers(&self, other: &State) -> bool {
         let covers = |vectors: [Vector; 2]| {
             let [here, there] = vectors;

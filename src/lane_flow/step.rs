@@ -52,7 +52,7 @@ pub(super) struct Context<'c> {
     pub(super) code: &'c Code,
     pub(super) callees: &'c Callees<'c>,
     pub(super) wave_size: WaveSize,
-    /// What the stack pointer counts; nothing if the code does not tell.
+    /// What the stack pointer counts. `None` if the code does not tell.
     pub(super) addressing: Option<ScratchAddressing>,
     /// What is known of the function from its entry on; nothing while that is found out.
     pub(super) facts: Option<&'c Facts>,
@@ -133,12 +133,12 @@ impl<'c> Context<'c> {
         self.facts?.idle(self.half()?)
     }
 
-    /// The first instruction from one on that is not passed over, and what is forgotten on the way: see [`Idle::next`].
+    /// Returns the first instruction from one on that is not passed over, and what is forgotten on the way: see [`Idle::next`].
     pub(super) fn next(&self, index: usize) -> (usize, u128) {
         self.idle().map_or((index, 0), |idle| idle.next(index))
     }
 
-    /// Whether what an instruction puts into a lane of a vector register is followed.
+    /// Returns true if what an instruction puts into a lane of a vector register is followed.
     pub(super) fn is_needed(&self, index: usize) -> bool {
         match (self.facts, self.half()) {
             (Some(facts), Some(half)) => facts.is_needed(half, index),
@@ -243,7 +243,7 @@ impl<'c> Context<'c> {
         Ok(Outcome::Same)
     }
 
-    /// The dwords of an operand; of one with a single dword the second is unknown.
+    /// Returns the dwords of an operand; of one with a single dword the second is unknown.
     pub(super) fn pair(&self, state: &State, operand: Operand) -> Pair {
         let Operand::Registers(span) = operand else {
             return [state.operand(operand, 0), state.operand(operand, 1)];
@@ -339,7 +339,7 @@ impl<'c> Context<'c> {
     }
 }
 
-/// A mask with every lane.
+/// Returns a mask with every lane.
 pub(super) const fn all_lanes(wave_size: WaveSize) -> u64 {
     match wave_size {
         WaveSize::Wave32 => 0xffff_ffff,
@@ -355,7 +355,7 @@ pub(super) fn is_exec(operand: Operand) -> bool {
     )
 }
 
-/// A sum or a difference, where one operand is a constant.
+/// Returns a sum or a difference, where one operand is a constant.
 fn sum(op: ScalarOp, a: Value, b: Value) -> Value {
     match (op, a, b) {
         (ScalarOp::Add, a, Value::Word(b)) => a.plus(b.cast_signed()),

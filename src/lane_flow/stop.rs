@@ -73,7 +73,7 @@ pub struct LaneFlow<'a> {
 }
 
 impl<'a> LaneFlow<'a> {
-    /// The functions of an object. Each is read when a wave is in it.
+    /// Creates the functions of an object. Each is read when a wave is in it.
     ///
     /// * `wave_size`: how many lanes the waves have that run it.
     /// * `meter`: the object's, which holds what is found out and kept.
@@ -154,11 +154,11 @@ impl<'a> LaneFlow<'a> {
         }
     }
 
-    /// Where the lanes of a stopped wave are.
+    /// Locates the lanes of a stopped wave.
     ///
     /// * `pc`: where it stopped, an address in the code object.
     /// * `load_address`: where the code object was loaded.
-    /// * `dispatched`: the lanes that the dispatch started, a bit each; nothing if that is not known.
+    /// * `dispatched`: the lanes that the dispatch started, a bit each. `None` if unknown.
     /// * `meter`: what it may cost. Eight instructions that a lane is followed over are a step, also if another wave was followed there
     ///   before. What is kept of whole functions is free.
     ///
@@ -286,7 +286,7 @@ impl<'a> LaneFlow<'a> {
         Some((plans, has_gaps && is_short))
     }
 
-    /// The registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on
+    /// Returns the registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on
     /// for others or will do so.
     ///
     /// * `wave`: the frame's program location, `waiting`: the lane's; both in the code object.
@@ -310,7 +310,7 @@ impl<'a> LaneFlow<'a> {
         })
     }
 
-    /// The lanes that may be off at an address, by what switched them off; nothing if that cannot be told.
+    /// Returns the lanes that may be off at an address, by what switched them off; nothing if that cannot be told.
     ///
     /// * `plan`: what is known there, as [`plan`](LaneFlow::plan) gives it.
     ///
@@ -328,7 +328,7 @@ impl<'a> LaneFlow<'a> {
         }
     }
 
-    /// Whether every way to an address puts something into a scalar register that is no mask.
+    /// Returns true if every way to an address puts something into a scalar register that is no mask.
     pub(crate) fn holds_no_mask(&self, pc: u64, register: MachineRegister) -> bool {
         let at = self.find_known(pc);
         at.is_some_and(|at| at.flow.holds_no_mask(at.index, register))
@@ -345,7 +345,7 @@ impl<'a> LaneFlow<'a> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// The lanes of one frame.
+    /// Returns the lanes of one frame.
     fn frame(
         &self,
         contents: &Frame<'_>,
@@ -410,7 +410,7 @@ impl<'a> LaneFlow<'a> {
         pay(meter, instructions)
     }
 
-    /// The same in a function that was looked at before.
+    /// Returns the same in a function that was looked at before.
     pub(super) fn find_known(&self, pc: u64) -> Option<At<'a>> {
         let entry = self.entry(pc)?;
         let kept = lock(&entry.flow);
@@ -509,7 +509,7 @@ impl<'a> LaneFlow<'a> {
         Ok(())
     }
 
-    /// The lanes that are active within a section of other lanes.
+    /// Returns the lanes that are active within a section of other lanes.
     fn saved(&self, section: Section, exec: Option<u64>, contents: &Frame<'_>) -> Option<u64> {
         let all = all_lanes(self.wave_size);
         match (section.saved, section.lanes) {
@@ -528,7 +528,7 @@ impl<'a> LaneFlow<'a> {
         }
     }
 
-    /// The registers of the frame that called this one, and the address that it returns to.
+    /// Returns the registers of the frame that called this one, and the address that it returns to.
     fn caller<'w>(
         &self,
         contents: Frame<'w>,

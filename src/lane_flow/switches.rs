@@ -24,7 +24,7 @@ const MOST: usize = 1 << 14;
 /// How many steps may be gone through for one place, over all that may have switched a lane off.
 const MOST_BEFORE: usize = 1 << 13;
 
-/// The same with a look at everything that is known of those lanes.
+/// The most instructions that are followed with everything that is known of those lanes.
 pub(super) const MOST_KNOWN: usize = 1 << 15;
 
 /// What switched a lane off.
@@ -423,7 +423,7 @@ fn pass_over<X, C: Companion<X>>(
     Some(())
 }
 
-/// The states of each switch, joined, in the order in which the switches come first; nothing if that is too much.
+/// Returns the states of each switch, joined, in the order in which the switches come first. `None` if that is too much.
 fn merged<X, C: Companion<X>>(
     lanes: Vec<FollowedLane<C>>,
     fuel: &mut Fuel,

@@ -40,7 +40,7 @@ fn kernel(code: &[u8]) -> Function<'_> {
     }
 }
 
-/// A wave of gfx1100 with 32 lanes.
+/// Returns a wave of gfx1100 with 32 lanes.
 fn wave(pc: u64, exec: u64, scalars: &[(u16, u64)]) -> Snapshot {
     let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, pc);
     wave.set_register(Register::EXEC_32, exec).unwrap();

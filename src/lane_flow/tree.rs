@@ -44,7 +44,7 @@ pub(super) struct Tree {
 /// Where to find what the tree does not have yet.
 #[derive(Debug)]
 pub(super) struct Source<'c, 'x> {
-    /// Of lanes that are on, and of those that are off.
+    /// The contexts of active and of inactive lanes.
     pub(super) contexts: &'c Contexts<'x>,
     pub(super) goal: Goal,
     /// The instruction that is next at the stop.
@@ -53,7 +53,7 @@ pub(super) struct Source<'c, 'x> {
 }
 
 impl Tree {
-    /// One that has to be looked for.
+    /// Returns one that has to be looked for.
     ///
     /// * `steps`: how many instructions may be gone through for it.
     pub(super) fn new(steps: usize) -> Tree {

@@ -23,7 +23,7 @@ pub struct PossiblyOff {
     pub has_ended: bool,
 }
 
-/// What is known of the lanes that are off before an instruction.
+/// The facts about inactive lanes before an instruction.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceOff {

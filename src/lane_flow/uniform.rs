@@ -34,7 +34,7 @@ pub(crate) enum Uniformity {
 }
 
 impl LaneFlow<'_> {
-    /// What scalar registers hold before the instruction at an address; nothing if the code does not tell.
+    /// What scalar registers hold before the instruction at an address. `None` if the code does not tell.
     ///
     /// * `registers`: one register in a wave of 32 lanes, two in one of 64, the lower half first.
     ///
@@ -148,7 +148,7 @@ impl Search<'_> {
         self.flow.code()
     }
 
-    /// Returns true if an instruction leaves a dword as it was; nothing if that is not known.
+    /// Returns true if an instruction leaves a dword as it was. `None` if that is not known.
     fn is_kept(&self, index: usize, home: Home) -> Option<bool> {
         let code = self.code();
         let instruction = code.instructions.get(index)?;

@@ -35,7 +35,7 @@ pub(super) struct Undecided(pub(super) DwordPlace);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decisions {
     made: Vec<(DwordPlace, Option<bool>)>,
-    /// Of no other place anything can be read.
+    /// True if nothing else can be read.
     is_closed: bool,
 }
 
@@ -70,7 +70,7 @@ impl Decisions {
         }
     }
 
-    /// The bit of a place; nothing if it has not been decided, or cannot be.
+    /// Returns the bit of a place. `None` if it has not been decided, or cannot be.
     pub(super) fn get(&self, place: DwordPlace) -> Option<bool> {
         match self.find(place) {
             Decision::Bit(bit) => Some(bit),
@@ -78,7 +78,7 @@ impl Decisions {
         }
     }
 
-    /// Whether they are what some bits are known to be, as far as either says anything.
+    /// Returns true if they are what some bits are known to be, as far as either says anything.
     ///
     /// * `known`: in the order of places.
     pub(super) fn agree_with(&self, known: &[(DwordPlace, bool)]) -> bool {
@@ -98,7 +98,7 @@ impl Decisions {
         }
     }
 
-    /// The first place that could not be read.
+    /// Returns the first place that could not be read.
     pub(super) fn unreadable(&self) -> Option<DwordPlace> {
         let found = self.made.iter().find(|(_, bit)| bit.is_none());
         found.map(|(place, _)| *place)
@@ -130,7 +130,7 @@ impl Value {
         Value::Initial { place, plus: 0 }
     }
 
-    /// Whether this holds for everything that the other holds for.
+    /// Returns true if this holds for everything that the other holds for.
     pub(super) fn covers(self, other: Value) -> bool {
         self == other || self == Value::Unknown
     }
@@ -149,7 +149,7 @@ impl Value {
         }
     }
 
-    /// A value plus a constant.
+    /// Returns a value plus a constant.
     pub(super) fn plus(self, constant: i32) -> Value {
         match self {
             Value::Word(word) => Value::Word(word.wrapping_add_signed(constant)),
@@ -161,7 +161,7 @@ impl Value {
         }
     }
 
-    /// The lane's bit, as far as it is known without asking for more: of constants those that are the same
+    /// Returns the lane's bit, as far as it is known without asking for more: of constants those that are the same
     /// for every lane.
     fn known_bit(self, decisions: &Decisions) -> Option<bool> {
         match self {
@@ -182,12 +182,12 @@ impl Value {
         }
     }
 
-    /// The bit of every lane's, or of the lane that is followed; nothing if it depends on the stop.
+    /// Returns the bit of every lane's, or of the lane that is followed. `None` if it depends on the stop.
     pub(super) fn own_bit(self) -> Option<bool> {
         self.known_bit(&Decisions::closed())
     }
 
-    /// The place at the stop whose bit decides this one, if that can still be asked for.
+    /// Returns the place at the stop whose bit decides this one, if that can still be asked for.
     fn decided_by(self, decisions: &Decisions) -> Option<DwordPlace> {
         let (Value::BitOf { place, .. } | Value::Initial { place, plus: 0 }) = self else {
             return None;
@@ -195,7 +195,7 @@ impl Value {
         Some(place).filter(|place| decisions.find(*place) == Decision::Open)
     }
 
-    /// The lane's bit; nothing if it cannot be known.
+    /// Returns the lane's bit. `None` if it cannot be known.
     ///
     /// # Errors
     /// The place whose bit has to be decided first.
@@ -207,7 +207,7 @@ impl Value {
         }
     }
 
-    /// The same with every bit changed.
+    /// Returns the same with every bit changed.
     pub(super) fn not(self) -> Value {
         match self {
             Value::Bit(bit) => Value::Bit(!bit),
@@ -256,12 +256,12 @@ impl Bitwise {
     /// `!a | b`.
     pub(super) const NOT_OR: Bitwise = Bitwise(0b1011);
 
-    /// The complement of every result.
+    /// Returns the complement of every result.
     pub(super) const fn inverted(self) -> Bitwise {
         Bitwise(!self.0 & 0b1111)
     }
 
-    /// The bitwise operations of the scalar ALU.
+    /// Returns the bitwise operations of the scalar ALU.
     pub(super) const fn of(op: ScalarOp) -> Option<Bitwise> {
         Some(match op {
             ScalarOp::And => Bitwise::AND,
@@ -305,7 +305,7 @@ impl Bitwise {
         }
     }
 
-    /// The operation with its operands exchanged.
+    /// Returns the operation with its operands exchanged.
     pub(super) const fn exchanged(self) -> Bitwise {
         let [low, high] = [self.0 >> 1 & 1, self.0 >> 2 & 1];
         Bitwise(self.0 & 0b1001 | low << 2 | high << 1)
@@ -372,7 +372,7 @@ impl Bitwise {
     }
 }
 
-/// The result where one operand has the same bit everywhere, by what it is for the other's bit clear and set.
+/// Returns the result where one operand has the same bit everywhere, by what it is for the other's bit clear and set.
 fn with_one_uniform(results: [bool; 2], other: Value) -> Value {
     match results {
         [false, true] => other,
@@ -382,7 +382,7 @@ fn with_one_uniform(results: [bool; 2], other: Value) -> Value {
     }
 }
 
-/// The result where one operand's bit is known, by what it is for the other's bit clear and set.
+/// Returns the result where one operand's bit is known, by what it is for the other's bit clear and set.
 fn with_one_known(results: [bool; 2], other: Value) -> Value {
     match results {
         [false, true] => other.bits(),

@@ -12,9 +12,9 @@ use crate::machine_flow::{self, Lanes as _, Scalar as _};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Whole {
     Unknown,
-    /// What the register has at the stop, lane by lane.
+    /// The contents of the register at the stop, lane by lane.
     Register(MachineRegister),
-    /// What scratch has at the stop, lane by lane.
+    /// The contents of scratch at the stop, lane by lane.
     Slot(Slot),
 }
 
@@ -49,7 +49,7 @@ impl Lanes {
         lanes.map(|(lane, value)| (lane, *value))
     }
 
-    /// The lanes that are in one of the two, in order, with what each has.
+    /// Returns the lanes that are in one of the two, in order, with what each has.
     fn either<'l>(
         &'l self,
         other: &'l Lanes,
@@ -66,7 +66,7 @@ impl Lanes {
         }
     }
 
-    /// Whether both are the same one, without a look at it.
+    /// Returns true if both are the same one, without a look at it.
     fn is_shared(&self, other: &Lanes) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,
@@ -90,7 +90,7 @@ impl Whole {
     }
 }
 
-/// Whether a lane is in a set, a bit each.
+/// Returns true if a lane is in a set, a bit each.
 fn is_in(lanes: u64, lane: u8) -> bool {
     lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0
 }
@@ -139,13 +139,13 @@ impl machine_flow::Lanes for Vector {
 }
 
 impl Vector {
-    /// How many values it lists, itself among them.
+    /// Returns how many values it lists, itself among them.
     pub(super) fn size(&self) -> usize {
         let lanes = self.lanes.0.as_ref().map_or(0, |lanes| lanes.len());
         lanes.saturating_add(1)
     }
 
-    /// How many bytes it has that no other shares.
+    /// Returns how many bytes it has that no other shares.
     pub(super) fn bytes(&self) -> usize {
         let own = self
             .lanes
@@ -165,7 +165,7 @@ impl Vector {
         }
     }
 
-    /// One lane's dword.
+    /// Returns one lane's dword.
     ///
     /// * `has_entered`: whether the lane entered the function.
     pub(super) fn lane_that(&self, has_entered: bool, lane: u8) -> Value {
@@ -182,22 +182,22 @@ impl Vector {
         self.lanes.set(lane, value);
     }
 
-    /// The lanes of which something else is known than of the whole.
+    /// Returns the lanes of which something else is known than of the whole.
     pub(super) fn lanes(&self) -> impl Iterator<Item = (u8, Value)> {
         self.lanes.iter()
     }
 
-    /// Whether anything is known of a lane that is not known of the whole.
+    /// Returns true if anything is known of a lane that is not known of the whole.
     pub(super) fn has_lanes(&self) -> bool {
         self.lanes.0.is_some()
     }
 
-    /// Whether a lane is listed with a value.
+    /// Returns true if a lane is listed with a value.
     pub(super) fn has_lane(&self, lane: u8, value: Value) -> bool {
         self.lanes.get(lane) == Some(value)
     }
 
-    /// Whether some lane is listed with a value.
+    /// Returns true if some lane is listed with a value.
     pub(super) fn has(&self, value: Value) -> bool {
         self.lanes.iter().any(|(_, known)| known == value)
     }
@@ -214,7 +214,7 @@ impl Vector {
         }
     }
 
-    /// Whether it is as [`only`](Vector::only) makes it.
+    /// Returns true if it is as [`only`](Vector::only) makes it.
     pub(super) fn is_only(&self, lanes: u64) -> bool {
         (self.entered, self.others) == (Whole::Unknown, Whole::Unknown)
             && self.lanes.iter().all(|(lane, value)| {
@@ -251,7 +251,7 @@ impl Vector {
         }
     }
 
-    /// Whether this holds for everything that the other holds for.
+    /// Returns true if this holds for everything that the other holds for.
     pub(super) fn covers(&self, other: &Vector) -> bool {
         let wholes = [(self.entered, other.entered), (self.others, other.others)];
         if wholes.iter().all(|(here, there)| here == there) && self.lanes.is_shared(&other.lanes) {

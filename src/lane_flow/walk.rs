@@ -178,7 +178,7 @@ fn find(
 }
 
 /// Takes a state in among those that a place was reached with. Gives whether there is anything new to
-/// follow, which is then in `state`; nothing if it is too much.
+/// follow, which is then in `state`. `None` if it is too much.
 fn arrive(known: &mut Vec<State>, state: &mut State, fuel: &mut Fuel) -> Option<bool> {
     fuel.compare(known.len().saturating_mul(state.size()))?;
     if known.iter().any(|known| known.covers(state)) {

@@ -22,7 +22,7 @@ pub struct AssemblyFunction<'p> {
     pub start: &'p str,
     /// The symbol after its last instruction.
     pub end: &'p str,
-    /// What is said of its lanes.
+    /// The description of its lanes.
     pub program: &'p Program,
 }
 
@@ -54,7 +54,7 @@ const ABBREVIATIONS: &str = "\
 \t.byte 0, 0
 ";
 
-/// A unit of DWARF 5 that says where the lanes of some functions are, as text for an assembler.
+/// Returns a unit of DWARF 5 that says where the lanes of some functions are, as text for an assembler.
 ///
 /// Labels that are offsets are written as distances from the function's symbol.
 #[must_use]
@@ -247,7 +247,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A block with its length before it.
+    /// Returns a block with its length before it.
     fn block(&mut self, expression: &str) -> String {
         self.labels = self.labels.saturating_add(1);
         let label = self.labels;

@@ -19,7 +19,7 @@ use super::region::Label;
 use crate::arch::{Register, WaveSize};
 use crate::debug_info::attribute::{EXTENSIONS, Extension};
 
-/// What was added to a unit for one function.
+/// The additions to a unit for one function.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Written {
@@ -29,7 +29,7 @@ pub struct Written {
     pub variables: Vec<UnitEntryId>,
 }
 
-/// What functions of a unit share: the integer type of masks, and procedures that are the same.
+/// The parts that functions of a unit share: the integer type of masks, and equal procedures.
 #[derive(Debug, Default)]
 pub struct UnitWriter {
     types: HashMap<u32, UnitEntryId>,
@@ -169,7 +169,7 @@ impl UnitWriter {
     }
 }
 
-/// The code that an attribute is written with: LLVM's, and HET's where LLVM has none.
+/// Returns the code that an attribute is written with: LLVM's, and HET's where LLVM has none.
 pub(crate) fn code(extension: Extension) -> DwAt {
     let row = EXTENSIONS.iter().find(|row| row.extension == extension);
     row.and_then(|row| row.llvm.or(row.het)).unwrap_or(DwAt(0))

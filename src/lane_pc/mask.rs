@@ -4,7 +4,7 @@ use crate::arch::{AddressSpace, Register, WaveSize};
 use crate::error::{Error, Result, SpecRule};
 use crate::expr::{Builder, Operation};
 
-/// Where the mask of a region's lanes is.
+/// The place of the mask of a region's lanes.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MaskPlace {
@@ -33,13 +33,13 @@ pub enum MaskPlace {
 }
 
 impl MaskPlace {
-    /// The lanes of this mask that are not in another.
+    /// Returns the lanes of this mask that are not in another.
     #[must_use]
     pub fn without(self, gone: MaskPlace) -> MaskPlace {
         MaskPlace::Without(Box::new(self), Box::new(gone))
     }
 
-    /// Whether a change of one changes the other: as far as that is known, which of two addresses in scratch it is
+    /// Returns true if a change of one changes the other: as far as that is known, which of two addresses in scratch it is
     /// only for the same base.
     pub(super) fn overlaps(&self, other: &MaskPlace, wave_size: WaveSize) -> bool {
         let words: u64 = if wave_size == WaveSize::Wave64 { 2 } else { 1 };

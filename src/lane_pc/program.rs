@@ -1,4 +1,4 @@
-//! What the debugging information must say of a function's lanes.
+//! The debugging information about a function's lanes.
 
 use core::ops::Range;
 use std::collections::HashMap;
@@ -45,15 +45,15 @@ pub struct Procedure {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Its address.
     pub locations: Vec<(Range<Label>, Vec<u8>)>,
 }
 
-/// What the debugging information must say of a function's lanes.
+/// The debugging information about a function's lanes.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// How many lanes there are: `DW_AT_LLVM_lanes`.
+    /// The number of lanes: `DW_AT_LLVM_lanes`.
     pub wave_size: WaveSize,
     /// The procedures; each calls only those before it.
     pub procedures: Vec<Procedure>,
@@ -61,9 +61,9 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// `DW_AT_LLVM_lane_pc`: adjacent ranges, each with another expression.
     pub lane_pc: Vec<(Range<Label>, Vec<Operand>)>,
-    /// `DW_AT_LLVM_active_lane`; nothing where EXEC always says it.
+    /// `DW_AT_LLVM_active_lane`. `None` where EXEC always says it.
     pub active_lane: Option<Vec<(Range<Label>, Vec<u8>)>>,
-    /// How many regions it was made of.
+    /// The number of regions from which it was made.
     pub regions: usize,
 }
 
@@ -98,7 +98,7 @@ impl Program {
         Ok(maker.program)
     }
 
-    /// The expressions' bytes for each region: what compactness is measured by. A call or an address counts
+    /// Returns the expressions' bytes for each region: what compactness is measured by. A call or an address counts
     /// with the size of its operand in 32-bit DWARF.
     #[must_use]
     pub fn bytes_per_region(&self) -> usize {
@@ -236,7 +236,7 @@ impl Maker {
         self.program.procedures.len().saturating_sub(1)
     }
 
-    /// The variable for a mask; the same for masks that are in the same places.
+    /// Returns the variable for a mask; the same for masks that are in the same places.
     fn mask(
         &mut self,
         locations: Vec<(Range<Label>, MaskPlace)>,
@@ -260,7 +260,7 @@ impl Maker {
         Ok(number)
     }
 
-    /// The procedure for lanes that wait in a phase of a region.
+    /// Returns the procedure for lanes that wait in a phase of a region.
     fn waiting(
         &mut self,
         around: usize,

@@ -18,7 +18,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// A symbol.
+    /// Returns a symbol.
     #[must_use]
     pub fn symbol(name: &str) -> Label {
         Label::Symbol(name.into())
@@ -38,7 +38,7 @@ impl From<u64> for Label {
 pub struct Function {
     /// Its code.
     pub code: Range<Label>,
-    /// How many lanes its wavefronts have.
+    /// The number of lanes in its wavefronts.
     pub wave_size: WaveSize,
     /// The regions of its body, in the order of the code.
     pub regions: Vec<Region>,
@@ -53,7 +53,7 @@ pub struct Function {
 pub struct WholeWave {
     /// The code that runs with another mask, from after the instruction that sets it.
     pub code: Range<Label>,
-    /// Where the mask of active lanes is meanwhile.
+    /// The place of the mask of active lanes meanwhile.
     pub active: MaskPlace,
 }
 
@@ -73,18 +73,18 @@ pub struct Region {
 /// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What names of procedures end in: `then`, `else`, `loop`, …
+    /// The suffix of procedure names: `then`, `else`, `loop`, …
     pub name: &'static str,
     /// The code, from after the instruction that changes EXEC.
     pub code: Range<Label>,
-    /// Where lanes wait that are in the region and not active; nothing where that is not known.
+    /// The place at which inactive lanes of the region wait. `None` if unknown.
     pub wait: Option<Label>,
     /// The regions within, in the order of the code.
     pub regions: Vec<Region>,
 }
 
 impl Phase {
-    /// A phase without regions in it.
+    /// Creates a phase without regions in it.
     #[must_use]
     pub fn new(name: &'static str, code: Range<Label>, wait: Label) -> Phase {
         Phase {
@@ -95,7 +95,7 @@ impl Phase {
         }
     }
 
-    /// The phase with regions in it, in the order of the code.
+    /// Returns the phase with regions in it, in the order of the code.
     #[must_use]
     pub fn containing(mut self, regions: impl IntoIterator<Item = Region>) -> Phase {
         self.regions.extend(regions);
@@ -104,7 +104,7 @@ impl Phase {
 }
 
 impl Region {
-    /// A region of any shape; `mask` says where its lanes are, for each range of code.
+    /// Creates a region of any shape; `mask` says where its lanes are, for each range of code.
     #[must_use]
     pub fn new(
         mask: impl IntoIterator<Item = (Range<Label>, MaskPlace)>,
@@ -159,7 +159,7 @@ impl Region {
         )
     }
 
-    /// A loop: lanes that have left it wait after it.
+    /// Returns a loop: lanes that have left it wait after it.
     ///
     /// * `body`: the code that runs again and again, with the instruction that restores EXEC.
     /// * `end`: after that instruction.
@@ -171,7 +171,7 @@ impl Region {
         )
     }
 
-    /// One iteration of a loop in which lanes may `continue`: they wait where the next iteration is decided.
+    /// Returns one iteration of a loop in which lanes may `continue`: they wait where the next iteration is decided.
     /// It is the only region directly within the loop's.
     ///
     /// * `latch`: where the loop's condition is decided; the end of the iteration's code.
@@ -189,7 +189,7 @@ impl Region {
         )
     }
 
-    /// A function's body in which lanes may return early: they wait where the function ends.
+    /// Returns a function's body in which lanes may return early: they wait where the function ends.
     ///
     /// * `mask`: the lanes that were active on entry.
     #[must_use]
@@ -200,13 +200,13 @@ impl Region {
         )
     }
 
-    /// Where the mask of its lanes is, for each range of code.
+    /// Returns the place of the mask of its lanes, for each range of code.
     #[must_use]
     pub fn masks(&self) -> &[(Range<Label>, MaskPlace)] {
         &self.mask
     }
 
-    /// The phases, in the order of the code.
+    /// Returns the phases, in the order of the code.
     #[must_use]
     pub fn phases(&self) -> &[Phase] {
         &self.phases

@@ -9,7 +9,7 @@ fn label(name: &str) -> Label {
     Label::symbol(name)
 }
 
-/// The nested `IF/THEN/ELSE` of USAGE, with EXEC saved in s[4:5] and s[6:7].
+/// Returns the nested `IF/THEN/ELSE` of USAGE, with EXEC saved in s[4:5] and s[6:7].
 fn example(wave_size: WaveSize) -> Program {
     let range = |from: &str, to: &str| label(from)..label(to);
     let inner = Region::if_then_else(
@@ -35,7 +35,7 @@ fn example(wave_size: WaveSize) -> Program {
     Program::new(&function).unwrap()
 }
 
-/// An expression as USAGE writes it.
+/// Returns an expression as USAGE writes it.
 fn text(program: &Program, operands: &[Operand]) -> Vec<String> {
     let printer = Printer::new(Encoding::AMDGPU);
     operands

@@ -35,7 +35,7 @@ impl fmt::Debug for Arena<'_> {
 }
 
 impl Arena<'_> {
-    /// An empty arena.
+    /// Creates an empty arena.
     #[must_use]
     pub fn new() -> Self {
         Arena::default()
@@ -47,7 +47,7 @@ impl Arena<'_> {
         self.bytes.alloc_extend(bytes.as_ref().iter().copied())
     }
 
-    /// How many bytes the values have that are kept.
+    /// Returns how many bytes the values have that are kept.
     pub(crate) fn bytes(&self) -> u64 {
         let pools = [
             self.composites.bytes(),
@@ -72,7 +72,7 @@ impl Arena<'_> {
 /// Values of one type that live as long as the arena.
 pub(crate) struct Pool<T> {
     values: OnceCell<typed_arena::Arena<T>>,
-    /// How many bytes they have: evaluations ask whenever they have asked somebody who may have added some.
+    /// The size of the values in bytes. Evaluations read it after each call that may have added some.
     bytes: Cell<u64>,
 }
 
@@ -86,7 +86,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// How many values the first chunk has room for; each further one has twice as many as the last.
+    /// The capacity of the first chunk. Each further chunk has twice that of the last.
     const FIRST: usize = match 512usize.checked_div(size_of::<T>()) {
         Some(0) | None => 1,
         Some(count) => count,
@@ -122,7 +122,7 @@ impl<T> Pool<T> {
 }
 
 impl<T: Copy> Pool<T> {
-    /// Keeps what `values` has and as many more again, at least `least` in all; those are alike until they are changed.
+    /// Copies `values` and adds as many copies of `filler` again, at least `least` values in all.
     pub(crate) fn alloc_larger(&self, values: &[T], filler: T, least: usize) -> &mut [T] {
         // Nothing in memory has more than half of the bytes that a number counts.
         let count = values.len().wrapping_mul(2).max(least);

@@ -12,7 +12,7 @@ use crate::limits::reached;
 pub struct Bits {
     /// The bits, the first in the lowest bit of the first byte; unused bits of the last byte are zero.
     pub bytes: Vec<u8>,
-    /// How many bits.
+    /// The size in bits.
     pub bit_size: u64,
     /// The bits that have no value (optimised away).
     pub undefined: Mask,
@@ -21,13 +21,13 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// Whether every bit has a value that is known.
+    /// Returns true if every bit has a value that is known.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.undefined.is_empty() && self.unavailable.is_empty()
     }
 
-    /// A part of them, with what is missing of it. What lies beyond was not read, and is not available.
+    /// Returns a part of them, with what is missing of it. What lies beyond was not read, and is not available.
     ///
     /// # Errors
     /// [`Limit::Bits`] if there is no room for so many.

@@ -26,7 +26,7 @@ pub(super) enum Kind<'a> {
     Parts(&'a [Part<'a>]),
     /// Parts with their own sizes, all of them in registers.
     Registers(&'a [RegisterPart]),
-    /// The same location for every element.
+    /// One location for every element.
     Repeat {
         location: &'a Location<'a>,
         element: NonZero<u64>,
@@ -40,7 +40,7 @@ pub(super) enum Kind<'a> {
     },
 }
 
-/// What composites may be made of at most.
+/// The bounds of composites.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) parts: u32,
@@ -49,13 +49,13 @@ pub(crate) struct Bounds {
 }
 
 impl<'a> Composite<'a> {
-    /// The size, in bits.
+    /// Returns the size, in bits.
     #[must_use]
     pub fn bit_size(&self) -> u128 {
         self.bit_size
     }
 
-    /// How many parts there are.
+    /// Returns how many parts there are.
     #[must_use]
     pub fn part_count(&self) -> u128 {
         match self.kind {
@@ -67,7 +67,7 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// The parts, in order.
+    /// Returns the parts, in order.
     #[must_use]
     pub fn parts(&self) -> Parts<'a> {
         Parts {
@@ -76,7 +76,7 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// The part that contains a bit; nothing past the end.
+    /// Returns the part that contains a bit; nothing past the end.
     #[must_use]
     pub fn part_at(&self, bit: u128) -> Option<Part<'a>> {
         if bit >= self.bit_size {
@@ -162,12 +162,12 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// Whether all parts are at the same location, and of the same size.
+    /// Returns true if all parts are at the same location, and of the same size.
     pub(crate) fn is_repeated(&self) -> bool {
         matches!(self.kind, Kind::Repeat { .. })
     }
 
-    /// How deep composites are nested; 1 if no part is a composite.
+    /// Returns how deep composites are nested; 1 if no part is a composite.
     pub(crate) fn depth(&self) -> u16 {
         self.depth
     }
@@ -176,7 +176,7 @@ impl<'a> Composite<'a> {
         self.all_lanes
     }
 
-    /// The first bits of registers, one after the other; no register may have fewer.
+    /// Returns the first bits of registers, one after the other; no register may have fewer.
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "as many registers as fit into memory have fewer bits than a number of 64 bits counts"
@@ -201,7 +201,7 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// The first `known` bits of a location, and then as many undefined ones as there are to `bit_size`.
+    /// Returns the first `known` bits of a location, and then as many undefined ones as there are to `bit_size`.
     pub(crate) fn with_undefined_end(
         location: Location<'a>,
         known: u128,
@@ -338,7 +338,7 @@ impl<'a> Composite<'a> {
     }
 }
 
-/// The size of so many elements.
+/// Returns the size of so many elements.
 fn product(element: u64, count: u64) -> u128 {
     // Two numbers of 64 bits.
     u128::from(element).wrapping_mul(count.into())
@@ -366,7 +366,7 @@ fn nesting<const N: usize>(parts: [&Location<'_>; N], bounds: Bounds) -> Result<
     Ok((depth, parts.iter().any(|part| part.stands_for_all_lanes())))
 }
 
-/// How deep a composite is nested that has a part there.
+/// Returns how deep a composite is nested that has a part there.
 ///
 /// # Errors
 /// [`Limit::Depth`].

@@ -11,10 +11,10 @@ use crate::limits::reached;
 /// A composite to which parts are added, one after the other.
 #[derive(Debug)]
 pub(crate) struct Incomplete<'a> {
-    /// What it is to be; it gets its parts at the end.
+    /// The composite, which gets its parts at the end.
     composite: Composite<'a>,
     room: Room<'a>,
-    /// How many parts there are.
+    /// The number of parts.
     count: u32,
     /// The composite that was begun before this one and is not complete either, if there is one.
     below: Option<&'a mut Incomplete<'a>>,
@@ -32,7 +32,7 @@ enum Room<'a> {
 const FIRST_ROOM: usize = 2;
 
 impl<'a> Incomplete<'a> {
-    /// A composite without any parts, above another one.
+    /// Returns a composite without any parts, above another one.
     pub(crate) fn above(
         below: Option<&'a mut Incomplete<'a>>,
         arena: &'a Arena<'a>,
@@ -127,7 +127,7 @@ impl<'a> Incomplete<'a> {
         false
     }
 
-    /// Where a part of so many bits ends.
+    /// Returns the end of a part of this size.
     #[inline]
     fn end_after(&self, bit_size: u128, bounds: Bounds) -> Result<u128> {
         // A part of undefined storage can have any size; the largest number is more than the bounds allow.

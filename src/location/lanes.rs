@@ -19,7 +19,7 @@ pub struct LaneBits {
     bytes_per_lane: usize,
     bit_size: u64,
     lanes: usize,
-    /// Whether bytes and masks are the same for all lanes.
+    /// True if bytes and masks are the same for all lanes.
     same: bool,
     /// Empty if every bit of every lane is there; else as many as there are bytes of lanes.
     masks: Vec<(Mask, Mask)>,
@@ -45,13 +45,13 @@ impl LaneBits {
         self.bit_size
     }
 
-    /// Whether every bit of every lane is there.
+    /// Returns true if every bit of every lane is there.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.masks.is_empty()
     }
 
-    /// The bytes of a lane, the first bit lowest; empty for a lane that does not exist.
+    /// Returns the bytes of a lane, the first bit lowest; empty for a lane that does not exist.
     #[must_use]
     pub fn bytes(&self, lane: Lane) -> &[u8] {
         let start = self
@@ -62,32 +62,32 @@ impl LaneBits {
             .unwrap_or_default()
     }
 
-    /// The dwords of all lanes, lowest byte first, if each lane has a whole one of its own: what a vector register holds.
+    /// Returns the dwords of all lanes, lowest byte first, if each lane has a whole one of its own: what a vector register holds.
     pub(crate) fn dwords(&self) -> Option<&[[u8; 4]]> {
         let is_dword = self.bytes_per_lane == 4 && !self.same && self.is_complete();
         let (dwords, _) = self.bytes.as_chunks();
         is_dword.then_some(dwords)
     }
 
-    /// How many lanes there are, if all have the same bits.
+    /// Returns how many lanes there are, if all have the same bits.
     pub(crate) fn same_lanes(&self) -> Option<usize> {
         self.same.then_some(self.lanes)
     }
 
-    /// The bits of a lane that have no value (optimised away).
+    /// Returns the bits of a lane that have no value (optimised away).
     #[must_use]
     pub fn undefined(&self, lane: Lane) -> &Mask {
         self.masks(lane).map_or(NONE, |(undefined, _)| undefined)
     }
 
-    /// The bits of a lane that have a value which the debugger does not know.
+    /// Returns the bits of a lane that have a value which the debugger does not know.
     #[must_use]
     pub fn unavailable(&self, lane: Lane) -> &Mask {
         self.masks(lane)
             .map_or(NONE, |(_, unavailable)| unavailable)
     }
 
-    /// One lane's bits.
+    /// Returns one lane's bits.
     #[must_use]
     pub fn bits(&self, lane: Lane) -> Bits {
         Bits {
@@ -112,7 +112,7 @@ impl LaneBits {
         }
     }
 
-    /// Where what belongs to a lane is; nothing for a lane that does not exist.
+    /// Returns the index of a lane's data. `None` for a lane that does not exist.
     fn index(&self, lane: Lane) -> Option<usize> {
         let index = usize::from(lane.0);
         (index < self.lanes).then_some(if self.same { 0 } else { index })
@@ -188,7 +188,7 @@ fn read_each(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Res
 }
 
 impl LaneBits {
-    /// The same bits for all of so many lanes.
+    /// Returns the same bits for all of so many lanes.
     fn same(bits: Bits, lanes: usize) -> LaneBits {
         let complete = bits.is_complete();
         let masks = (bits.undefined, bits.unavailable);

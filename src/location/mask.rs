@@ -1,4 +1,4 @@
-//! [`Mask`]: which bits of a value something is true of.
+//! [`Mask`]: a set of bits of a value.
 //!
 //! It leaves to others what that is: bits that are undefined, or that the debugger could not read.
 
@@ -20,13 +20,13 @@ impl Mask {
         Mask { ranges: Vec::new() }
     }
 
-    /// The ranges, in ascending order.
+    /// Returns the ranges, in ascending order.
     #[must_use]
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
-    /// Whether no bit is in the set.
+    /// Returns true if no bit is in the set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -48,13 +48,13 @@ impl Mask {
             .splice(first..last.max(first), core::iter::once(start..end));
     }
 
-    /// Whether any of `bits` is in the set.
+    /// Returns true if any of `bits` is in the set.
     #[must_use]
     pub fn overlaps(&self, bits: Range<u64>) -> bool {
         self.within(bits).next().is_some()
     }
 
-    /// Whether all of `bits` are in the set; so it is of an empty range.
+    /// Returns true if all of `bits` are in the set; so it is of an empty range.
     #[must_use]
     pub fn covers(&self, bits: Range<u64>) -> bool {
         bits.is_empty() || self.within(bits.clone()).next() == Some(bits)

@@ -1,4 +1,4 @@
-//! From a place to what a debugger can be asked for.
+//! Translates places into requests to a debugger.
 //!
 //! Sources: USAGE "Address Space Identifier" (the interleaving), USAGE "Address Spaces" (apertures).
 
@@ -14,7 +14,7 @@ use crate::wave::{AccessError, Memory, Wave};
 pub(super) struct Run {
     pub(super) memory: Memory,
     pub(super) address: u64,
-    /// Where the run starts in what was asked for, in bytes.
+    /// The offset of the run in the requested bytes.
     pub(super) start: usize,
     pub(super) length: usize,
 }
@@ -39,7 +39,7 @@ impl Run {
     }
 }
 
-/// The lane whose memory a place is, when `reader` looks at it.
+/// Returns the lane whose memory a place is, when `reader` looks at it.
 pub(super) fn lane_of(select: LaneSelect, reader: Option<Lane>) -> Option<Lane> {
     match select {
         LaneSelect::None => None,

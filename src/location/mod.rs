@@ -73,7 +73,7 @@ pub enum Location<'a> {
 /// A position in a storage: HET's *single location description*.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place<'a> {
-    /// What holds the bits.
+    /// The storage of the bits.
     pub storage: Storage<'a>,
     /// Where the object starts, in bits from the start of the storage; of lane 0, if the place stands for
     /// all lanes.
@@ -83,7 +83,7 @@ pub struct Place<'a> {
     pub lane_step: i64,
 }
 
-/// What holds bits.
+/// A storage of bits.
 ///
 /// Source: HET A.2.5.3, "five kinds of location storage", of which the implicit one is here a value or constant bytes; and HET
 /// A.2.5.4.4.5 for implicit pointers.
@@ -95,7 +95,7 @@ pub enum Storage<'a> {
     Undefined,
     /// The memory of an address space.
     Memory {
-        /// Which space.
+        /// The address space.
         space: AddressSpace,
         /// Whose memory it is, if the space is specific to a lane: that of the lane for which the place was
         /// made, whatever lane reads it.
@@ -107,7 +107,7 @@ pub enum Storage<'a> {
     Value {
         /// The bits, the lowest first.
         bits: u128,
-        /// How many, at most 128.
+        /// The size in bits, at most 128.
         bit_size: u16,
     },
     /// A constant of any size that can only be read.
@@ -118,7 +118,7 @@ pub enum Storage<'a> {
     Composite(&'a Composite<'a>),
 }
 
-/// Whose memory a place in a lane-specific address space is.
+/// The owner of memory in a lane-specific address space.
 ///
 /// It is exhaustive on purpose: who reads or writes has to serve each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,13 +151,13 @@ impl<'a> Location<'a> {
     /// The undefined location.
     pub const UNDEFINED: Location<'static> = Location::One(Place::UNDEFINED);
 
-    /// All of a register.
+    /// Returns all of a register.
     #[must_use]
     pub const fn register(register: Register) -> Location<'a> {
         Location::One(Place::new(Storage::Register(register), 0))
     }
 
-    /// The register that the location is all of, if it is that of one.
+    /// Returns the register that the location is all of, if it is that of one.
     pub(crate) fn whole_register(&self) -> Option<Register> {
         match self {
             Location::One(Place {
@@ -169,12 +169,12 @@ impl<'a> Location<'a> {
         }
     }
 
-    /// A byte in the default address space.
+    /// Returns a byte in the default address space.
     pub(crate) const fn byte(address: u64) -> Location<'a> {
         Location::One(Place::byte(address))
     }
 
-    /// The places, at least one.
+    /// Returns the places, at least one.
     #[must_use]
     pub fn places(&self) -> &[Place<'a>] {
         match self {
@@ -183,7 +183,7 @@ impl<'a> Location<'a> {
         }
     }
 
-    /// The only place; nothing if there are several.
+    /// Returns the only place. `None` if there are several.
     #[must_use]
     pub fn single(&self) -> Option<&Place<'a>> {
         match self.places() {
@@ -192,7 +192,7 @@ impl<'a> Location<'a> {
         }
     }
 
-    /// The byte address and the space, if this is a *memory byte address* location (HET A.2.5.4.4.3).
+    /// Returns the byte address and the space, if this is a *memory byte address* location (HET A.2.5.4.4.3).
     #[must_use]
     pub fn byte_address(&self) -> Option<(AddressSpace, u64)> {
         let place = self.single()?;
@@ -242,19 +242,19 @@ impl<'a> Location<'a> {
         }
     }
 
-    /// The places of all locations together.
+    /// Returns the places of all locations together.
     pub(crate) fn union(locations: &[Location<'a>], arena: &'a Arena<'a>) -> Location<'a> {
         let places = locations.iter().flat_map(Location::places);
         Location::Many(arena.places.alloc_extend(places.copied()))
     }
 
-    /// Whether the location differs from lane to lane.
+    /// Returns true if the location differs from lane to lane.
     #[must_use]
     pub fn stands_for_all_lanes(&self) -> bool {
         self.places().iter().any(Place::stands_for_all_lanes)
     }
 
-    /// The smallest number of bits left in the storage of a place, from where it starts: HET's *rbss(L)*.
+    /// Returns the smallest number of bits left in the storage of a place, from where it starts: HET's *rbss(L)*.
     #[must_use]
     pub fn bits_left(&self) -> u128 {
         match self {
@@ -272,7 +272,7 @@ impl<'a> Place<'a> {
     /// The undefined place.
     pub const UNDEFINED: Place<'static> = Place::new(Storage::Undefined, 0);
 
-    /// A place that is the same for all lanes.
+    /// Creates a place that is the same for all lanes.
     #[must_use]
     pub const fn new(storage: Storage<'a>, bit_offset: u128) -> Place<'a> {
         Place {
@@ -282,7 +282,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// A byte in the default address space.
+    /// Returns a byte in the default address space.
     pub(crate) const fn byte(address: u64) -> Place<'a> {
         let storage = Storage::Memory {
             space: AddressSpace::None,
@@ -291,7 +291,7 @@ impl<'a> Place<'a> {
         Place::new(storage, (address as u128) << 3)
     }
 
-    /// Where the object starts for a lane, in bits; nothing if that is before the start of the storage.
+    /// Returns the offset of the object for a lane, in bits. `None` if that is before the start of the storage.
     #[must_use]
     pub fn bit_offset_in(&self, lane: Lane) -> Option<u128> {
         if self.lane_step == 0 {
@@ -312,7 +312,7 @@ impl<'a> Place<'a> {
         Some(Place::new(storage, self.bit_offset_in(lane)?))
     }
 
-    /// Whether the place differs from lane to lane.
+    /// Returns true if the place differs from lane to lane.
     #[must_use]
     pub fn stands_for_all_lanes(&self) -> bool {
         self.lane_step != 0
@@ -327,7 +327,7 @@ impl<'a> Place<'a> {
             }
     }
 
-    /// The size of the storage, in bits; of undefined storage, which has none, the largest number.
+    /// Returns the size of the storage, in bits; of undefined storage, which has none, the largest number.
     #[must_use]
     pub fn storage_bits(&self) -> u128 {
         match self.storage {
@@ -342,7 +342,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The bits of the storage from where the object starts; of a place that stands for all lanes, the
+    /// Returns the bits of the storage from where the object starts; of a place that stands for all lanes, the
     /// fewest of any.
     #[must_use]
     pub fn bits_left(&self) -> u128 {
@@ -360,7 +360,7 @@ impl<'a> Place<'a> {
             .saturating_sub(last.unwrap_or(u128::MAX))
     }
 
-    /// The last lane for which a place that stands for all of them exists.
+    /// Returns the last lane for which a place that stands for all of them exists.
     fn last_lane(&self) -> Lane {
         if let Storage::Register(register) = self.storage
             && let Some(size) = register.wave_size()

@@ -6,9 +6,9 @@ use crate::arch::Register;
 /// A part of a composite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part<'a> {
-    /// Where its bits are.
+    /// The location of its bits.
     pub location: Location<'a>,
-    /// Where it starts in the composite, in bits.
+    /// Its offset in the composite, in bits.
     pub start: u128,
     /// Its size, in bits.
     pub bit_size: u128,
@@ -17,21 +17,21 @@ pub struct Part<'a> {
 /// Some bits of a composite that one part has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'a> {
-    /// Where the bits of the part are.
+    /// The location of the part's bits.
     pub(super) location: Location<'a>,
     /// The first bit, counted from the start of the part.
     pub(super) within: u128,
-    /// How many bits.
+    /// The size in bits.
     pub(super) count: u64,
 }
 
 /// A part that is in a register, in a sixth of the size: nearly all parts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RegisterPart {
-    /// Where it starts in the composite, in bits. No composite has so many registers that this is too small.
+    /// Its offset in the composite, in bits. No composite has so many registers that this overflows.
     pub(super) start: u64,
     register: Register,
-    /// Where it starts in the register, in bits; of lane 0, if that differs from lane to lane.
+    /// Its offset in the register, in bits; that of lane 0 if lanes differ.
     bit_offset: u16,
     /// By how many bits that grows from one lane to the next.
     lane_step: i16,
@@ -40,10 +40,10 @@ pub(super) struct RegisterPart {
 }
 
 impl RegisterPart {
-    /// What is where there is room for a part.
+    /// The filler of unused parts.
     pub(super) const NONE: RegisterPart = RegisterPart::whole(Register(0), 0, 0);
 
-    /// The first `bit_size` bits of a register.
+    /// Returns the first `bit_size` bits of a register.
     #[inline]
     pub(super) const fn whole(register: Register, bit_size: u16, start: u64) -> RegisterPart {
         RegisterPart {
@@ -55,7 +55,7 @@ impl RegisterPart {
         }
     }
 
-    /// A part, if it is in a register and no number is too large.
+    /// Creates a part, if it is in a register and no number is too large.
     pub(super) fn new(
         location: &Location<'_>,
         bit_size: u128,
@@ -78,7 +78,7 @@ impl RegisterPart {
         })
     }
 
-    /// The part as any other.
+    /// Returns the part as any other.
     pub(super) fn widen<'a>(self) -> Part<'a> {
         Part {
             location: Location::One(Place {

@@ -12,7 +12,7 @@ use crate::limits::reached;
 use crate::meter::Meter;
 use crate::wave::Wave;
 
-/// Whom to ask for bits, and on whose behalf.
+/// The wave to ask for bits, and the lane that asks.
 #[derive(Clone, Copy)]
 pub struct Access<'w> {
     /// The stopped wave.
@@ -457,13 +457,13 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// A number of bits or bytes of a storage: no storage has more than 2^64 bytes, and those that lie in memory of ours far fewer.
+/// Returns a number of bits or bytes of a storage: no storage has more than 2^64 bytes, and those that lie in memory of ours far fewer.
 pub(super) fn low(number: u128) -> u64 {
     debug_assert!(u64::try_from(number).is_ok(), "{number:#x}");
     number as u64
 }
 
-/// The bits of `length` bytes of a register, from byte `first` on; the largest register has 256.
+/// Returns the bits of `length` bytes of a register, from byte `first` on; the largest register has 256.
 pub(super) fn register_bits(first: u64, length: usize) -> Range<u32> {
     let bit = |byte: u64| {
         debug_assert!(byte <= 256, "byte {byte}");

@@ -41,7 +41,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// The places of the first `bit_size` bits of an object.
+    /// Returns the places of the first `bit_size` bits of an object.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfBounds`] if the storage is smaller; [`ErrorKind::UndefinedRead`] if a part is
@@ -82,7 +82,7 @@ impl Destination {
     }
 }
 
-/// What a debugger is asked to change.
+/// The target of a write.
 #[derive(Clone, Debug)]
 enum Target {
     /// Bytes of a register, from this one on.
@@ -97,9 +97,9 @@ struct Leaf {
     target: Target,
     /// Bits of the first byte that stay.
     skip: u64,
-    /// How many bits, at least one.
+    /// The number of bits, at least one.
     count: u64,
-    /// How many bytes they touch.
+    /// The number of bytes that they touch.
     length: usize,
     /// The first of the bits that are written.
     from: u64,

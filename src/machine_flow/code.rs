@@ -99,7 +99,7 @@ impl Code {
         Ok(Code::of(instructions, callees, decoder.family()))
     }
 
-    /// A function that was decoded.
+    /// Returns a function that was decoded.
     pub(crate) fn of(
         instructions: Vec<Instruction>,
         callees: &Callees<'_>,
@@ -145,12 +145,12 @@ impl Code {
         graph
     }
 
-    /// Whether the function, and those that it calls, give a register back.
+    /// Returns true if the function, and those that it calls, give a register back.
     pub(crate) fn preserves(&self, register: MachineRegister) -> bool {
         self.convention.preserves(register, self.family)
     }
 
-    /// The number of the instruction at an address.
+    /// Returns the number of the instruction at an address.
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
         let found = self
             .instructions
@@ -181,7 +181,7 @@ impl Code {
         jump.map_or([None; 2], |jump| jump.edges)
     }
 
-    /// The instructions after which control can go somewhere else than to the next one, calls not among them.
+    /// Returns the instructions after which control can go somewhere else than to the next one, calls not among them.
     pub(crate) fn jumps(&self) -> impl Iterator<Item = &Instruction> + Clone {
         let jumps = self.jumps.iter();
         jumps.filter_map(|jump| self.instructions.get(jump.index))
@@ -191,7 +191,7 @@ impl Code {
         self.flows.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether control goes on to the next instruction, and nowhere else.
+    /// Returns true if control goes on to the next instruction, and nowhere else.
     pub(crate) fn goes_on(&self, index: usize) -> bool {
         self.flow(index).goes_on
     }
@@ -202,13 +202,13 @@ impl Code {
         self.edges(index).any(|edge| Some(edge) == next)
     }
 
-    /// Whether an instruction is where a call returns to.
+    /// Returns true if an instruction is where a call returns to.
     pub(crate) fn is_after_call(&self, index: usize) -> bool {
         let before = index.checked_sub(1).and_then(|n| self.instructions.get(n));
         before.is_some_and(|one| matches!(one.effect, Effect::Call { .. }))
     }
 
-    /// The control-flow graph.
+    /// Returns the control-flow graph.
     pub(crate) fn graph(&self) -> &Graph {
         self.graph.get_or_init(|| self.find_graph())
     }
@@ -218,12 +218,12 @@ impl Code {
         self.starts.len()
     }
 
-    /// The block that begins with an instruction, if one does.
+    /// Returns the block that begins with an instruction, if one does.
     pub(crate) fn block_at(&self, index: usize) -> Option<NodeIndex> {
         self.starts.binary_search(&index).ok().map(NodeIndex::new)
     }
 
-    /// The instructions that control comes from.
+    /// Returns the instructions that control comes from.
     pub(crate) fn before(&self, index: usize) -> impl Iterator<Item = usize> {
         let block = self.block_at(index);
         let graph = self.graph();
@@ -250,7 +250,7 @@ impl Code {
         }
     }
 
-    /// The first instruction of the function that a call goes to, if that is known.
+    /// Returns the first instruction of the function that a call goes to, if that is known.
     pub(crate) fn callee(&self, index: usize) -> Option<u64> {
         target_of(&self.callees, index)
     }
@@ -265,13 +265,13 @@ impl Code {
         self.flow(index).is_block_start
     }
 
-    /// The number of the instruction after the last of the block that one is in.
+    /// Returns the number of the instruction after the last of the block that one is in.
     pub(crate) fn block_end(&self, index: usize) -> usize {
         let next = self.starts.partition_point(|start| *start <= index);
         self.starts.get(next).copied().unwrap_or(self.flows.len())
     }
 
-    /// The place of a leader in an order in which those come first from which control comes, but for
+    /// Returns the place of a leader in an order in which those come first from which control comes, but for
     /// loops (reverse postorder). To follow states in it takes the fewest rounds; compilers do not lay code out so.
     pub(crate) fn order(&self, index: usize) -> usize {
         let find = || order_of(self.graph(), self.instructions.len());
@@ -279,13 +279,13 @@ impl Code {
         order.get(index).copied().unwrap_or(0)
     }
 
-    /// The vector registers in whose lanes scalar values are put.
+    /// Returns the vector registers in whose lanes scalar values are put.
     pub(crate) fn vectors_with_lanes(&self) -> impl Iterator<Item = MachineRegister> {
         let find = || lane_vectors(&self.instructions);
         self.lane_vectors.get_or_init(find).iter().copied()
     }
 
-    /// Whether scalar values are put into lanes of a vector register, or read from there.
+    /// Returns true if scalar values are put into lanes of a vector register, or read from there.
     pub(crate) fn has_lanes(&self, register: MachineRegister) -> bool {
         let find = || lane_vectors(&self.instructions);
         self.lane_vectors.get_or_init(find).contains(&register)
@@ -454,7 +454,7 @@ fn order_of(graph: &Graph, count: usize) -> Vec<usize> {
     order
 }
 
-/// The vector registers whose lanes hold scalar values, and those that they are copied to and from.
+/// Returns the vector registers whose lanes hold scalar values, and those that they are copied to and from.
 fn lane_vectors(instructions: &[Instruction]) -> BTreeSet<MachineRegister> {
     let mut found = BTreeSet::new();
     let mut copies: BTreeMap<MachineRegister, BTreeSet<MachineRegister>> = BTreeMap::new();

@@ -16,7 +16,7 @@ pub(crate) trait Row: Copy + Ord + fmt::Debug {
     /// Returns true if both count from the same base, so that another distance is another place.
     fn is_comparable(self, other: Self) -> bool;
 
-    /// The distance from the base, in bytes of one lane.
+    /// Returns the distance from the base, in bytes of one lane.
     fn offset(self) -> i64;
 
     /// Returns the row at another distance from the same base.
@@ -78,7 +78,7 @@ pub(crate) struct Machine<L: Lanes> {
 }
 
 impl<L: Lanes> Machine<L> {
-    /// The state where the analysis begins.
+    /// Creates the state where the analysis begins.
     pub(crate) fn new(scalar: impl Fn(MachineRegister) -> L::Scalar) -> Machine<L> {
         Machine {
             scalars: Scalars::all(scalar),
@@ -111,7 +111,7 @@ impl<L: Lanes> Machine<L> {
         }
     }
 
-    /// A vector or accumulation register.
+    /// Returns a vector or accumulation register.
     pub(crate) fn vector(&self, register: MachineRegister) -> Cow<'_, L> {
         match self.vectors.get(register) {
             Some(vector) => Cow::Borrowed(vector),
@@ -147,7 +147,7 @@ impl<L: Lanes> Machine<L> {
         self.vectors = Arc::default();
     }
 
-    /// A row of scratch.
+    /// Returns a row of scratch.
     pub(crate) fn row(&self, row: L::Row) -> Cow<'_, L> {
         match self.rows.get(row) {
             Some(lanes) => Cow::Borrowed(lanes),

@@ -12,13 +12,13 @@ pub(crate) trait Scalar: Copy + Eq + fmt::Debug {
     /// The result of an operation that is not followed.
     const COMPUTED: Self = Self::UNKNOWN;
 
-    /// A number.
+    /// Returns a number.
     fn of_word(word: u32) -> Self;
 
-    /// The number that it is, if it is one.
+    /// Returns the number that it is, if it is one.
     fn word(self) -> Option<u32>;
 
-    /// The least upper bound: what is known where two paths meet.
+    /// Returns the least upper bound: what is known where two paths meet.
     fn join(self, other: Self) -> Self;
 }
 
@@ -41,7 +41,7 @@ const NAMED: [MachineRegister; 7] = [
     MachineRegister::XnackMaskHi,
 ];
 
-/// The number of a scalar register among those that are followed; nothing for `exec`, `scc`, those of the
+/// Returns the number of a scalar register among those that are followed. `None` for `exec`, `scc`, those of the
 /// trap handler and vector registers.
 pub(crate) fn scalar_index(register: MachineRegister) -> Option<u32> {
     if let MachineRegister::Sgpr(n) = register {
@@ -51,7 +51,7 @@ pub(crate) fn scalar_index(register: MachineRegister) -> Option<u32> {
     Some(SGPRS.saturating_add(u32::try_from(named).ok()?))
 }
 
-/// The scalar register with a number.
+/// Returns the scalar register with a number.
 pub(crate) fn numbered_scalar(index: u32) -> Option<MachineRegister> {
     match index.checked_sub(SGPRS) {
         None => u8::try_from(index).ok().map(MachineRegister::Sgpr),
@@ -79,12 +79,12 @@ pub(crate) struct Scalars<S> {
 }
 
 impl<S: Scalar> Scalars<S> {
-    /// Of how many something is known.
+    /// Returns the number of registers with known values.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Of every register its own value.
+    /// Creates a set in which every register has its own value.
     pub(crate) fn all(value: impl Fn(MachineRegister) -> S) -> Scalars<S> {
         let mut known = 0;
         let mut values = Vec::with_capacity(SCALARS as usize);
@@ -111,23 +111,23 @@ impl<S: Scalar> Scalars<S> {
         usize::try_from(before).unwrap_or(usize::MAX)
     }
 
-    /// The registers of which something is known, by their numbers.
+    /// Returns the registers of which something is known, by their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (u32, S)> {
         indices(self.known).zip(self.values.iter().copied())
     }
 
-    /// The registers of which something is known.
+    /// Returns the registers of which something is known.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (MachineRegister, S)> {
         let known = self.numbered();
         known.filter_map(|(index, value)| Some((numbered_scalar(index)?, value)))
     }
 
-    /// A register's value; unknown if it is none of those that are followed.
+    /// Returns a register's value; unknown if it is none of those that are followed.
     pub(crate) fn get(&self, register: MachineRegister) -> S {
         scalar_index(register).map_or(S::UNKNOWN, |index| self.at(index))
     }
 
-    /// The value of the register with a number.
+    /// Returns the value of the register with a number.
     pub(crate) fn at(&self, index: u32) -> S {
         if self.known & nth(index) == 0 {
             return S::UNKNOWN;
@@ -164,7 +164,7 @@ impl<S: Scalar> Scalars<S> {
         }
     }
 
-    /// The values, to be changed: a copy of its own if others share them.
+    /// Returns the values, to be changed: a copy of its own if others share them.
     ///
     /// * `room`: how many more a copy has room for.
     fn own(&mut self, room: usize) -> &mut Vec<S> {
@@ -239,7 +239,7 @@ impl<S: Scalar> Scalars<S> {
         })
     }
 
-    /// Whether everything that is known here is known there, too.
+    /// Returns true if everything that is known here is known there, too.
     pub(crate) fn covers(&self, other: &Scalars<S>) -> bool {
         match self.known == other.known {
             true => Arc::ptr_eq(&self.values, &other.values) || self.values == other.values,
@@ -268,7 +268,7 @@ impl<S: Scalar> Scalars<S> {
     }
 }
 
-/// The numbers that are in a set, in order.
+/// Returns the numbers that are in a set, in order.
 pub(crate) fn indices(set: u128) -> impl Iterator<Item = u32> {
     let (mut low, mut high) = (set as u64, (set >> 64) as u64);
     // Halves are faster to take apart than the whole.

@@ -38,7 +38,7 @@ pub(crate) trait Analysis {
     /// The transfer function.
     fn step(&mut self, state: &mut Self::State, index: usize);
 
-    /// The join: takes `state` into what is known before an instruction already, if a path led there. Returns true if that
+    /// Returns the join: takes `state` into what is known before an instruction already, if a path led there. Returns true if that
     /// changes anything.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub(crate) trait Analysis {
         code.is_leader(index)
     }
 
-    /// The place of an instruction in the order in which those with kept states are gone through.
+    /// Returns the place of an instruction in the order in which those with kept states are gone through.
     fn order(&self, code: &Code, index: usize) -> usize {
         code.order(index)
     }
@@ -169,7 +169,7 @@ impl<S: Clone> Solution<S> {
     }
 }
 
-/// The instructions of the function that control goes to, as far as the instruction itself says.
+/// Returns the instructions of the function that control goes to, as far as the instruction itself says.
 pub(crate) fn targets(code: &Code, index: usize) -> Targets {
     let to = |edge| match edge {
         Edge::To(to) => Some(to),

@@ -285,7 +285,7 @@ fn is_whole(access: &Access, first: impl Row) -> bool {
     access.bytes >= 4 && first.offset().rem_euclid(4) == 0
 }
 
-/// The rows of scratch that an access touches.
+/// Returns the rows of scratch that an access touches.
 ///
 /// * `first`: where it begins.
 pub(crate) fn rows<R: Row>(access: &Access, first: R) -> impl Iterator<Item = R> {

@@ -177,7 +177,7 @@ fn code(dwords: &[u32]) -> Code {
     Code::new(&decoder, &Callees::new(None, []), 0x1000, &bytes).unwrap()
 }
 
-/// The numbers that `s0` to `s4` hold before an instruction, of a function that is entered with nothing known.
+/// Returns the numbers that `s0` to `s4` hold before an instruction, of a function that is entered with nothing known.
 fn numbers_before(code: &Code, address: u64) -> Option<[Option<u32>; 5]> {
     let entry = Box::new(Machine::new(|_| Number::Unknown));
     let Ok(solution) = solve(code, 0, entry, &mut Constants(code));

@@ -25,13 +25,13 @@ impl<'m, T> HeldStack<'m, T> {
         self.entries.last()
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     #[cfg(feature = "serde")]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The entries, the lowest first.
+    /// Returns the entries, the lowest first.
     #[cfg(feature = "serde")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter()

@@ -34,22 +34,22 @@ mod kind {
     pub(super) const TYPE_ID: u8 = 10;
 }
 
-/// What `.amdgpu.info` says of one function. What it does not say is absent.
+/// The facts of `.amdgpu.info` about one function. Missing facts are `None`.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FunctionInfo {
     /// The name as the linker sees it.
     pub name: Untrusted<'static>,
-    /// Whether the function uses VCC.
+    /// True if the function uses VCC.
     pub uses_vcc: Option<bool>,
-    /// Whether the function uses flat scratch.
+    /// True if the function uses flat scratch.
     pub uses_flat_scratch: Option<bool>,
-    /// Whether the size of the function's stack is not known before it runs.
+    /// True if the size of the function's stack is not known before it runs.
     pub dynamic_stack: Option<bool>,
-    /// What the function itself uses.
+    /// The resources of the function itself.
     pub own: Resources,
-    /// What the function uses with all that it calls: the most registers of any, and the scratch of the deepest chain of calls.
+    /// The resources of the function with its callees: the most registers of any, and the scratch of the deepest chain of calls.
     pub with_callees: Resources,
     /// Why `with_callees` can be less than what is used: calls of functions that are described elsewhere, recursion, indirect
     /// calls whose targets are not all here.
@@ -213,7 +213,7 @@ impl Reader<'_, '_> {
         self.text(&found.name)
     }
 
-    /// A type ID, which need not end with a NUL.
+    /// Returns a type ID, which need not end with a NUL.
     fn string(&self, offset: u32) -> Result<Untrusted<'static>> {
         let rest = tail_at(self.strings, offset.into()).filter(|rest| !rest.is_empty());
         let rest = rest.ok_or_else(|| malformed(format!("there is no type ID at {offset:#x}")))?;
@@ -280,7 +280,7 @@ fn add_callees(functions: &mut [FunctionInfo], meter: &Meter) -> Result<()> {
     Ok(())
 }
 
-/// The functions that each function calls, by their positions.
+/// Returns the functions that each function calls, by their positions.
 fn targets(functions: &[FunctionInfo], meter: &Meter) -> Result<Vec<Vec<usize>>> {
     let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
     let mut by_type: BTreeMap<&str, Vec<usize>> = BTreeMap::new();

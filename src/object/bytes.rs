@@ -3,7 +3,7 @@
 
 use object::pod::{self, Pod};
 
-/// The `len` bytes at `offset`.
+/// Returns the `len` bytes at `offset`.
 pub(crate) fn slice_at(data: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     let len = usize::try_from(len).ok()?;
@@ -19,28 +19,28 @@ fn array_at<const N: usize>(data: &[u8], offset: u64) -> Option<[u8; N]> {
     tail_at(data, offset)?.first_chunk::<N>().copied()
 }
 
-/// The structure at `offset`, as the file holds it.
+/// Returns the structure at `offset`, as the file holds it.
 pub(crate) fn pod_at<T: Pod>(data: &[u8], offset: u64) -> Option<&T> {
     let (read, _) = pod::from_bytes(tail_at(data, offset)?).ok()?;
     Some(read)
 }
 
-/// The number of 2 bytes at `offset`.
+/// Returns the number of 2 bytes at `offset`.
 pub(crate) fn u16_at(data: &[u8], offset: u64) -> Option<u16> {
     array_at(data, offset).map(u16::from_le_bytes)
 }
 
-/// The number of 4 bytes at `offset`.
+/// Returns the number of 4 bytes at `offset`.
 pub(crate) fn u32_at(data: &[u8], offset: u64) -> Option<u32> {
     array_at(data, offset).map(u32::from_le_bytes)
 }
 
-/// The number of 8 bytes at `offset`.
+/// Returns the number of 8 bytes at `offset`.
 pub(crate) fn u64_at(data: &[u8], offset: u64) -> Option<u64> {
     array_at(data, offset).map(u64::from_le_bytes)
 }
 
-/// A length as the files count it.
+/// Returns a length as the files count it.
 pub(crate) fn len(data: &[u8]) -> u64 {
     // A slice is never longer than `isize::MAX` bytes.
     data.len() as u64

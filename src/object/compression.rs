@@ -21,7 +21,7 @@ const ZSTD_WINDOW: u64 = 8 << 20;
 /// What a Zstandard decoder takes besides twice its window: blocks of 128 KiB, and tables.
 const ZSTD_BUFFER: u64 = 1 << 19;
 
-/// How data are compressed.
+/// A compression method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -60,7 +60,7 @@ impl Method {
         }
     }
 
-    /// The header of a section with `SHF_COMPRESSED`.
+    /// Returns the header of a section with `SHF_COMPRESSED`.
     ///
     /// * `size`: of the contents before compression, in bytes; `alignment`: theirs, in bytes.
     pub(crate) fn elf_header(self, size: u64, alignment: u64) -> Vec<u8> {
@@ -118,7 +118,7 @@ impl<'data> Compressed<'data> {
         })
     }
 
-    /// The data as they were before compression, and how many bytes of `data` that took. They are held as long as
+    /// Returns the data as they were before compression, and how many bytes of `data` that took. They are held as long as
     /// `held` is.
     pub(super) fn decompress(&self, held: &Held) -> Result<(Vec<u8>, usize)> {
         held.hold(self.size)?;
@@ -192,7 +192,7 @@ fn inflate(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
     }
 }
 
-/// One frame after the other until there is enough output or no input.
+/// Returns one frame after the other until there is enough output or no input.
 fn unpack_zstd(data: &[u8], size: u64, meter: &Meter) -> Result<(Vec<u8>, usize)> {
     let most_window = size
         .checked_next_power_of_two()
@@ -224,7 +224,7 @@ fn unpack_zstd(data: &[u8], size: u64, meter: &Meter) -> Result<(Vec<u8>, usize)
     }
 }
 
-/// One frame; of its output at most one byte more than there is `room` for. What is wrong with it is the error.
+/// Returns one frame; of its output at most one byte more than there is `room` for. What is wrong with it is the error.
 fn unpack_frame(
     rest: &mut &[u8],
     room: u64,
@@ -253,14 +253,14 @@ fn unpack_frame(
     Ok(())
 }
 
-/// How many bytes the skippable frame has that the data start with, if they start with one. Source: RFC 8878, 3.1.2.
+/// Returns how many bytes the skippable frame has that the data start with, if they start with one. Source: RFC 8878, 3.1.2.
 fn skippable_frame(data: &[u8]) -> Option<u64> {
     let magic = u32_at(data, 0)?;
     let length = u32_at(data, 4)?;
     (magic & !0xf == 0x184d_2a50).then(|| u64::from(length).saturating_add(8))
 }
 
-/// How large the window of a frame is, for which its decoder takes room before it reads anything else. Source: RFC 8878,
+/// Returns how large the window of a frame is, for which its decoder takes room before it reads anything else. Source: RFC 8878,
 /// 3.1.1.1.
 fn window_size(frame: &[u8]) -> Option<u64> {
     let descriptor = *frame.get(4)?;

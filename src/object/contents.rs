@@ -20,7 +20,7 @@ use crate::meter::Held;
 pub(super) struct Loaded<'data> {
     pub(super) bytes: Cow<'data, [u8]>,
     pub(super) unresolved: Vec<Unresolved>,
-    /// The same with what is of version 6 said to be of version 5, and where that starts; nothing if there is none of it.
+    /// The data with version 6 relabelled as version 5, and its start. `None` if there is nothing of version 6.
     as_dwarf5: OnceLock<Result<Option<AsDwarf5>>>,
 }
 
@@ -33,7 +33,7 @@ impl Loaded<'_> {
         }
     }
 
-    /// The bytes as a reader of DWARF 5 wants them, and where what is of version 6 starts.
+    /// Returns the bytes as a reader of DWARF 5 wants them, and where what is of version 6 starts.
     ///
     /// * `name`: of the section.
     pub(super) fn as_dwarf5(&self, name: &str, held: &Held) -> Result<(&[u8], &[u64])> {
@@ -53,7 +53,7 @@ impl Loaded<'_> {
 struct Group<'data> {
     members: Vec<usize>,
     loaded: OnceLock<Result<Option<Loaded<'data>>>>,
-    /// The same before relocation.
+    /// The data before relocation.
     #[cfg(feature = "serde")]
     stored: OnceLock<Result<Option<Loaded<'data>>>>,
 }
@@ -111,7 +111,7 @@ impl<'data> Contents<'data> {
         })
     }
 
-    /// The contents of the group that the section with this index belongs to; nothing if there are none
+    /// Returns the contents of the group that the section with this index belongs to. `None` if there are none
     /// in the file.
     pub(super) fn load(
         &self,
@@ -126,7 +126,7 @@ impl<'data> Contents<'data> {
         shared(group.loaded.get_or_init(find))
     }
 
-    /// The contents that [`load`](Contents::load) gives, as they are before relocation.
+    /// Returns the contents that [`load`](Contents::load) gives, as they are before relocation.
     #[cfg(feature = "serde")]
     pub(super) fn load_stored(
         &self,

@@ -27,7 +27,7 @@ pub(super) struct AsDwarf5 {
     pub(super) starts: Vec<u64>,
 }
 
-/// Returns a section as a reader of version 5 wants it; nothing if no part is of version 6.
+/// Returns a section as a reader of version 5 wants it. `None` if no part is of version 6.
 ///
 /// * `name`: of the section, with or without `.dwo`.
 pub(super) fn as_dwarf5(name: &str, section: &[u8], held: &Held) -> Result<Option<AsDwarf5>> {
@@ -57,7 +57,7 @@ pub(super) fn as_dwarf5(name: &str, section: &[u8], held: &Held) -> Result<Optio
     Ok((!starts.is_empty()).then_some(AsDwarf5 { bytes, starts }))
 }
 
-/// Where the part that starts at an offset has its version, and where it ends; nothing if there is none, or it is not whole.
+/// Where the part that starts at an offset has its version, and where it ends. `None` if there is none, or it is not whole.
 fn part(section: &[u8], start: u64) -> Option<(u64, u64)> {
     /// `DW64`: the length is in the 8 bytes that follow (DWARF 5 §7.4).
     const OF_64_BITS: u32 = 0xffff_ffff;

@@ -40,7 +40,7 @@ pub enum OsAbi {
 }
 
 impl OsAbi {
-    /// The ABI with this number.
+    /// Returns the ABI with this number.
     #[must_use]
     pub fn from_number(number: u8) -> OsAbi {
         match number {
@@ -52,7 +52,7 @@ impl OsAbi {
         }
     }
 
-    /// The number in the file.
+    /// Returns the number in the file.
     #[must_use]
     pub fn number(self) -> u8 {
         match self {
@@ -141,7 +141,7 @@ impl<'data> Elf<'data> {
         })
     }
 
-    /// The stored bytes of a section; nothing for one without any (`SHT_NOBITS`).
+    /// Returns the stored bytes of a section. `None` for one without any (`SHT_NOBITS`).
     pub(super) fn stored(&self, section: &RawSection) -> Result<Option<&'data [u8]>> {
         if section.sh_type.get(LE) == elf::SHT_NOBITS {
             return Ok(None);
@@ -180,7 +180,7 @@ pub(super) fn bad(what: &'static str, error: object::read::Error) -> Error {
     Error::malformed(what, error.to_string())
 }
 
-/// A table as the entries it is made of.
+/// Returns a table as the entries it is made of.
 pub(super) fn whole_entries<'data, T: Pod>(
     what: &'static str,
     bytes: &'data [u8],
@@ -212,7 +212,7 @@ impl<'data, 'm> Names<'data, 'm> {
         Names { table, meter }
     }
 
-    /// The string that starts at `offset`, without its final NUL.
+    /// Returns the string that starts at `offset`, without its final NUL.
     pub(super) fn get(&self, offset: u32) -> Result<&'data [u8]> {
         let bad = |reason: &str| Error::malformed("string table", reason);
         let tail = usize::try_from(offset)
@@ -227,7 +227,7 @@ impl<'data, 'm> Names<'data, 'm> {
         name.ok_or_else(|| bad(&format!("the string at {offset:#x} has no end")))
     }
 
-    /// The string that starts at `offset`, as text, which is copied if it is not UTF-8.
+    /// Returns the string that starts at `offset`, as text, which is copied if it is not UTF-8.
     pub(super) fn text(&self, offset: u32) -> Result<Cow<'data, str>> {
         let text = String::from_utf8_lossy(self.get(offset)?);
         if let Cow::Owned(copy) = &text {

@@ -104,7 +104,7 @@ impl FileKind {
             .map_or(FileKind::Unknown, |&(_, kind)| kind)
     }
 
-    /// Whether code objects can be inside.
+    /// Returns true if code objects can be inside.
     pub(super) fn is_container(self) -> bool {
         matches!(
             self,
@@ -118,7 +118,7 @@ impl FileKind {
         )
     }
 
-    /// Whether code objects are looked for in `inner`, where this holds it; of a code object that is not the question.
+    /// Returns true if code objects are looked for in `inner`, where this holds it; of a code object that is not the question.
     ///
     /// What bundles and offload binaries hold is looked into whatever it is, but for archives: those are looked into where
     /// they are the file. A host object in a host object is not meant.
@@ -168,7 +168,7 @@ impl FileKind {
     }
 }
 
-/// Whether the bytes start as a module of IREE: a size, the root's offset and the identifier of the `FlatBuffer`, 4 bytes each.
+/// Returns true if the bytes start as a module of IREE: a size, the root's offset and the identifier of the `FlatBuffer`, 4 bytes each.
 /// Before these there can be the header of a file in a ZIP archive, with the lengths of its name and extra field at its end.
 fn is_iree_module(data: &[u8]) -> bool {
     let is_module = |at: u64| slice_at(data, at.saturating_add(8), 4) == Some(b"IREE");

@@ -11,7 +11,7 @@ use super::bytes::slice_at;
 use super::elf::Elf;
 use super::section::Section;
 
-/// The `len` bytes at `address`; nothing unless one segment (or section, where nobody has linked) has
+/// Returns the `len` bytes at `address`; nothing unless one segment (or section, where nobody has linked) has
 /// all of them in the file.
 pub(super) fn read<'a>(
     elf: &'a Elf<'_>,
@@ -49,7 +49,7 @@ pub(super) fn read<'a>(
     )
 }
 
-/// The addresses of all loaded segments, in the order of the file.
+/// Returns the addresses of all loaded segments, in the order of the file.
 pub(super) fn load_segments<'e>(elf: &'e Elf<'_>) -> impl Iterator<Item = Range<u64>> + 'e {
     elf.segments
         .iter()

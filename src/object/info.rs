@@ -24,16 +24,16 @@ pub struct ObjectInfo {
     pub code_object_version: Option<u8>,
     /// `e_flags`.
     pub flags: u32,
-    /// Whether it has not been linked.
+    /// True if it has not been linked.
     pub relocatable: bool,
-    /// How many functions have a symbol, the code of kernels included.
+    /// The number of functions with a symbol, including the code of kernels.
     pub functions: usize,
     /// The kernels, sorted by name.
     pub kernels: Vec<KernelInfo>,
     /// The shaders of the pipelines of `amdpal`: their stages and functions.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub shaders: Vec<ShaderInfo>,
-    /// What the compiler tells the linker of each function, in the order of the file.
+    /// The compiler's facts for the linker about each function, in the order of the file.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub function_infos: Vec<FunctionInfo>,
     /// Why that could not be read.
@@ -56,7 +56,7 @@ pub struct DebugSectionInfo {
     pub size: u64,
     /// The bytes occupied in the file.
     pub stored_size: u64,
-    /// How it is compressed.
+    /// The compression.
     pub compression: Option<Method>,
 }
 

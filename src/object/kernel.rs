@@ -14,7 +14,7 @@ use crate::error::Result;
 
 /// The end of the name of a kernel descriptor's symbol.
 const SUFFIX: &str = ".kd";
-/// The same in the metadata of version 2, where no symbol has it.
+/// The suffix in the metadata of version 2, where no symbol has it.
 const SUFFIX_V2: &str = "@kd";
 /// `STT_AMDGPU_HSA_KERNEL`: the symbol of a kernel of version 2, which is that of its `amd_kernel_code_t`.
 const KERNEL_SYMBOL: SymbolKind = SymbolKind::Other(10);
@@ -28,23 +28,23 @@ pub struct Kernel {
     /// The name as the linker sees it: that of the descriptor's symbol without `.kd`, which is also the
     /// name of the symbol of the code.
     pub name: String,
-    /// The descriptor; nothing if there is no symbol for it or its bytes are not in the file.
+    /// The descriptor. `None` if there is no symbol for it or its bytes are not in the file.
     pub descriptor: Option<KernelDescriptor>,
-    /// What the metadata say; nothing if they do not mention it.
+    /// The metadata of the kernel. `None` if they do not mention it.
     pub metadata: Option<KernelMetadata>,
     /// The address of the first instruction, where a kernel of version 2 says it.
     entry_v2: Option<u64>,
 }
 
 impl Kernel {
-    /// The address of the first instruction in the code object.
+    /// Returns the address of the first instruction in the code object.
     #[must_use]
     pub fn entry(&self) -> Option<u64> {
         let descriptor = self.descriptor.as_ref();
         descriptor.map(KernelDescriptor::entry).or(self.entry_v2)
     }
 
-    /// How many lanes the wavefronts have, by the descriptor or else by the metadata.
+    /// Returns how many lanes the wavefronts have, by the descriptor or else by the metadata.
     #[must_use]
     pub fn wave_size(&self) -> Option<crate::arch::WaveSize> {
         let stated = || self.metadata.as_ref()?.wavefront_size;

@@ -23,7 +23,7 @@ pub struct KernelInfo {
         serde(rename = "entry_address", serialize_with = "hexadecimal")
     )]
     pub entry: Option<u64>,
-    /// What each register holds when the kernel starts. Empty without a descriptor and for processors whose descriptors
+    /// The initial contents of each register. Empty without a descriptor and for processors whose descriptors
     /// are not known.
     #[cfg_attr(feature = "serde", serde(rename = "entry"))]
     pub initial_registers: Vec<InitialRegisters>,
@@ -45,7 +45,7 @@ pub struct KernelInfo {
     pub group_segment_size: Option<u64>,
     /// Scratch of a lane, in bytes, without a dynamic stack.
     pub private_segment_size: Option<u64>,
-    /// Whether the size of the stack is not known before the kernel runs.
+    /// True if the size of the stack is not known before the kernel runs.
     pub dynamic_stack: Option<bool>,
     /// The memory for arguments, in bytes.
     pub kernarg_size: Option<u64>,
@@ -57,18 +57,18 @@ pub struct KernelInfo {
     pub vgpr_spills: Option<u64>,
     /// The largest work-group, in work-items.
     pub max_workgroup_size: Option<u64>,
-    /// The size that a work-group has to have in each dimension; nothing if any size will do.
+    /// The size that a work-group has to have in each dimension. `None` if any size will do.
     #[cfg_attr(feature = "serde", serde(rename = "reqd_workgroup_size"))]
     pub required_workgroup_size: Option<[u64; 3]>,
     /// The size that a work-group likely has in each dimension.
     pub workgroup_size_hint: Option<[u64; 3]>,
-    /// The most work-groups in each dimension; nothing where there is no limit.
+    /// The most work-groups in each dimension. `None` without a limit.
     pub max_workgroups: [Option<u64>; 3],
-    /// Whether the grid has to be a multiple of the work-group in each dimension.
+    /// True if the grid has to be a multiple of the work-group in each dimension.
     pub uniform_workgroup_size: Option<bool>,
     /// Work-groups of a cluster in each dimension.
     pub cluster_dims: Option<[u64; 3]>,
-    /// The arguments in the order of the metadata, hidden ones included; nothing without metadata about them.
+    /// The arguments in the order of the metadata, hidden ones included. `None` without metadata about them.
     #[cfg_attr(feature = "serde", serde(rename = "args"))]
     pub arguments: Option<Vec<ArgumentInfo>>,
     /// The kernel descriptor. It is serialised as its fields by name, and left out if there is none.
@@ -92,18 +92,18 @@ pub struct ArgumentInfo {
     /// The name of the type in the source.
     #[cfg_attr(feature = "serde", serde(rename = "type"))]
     pub type_name: Option<Untrusted<'static>>,
-    /// Where it is in the memory for arguments, in bytes.
+    /// Its offset in the memory for arguments, in bytes.
     pub offset: Option<u64>,
     /// Its size, in bytes.
     pub size: Option<u64>,
-    /// How it is set up: `by_value`, `global_buffer` or `hidden_block_count_x` for example.
+    /// The kind of its value: for example `by_value`, `global_buffer` or `hidden_block_count_x`.
     pub value_kind: Option<Untrusted<'static>>,
-    /// Whether it is set up by the runtime and not by the program: its kind begins with `hidden_`.
+    /// True if it is set up by the runtime and not by the program: its kind begins with `hidden_`.
     pub hidden: bool,
     /// The address space of what it points to.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub address_space: Option<Untrusted<'static>>,
-    /// How an image or pipe may be accessed.
+    /// The allowed access to an image or pipe.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub access: Option<Untrusted<'static>>,
 }

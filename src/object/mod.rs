@@ -196,19 +196,19 @@ impl<'data> CodeObject<'data> {
         })
     }
 
-    /// The limits that it was opened with.
+    /// Returns the limits that it was opened with.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.meter().limits()
     }
 
-    /// What all that was read of it has cost.
+    /// Returns the meter of everything that was read from it.
     #[must_use]
     pub fn meter(&self) -> &Arc<Meter> {
         self.elf.held.meter()
     }
 
-    /// The processor and its features, or another machine.
+    /// Returns the processor and its features, or another machine.
     #[must_use]
     pub fn target(&self) -> &TargetId {
         &self.target
@@ -227,7 +227,7 @@ impl<'data> CodeObject<'data> {
         self.elf.abi_version
     }
 
-    /// The version of code objects, 3 to 6; nothing for other systems than `amdhsa`, which do not have
+    /// Returns the version of code objects, 3 to 6. `None` for other systems than `amdhsa`, which do not have
     /// such versions.
     #[must_use]
     pub fn code_object_version(&self) -> Option<u8> {
@@ -244,7 +244,7 @@ impl<'data> CodeObject<'data> {
         self.elf.flags
     }
 
-    /// Whether the object has not been linked (`ET_REL`).
+    /// Returns true if the object has not been linked (`ET_REL`).
     ///
     /// Then its allocated sections have addresses that were made up: code sections come first, from 0, in
     /// the order of the file, each aligned; the other allocated sections follow. Sections, symbols,
@@ -256,14 +256,14 @@ impl<'data> CodeObject<'data> {
         self.elf.relocatable
     }
 
-    /// All sections, in the order of the file; the index is that of the section header table, so the
+    /// Returns all sections, in the order of the file; the index is that of the section header table, so the
     /// first one is the null section.
     #[must_use]
     pub fn sections(&self) -> &[Section<'data>] {
         &self.sections
     }
 
-    /// The contents of the section with this name, decompressed and relocated; nothing if there is none
+    /// The contents of the section with this name, decompressed and relocated. `None` if there is none
     /// or it has no bytes in the file.
     ///
     /// `.debug_info` also finds `.zdebug_info`. In a relocatable object all debug sections of one name
@@ -278,7 +278,7 @@ impl<'data> CodeObject<'data> {
         Ok(self.load(name)?.map(|loaded| &*loaded.bytes))
     }
 
-    /// The contents of a debug section as a reader of DWARF 5 wants them, with the offsets of what is of version 6 and read as version 5;
+    /// Returns the contents of a debug section as a reader of DWARF 5 wants them, with the offsets of what is of version 6 and read as version 5;
     /// empty if there is none.
     ///
     /// # Errors
@@ -290,7 +290,7 @@ impl<'data> CodeObject<'data> {
         }
     }
 
-    /// Whether it has split units in sections of their own (`.debug_info.dwo`): a `.dwo` file, a package, or an object of
+    /// Returns true if it has split units in sections of their own (`.debug_info.dwo`): a `.dwo` file, a package, or an object of
     /// `-gsplit-dwarf=single`, which has skeletons as well.
     #[must_use]
     pub fn has_split_units(&self) -> bool {
@@ -298,7 +298,7 @@ impl<'data> CodeObject<'data> {
         names.any(|name| matches!(name, ".debug_info.dwo" | ".debug_types.dwo"))
     }
 
-    /// The relocations of a section that could not be applied, by ascending entry in the file, at most
+    /// Returns the relocations of a section that could not be applied, by ascending entry in the file, at most
     /// 2^16 of them for each section; none in a linked object.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ impl<'data> CodeObject<'data> {
             .map_or(&[][..], |loaded| &loaded.unresolved))
     }
 
-    /// The contents of a section before relocation; empty if there is none.
+    /// Returns the contents of a section before relocation; empty if there is none.
     ///
     /// # Errors
     /// As [`section`](Self::section).
@@ -323,7 +323,7 @@ impl<'data> CodeObject<'data> {
         Ok(loaded.map_or(&[], |loaded| &*loaded.bytes))
     }
 
-    /// The indices of the sections that the relocated fields of the sections with this name point into, by the offsets of the fields;
+    /// Returns the indices of the sections that the relocated fields of the sections with this name point into, by the offsets of the fields;
     /// empty for a linked object.
     ///
     /// # Errors
@@ -350,7 +350,7 @@ impl<'data> CodeObject<'data> {
         }
     }
 
-    /// The symbols of `.symtab` or, in a stripped object, `.dynsym`, in the order of the file.
+    /// Returns the symbols of `.symtab` or, in a stripped object, `.dynsym`, in the order of the file.
     ///
     /// # Errors
     /// If the table is malformed.
@@ -362,7 +362,7 @@ impl<'data> CodeObject<'data> {
             .map_err(Clone::clone)
     }
 
-    /// The `len` bytes of the loaded image at `address`, code or constants.
+    /// Returns the `len` bytes of the loaded image at `address`, code or constants.
     ///
     /// Nothing if one segment (in a relocatable object, one section) does not have all of them in the
     /// file: unmapped, zeros that take no space, or contents that are malformed. Dynamic relocations
@@ -385,7 +385,7 @@ impl<'data> CodeObject<'data> {
         )
     }
 
-    /// The addresses of the loaded segments (`PT_LOAD`), `p_memsz` bytes from `p_vaddr` on, in the order of the file;
+    /// Returns the addresses of the loaded segments (`PT_LOAD`), `p_memsz` bytes from `p_vaddr` on, in the order of the file;
     /// none in a relocatable object.
     pub fn load_segments(&self) -> impl Iterator<Item = core::ops::Range<u64>> + '_ {
         image::load_segments(&self.elf)
@@ -400,7 +400,7 @@ impl<'data> CodeObject<'data> {
         amdgpu_info::read(self)
     }
 
-    /// What the metadata notes say; nothing if there are none.
+    /// Reads the metadata notes. `None` if there are none.
     ///
     /// # Errors
     /// If a note is malformed, or the YAML of version 2 has more than compilers write.
@@ -422,7 +422,7 @@ impl<'data> CodeObject<'data> {
             .map_err(Clone::clone)
     }
 
-    /// How many lanes the waves have that run it; nothing if that differs or is not known.
+    /// Returns how many lanes the waves have that run it. `None` if that differs or is not known.
     ///
     /// # Errors
     /// If the processor does not say it, and the kernels cannot be read.

@@ -85,7 +85,7 @@ impl<'a> BorrowRead<'a> for Counted<'a, '_> {
     }
 }
 
-/// The text of a value, if it is one.
+/// Returns the text of a value, if it is one.
 pub(super) fn text<'a>(value: &'a ValueRef<'_>) -> Option<&'a str> {
     let ValueRef::String(text) = value else {
         return None;
@@ -93,7 +93,7 @@ pub(super) fn text<'a>(value: &'a ValueRef<'_>) -> Option<&'a str> {
     text.as_str()
 }
 
-/// The integer of a value, if it is one that is not negative.
+/// Returns the integer of a value, if it is one that is not negative.
 pub(super) fn number(value: &ValueRef<'_>) -> Option<u64> {
     let ValueRef::Integer(n) = value else {
         return None;
@@ -109,7 +109,7 @@ pub(super) fn list<'a, 'v>(value: &'a ValueRef<'v>) -> Option<&'a [ValueRef<'v>]
     Some(list)
 }
 
-/// The entries of a value, if it is a map.
+/// Returns the entries of a value, if it is a map.
 pub(super) fn map<'a, 'v>(value: &'a ValueRef<'v>) -> Option<&'a [(ValueRef<'v>, ValueRef<'v>)]> {
     let ValueRef::Map(map) = value else {
         return None;
@@ -117,7 +117,7 @@ pub(super) fn map<'a, 'v>(value: &'a ValueRef<'v>) -> Option<&'a [(ValueRef<'v>,
     Some(map)
 }
 
-/// The value of the first entry with a key, if `value` is a map that has one.
+/// Returns the value of the first entry with a key, if `value` is a map that has one.
 pub(super) fn get<'a, 'v>(value: &'a ValueRef<'v>, key: &str) -> Option<&'a ValueRef<'v>> {
     let mut entries = map(value)?.iter();
     entries.find_map(|(name, value)| (text(name)? == key).then_some(value))

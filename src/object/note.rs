@@ -23,7 +23,7 @@ pub(super) struct Note<'data> {
     pub(super) contents: &'data [u8],
 }
 
-/// All notes, in the order of the file: those of the note sections or, without any, of the note
+/// Returns all notes, in the order of the file: those of the note sections or, without any, of the note
 /// segments.
 pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Note<'data>>> {
     let mut places = Vec::new();

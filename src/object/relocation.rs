@@ -89,7 +89,7 @@ macro_rules! relocation_types {
         }
 
         impl RelocationType {
-            /// The type with this number.
+            /// Returns the type with this number.
             #[must_use]
             pub fn from_number(number: u32) -> RelocationType {
                 match number {
@@ -98,7 +98,7 @@ macro_rules! relocation_types {
                 }
             }
 
-            /// The name in the table; nothing for a number that it does not have.
+            /// The name in the table. `None` for a number that it does not have.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {
@@ -144,7 +144,7 @@ fn rule_of(machine: Machine, number: u32) -> Option<(Width, Formula)> {
         .map(|(.., width, formula)| (*width, *formula))
 }
 
-/// The type of a relocation as AMDGPU numbers them; a number of another machine is not one of the table's.
+/// Returns the type of a relocation as AMDGPU numbers them; a number of another machine is not one of the table's.
 fn type_of(machine: Machine, number: u32) -> RelocationType {
     match machine.is_amdgpu() {
         true => RelocationType::from_number(number),
@@ -199,7 +199,7 @@ struct Entry {
     addend: Option<i64>,
 }
 
-/// The relocations of the section `target` applied to `bytes`, which are its contents.
+/// Returns the relocations of the section `target` applied to `bytes`, which are its contents.
 ///
 /// Returns those that could not be.
 pub(super) fn apply(
@@ -236,7 +236,7 @@ pub(super) fn apply(
     Ok(unresolved)
 }
 
-/// The number of the symbol and the addend of each relocation of the section with this index, by their offsets in it.
+/// Returns the number of the symbol and the addend of each relocation of the section with this index, by their offsets in it.
 ///
 /// Symbols are numbered as in `.symtab`.
 pub(super) fn references_of(elf: &Elf<'_>, index: usize) -> Result<BTreeMap<u64, (u32, i64)>> {
@@ -293,7 +293,7 @@ pub(super) fn targets_of(
     Ok(())
 }
 
-/// Whether the section holds relocations.
+/// Returns true if the section holds relocations.
 pub(super) fn is_table(section: &RawSection) -> bool {
     matches!(
         section.sh_type.get(LE),

@@ -22,30 +22,30 @@ use crate::error::{Error, Result};
 pub struct Section<'data> {
     /// The name as the file has it: `.zdebug_info` stays that.
     pub name: Cow<'data, str>,
-    /// What the section holds.
+    /// The kind of contents.
     pub kind: SectionKind,
     /// The address of the first byte, in bytes. Linked: the linker's, 0 if not allocated. Relocatable:
     /// assigned, see [`CodeObject::is_relocatable`](super::CodeObject::is_relocatable).
     pub address: u64,
     /// The size of the contents, in bytes, decompressed; as the headers claim, not checked.
     pub size: u64,
-    /// Where the contents are in the file, in bytes.
+    /// The offset of the contents in the file, in bytes.
     pub offset: u64,
     /// The bytes occupied in the file; less than `size` if compressed, 0 without contents.
     pub stored_size: u64,
-    /// How the contents are compressed.
+    /// The compression of the contents.
     pub compression: Option<Method>,
     /// The alignment of `address`, in bytes; a power of two.
     pub alignment: u64,
-    /// Whether it is part of the loaded image (`SHF_ALLOC`).
+    /// True if it is part of the loaded image (`SHF_ALLOC`).
     pub allocated: bool,
-    /// Whether it holds instructions (`SHF_EXECINSTR`).
+    /// True if it holds instructions (`SHF_EXECINSTR`).
     pub executable: bool,
-    /// Whether it can be written to (`SHF_WRITE`).
+    /// True if it can be written to (`SHF_WRITE`).
     pub writable: bool,
 }
 
-/// Which addresses the loaded sections of an object have that has not been linked.
+/// The addresses that loaded sections of an unlinked object get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Addresses of their own, see [`CodeObject::is_relocatable`](super::CodeObject::is_relocatable).
@@ -55,7 +55,7 @@ pub enum Layout {
     AsInFile,
 }
 
-/// What a section holds.
+/// The kind of a section's contents.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SectionKind {
@@ -82,7 +82,7 @@ pub enum SectionKind {
 }
 
 impl Section<'_> {
-    /// Whether debugging information is inside.
+    /// Returns true if debugging information is inside.
     #[must_use]
     pub fn is_debug(&self) -> bool {
         is_debug_name(&self.name)
@@ -97,7 +97,7 @@ impl Section<'_> {
         }
     }
 
-    /// The first address after the section; nothing if that is beyond 2^64.
+    /// Returns the first address after the section. `None` if that is beyond 2^64.
     #[must_use]
     pub fn end(&self) -> Option<u64> {
         self.address.checked_add(self.size)
@@ -159,7 +159,7 @@ fn read<'data>(
     })
 }
 
-/// The compressed contents of a section; nothing if it is not compressed.
+/// Returns the compressed contents of a section. `None` if it is not compressed.
 pub(super) fn compressed<'data>(
     elf: &Elf<'data>,
     raw: &RawSection,

@@ -15,7 +15,7 @@ use crate::untrusted::Untrusted;
 pub struct ShaderInfo {
     /// The name of the pipeline.
     pub pipeline: Option<Untrusted<'static>>,
-    /// The stage, `cs` for example; nothing for a function.
+    /// The stage, `cs` for example. `None` for a function.
     pub stage: Option<Untrusted<'static>>,
     /// The name of the entry point, or of the function.
     pub name: Option<Untrusted<'static>>,
@@ -40,7 +40,7 @@ pub struct ShaderInfo {
     pub stack_size: Option<u64>,
 }
 
-/// The stages and functions of all pipelines, in the order of the metadata.
+/// Returns the stages and functions of all pipelines, in the order of the metadata.
 pub(super) fn shaders(object: &CodeObject<'_>, metadata: &Metadata) -> Result<Vec<ShaderInfo>> {
     let symbols = object.symbols()?;
     let text = |text: &Option<String>| text.clone().map(Untrusted::from);

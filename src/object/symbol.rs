@@ -20,20 +20,20 @@ const SHN_AMDGPU_LDS: u16 = 0xff00;
 pub struct Symbol<'data> {
     /// The name, as the linker sees it (mangled).
     pub name: Cow<'data, str>,
-    /// What it stands for.
+    /// The kind of the symbol.
     pub kind: SymbolKind,
-    /// Where it is defined.
+    /// The section in which it is defined.
     pub section: SymbolSection,
     /// The address in the code object, in bytes; for [`SymbolSection::Absolute`] the value, and for
     /// [`SymbolSection::Lds`] and [`SymbolSection::Common`] the alignment.
     pub address: u64,
     /// The size, in bytes; 0 if not known.
     pub size: u64,
-    /// Whether other objects see it (`STB_GLOBAL` or `STB_WEAK`).
+    /// True if other objects see it (`STB_GLOBAL` or `STB_WEAK`).
     pub global: bool,
 }
 
-/// What a symbol stands for.
+/// The kind of a symbol.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
@@ -51,7 +51,7 @@ pub enum SymbolKind {
     Other(u8),
 }
 
-/// Where a symbol is defined.
+/// The section of a symbol.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolSection {
@@ -78,7 +78,7 @@ pub(super) struct RawSymbols<'data> {
 }
 
 impl<'data> RawSymbols<'data> {
-    /// The table in the section with this index.
+    /// Returns the table in the section with this index.
     pub(super) fn in_section(elf: &Elf<'data>, index: usize) -> Result<RawSymbols<'data>> {
         const WHAT: &str = "symbol table";
         let section = elf.sections.get(index).filter(|s| is_table(s));
@@ -106,7 +106,7 @@ impl<'data> RawSymbols<'data> {
         })
     }
 
-    /// The symbol with this number, its section resolved.
+    /// Returns the symbol with this number, its section resolved.
     pub(super) fn get(&self, number: usize) -> Option<(&'data Sym64<LE>, SymbolSection)> {
         let symbol = self.symbols.get(number)?;
         let place = match symbol.st_shndx.get(LE) {
@@ -174,7 +174,7 @@ pub(super) fn read_all<'data>(
     Ok(symbols)
 }
 
-/// The address of a symbol with this value: in a relocatable object the value counts from the section.
+/// Returns the address of a symbol with this value: in a relocatable object the value counts from the section.
 pub(super) fn address(
     value: u64,
     section: SymbolSection,

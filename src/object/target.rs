@@ -11,7 +11,7 @@ use crate::arch::{
 };
 use crate::error::{Error, ErrorKind, Result};
 
-/// The target of a code object, by its header.
+/// Returns the target of a code object, by its header.
 pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
     if !elf.machine.is_amdgpu() {
         return Ok(TargetId::of_machine(elf.machine));
@@ -34,7 +34,7 @@ pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
     Ok(target)
 }
 
-/// The target of what may be a code object, if its header can be read.
+/// Returns the target of what may be a code object, if its header can be read.
 pub(super) fn of_header(data: &[u8]) -> Option<TargetId> {
     let header = Header::parse(data).ok()?;
     let machine = Machine(header.e_machine(LE).0);
@@ -67,7 +67,7 @@ pub(super) enum Fit {
     Generic,
 }
 
-/// Whether the target `found` fits `wanted`.
+/// Returns true if the target `found` fits `wanted`.
 pub(super) fn fits(found: &TargetId, wanted: &TargetId, fit: Fit) -> bool {
     let open = |setting| matches!(setting, FeatureSetting::Any | FeatureSetting::Unsupported);
     let all = |rule: &dyn Fn(FeatureSetting, FeatureSetting) -> bool| {

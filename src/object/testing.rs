@@ -54,13 +54,13 @@ impl TestSection {
     }
 }
 
-/// A relocatable code object for gfx90a of version 5 with these sections, from number 1; the last one,
+/// Returns a relocatable code object for gfx90a of version 5 with these sections, from number 1; the last one,
 /// which is added, has their names.
 pub(crate) fn relocatable(sections: &[TestSection]) -> Vec<u8> {
     elf(1, sections)
 }
 
-/// A linked code object, without segments.
+/// Returns a linked code object, without segments.
 pub(crate) fn linked(sections: &[TestSection]) -> Vec<u8> {
     elf(3, sections)
 }
@@ -108,7 +108,7 @@ fn elf(kind: u16, sections: &[TestSection]) -> Vec<u8> {
     file
 }
 
-/// A symbol table entry.
+/// Returns a symbol table entry.
 pub(crate) fn symbol(name: u32, info: u8, section: u16, value: u64, size: u64) -> Vec<u8> {
     let mut entry = name.to_le_bytes().to_vec();
     entry.extend([info, 0]);
@@ -118,14 +118,14 @@ pub(crate) fn symbol(name: u32, info: u8, section: u16, value: u64, size: u64) -
     entry
 }
 
-/// A relocation with an addend.
+/// Returns a relocation with an addend.
 pub(crate) fn rela(offset: u64, kind: u32, symbol: u32, addend: i64) -> Vec<u8> {
     let mut entry = rel(offset, kind, symbol);
     entry.extend(addend.to_le_bytes());
     entry
 }
 
-/// A relocation without one.
+/// Returns a relocation without one.
 pub(crate) fn rel(offset: u64, kind: u32, symbol: u32) -> Vec<u8> {
     let mut entry = offset.to_le_bytes().to_vec();
     entry.extend(kind.to_le_bytes());
@@ -133,12 +133,12 @@ pub(crate) fn rel(offset: u64, kind: u32, symbol: u32) -> Vec<u8> {
     entry
 }
 
-/// A note of `AMDGPU` with type 32.
+/// Returns a note of `AMDGPU` with type 32.
 pub(crate) fn metadata_note(contents: &[u8]) -> Vec<u8> {
     note(b"AMDGPU\0", 32, contents)
 }
 
-/// A note.
+/// Returns a note.
 pub(crate) fn note(owner: &[u8], kind: u32, contents: &[u8]) -> Vec<u8> {
     let mut note = (owner.len() as u32).to_le_bytes().to_vec();
     note.extend((contents.len() as u32).to_le_bytes());

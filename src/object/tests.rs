@@ -329,7 +329,7 @@ fn zstd(data: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(data, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-/// A section with `SHF_COMPRESSED`: type, reserved, size, alignment, stream.
+/// Returns a section with `SHF_COMPRESSED`: type, reserved, size, alignment, stream.
 fn compressed(kind: u32, size: u64, stream: &[u8]) -> Vec<u8> {
     let mut contents = kind.to_le_bytes().to_vec();
     contents.extend([0; 4]);

@@ -1,4 +1,4 @@
-//! What is counted at one place.
+//! The counts at one place.
 //!
 //! Lanes of one half of a wave are alike to the analysis of machine code, so that sums of lanes are kept and not the masks
 //! themselves: a place takes the same room whatever the masks are.
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::dispatch::{Started, lowest};
 use super::names::NameId;
 
-/// Where a wave was, as the file of a profiler says it.
+/// The place of a wave, in a profiler's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Site {
     /// At an address of a code object.
@@ -28,13 +28,13 @@ pub enum Site {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// Where the wave was.
+    /// The place of the wave.
     pub site: Site,
     /// The EXEC mask.
     pub exec: Option<u64>,
-    /// Which lanes the dispatch started.
+    /// The lanes that the dispatch started.
     pub started: Started,
-    /// What the wave did.
+    /// The activity of the wave.
     pub activity: Activity,
     /// The number of samples.
     pub count: u64,
@@ -45,7 +45,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample of which only the place is known.
+    /// Creates a sample of which only the place is known.
     #[must_use]
     pub const fn new(site: Site) -> Sample {
         Sample {
@@ -60,7 +60,7 @@ impl Sample {
     }
 }
 
-/// What a wave did when it was sampled.
+/// The activity of a wave when it was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// The profiler does not tell.
@@ -83,21 +83,21 @@ pub struct Off {
     pub unsure: [u64; 2],
 }
 
-/// What is counted at one place.
+/// The counts at one place.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How many samples; of a thread trace how many times the instruction was executed.
+    /// The number of samples, or of executions in a thread trace.
     pub samples: u64,
-    /// How many of them have an EXEC mask.
+    /// The number of samples with an EXEC mask.
     pub masked: u64,
-    /// How many lanes were active in those, of lanes 0 to 31 and of the others.
+    /// The number of active lanes in those, of lanes 0 to 31 and of the others.
     pub active: [u64; 2],
     /// Those that were off, if the wave has 32 lanes and if it has 64.
     pub off: [Off; 2],
-    /// How many issued an instruction.
+    /// The number of samples that issued an instruction.
     pub issued: u64,
-    /// How many did not.
+    /// The number of samples that did not.
     pub stalled: u64,
     /// Why they did not.
     pub stalls: SmallVec<[(NameId, u64); 4]>,
@@ -206,7 +206,7 @@ impl Counts {
     }
 }
 
-/// How many lanes of each half of a wave are in a mask.
+/// Returns how many lanes of each half of a wave are in a mask.
 fn halves(mask: u64) -> [u64; 2] {
     let low = mask & u64::from(u32::MAX);
     [low, mask >> 32].map(|half| half.count_ones().into())

@@ -13,7 +13,7 @@ pub struct DispatchShape {
     pub grid: [u64; 3],
 }
 
-/// How many lanes of a wave were started, the lowest ones: if waves have 32 lanes, and if they have 64.
+/// The number of started lanes of a wave, the lowest ones: for waves of 32 lanes, and of 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Started(Option<[u8; 2]>);
 
@@ -30,7 +30,7 @@ impl Started {
 }
 
 impl DispatchShape {
-    /// A dispatch of a grid in workgroups of a size; None if one of the numbers is 0.
+    /// Creates a dispatch of a grid in workgroups of a size; None if one of the numbers is 0.
     #[must_use]
     pub fn new(workgroup: [u64; 3], grid: [u64; 3]) -> Option<DispatchShape> {
         let is_some = |size: &u64| *size != 0;
@@ -63,7 +63,7 @@ impl DispatchShape {
     }
 }
 
-/// The lowest bits, so many of them.
+/// Returns the lowest bits, so many of them.
 pub(super) fn lowest(count: u32) -> u64 {
     match count {
         0 => 0,

@@ -108,11 +108,11 @@ impl Cause {
 pub struct Idle {
     /// The cause.
     pub cause: Cause,
-    /// How many, summed over samples.
+    /// The number of lanes, summed over samples.
     pub lane_samples: u64,
     /// The instructions that may have switched them off, if it is one of several: the address of each, and where it is.
     pub candidates: Vec<(u64, Option<Located>)>,
-    /// Where the branch is.
+    /// The place of the branch.
     pub located: Option<Located>,
 }
 
@@ -137,7 +137,7 @@ type Lines = BTreeSet<(Option<Arc<str>>, Option<Arc<str>>, u64)>;
 /// How many sets of lines are told apart.
 const MOST_SETS: usize = 64;
 
-/// The causes for which lanes were off in samples, that of the most lanes first. With the error of the first limit that kept some from being
+/// Returns the causes for which lanes were off in samples, that of the most lanes first. With the error of the first limit that kept some from being
 /// told.
 #[must_use]
 pub fn divergence(profile: &Profile<'_, '_>, meter: &Meter) -> (Vec<Idle>, Option<Error>) {

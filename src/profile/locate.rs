@@ -25,7 +25,7 @@ pub struct SourcePosition {
 }
 
 impl SourcePosition {
-    /// A position of which the profiler gives the file and the line.
+    /// Returns a position of which the profiler gives the file and the line.
     #[must_use]
     pub fn of_line(file: &str, line: Option<u64>) -> SourcePosition {
         SourcePosition {
@@ -36,7 +36,7 @@ impl SourcePosition {
     }
 }
 
-/// What is known of an address.
+/// The facts about an address.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Located {
@@ -128,7 +128,7 @@ fn position(frame: &SourceFrame<'_, '_>) -> SourcePosition {
     }
 }
 
-/// The text of an instruction.
+/// Returns the text of an instruction.
 fn instruction(code: CodeOf<'_, '_>, wave_size: Option<WaveSize>) -> Option<String> {
     /// The longest instruction, in bytes.
     const LONGEST: usize = 20;

@@ -45,7 +45,7 @@ use crate::error::Result;
 use crate::inspect::Program;
 use crate::meter::Meter;
 
-/// Where the code of a place is.
+/// The code of a place.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeOf<'p, 'a> {
     /// The number that the caller has for the code object.
@@ -59,9 +59,9 @@ pub struct CodeOf<'p, 'a> {
 /// A place of samples, looked up.
 #[derive(Clone, Debug)]
 pub struct ProfilePlace<'p, 'a> {
-    /// What was counted there.
+    /// The counts there.
     pub counts: Counts,
-    /// Where it is in the source.
+    /// Its place in the source.
     pub located: Located,
     /// The code, if it is known.
     pub code: Option<CodeOf<'p, 'a>>,
@@ -72,7 +72,7 @@ pub struct ProfilePlace<'p, 'a> {
 pub struct Profile<'p, 'a> {
     /// The places, in the order in which the samples have them.
     pub places: Vec<ProfilePlace<'p, 'a>>,
-    /// How many samples could not be looked up.
+    /// The number of samples that could not be looked up.
     pub unresolved: u64,
     /// The names of stall reasons and types of instructions in the counts.
     pub names: Names,

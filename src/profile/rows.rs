@@ -22,7 +22,7 @@ pub enum By {
     Stack,
 }
 
-/// What the samples of a row have in common.
+/// The common key of a row's samples.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     /// A line of a file; None for code without a line, or without a file.
@@ -39,13 +39,13 @@ pub enum Key {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What its samples have in common.
+    /// The common key of its samples.
     pub key: Key,
     /// The sums.
     pub counts: Counts,
-    /// How many lanes were active in samples with a mask, of waves whose size is known.
+    /// The number of active lanes in samples with a mask, of waves with a known size.
     pub active: u64,
-    /// How many lanes those waves have.
+    /// The number of lanes in those waves.
     pub lanes: u64,
     /// The innermost functions.
     pub functions: BTreeSet<Arc<str>>,
@@ -82,7 +82,7 @@ impl Row {
     }
 }
 
-/// A part of a whole; None if that is nothing.
+/// Returns a part of a whole; None if that is nothing.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a share of so many is not told apart from its neighbours"

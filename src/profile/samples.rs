@@ -11,9 +11,9 @@ use crate::meter::Meter;
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Where it is.
+    /// Its address.
     pub site: Site,
-    /// What was counted.
+    /// The counts.
     pub counts: Counts,
     /// The number that the profiler has for the text of the instruction.
     pub text: Option<u32>,

@@ -14,7 +14,7 @@ use crate::tree::{NoValue, Node};
 use crate::wave::AccessError;
 
 impl<'p> Walk<'_, '_, 'p, '_> {
-    /// The number that a step gives.
+    /// Returns the number that a step gives.
     pub(super) fn calculate(&self, calculation: Calculation, step: &Step<'p>) -> Given<Number> {
         match calculation {
             Calculation::Constant(value) => Ok(value),
@@ -131,7 +131,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Number::Integer(cut_pointer(moved, ty)))
     }
 
-    /// How many elements lie between two pointers; a difference of more than half the space is negative.
+    /// Returns how many elements lie between two pointers; a difference of more than half the space is negative.
     fn distance(&self, left: StepId, right: StepId, bytes: u64) -> Given<Number> {
         let (left, ty) = self.address(left)?;
         let (right, _) = self.address(right)?;
@@ -215,7 +215,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(object))
     }
 
-    /// EXEC of the frame; by the letter of call frame information only where it is read by the letter.
+    /// EXEC of the frame; as specified of call frame information only where it is read strictly.
     fn exec(&self) -> Given<Number> {
         let frame = self.tree.frame;
         match frame.exec() {

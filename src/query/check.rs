@@ -35,7 +35,7 @@ pub(super) struct Checker<'c, 's, 'p, 'a> {
     pub(super) offset: usize,
 }
 
-/// The steps of an expression. The last one is the expression itself.
+/// Returns the steps of an expression. The last one is the expression itself.
 pub(super) fn check<'p, 'a>(
     nodes: &[Node<'_>],
     scope: &mut Scope<'_, 'p, 'a>,
@@ -70,7 +70,7 @@ pub(super) fn check<'p, 'a>(
 }
 
 impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
-    /// The last step, in a form that can be shown.
+    /// Returns the last step, in a form that can be shown.
     fn finish(mut self) -> Checked<Steps<'p>> {
         let last = self.values.last().copied().unwrap_or(0);
         let shown = self.decay_function(last);
@@ -228,7 +228,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         }
     }
 
-    /// A guard before nodes that end before the node `until`, which becomes a step at the end.
+    /// Returns a guard before nodes that end before the node `until`, which becomes a step at the end.
     fn guard(
         &mut self,
         condition: Option<StepId>,
@@ -253,7 +253,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         ))
     }
 
-    /// The type that C17 §6.4.4.1 gives a literal; one that no signed type holds is unsigned.
+    /// Returns the type that C17 §6.4.4.1 gives a literal; one that no signed type holds is unsigned.
     fn integer(&mut self, literal: Integer) -> StepId {
         let ranks = [(Rank::Int, 32), (Rank::Long, 64), (Rank::LongLong, 64)];
         let ranks = ranks.into_iter().skip(literal.longs.into());

@@ -73,7 +73,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         self.variable(&Arc::new(constant))
     }
 
-    /// The static data member that a path names: of the class before its name, or of the class that the function is in.
+    /// Returns the static data member that a path names: of the class before its name, or of the class that the function is in.
     fn constant_of_class(&mut self, path: &Path<'_>) -> Checked<Option<DieId>> {
         let (is_absolute, mut scopes) = match path.scopes.is_empty() {
             false => (path.is_absolute, path.scopes.clone()),
@@ -156,7 +156,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         Ok(value.map(|value| self.value(Calculation::Constant(Number::Integer(value)), ty)))
     }
 
-    /// The function that a path names, where it has code.
+    /// Returns the function that a path names, where it has code.
     fn function(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
         let stop = self.scope.tree.frame.stop();
         let info = stop.program().info();
@@ -195,7 +195,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         Ok(None)
     }
 
-    /// The member that a path names in a function of its class.
+    /// Returns the member that a path names in a function of its class.
     fn member_of_this(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
         let this = Path {
             is_absolute: false,
@@ -358,7 +358,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     }
 }
 
-/// An unsigned integer of a register's size.
+/// Returns an unsigned integer of a register's size.
 fn unsigned(bits: u32) -> IntegerType {
     IntegerType {
         rank: if bits > 32 { Rank::Long } else { Rank::Int },

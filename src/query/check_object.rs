@@ -58,7 +58,7 @@ impl Checker<'_, '_, '_, '_> {
         Ok(self.object(Action::Member { base, path }, ty, field))
     }
 
-    /// A component of a vector: `x`, `y`, `z`, `w`, or `s` and a hexadecimal digit, as in OpenCL.
+    /// Returns a component of a vector: `x`, `y`, `z`, `w`, or `s` and a hexadecimal digit, as in OpenCL.
     pub(super) fn component(&mut self, base: StepId, name: &str) -> Checked<StepId> {
         let count = self.types.count(self.ty(base)).unwrap_or(0);
         let mut letters = name.chars();
@@ -79,7 +79,7 @@ impl Checker<'_, '_, '_, '_> {
         self.element(base, Some(index))
     }
 
-    /// An element of an array or vector.
+    /// Returns an element of an array or vector.
     pub(super) fn element(&mut self, base: StepId, index: Option<StepId>) -> Checked<StepId> {
         let Some(elements) = self.types.elements(self.ty(base)) else {
             let message = format!("`{}` has no elements", self.type_text(base));
@@ -111,7 +111,7 @@ impl Checker<'_, '_, '_, '_> {
         Ok(self.object(Action::Dereference(pointer), ty.target, None))
     }
 
-    /// The address space that an object lies in: that of the pointer to it, or of the variable's location in the
+    /// Returns the address space that an object lies in: that of the pointer to it, or of the variable's location in the
     /// first lane where it has one in memory.
     pub(super) fn space_of(&self, object: StepId) -> AddressSpace {
         let mut next = object;
@@ -141,7 +141,7 @@ impl Checker<'_, '_, '_, '_> {
     }
 }
 
-/// The memory that a location is in; nothing if it is in none, or in several places.
+/// Returns the memory that a location is in. `None` if it is in none, or in several places.
 fn memory_of(location: &Location<'_>) -> Option<AddressSpace> {
     if let Storage::Memory { space, .. } = location.single()?.storage {
         Some(space)

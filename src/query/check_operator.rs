@@ -24,7 +24,7 @@ impl Checker<'_, '_, '_, '_> {
         self.class(step).pointer()
     }
 
-    /// Whether a step is the literal 0, which is the null pointer of every address space.
+    /// Returns true if a step is the literal 0, which is the null pointer of every address space.
     fn is_null(&self, step: StepId) -> bool {
         let is_integer =
             matches!(self.class(step), Class::Integer(integer) if integer.rank != Rank::Bool);
@@ -38,7 +38,7 @@ impl Checker<'_, '_, '_, '_> {
         zero && is_integer
     }
 
-    /// The address of an array's first element, and of a function; anything else as it is.
+    /// Returns the address of an array's first element, and of a function; anything else as it is.
     pub(super) fn decay(&mut self, step: StepId) -> StepId {
         let ty = self.ty(step);
         if self.class(step) == Class::Array && !self.types.is_gnu_vector(ty) {
@@ -208,7 +208,7 @@ impl Checker<'_, '_, '_, '_> {
         step.ok_or_else(|| self.mismatch(operator, left, right))
     }
 
-    /// The error of operands that an operator does not take together.
+    /// Returns the error of operands that an operator does not take together.
     fn mismatch(&self, operator: Binary, left: StepId, right: StepId) -> super::error::QueryError {
         let spaces = self.pointer(left).zip(self.pointer(right));
         let spaces = spaces.filter(|(one, other)| one.space != other.space);
@@ -355,7 +355,7 @@ impl Checker<'_, '_, '_, '_> {
         Ok(Some(self.value(action, int)))
     }
 
-    /// An integer as a pointer of the type of another step; a literal 0 is its null pointer.
+    /// Returns an integer as a pointer of the type of another step; a literal 0 is its null pointer.
     fn address_like(&mut self, integer: StepId, pointer: PointerType, like: StepId) -> StepId {
         let ty = self.ty(like);
         if self.is_null(integer) {

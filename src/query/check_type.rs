@@ -78,7 +78,7 @@ const ALIASES: &[(&str, Arithmetic)] = &[
     ("ptrdiff_t", LONG),
 ];
 
-/// Whether a name is that of a type, and of no variable that is visible.
+/// Returns true if a name is that of a type, and of no variable that is visible.
 pub(super) fn is_type(
     path: &Path<'_>,
     scope: &Scope<'_, '_, '_>,
@@ -106,7 +106,7 @@ fn is_type_named(tag: Option<Tag>) -> impl Fn(&Named) -> bool {
 }
 
 impl Checker<'_, '_, '_, '_> {
-    /// The type that a text names. Its outermost pointer points to `space`, if the text does not say where to.
+    /// Returns the type that a text names. Its outermost pointer points to `space`, if the text does not say where to.
     pub(super) fn type_named(
         &mut self,
         name: &TypeName<'_>,

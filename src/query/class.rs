@@ -25,7 +25,7 @@ pub(super) enum Class {
     Record,
     Function,
     Void,
-    /// What is printed, and not computed with.
+    /// A value that is printed, but not computed with.
     Other,
 }
 
@@ -74,7 +74,7 @@ pub(super) enum Arithmetic {
 }
 
 impl Class {
-    /// Where a pointer points; nothing for anything else.
+    /// Where a pointer points. `None` for anything else.
     pub(super) fn pointer(self) -> Option<PointerType> {
         if let Class::Pointer(pointer) = self {
             Some(pointer)
@@ -145,7 +145,7 @@ pub(super) fn class_of(types: &TypeTable, id: TypeId) -> Class {
     }
 }
 
-/// An enumeration's integer type; DWARF need not name it, and then its size tells.
+/// Returns an enumeration's integer type; DWARF need not name it, and then its size tells.
 fn class_of_enumeration(types: &TypeTable, underlying: TypeId, byte_size: Option<u64>) -> Class {
     let resolved = shape::resolve(types, underlying);
     if let TypeKind::Base(base) = &resolved.ty.kind
@@ -209,7 +209,7 @@ fn class_of_base(base: &BaseType, name: Option<&str>) -> Class {
     Class::Integer(IntegerType { rank, bits, signed })
 }
 
-/// The rank of an integer type, by its size and, for the two that may have the same, its name.
+/// Returns the rank of an integer type, by its size and, for the two that may have the same, its name.
 fn rank(bits: u32, name: Option<&str>) -> Rank {
     let longs = name.map_or(0, |name| {
         name.split(' ').filter(|word| *word == "long").count()
@@ -225,7 +225,7 @@ fn rank(bits: u32, name: Option<&str>) -> Rank {
 }
 
 impl IntegerType {
-    /// The type after the integer promotions. `field` is the size of a bit-field: one whose values all are
+    /// Returns the type after the integer promotions. `field` is the size of a bit-field: one whose values all are
     /// `int`s is an `int`.
     pub(super) fn promoted(self, field: Option<u64>) -> IntegerType {
         let width = field.map_or(self.bits, |field| {
@@ -247,7 +247,7 @@ impl IntegerType {
         }
     }
 
-    /// The type of both after the usual arithmetic conversions. Both are promoted.
+    /// Returns the type of both after the usual arithmetic conversions. Both are promoted.
     pub(super) fn common(self, other: IntegerType) -> IntegerType {
         let (high, low) = if self.rank >= other.rank {
             (self, other)
@@ -265,7 +265,7 @@ impl IntegerType {
         IntegerType { signed, ..high }
     }
 
-    /// A value cut to the type: the number that has the same low bits.
+    /// Returns a value cut to the type: the number that has the same low bits.
     pub(super) fn wrap(self, value: i128) -> i128 {
         let unused = 128u32.saturating_sub(self.bits).min(127);
         if self.rank == Rank::Bool {
@@ -279,7 +279,7 @@ impl IntegerType {
         }
     }
 
-    /// How C calls the type.
+    /// Returns how C calls the type.
     pub(super) fn name(self) -> &'static str {
         match (self.rank, self.signed) {
             (Rank::Bool, _) => "bool",
@@ -300,7 +300,7 @@ impl IntegerType {
 }
 
 impl Arithmetic {
-    /// The arithmetic type of a value; nothing if it is none. `field` is the size of a bit-field.
+    /// Returns the arithmetic type of a value. `None` if it is none. `field` is the size of a bit-field.
     pub(super) fn promoted(class: Class, field: Option<u64>) -> Option<Arithmetic> {
         match class {
             Class::Integer(integer) | Class::Enumeration(integer) => {
@@ -318,7 +318,7 @@ impl Arithmetic {
         }
     }
 
-    /// The usual arithmetic conversions. The two formats of 16 bits have none in common but `float`.
+    /// Returns the usual arithmetic conversions. The two formats of 16 bits have none in common but `float`.
     pub(super) fn common(self, other: Arithmetic) -> Arithmetic {
         match (self, other) {
             (Arithmetic::Integer(a), Arithmetic::Integer(b)) => Arithmetic::Integer(a.common(b)),

@@ -32,12 +32,12 @@ impl Types {
         type_name(&self.table, id)
     }
 
-    /// The size of a type, in bits; nothing where it is not known.
+    /// Returns the size of a type, in bits. `None` where it is not known.
     pub(super) fn bits(&self, id: TypeId) -> Option<u64> {
         shape::size_in_bits(&self.table, id)
     }
 
-    /// The distance of neighbours that a pointer goes over, in bytes; that of `void` is one, as GNU C has it.
+    /// Returns the distance of neighbours that a pointer goes over, in bytes; that of `void` is one, as GNU C has it.
     pub(super) fn step(&self, target: TypeId) -> Option<u64> {
         if self.class(target) == Class::Void {
             return Some(1);
@@ -58,7 +58,7 @@ impl Types {
         id
     }
 
-    /// An arithmetic type of C. `like` is the program's own type, where the format of 16 bits has several names.
+    /// Returns an arithmetic type of C. `like` is the program's own type, where the format of 16 bits has several names.
     pub(super) fn arithmetic(&mut self, ty: Arithmetic, like: Option<TypeId>) -> TypeId {
         match ty {
             Arithmetic::Integer(integer) => self.integer(integer),
@@ -113,7 +113,7 @@ impl Types {
         })
     }
 
-    /// A pointer into an address space.
+    /// Returns a pointer into an address space.
     pub(super) fn pointer(&mut self, target: TypeId, space: AddressSpace) -> TypeId {
         if let Some(id) = self.pointers.get(&(target, space)) {
             return *id;
@@ -132,7 +132,7 @@ impl Types {
         id
     }
 
-    /// An array of elements one after the other; of a number that is not known, if there is none.
+    /// Returns an array of elements one after the other; of a number that is not known, if there is none.
     pub(super) fn array(&mut self, element: TypeId, count: Option<u64>) -> TypeId {
         if let Some(id) = self.arrays.get(&(element, count)) {
             return *id;
@@ -156,7 +156,7 @@ impl Types {
         id
     }
 
-    /// The elements of an array or vector; of one of several dimensions its rows. Nothing for other types.
+    /// Returns the elements of an array or vector; of one of several dimensions its rows. Nothing for other types.
     pub(super) fn elements(&mut self, id: TypeId) -> Option<Elements> {
         let resolved = shape::resolve(&self.table, id).ty.clone();
         if let Class::Vector { element, .. } = self.class(id) {
@@ -237,7 +237,7 @@ impl Types {
         }
     }
 
-    /// Whether two types are one, but for names and qualifiers.
+    /// Returns true if two types are one, but for names and qualifiers.
     pub(super) fn is_same(&self, one: TypeId, other: TypeId) -> bool {
         core::ptr::eq(
             shape::resolve(&self.table, one).ty,
@@ -245,7 +245,7 @@ impl Types {
         )
     }
 
-    /// Whether a type is an array that is a vector, `DW_AT_GNU_vector`.
+    /// Returns true if a type is an array that is a vector, `DW_AT_GNU_vector`.
     pub(super) fn is_gnu_vector(&self, id: TypeId) -> bool {
         matches!(
             shape::resolve(&self.table, id).ty.kind,
@@ -253,7 +253,7 @@ impl Types {
         )
     }
 
-    /// How many elements an array or vector has; nothing where that is not known.
+    /// Returns how many elements an array or vector has. `None` where that is not known.
     pub(super) fn count(&self, id: TypeId) -> Option<u64> {
         if let Class::Vector { count, .. } = self.class(id) {
             return Some(count.into());

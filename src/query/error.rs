@@ -8,13 +8,13 @@ use crate::error::Error;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
-    /// What is wrong.
+    /// The kind of the problem.
     pub kind: QueryErrorKind,
     /// The offset in the text, in bytes.
     pub offset: usize,
 }
 
-/// What is wrong with an expression.
+/// The kind of a mistake in an expression.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryErrorKind {
@@ -66,7 +66,7 @@ pub enum QueryErrorKind {
     },
     /// Nothing describes the code of the frame, so that no variable is known in it.
     NoDebugInfo,
-    /// What the expression asks for cannot be read from the debugging information.
+    /// The requested data cannot be read from the debugging information.
     DebugInfo(Error),
 }
 
@@ -88,7 +88,7 @@ impl QueryErrorKind {
         }
     }
 
-    /// The error at an offset of the text.
+    /// Returns the error at an offset of the text.
     pub(crate) fn at(self, offset: usize) -> QueryError {
         QueryError { kind: self, offset }
     }

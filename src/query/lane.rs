@@ -38,7 +38,7 @@ pub(super) struct Walk<'w, 's, 'p, 'a> {
     pub(super) types: &'w mut Types,
     pub(super) tree: &'w Tree<'s, 'p, 'a>,
     pub(super) lane: Lane,
-    /// What each step gave; nothing of one that was passed over.
+    /// The result of each step. `None` for one that was skipped.
     slots: Vec<Option<Given<Held<'p>>>>,
     /// The bits of variables, each once however often it is named.
     variables: BTreeMap<DieId, Rc<Bits>>,
@@ -87,7 +87,7 @@ pub(super) fn walk<'p>(
 }
 
 impl<'p> Walk<'_, '_, 'p, '_> {
-    /// Whether the steps after a guard are taken.
+    /// Returns true if the steps after a guard are taken.
     fn goes_on(&self, condition: Option<StepId>, skip_if: bool) -> bool {
         let truth = condition.map(|condition| self.is_true(condition));
         matches!(truth, Some(Ok(truth)) if truth != skip_if)
@@ -147,7 +147,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// The object that a step gave.
+    /// Returns the object that a step gave.
     pub(super) fn given_object(&self, step: StepId) -> Given<Node<'p>> {
         match self.held(step)? {
             Held::Object(object) => Ok(object),
@@ -157,7 +157,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// The number or address that a step gave; of an object what it holds.
+    /// Returns the number or address that a step gave; of an object what it holds.
     pub(super) fn number(&self, id: StepId) -> Given<Number> {
         let step = self.at(id)?;
         let object = match self.held(id)? {
@@ -199,21 +199,21 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// The number that a step gave, in another type.
+    /// Returns the number that a step gave, in another type.
     pub(super) fn converted(&self, step: StepId, to: Arithmetic) -> Given<Number> {
         let from = representation(self.at(step)?.class);
         let is_wide = from.is_some_and(is_unsigned_128);
         Ok(self.number(step)?.convert(to, is_wide))
     }
 
-    /// The address that a step gave, and where its type points to.
+    /// Returns the address that a step gave, and where its type points to.
     pub(super) fn address(&self, step: StepId) -> Given<(u64, PointerType)> {
         let pointer = self.at(step)?.class.target();
         let pointer = pointer.ok_or(NoValue::UnknownLayout)?;
         Ok((cut(self.integer(step)?, AddressSpace::None), pointer))
     }
 
-    /// Whether what a step gave counts as true: a pointer, if it is not null.
+    /// Returns the truth value of a step's result. A pointer is true if it is not null.
     pub(super) fn is_true(&self, step: StepId) -> Given<bool> {
         if let Class::Pointer(pointer) = self.at(step)?.class {
             let (address, _) = self.address(step)?;
@@ -336,7 +336,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Some(found.map(moved))
     }
 
-    /// A pointer without bits that is moved; None if it has some, or something else is calculated.
+    /// Returns a pointer without bits that is moved; None if it has some, or something else is calculated.
     fn move_implicit(&self, calculation: Calculation) -> Option<Given<Held<'p>>> {
         let Calculation::MovePointer {
             pointer,
@@ -363,7 +363,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Some(self.integer(index).map(moved))
     }
 
-    /// A member, where the lane has it.
+    /// Returns a member, where the lane has it.
     fn member(&mut self, base: StepId, path: &[Hop]) -> Given<Held<'p>> {
         let mut object = self.given_object(base)?;
         // The variant of the object that has the next member.
@@ -440,14 +440,14 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(object))
     }
 
-    /// The address that a step gave, as one of another space.
+    /// Returns the address that a step gave, as one of another space.
     pub(super) fn address_in(&self, step: StepId, space: AddressSpace) -> Given<u64> {
         let (address, pointer) = self.address(step)?;
         self.tree.convert(address, pointer.space, space)
     }
 }
 
-/// The null pointer of a type.
+/// Returns the null pointer of a type.
 fn null(pointer: PointerType) -> u64 {
     pointer.space.null()
         & u64::MAX
@@ -455,7 +455,7 @@ fn null(pointer: PointerType) -> u64 {
             .unwrap_or(0)
 }
 
-/// An address, as far as a pointer holds it.
+/// Returns an address, as far as a pointer holds it.
 pub(super) fn cut_pointer(address: i128, pointer: PointerType) -> i128 {
     IntegerType {
         rank: Rank::Long,
@@ -476,7 +476,7 @@ pub(super) fn is_unsigned_128(ty: Arithmetic) -> bool {
     )
 }
 
-/// How the bits of a scalar are read: those of a pointer as an unsigned integer.
+/// Returns how the bits of a scalar are read: those of a pointer as an unsigned integer.
 pub(super) fn representation(class: Class) -> Option<Arithmetic> {
     match class {
         Class::Integer(integer) | Class::Enumeration(integer) => Some(Arithmetic::Integer(integer)),
@@ -504,7 +504,7 @@ fn width(ty: Arithmetic) -> u32 {
     }
 }
 
-/// The bytes of a number in a type.
+/// Returns the bytes of a number in a type.
 fn encode(number: Number, class: Class) -> Bits {
     let ty = representation(class).unwrap_or(super::check::ADDRESS);
     let bits = width(ty);
@@ -522,7 +522,7 @@ fn encode(number: Number, class: Class) -> Bits {
     }
 }
 
-/// Whether a reason holds for all lanes, so that the others need not be asked.
+/// Returns true if a reason holds for all lanes, so that the others need not be asked.
 pub(super) fn is_limit(reason: &NoValue) -> bool {
     matches!(reason, NoValue::Error(error) if error.is_limit())
 }

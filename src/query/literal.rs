@@ -14,7 +14,7 @@ pub(super) enum Number {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Integer {
     pub(super) value: u64,
-    /// Whether it is decimal: then it is of no unsigned type, unless it says so.
+    /// True if it is decimal: then it is of no unsigned type, unless it says so.
     pub(super) decimal: bool,
     /// `u`.
     pub(super) unsigned: bool,
@@ -30,7 +30,7 @@ pub(super) enum FloatSize {
     Double,
 }
 
-/// The longest text that looks like a number: a *preprocessing number* of C.
+/// Returns the longest text that looks like a number: a *preprocessing number* of C.
 pub(super) fn number_text(text: &str) -> &str {
     let mut end = 0;
     let mut previous = ' ';
@@ -52,7 +52,7 @@ pub(super) fn number_text(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The number that a text is.
+/// Returns the number that a text is.
 pub(super) fn number(text: &str) -> Result<Number, QueryErrorKind> {
     let bad = || syntax("a number", format!("`{text}`"));
     let digits = text.replace('\'', "");
@@ -109,7 +109,7 @@ pub(super) fn number(text: &str) -> Result<Number, QueryErrorKind> {
     }))
 }
 
-/// A text for a message.
+/// Returns a text for a message.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -138,7 +138,7 @@ fn decimal_float(text: &str) -> Option<f64> {
     text.chars().all(plain).then(|| text.parse().ok())?
 }
 
-/// A number like `1.8p-3`, rounded to the nearest.
+/// Returns a number like `1.8p-3`, rounded to the nearest.
 fn hexadecimal_float(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once('p')?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

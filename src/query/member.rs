@@ -25,7 +25,7 @@ pub(super) enum Hop {
 /// Where a member is: the steps from the outermost record on.
 pub(super) type MemberPath = Vec<Hop>;
 
-/// The members of a structure, class or union under any of its names; nothing of other types.
+/// Returns the members of a structure, class or union under any of its names. Empty for other types.
 pub(super) fn members_of(table: &TypeTable, id: TypeId) -> &[Member] {
     if let TypeKind::Record { members, .. } = &shape::resolve(table, id).ty.kind {
         members

@@ -111,7 +111,7 @@ pub struct Query<'s, 'p, 'a> {
     types: Types,
 }
 
-/// What an expression is in each lane that was asked for.
+/// The answer to an expression, in each requested lane.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -119,14 +119,14 @@ pub struct Answer {
     pub ty: TypeId,
     /// Its name, as C writes it.
     pub type_name: String,
-    /// Whether it is made of a variable in memory that the function's prologue writes, which is not over: what is there may be left over
+    /// True if it is made of a variable in memory that the function's prologue writes, which is not over: what is there may be left over
     /// from others.
     pub is_in_prologue: bool,
     /// The lanes, in the order in which they were asked for.
     pub lanes: Vec<LaneAnswer>,
 }
 
-/// What an expression is in a lane.
+/// The answer to an expression in a lane.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct LaneAnswer {
@@ -136,7 +136,7 @@ pub struct LaneAnswer {
     pub ty: TypeId,
     /// The bits, or why there are none. Bits that are missing are in the masks.
     pub value: Result<Bits, NoValue>,
-    /// How many bits it has, in bits, if it is a bit-field: these are the bits from the lowest on.
+    /// The size of a bit-field in bits, if it is one. These are the bits from the lowest on.
     pub bit_field: Option<u64>,
     /// What pointers without bits stand for in it.
     pointees: Vec<Pointee>,
@@ -152,7 +152,7 @@ impl LaneAnswer {
         self.recovered.as_ref()
     }
 
-    /// What is known, as of a variable.
+    /// Returns the state, as for a variable.
     #[must_use]
     pub fn state(&self) -> ValueStateKind {
         self.known.state
@@ -198,13 +198,13 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         })
     }
 
-    /// The frame.
+    /// Returns the frame.
     #[must_use]
     pub fn frame(&self) -> StopFrame<'s, 'p, 'a> {
         self.scope.tree.frame
     }
 
-    /// The types of answers.
+    /// Returns the types of answers.
     #[must_use]
     pub fn types(&self) -> &TypeTable {
         &self.types.table
@@ -222,7 +222,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         self.evaluate_within(text, lanes)
     }
 
-    /// The limit that was reached before all variables were found that names could mean.
+    /// Returns the limit that was reached before all variables were found that names could mean.
     #[cfg(feature = "serde")]
     pub(crate) fn limit(&self) -> Option<&Error> {
         self.scope.limit.as_ref()
@@ -264,7 +264,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         })
     }
 
-    /// Whether a variable that has a value in some lane may not have been written yet.
+    /// Returns true if a variable that has a value in some lane may not have been written yet.
     fn is_in_prologue(&self, steps: &step::Steps<'p>, lanes: &[Lane]) -> Result<bool> {
         let frame = self.scope.tree.frame;
         let is_written = |value: &VariableValue<'p>| frame.is_written_by_prologue(value, lanes);
@@ -302,7 +302,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         self.scope.tree.frame.stop().meter().hold(bits.div_ceil(8))
     }
 
-    /// The value of a lane as a debugger of C prints it; nothing if there is none.
+    /// Returns the value of a lane as a debugger of C prints it. `None` if there is none.
     #[must_use]
     pub fn text(&self, answer: &LaneAnswer, options: &Options) -> Option<String> {
         let meter = Meter::new(&Limits::DEFAULT, Limits::DEFAULT.value);
@@ -337,7 +337,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     }
 }
 
-/// The type of all lanes that have a value, if it is one.
+/// Returns the type of all lanes that have a value, if it is one.
 fn common(answers: &[LaneAnswer]) -> Option<TypeId> {
     let mut types = answers
         .iter()

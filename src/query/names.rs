@@ -51,7 +51,7 @@ type ScopeNumber = usize;
 struct NamedScope<'a> {
     name: Cow<'a, str>,
     outer: Option<ScopeNumber>,
-    /// Whether names need not have it: that of an inline namespace.
+    /// True if names need not have it: that of an inline namespace.
     is_inline: bool,
 }
 
@@ -95,7 +95,7 @@ impl<'d, 'a> Names<'d, 'a> {
         }
     }
 
-    /// The first that `path` names and `wanted` says yes to. In each unit definitions come before declarations.
+    /// Returns the first that `path` names and `wanted` says yes to. In each unit definitions come before declarations.
     pub(super) fn find(
         &mut self,
         path: &Path<'_>,
@@ -130,7 +130,7 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(found.cloned())
     }
 
-    /// Whether a unit has a function with the name of a path.
+    /// Returns true if a unit has a function with the name of a path.
     pub(super) fn has(&mut self, unit: UnitId, path: &Path<'_>) -> Result<bool> {
         let names = self.unit(unit)?;
         let mut found = names.named.get(path.name).into_iter().flatten();
@@ -148,7 +148,7 @@ impl<'d, 'a> Names<'d, 'a> {
         }
     }
 
-    /// The units, in the order in which names are looked for.
+    /// Returns the units, in the order in which names are looked for.
     pub(super) fn order(&self) -> Vec<UnitId> {
         let others = self
             .info
@@ -257,7 +257,7 @@ impl UnitNames<'_> {
         })
     }
 
-    /// Whether the end of a scope's name is `wanted`, or all of it if that is absolute. Inline namespaces may be left out, all of them.
+    /// Returns true if the end of a scope's name is `wanted`, or all of it if that is absolute. Inline namespaces may be left out, all of them.
     fn is_scope(&self, is_absolute: bool, wanted: &str, scope: Option<ScopeNumber>) -> bool {
         let is_end = |named: fn(&NamedScope<'_>) -> bool| {
             let around = |number: ScopeNumber| self.scopes.get(number);
@@ -269,7 +269,7 @@ impl UnitNames<'_> {
     }
 }
 
-/// Whether the names of scopes, the innermost first, end in `wanted`, or are that if it is absolute.
+/// Returns true if the names of scopes, the innermost first, end in `wanted`, or are that if it is absolute.
 fn is_end_of<'s>(
     is_absolute: bool,
     wanted: &str,
@@ -301,7 +301,7 @@ fn is_end_of<'s>(
     !is_absolute || scopes.next().is_none()
 }
 
-/// Whether the scopes of a path are the last of `scope`, or all of them if the path is absolute.
+/// Returns true if the scopes of a path are the last of `scope`, or all of them if the path is absolute.
 pub(super) fn is_scope_of(path: &Path<'_>, scope: &str) -> bool {
     let wanted = path.scopes.join("::");
     if scope == wanted {
@@ -340,7 +340,7 @@ fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
     known.map(|(_, tag)| Entity::Type(Some(*tag)))
 }
 
-/// Whether an entry qualifies the names of what is in it.
+/// Returns true if an entry qualifies the names of what is in it.
 fn opens_scope(tag: DwTag) -> bool {
     [
         DW_TAG_namespace,

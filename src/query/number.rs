@@ -17,7 +17,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Whether it counts as true.
+    /// Returns true if it counts as true.
     pub(super) fn is_true(self) -> bool {
         match self {
             Number::Integer(value) => value != 0,
@@ -25,7 +25,7 @@ impl Number {
         }
     }
 
-    /// The number that the low bits of `bits` stand for.
+    /// Returns the number that the low bits of `bits` stand for.
     pub(super) fn decode(bits: u128, ty: Arithmetic) -> Number {
         let [a, b, c, d, e, f, g, h, ..] = bits.to_le_bytes();
         match ty {
@@ -57,7 +57,7 @@ impl Number {
         }
     }
 
-    /// The bits of the number in a type that it was converted to; those above the type's width are not zero.
+    /// Returns the bits of the number in a type that it was converted to; those above the type's width are not zero.
     pub(super) fn encode(self, ty: Arithmetic) -> u128 {
         match (self, ty) {
             (Number::Integer(value), _) => value.cast_unsigned(),
@@ -97,13 +97,13 @@ impl Number {
     }
 }
 
-/// The nearest `f32`.
+/// Returns the nearest `f32`.
 #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
 fn narrow(value: f64) -> f32 {
     value as f32
 }
 
-/// The nearest number of a format.
+/// Returns the nearest number of a format.
 fn round(value: f64, to: FloatType) -> f64 {
     match to {
         FloatType::BFloat16 => Float16::Bfloat.decode(Float16::Bfloat.encode(value)),
@@ -113,7 +113,7 @@ fn round(value: f64, to: FloatType) -> f64 {
     }
 }
 
-/// The nearest number of a format to an integer, rounded once.
+/// Returns the nearest number of a format to an integer, rounded once.
 #[expect(clippy::cast_precision_loss, reason = "rounding is meant")]
 fn round_integer(value: i128, is_unsigned_128: bool, to: FloatType) -> f64 {
     let bits = value.cast_unsigned();
@@ -140,7 +140,7 @@ fn round_integer(value: i128, is_unsigned_128: bool, to: FloatType) -> f64 {
     }
 }
 
-/// A double that rounds to fewer digits as the integer does: bits that it has no room for are kept as one.
+/// Returns a double that rounds to fewer digits as the integer does: bits that it has no room for are kept as one.
 #[expect(
     clippy::cast_precision_loss,
     reason = "the number has at most 53 bits by then"
@@ -155,7 +155,7 @@ fn sticky(value: u128) -> f64 {
     (kept << 1 | u128::from(lost)) as f64 * 0.5 * scale
 }
 
-/// The nearest integer of a type towards zero.
+/// Returns the nearest integer of a type towards zero.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -229,7 +229,7 @@ fn integer_arithmetic(
     Ok(ty.wrap(value))
 }
 
-/// A shift of `a`, of type `ty`, by `b` bits. A negative number keeps its sign when it goes right.
+/// Returns a shift of `a`, of type `ty`, by `b` bits. A negative number keeps its sign when it goes right.
 fn shift(operator: Binary, a: i128, b: i128, ty: IntegerType) -> Result<i128, NoValue> {
     let bits = ty.bits;
     let Some(count) = u32::try_from(b).ok().filter(|count| *count < bits) else {
@@ -268,7 +268,7 @@ fn float_arithmetic(operator: Binary, a: f64, b: f64) -> f64 {
     }
 }
 
-/// Whether a comparison holds between two numbers of one type.
+/// Returns true if a comparison holds between two numbers of one type.
 pub(super) fn compare(operator: Binary, a: Number, b: Number, is_unsigned_128: bool) -> bool {
     let ordering = match (a, b) {
         (Number::Integer(a), Number::Integer(b)) if is_unsigned_128 => {

@@ -55,12 +55,12 @@ pub(super) struct Parser<'t, 'n> {
 }
 
 impl<'t> Parser<'t, '_> {
-    /// The next token.
+    /// Returns the next token.
     pub(super) fn peek(&self) -> &Token<'t> {
         self.peek_at(0)
     }
 
-    /// A token that is so many after the next; the end goes on for ever.
+    /// Returns a token that is so many after the next; the end goes on for ever.
     pub(super) fn peek_at(&self, distance: usize) -> &Token<'t> {
         let token = self.tokens.get(self.at + distance);
         token.map_or(&Token::End, |spanned| &spanned.token)
@@ -93,7 +93,7 @@ impl<'t> Parser<'t, '_> {
         Err(self.expected(&format!("`{sign}`")))
     }
 
-    /// The error of a next token that cannot stand there.
+    /// Returns the error of a next token that cannot stand there.
     pub(super) fn expected(&self, expected: &str) -> QueryError {
         let kind = QueryErrorKind::Syntax {
             expected: expected.to_owned(),

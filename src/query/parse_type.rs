@@ -41,7 +41,7 @@ const SPACES: &[(&str, AddressSpace)] = &[
 ];
 
 impl<'t> Parser<'t, '_> {
-    /// Whether a token can be nothing but a part of a type's name.
+    /// Returns true if a token can be nothing but a part of a type's name.
     pub(super) fn is_type_word(&self, token: &Token<'t>) -> bool {
         let Token::Name(name) = token else {
             return false;
@@ -52,7 +52,7 @@ impl<'t> Parser<'t, '_> {
             || SPACES.iter().any(|(space, _)| space == name)
     }
 
-    /// Whether a type's name starts so many tokens after the next. A name in parentheses is that of a type if
+    /// Returns true if a type's name starts so many tokens after the next. A name in parentheses is that of a type if
     /// there is such a type, or if what follows could not stand there otherwise.
     pub(super) fn type_starts_at(&mut self, distance: usize) -> bool {
         if self.is_type_word(self.peek_at(distance)) {

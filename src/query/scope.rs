@@ -44,7 +44,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         })
     }
 
-    /// The unit of the frame's function.
+    /// Returns the unit of the frame's function.
     pub(super) fn unit(&self) -> Option<UnitId> {
         self.tree
             .function
@@ -52,14 +52,14 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             .map(|function| function.die.unit)
     }
 
-    /// The namespaces and classes that the frame's function is in, as `a::b`.
+    /// Returns the namespaces and classes that the frame's function is in, as `a::b`.
     pub(super) fn class(&self) -> &str {
         let function = self.tree.function.as_ref();
         let qualifier = function.and_then(|function| function.qualifier.as_deref());
         qualifier.unwrap_or_default()
     }
 
-    /// The variable of a function or block that a path names.
+    /// Returns the variable of a function or block that a path names.
     pub(super) fn local(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         if path.is_absolute {
             return None;
@@ -72,12 +72,12 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         named.next().cloned()
     }
 
-    /// The variable of file scope of the frame's unit that a path names.
+    /// Returns the variable of file scope of the frame's unit that a path names.
     pub(super) fn global(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         self.best(&self.visible, path)
     }
 
-    /// The variable of file scope that a path names in any other unit; they are read for it.
+    /// Returns the variable of file scope that a path names in any other unit; they are read for it.
     pub(super) fn elsewhere(
         &mut self,
         path: &Path<'_>,
@@ -104,7 +104,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         self.best(self.elsewhere.as_deref().unwrap_or_default(), path)
     }
 
-    /// The variable of file scope that a path means best: of the innermost namespace around the function, then of
+    /// Returns the variable of file scope that a path means best: of the innermost namespace around the function, then of
     /// none, then of any; a definition before a declaration.
     fn best(&self, variables: &[Arc<Variable<'a>>], path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         let around = self
@@ -159,13 +159,13 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         }
     }
 
-    /// Whether debugging information describes the frame's code.
+    /// Returns true if debugging information describes the frame's code.
     pub(super) fn is_described(&self) -> bool {
         self.tree.function.is_some()
     }
 }
 
-/// Whether a path names a variable.
+/// Returns true if a path names a variable.
 fn is_at(variable: &Variable<'_>, path: &Path<'_>) -> bool {
     variable.name.as_deref() == Some(path.name)
         && is_scope_of(path, variable.scope.as_deref().unwrap_or_default())

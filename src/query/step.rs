@@ -47,7 +47,7 @@ impl<'p> Steps<'p> {
         })
     }
 
-    /// The object that another one is a part of.
+    /// Returns the object that another one is a part of.
     fn root(&self, object: StepId) -> StepId {
         let mut root = object;
         // Operands stand before what uses them, so that this ends.
@@ -73,7 +73,7 @@ pub(super) struct Step<'p> {
     pub(super) action: Action<'p>,
     pub(super) ty: TypeId,
     pub(super) class: Class,
-    /// Whether it gives an object, which has a place, and not a value.
+    /// True if it gives an object, which has a place, and not a value.
     pub(super) is_object: bool,
     /// The size of a bit-field, in bits.
     pub(super) field: Option<u64>,
@@ -104,7 +104,7 @@ pub(super) enum Action<'p> {
     Element {
         base: StepId,
         index: Option<StepId>,
-        /// Whether it has to be there: not if only its address is asked for.
+        /// True if it has to be there: not if only its address is asked for.
         is_read: bool,
     },
     Repeat {
@@ -192,7 +192,7 @@ pub(super) enum Calculation {
         bytes: u64,
         backwards: bool,
     },
-    /// How many elements of so many bytes lie between two pointers.
+    /// The distance of two pointers, in elements of this size.
     Distance {
         left: StepId,
         right: StepId,

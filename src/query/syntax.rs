@@ -119,7 +119,7 @@ pub(super) const AND: u8 = 2;
 pub(super) const OR: u8 = 1;
 
 impl Binary {
-    /// The sign.
+    /// Returns the sign.
     pub(super) fn sign(self) -> &'static str {
         let row = BINARY.iter().find(|(_, operator, _)| *operator == self);
         row.map_or("?", |(sign, _, _)| sign)
@@ -127,7 +127,7 @@ impl Binary {
 }
 
 impl Unary {
-    /// The sign.
+    /// Returns the sign.
     pub(super) fn sign(self) -> &'static str {
         match self {
             Unary::Plus => "+",
@@ -143,7 +143,7 @@ impl Unary {
 /// A name, with the namespaces and classes before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path<'t> {
-    /// Whether `::` stands first.
+    /// True if `::` stands first.
     pub(super) is_absolute: bool,
     /// What stands before the last `::`.
     pub(super) scopes: Vec<&'t str>,

@@ -44,7 +44,7 @@ const SIGNS: &[&str] = &[
 const MOST_BYTES: usize = 1 << 16;
 
 impl Token<'_> {
-    /// The token as a message names it.
+    /// Returns the token as a message names it.
     pub(super) fn describe(&self) -> String {
         match self {
             Token::Name(name) => format!("`{name}`"),
@@ -59,7 +59,7 @@ impl Token<'_> {
     }
 }
 
-/// The tokens of a text; the last one is [`Token::End`].
+/// Returns the tokens of a text; the last one is [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Spanned<'_>>, QueryError> {
     if text.len() > MOST_BYTES {
         let most = MOST_BYTES as u64;
@@ -81,7 +81,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Spanned<'_>>, QueryError> {
     }
 }
 
-/// The first token of `rest`, which starts with no space, and its length in bytes.
+/// Returns the first token of `rest`, which starts with no space, and its length in bytes.
 fn first(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
     let mut characters = rest.chars();
     let Some(start) = characters.next() else {
@@ -122,7 +122,7 @@ fn first(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
     }
 }
 
-/// How long the numbers of several registers are that text begins with: `[42:43]`. 0 if they are none.
+/// Returns how long the numbers of several registers are that text begins with: `[42:43]`. 0 if they are none.
 fn range_length(text: &str) -> usize {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let length = || {

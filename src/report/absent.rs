@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::inspect::{Recovery, StopFrame};
 use crate::untrusted::Untrusted;
 
-/// What is said of a lane that did not enter the function.
+/// The text for a lane that did not enter the function.
 pub const NOT_ENTERED: &str = "did not enter this function";
 
-/// What is said of a lane that was never started.
+/// The text for a lane that was never started.
 pub const NOT_STARTED: &str = "not started by the dispatch";
 
 /// Lanes that have no value in a frame, as they did not enter its function, with what is said of them.

@@ -14,7 +14,7 @@ use crate::untrusted::Untrusted;
 pub struct AllWavesDocument<T> {
     /// That of the documents in it.
     pub format: &'static str,
-    /// Whether every wave was asked; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// The groups, in the order of their first waves.
@@ -97,7 +97,7 @@ impl<T: Serialize> WaveGroups<T> {
         Ok(())
     }
 
-    /// The groups, in the order of their first waves.
+    /// Returns the groups, in the order of their first waves.
     #[must_use]
     pub fn into_groups(self) -> Vec<WaveGroup<T>> {
         self.groups

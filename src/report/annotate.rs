@@ -15,13 +15,13 @@ use crate::untrusted::Untrusted;
 pub struct AnnotateDocument {
     /// `hetdwarf-annotate/1`.
     pub format: &'static str,
-    /// Whether anything was added.
+    /// True if anything was added.
     pub changed: bool,
     /// The size of the file before, in bytes.
     pub size_before: u64,
     /// And after.
     pub size_after: u64,
-    /// Whether the answer is complete; its fields are the document's. Where the analysis of a function gave up no limit is named, and
+    /// The completeness of the document, whose fields are flattened into it. If the analysis of a function stopped early, no limit is named, and
     /// the bytes are among what is `missing` of the function.
     #[serde(flatten)]
     pub completeness: Completeness,
@@ -30,7 +30,7 @@ pub struct AnnotateDocument {
     /// The variables whose location lists got more entries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<AnnotateVariable>,
-    /// What was left alone besides, and why.
+    /// Other parts that were left unchanged, and why.
     pub notes: Vec<Untrusted<'static>>,
 }
 
@@ -44,11 +44,11 @@ pub struct AnnotateFunction {
     pub address: Hex,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// How much of that has a lane program location now, in bytes.
+    /// The bytes that have a lane program location now.
     pub covered: u64,
     /// Why not more: bytes by reason.
     pub missing: BTreeMap<&'static str, u64>,
-    /// How many bytes of location lists were added for it.
+    /// The bytes of location lists that were added for it.
     pub added: usize,
     /// Why nothing was added.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct AnnotateVariable {
     pub function: Option<Untrusted<'static>>,
     /// The code for which its location list says something now, and did not before: the ends of each range.
     pub ranges: Vec<[Hex; 2]>,
-    /// How many bytes of code that is.
+    /// The size of that code in bytes.
     pub bytes: u64,
 }
 

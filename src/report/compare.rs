@@ -20,14 +20,14 @@ pub struct CompareDocument {
     pub old: Untrusted<'static>,
     /// That of the new one.
     pub new: Untrusted<'static>,
-    /// Whether the answer is complete; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// By how many percent points coverage may fall.
     pub tolerance: f64,
-    /// Whether it fell by more, of all functions together or of one of them.
+    /// True if it fell by more, of all functions together or of one of them.
     pub fell: bool,
-    /// How many functions both have.
+    /// The number of functions in both versions.
     pub matched: u64,
     /// How much of the variables of these functions is covered.
     pub total: ChangeDocument,
@@ -39,7 +39,7 @@ pub struct CompareDocument {
     pub only_new: Vec<Untrusted<'static>>,
 }
 
-/// How much is covered in the old version and in the new one.
+/// The coverage in the old version and in the new one.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ChangeDocument {
@@ -55,9 +55,9 @@ pub struct ChangeDocument {
 pub struct ShareDocument {
     /// The bytes of code in scope.
     pub bytes_in_scope: u64,
-    /// How many have a location.
+    /// The bytes with a location.
     pub dwarf: u64,
-    /// How many of the others have an entry value or last-known value.
+    /// The bytes without a location that have an entry value or last-known value.
     pub recovered: u64,
     /// How many percent have a location; `null` if nothing is in scope.
     pub percent: Option<f64>,
@@ -73,9 +73,9 @@ pub struct CompareFunction {
     pub old_address: Hex,
     /// The first address in the new version; `null` if it does not describe the function.
     pub new_address: Option<Hex>,
-    /// Whether the code is equal, but for the addresses that it computes.
+    /// True if the code is equal, but for the addresses that it computes.
     pub same_code: bool,
-    /// How much of its variables is covered.
+    /// The coverage of its variables.
     pub total: ChangeDocument,
     /// The variables of which less is covered, or that the new version lacks.
     pub lost: Vec<CompareVariable>,
@@ -111,9 +111,9 @@ pub struct CompareVariable {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DifferenceDocument {
-    /// Where it starts, in bytes from the start of the function.
+    /// Its offset from the start of the function, in bytes.
     pub offset: u64,
-    /// How many bytes it is.
+    /// Its size in bytes.
     pub size: u64,
     /// What the old version says; `null` for nothing.
     pub old: Option<Untrusted<'static>>,

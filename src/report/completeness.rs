@@ -1,4 +1,4 @@
-//! Whether an answer is all that there is, or what was found before a limit was reached.
+//! States whether an answer is complete, or has only what was found before a limit was reached.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::frame::Stopped;
 use crate::inspect::Stop;
 use crate::untrusted::Untrusted;
 
-/// Whether an answer is complete; its fields are the document's, and absent if it is.
+/// The completeness of an answer. Its fields are flattened into the document, and absent if the answer is complete.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Completeness {
@@ -36,7 +36,7 @@ pub(super) fn is_true(flag: &bool) -> bool {
 }
 
 impl Default for Completeness {
-    /// Of an answer that is complete.
+    /// Returns the completeness of a complete answer.
     fn default() -> Completeness {
         Completeness {
             complete: true,
@@ -65,7 +65,7 @@ impl Completeness {
         }
     }
 
-    /// The result; nothing if a limit was reached, which is noted: then the answer is what there is without it.
+    /// Returns the result. `None` if a limit was reached, which is noted: then the answer is what there is without it.
     ///
     /// # Errors
     /// Those that are not of a limit.
@@ -82,7 +82,7 @@ impl Completeness {
 }
 
 impl core::fmt::Display for Completeness {
-    /// A line for people; nothing of an answer that is complete.
+    /// Writes a line for an incomplete answer, and nothing for a complete one.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.limit {
             Some(limit) => write!(f, "not complete: {limit}"),

@@ -1,4 +1,4 @@
-//! `hetdwarf-core/1`: what a GPU core file says.
+//! `hetdwarf-core/1`: the contents of a GPU core file.
 
 mod assertion;
 mod element;
@@ -43,7 +43,7 @@ use workgroups::{Started, WavePlace, WavePlaces};
 pub struct CoreDocument {
     /// `hetdwarf-core/1`.
     pub format: &'static str,
-    /// What a person wants to know first.
+    /// The verdict: what happened, in one sentence.
     pub verdict: VerdictDocument,
     /// The note with the state of the driver; null of a log.
     pub note: Option<CoreNoteDocument>,
@@ -59,15 +59,15 @@ pub struct CoreDocument {
     pub waves: Vec<CoreWaveDocument>,
     /// The workgroups of these waves.
     pub workgroups: Vec<WorkgroupDocument>,
-    /// Where the address lies that was asked for; absent if none was.
+    /// The place of the address that was asked for; absent if none was.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub whereabouts: Option<NearestDocument>,
-    /// The waves that are alike, those that stopped first, then the largest groups.
+    /// The groups of waves: stopped ones first, then by size.
     pub groups: Vec<GroupDocument>,
-    /// What the runtime said, of a log.
+    /// The messages of the runtime, in a log.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventDocument>,
-    /// What could not be read, or is not as it must be.
+    /// Parts that are unreadable or invalid.
     pub problems: Vec<ProblemDocument>,
 }
 
@@ -105,7 +105,7 @@ pub struct AgentDocument {
     pub simds: u32,
     /// PCI location: bus, device and function, `0a:00.0`.
     pub location: String,
-    /// Whether its waves can be read.
+    /// True if its waves can be read.
     pub readable: bool,
 }
 
@@ -161,11 +161,11 @@ pub struct DispatchDocument {
     pub private_segment_size: u32,
     /// LDS of a workgroup, in bytes.
     pub group_segment_size: u32,
-    /// Whether it waits for the packets before it.
+    /// True if it waits for the packets before it.
     pub barrier: bool,
-    /// What is acquired before it.
+    /// The scope that is acquired before it.
     pub acquire_scope: FenceScope,
-    /// What is released after it.
+    /// The scope that is released after it.
     pub release_scope: FenceScope,
 }
 
@@ -175,11 +175,11 @@ pub struct DispatchDocument {
 pub struct CoreObjectDocument {
     /// The address where it is loaded.
     pub load_address: Hex,
-    /// Where its file is, as the runtime says it.
+    /// The place of its file, as the runtime names it.
     pub uri: Untrusted<'static>,
     /// Its target; null if its file was not found.
     pub target: Option<Untrusted<'static>>,
-    /// Whether its file was found.
+    /// True if its file was found.
     pub found: bool,
     /// The file that was read; absent if it is a copy in the core.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,13 +204,13 @@ pub struct CoreWaveDocument {
     pub workgroup: Option<[u32; 3]>,
     /// Its number in its workgroup; null if it is not known.
     pub wave_in_group: Option<u32>,
-    /// How many lanes it has.
+    /// The number of its lanes.
     pub lanes: u32,
-    /// Where it is, in the process.
+    /// Its address in the process.
     pub pc: Hex,
     /// The mask of its active lanes.
     pub exec: Hex,
-    /// Whether it stopped.
+    /// Its state: stopped or running.
     pub state: WaveState,
     /// Why it stopped, the most telling reason first.
     pub stop: Vec<&'static str>,
@@ -230,7 +230,7 @@ pub struct CoreWaveDocument {
     /// Set if a debugger held it at launch, and it never ran.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub halted_at_launch: bool,
-    /// Where it faulted; absent unless it stopped for a memory violation.
+    /// The access at which it faulted; absent unless it stopped for a memory violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultDocument>,
     /// The assertion that failed; absent if it is not known which.
@@ -247,15 +247,15 @@ pub struct CoreWaveDocument {
     pub entry: Vec<InitialRegisters>,
 }
 
-/// Waves that are alike.
+/// A group of waves.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupDocument {
     /// Their numbers, from 1.
     pub waves: Vec<usize>,
-    /// What they have in common: by default their call stack, the innermost function first.
+    /// The common key: by default the call stack, the innermost function first.
     pub stack: Vec<Untrusted<'static>>,
-    /// Whether they stopped.
+    /// Their state: stopped or running.
     pub state: WaveState,
     /// The kernel that they run.
     pub kernel: Option<Untrusted<'static>>,
@@ -265,20 +265,20 @@ pub struct GroupDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProblemDocument {
-    /// What it is about.
+    /// The part of the core that it concerns.
     #[serde(rename = "where")]
     pub place: Untrusted<'static>,
-    /// Where the bytes at fault are in the file; null if they are in none.
+    /// The offset of the bytes at fault in the file; null if they are in none.
     pub offset: Option<Hex>,
     /// The number of the file, from 0; absent if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<usize>,
-    /// What is wrong.
+    /// The problem, as text.
     pub message: Untrusted<'static>,
 }
 
 impl ProblemDocument {
-    /// What is wrong with something that is in no file.
+    /// Returns a problem of something that is in no file.
     #[must_use]
     pub fn of(place: impl Into<Untrusted<'static>>, message: String) -> ProblemDocument {
         ProblemDocument {
@@ -290,7 +290,7 @@ impl ProblemDocument {
     }
 }
 
-/// What waves of a group have in common.
+/// The key by which waves are grouped.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
@@ -305,11 +305,11 @@ pub enum GroupBy {
     None,
 }
 
-/// What is asked of a core.
+/// A request about a core.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreRequest {
-    /// What waves of a group have in common.
+    /// The key by which waves are grouped.
     pub group_by: GroupBy,
     /// The address that the runtime said a wave has faulted at, or that of its page.
     pub fault_address: Option<u64>,
@@ -355,9 +355,9 @@ impl CoreRequest {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct FoundObject {
-    /// Where its file is, as the runtime or the user says it.
+    /// The place of its file, as the runtime or the user names it.
     pub uri: Untrusted<'static>,
-    /// The file that was read; nothing if it is a copy in the core.
+    /// The file that was read. `None` if it is a copy in the core.
     pub file: Option<Untrusted<'static>>,
 }
 

@@ -1,4 +1,4 @@
-//! `hetdwarf-coverage/1`: how much of the variables of code objects a debugger can show.
+//! `hetdwarf-coverage/1`: how many bytes of code have a location for each variable.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::untrusted::Untrusted;
 pub struct CoverageDocument {
     /// `hetdwarf-coverage/1`.
     pub format: &'static str,
-    /// Whether all files were answered about completely; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// The sum over all files.
@@ -36,7 +36,7 @@ pub struct CoverageFile {
     pub file: Untrusted<'static>,
     /// The target of the code object.
     pub target: String,
-    /// Whether the answer is complete; its fields are the file's.
+    /// The completeness of the file's answer, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// The size of the waves whose lanes were followed; `null` if the kernels disagree.
@@ -54,23 +54,23 @@ pub struct CoverageFile {
     pub problems: Vec<Untrusted<'static>>,
 }
 
-/// How much is covered, in bytes of code.
+/// The coverage of variables, in bytes of code.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CoveredDocument {
-    /// How many variables there are.
+    /// The number of variables.
     pub variables: u64,
-    /// How many of them an inlined copy of their function leaves out.
+    /// The number of variables that an inlined copy of their function leaves out.
     pub omitted: u64,
     /// The bytes of code in the scopes of the variables.
     pub bytes_in_scope: u64,
     /// Those in the scopes of omitted variables, which are among them.
     pub omitted_bytes: u64,
-    /// How many have a location.
+    /// The bytes with a location.
     pub dwarf: u64,
-    /// How many of the others have an entry value or last-known value.
+    /// The bytes without a location that have an entry value or last-known value.
     pub recovered: u64,
-    /// How many have neither.
+    /// The bytes with neither.
     pub neither: u64,
 }
 
@@ -82,7 +82,7 @@ pub struct LossDocument {
     pub function: Option<Untrusted<'static>>,
     /// The first address.
     pub address: Hex,
-    /// How many bytes in the scopes of its variables have neither.
+    /// The bytes in the scopes of its variables with neither.
     pub neither: u64,
 }
 
@@ -121,21 +121,21 @@ pub struct CoverageVariable {
     pub line: Option<u64>,
     /// `parameter`, `local` or `inlined`.
     pub kind: &'static str,
-    /// Whether it is a parameter, of the function or of one that is inlined.
+    /// True if it is a parameter, of the function or of one that is inlined.
     pub parameter: bool,
     /// The inlined calls that it is in, the outermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallPathDocument>,
-    /// Whether the inlined copy leaves it out.
+    /// True if the inlined copy leaves it out.
     #[serde(skip_serializing_if = "super::completeness::is_false")]
     pub omitted: bool,
     /// The bytes of code in its scope.
     pub bytes_in_scope: u64,
-    /// How many have a location.
+    /// The bytes with a location.
     pub dwarf: u64,
-    /// How many of the others have an entry value or last-known value.
+    /// The bytes without a location that have an entry value or last-known value.
     pub recovered: u64,
-    /// How many have neither.
+    /// The bytes with neither.
     pub neither: u64,
 }
 
@@ -176,7 +176,7 @@ impl CoverageDocument {
 }
 
 impl CoverageFile {
-    /// How many functions are listed that lose most.
+    /// The most functions that are listed.
     const MOST_LOST: usize = 10;
 
     /// Describes what was found of a code object.

@@ -104,7 +104,7 @@ pub struct TypeDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ReadDocument {
-    /// How many.
+    /// The number.
     pub bit_size: u64,
     /// The bits; those that are missing are zero.
     pub bytes: String,
@@ -146,7 +146,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The bytes in `encoding`, which must have a code for every operation that text may name.
+    /// Returns the bytes in `encoding`, which must have a code for every operation that text may name.
     fn bytes(&self, encoding: Encoding, wave_size: WaveSize, unit_offset: u64) -> Result<Vec<u8>> {
         match self {
             Source::Bytes(bytes) => Ok(bytes.clone()),
@@ -162,7 +162,7 @@ impl Source {
     }
 }
 
-/// What is to be evaluated.
+/// The expression and how to evaluate it.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvalOptions {
@@ -170,7 +170,7 @@ pub struct EvalOptions {
     pub lanes: Vec<Lane>,
     /// The kind of result.
     pub result: ResultKind,
-    /// How many bits to read at the result.
+    /// The number of bits to read at the result.
     pub read: Option<u64>,
     /// Pushed first, in order.
     pub initial_stack: Vec<Source>,
@@ -186,16 +186,16 @@ pub struct EvalRequest<'r, 'c, 'a> {
     pub expression: &'r Source,
     /// The rest of what is asked.
     pub options: &'r EvalOptions,
-    /// What it is evaluated in; lane, object and initial stack are set from the options.
+    /// The context of the evaluation. Lane, object and initial stack are set from the options.
     pub context: &'r Context<'c, 'a>,
     /// The unit whose entries it refers to.
     pub unit: Unit,
-    /// Where that unit's header is in `.debug_info`.
+    /// The offset of that unit's header in `.debug_info`.
     pub unit_offset: u64,
 }
 
 impl<'r, 'c, 'a> EvalRequest<'r, 'c, 'a> {
-    /// An expression of a unit whose header is at `unit_offset` of `.debug_info`.
+    /// Creates an expression of a unit whose header is at `unit_offset` of `.debug_info`.
     #[must_use]
     pub fn new(
         expression: &'r Source,
@@ -218,9 +218,9 @@ impl<'r, 'c, 'a> EvalRequest<'r, 'c, 'a> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {
-    /// Which one, as a field of a request is named: `expr`, `initial_stack` or `object_location`.
+    /// The field of the request: `expr`, `initial_stack` or `object_location`.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The error.
     pub error: Error,
 }
 
@@ -364,22 +364,22 @@ fn evaluate_one<'a>(
     evaluate(&expression, options.result, &context)
 }
 
-/// What is read for each lane, and how much all lanes together may cost.
+/// The bits to read for each lane, and the meter of all lanes together.
 struct Reading {
-    /// How many bits, if any.
+    /// The number of bits, if any.
     bits: Option<u64>,
     lanes: u64,
     meter: Meter,
 }
 
 impl Reading {
-    /// How many parts of composites are listed for a lane.
+    /// Returns how many parts of composites are listed for a lane.
     fn parts(&self) -> u32 {
         let most = MOST_PARTS.checked_div(self.lanes).unwrap_or(MOST_PARTS);
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 
-    /// The bits at a location, or of a value; nothing if none were asked for.
+    /// Returns the bits at a location, or of a value. `None` if none were asked for.
     fn read(
         &mut self,
         outcome: &Outcome<'_>,

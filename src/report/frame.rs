@@ -1,4 +1,4 @@
-//! A frame in the documents: its number, what it is called, and where it is in the source.
+//! A frame in the documents: its number, its name, and its place in the source.
 
 use core::fmt::Display;
 
@@ -180,7 +180,7 @@ impl FrameDocument {
     }
 }
 
-/// The path of a file, as the documents have it.
+/// Returns the path of a file, as the documents have it.
 pub(super) fn path(file: &SourceFile) -> Untrusted<'static> {
     file.path.to_string().into()
 }

@@ -1,4 +1,4 @@
-//! `hetdwarf-info/1`: what is in a file, and what there is to say of a code object at a glance.
+//! `hetdwarf-info/1`: the code objects in a file, and a summary of each.
 //!
 //! What the ELF file says is collected by [`ObjectInfo`]; this adds the debugging information.
 
@@ -24,7 +24,7 @@ use crate::untrusted::Untrusted;
 pub struct InfoDocument {
     /// `hetdwarf-info/1`.
     pub format: &'static str,
-    /// Where the file says that its code is, if that is in packages.
+    /// The packages that the file names for its code, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packages: Option<PackagesDocument>,
     /// Every code object of the file.
@@ -38,7 +38,7 @@ pub struct InfoDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct PackagesDocument {
-    /// What the file is called in them.
+    /// The name of the file in the packages.
     pub name: Untrusted<'static>,
     /// The paths that the file names, relative to its folder.
     pub search_paths: Vec<Untrusted<'static>>,
@@ -89,7 +89,7 @@ pub struct EmbeddedDocument {
     pub target: Untrusted<'static>,
     /// In bytes.
     pub size: usize,
-    /// Where it was found, for people.
+    /// The place in which it was found, as text.
     pub place: Untrusted<'static>,
 }
 
@@ -99,7 +99,7 @@ pub struct EmbeddedDocument {
 pub struct ObjectDocument {
     /// Its number among those of the file, from 0.
     pub index: usize,
-    /// What the ELF file says.
+    /// Facts from the ELF file.
     #[serde(flatten)]
     pub info: ObjectInfo,
     /// The name of another machine than AMDGPU; absent of that.
@@ -107,7 +107,7 @@ pub struct ObjectDocument {
     pub machine: Option<String>,
     /// The setting of each target feature: `any`, `on`, `off` or `unsupported`.
     pub features: BTreeMap<&'static str, &'static str>,
-    /// Whether the processor is in the table; what depends on it is left out where it is not. Absent if it is.
+    /// True if the processor is in the table; what depends on it is left out where it is not. Absent if it is.
     #[serde(skip_serializing_if = "is_true")]
     pub is_known_processor: bool,
     /// The version of a generic processor; absent for others.
@@ -115,7 +115,7 @@ pub struct ObjectDocument {
     pub generic_version: Option<u8>,
     /// The units.
     pub units: Vec<UnitDocument>,
-    /// What is wrong with units that are not listed.
+    /// Problems of units that are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unit_problems: Vec<Untrusted<'static>>,
     /// The call frame information; null if there is none.
@@ -155,15 +155,15 @@ pub struct UnitDocument {
 pub struct CallFramesDocument {
     /// The section.
     pub section: &'static str,
-    /// How many CIEs there are.
+    /// The number of CIEs.
     pub cies: usize,
-    /// How many FDEs there are: one for each function, usually.
+    /// The number of FDEs, usually one for each function.
     pub fdes: usize,
-    /// How many of them say something: have an instruction that gives a rule, or a CIE that has.
+    /// The number of FDEs with a rule, in their own instructions or in those of their CIE.
     pub fdes_with_rules: usize,
     /// The augmentation strings that are not empty, sorted.
     pub augmentations: Vec<Untrusted<'static>>,
-    /// What ended the reading before the end of the section.
+    /// The problem that ended the reading before the end of the section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Untrusted<'static>>,
 }
@@ -276,7 +276,7 @@ impl UnitDocument {
 }
 
 impl CallFramesDocument {
-    /// Describes a section; nothing if it is empty.
+    /// Describes a section. `None` if it is empty.
     fn new(section: &FrameSection<'_>) -> Option<CallFramesDocument> {
         if section.bytes().is_empty() {
             return None;
@@ -331,7 +331,7 @@ impl CallFramesDocument {
     }
 }
 
-/// Whether one of the instructions gives a rule; up to the first that is malformed.
+/// Returns true if one of the instructions gives a rule; up to the first that is malformed.
 fn gives_a_rule(bytes: &[u8], offset: u64, address_size: u8, section: &'static str) -> bool {
     let mut instructions = Instructions::new(bytes, offset, address_size, section);
     while let Ok(Some(item)) = instructions.next() {

@@ -10,7 +10,7 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 use crate::untrusted::{Bracket, is_obeyed};
 
-/// A document over several lines.
+/// Returns a document over several lines.
 ///
 /// # Errors
 /// If it has maps whose keys are no text.
@@ -18,7 +18,7 @@ pub fn to_json_pretty(document: &impl Serialize) -> serde_json::Result<String> {
     write(document, PrettyFormatter::new())
 }
 
-/// A document in one line.
+/// Returns a document in one line.
 ///
 /// # Errors
 /// If it has maps whose keys are no text.

@@ -23,12 +23,12 @@ pub struct LanePcDocument {
     pub function: Option<Untrusted<'static>>,
     /// The frame's number; 0 is the innermost.
     pub frame: usize,
-    /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code.
+    /// True if inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code.
     pub known: bool,
-    /// What is to be said besides, for people.
+    /// Further explanation, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
-    /// Whether a limit was reached; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// Each lane; none where a limit was reached before anything was known of them.
@@ -46,7 +46,7 @@ pub struct LanePcLane {
     pub work_item: Option<[u32; 3]>,
     /// Its program location, in the process; null if it was not active on entry, or is not known.
     pub pc: Option<Hex>,
-    /// Where it is: `active`, `state`, `origin`, `left` and `resumes`, and `reason`.
+    /// The lane's place: `active`, `state`, `origin`, `left` and `resumes`, and `reason`.
     #[serde(flatten)]
     pub place: LanePlace,
     /// The path of the source file, as the line table gives it.
@@ -55,12 +55,12 @@ pub struct LanePcLane {
     /// The line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Where it is instead, if it was not active on entry: in a frame further out.
+    /// The lane's place in a frame further out, if it was not active on entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<LanePcCaller>,
 }
 
-/// Where a lane is that was not active on entry.
+/// The place of a lane that was not active on entry.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct LanePcCaller {
@@ -87,7 +87,7 @@ impl LanePcDocument {
         LanePcDocument::by(frame, Recovery::default())
     }
 
-    /// The same; `recovery` says whether the machine code is asked.
+    /// Returns the same; `recovery` says whether the machine code is asked.
     ///
     /// # Errors
     /// If the expressions of the function cannot be evaluated, or its line table is malformed.
@@ -167,7 +167,7 @@ impl LanePcDocument {
 }
 
 impl LanePcDocument {
-    /// Whether it says of every lane where it is.
+    /// Returns true if it says of every lane where it is.
     #[must_use]
     pub fn tells_all(&self) -> bool {
         self.lanes.iter().all(|lane| lane.place.unknown().is_none())
@@ -219,7 +219,7 @@ impl LanePcCaller {
     }
 }
 
-/// Where program locations are in the source, each looked up once for each call frame.
+/// The source lines of program locations, each looked up once for each call frame.
 #[derive(Default)]
 pub(super) struct Lines(BTreeMap<(usize, ProcessAddress), FrameDescription>);
 

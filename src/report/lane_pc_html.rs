@@ -16,7 +16,7 @@ h1 { font-size: 15px; } table { border-collapse: collapse; } td, th { padding: 1
 ";
 
 impl LanePicture {
-    /// The picture as an HTML document.
+    /// Returns the picture as an HTML document.
     #[must_use]
     pub fn html(&self) -> String {
         let title = escape(&self.title);

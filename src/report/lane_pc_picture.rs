@@ -22,22 +22,22 @@ const WIDTH: usize = 160;
 pub struct LanePicture {
     /// The function and the frame.
     pub(super) title: String,
-    /// How many lanes there are.
+    /// The number of lanes.
     pub(super) lanes: usize,
     /// From top to bottom.
     pub(super) rows: Vec<Row>,
-    /// What is to be said besides.
+    /// Further explanation.
     pub(super) message: Option<String>,
     /// The names of the files whose text is not known.
     without_source: BTreeSet<Untrusted<'static>>,
-    /// What has to be said about files whose text is shown.
+    /// Warnings about the source files that are shown.
     source_warnings: Vec<String>,
 }
 
 /// A row of a picture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// `k.cl:7`, or a program location where no line is known; nothing where lines are left out.
+    /// `k.cl:7`, or a program location without a known line. Empty where lines are left out.
     pub(super) label: String,
     /// The text of the line, where it is known.
     pub(super) text: String,
@@ -50,7 +50,7 @@ pub(super) struct Cell {
     pub(super) lane: usize,
     /// For style sheets: one of [`LEGEND`].
     pub(super) class: &'static str,
-    /// What is shown when it is pointed at.
+    /// The tooltip.
     pub(super) title: String,
 }
 
@@ -209,7 +209,7 @@ fn add_lines(
     }
 }
 
-/// A line by its number, from 1.
+/// Returns a line by its number, from 1.
 fn get<'t>(text: &[&'t str], number: u64) -> Option<&'t str> {
     let index = usize::try_from(number).ok()?.checked_sub(1)?;
     text.get(index).copied()

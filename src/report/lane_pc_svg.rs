@@ -32,7 +32,7 @@ const SVG_STYLE: &str = "\
 ";
 
 impl LanePicture {
-    /// The picture as an SVG document.
+    /// Returns the picture as an SVG document.
     #[must_use]
     pub fn svg(&self) -> String {
         let longest = |text: fn(&Row) -> &String| {
@@ -97,7 +97,7 @@ impl LanePicture {
     }
 }
 
-/// Where the cells of a row are.
+/// Returns the vertical position of the cells of a row.
 fn top(row: usize) -> usize {
     MARGIN + row * ROW + 5
 }

@@ -1,4 +1,4 @@
-//! The JSON documents that other programs rely on, made from what the layers below find out.
+//! Makes the JSON documents that other programs rely on from the results of the layers below.
 //!
 //! Each document is a structure that is written as JSON, and that people's text is printed from too.
 //! Fields are never renamed or dropped without raising the version in `format`.
@@ -110,7 +110,7 @@ pub use verify::{
 use crate::error::Error;
 use crate::untrusted::Untrusted;
 
-/// What went wrong, as the documents say it.
+/// An error, as documents describe it.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ErrorDocument {

@@ -52,7 +52,7 @@ pub fn hex_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that such digits stand for; nothing if they are not pairs of digits. White space is left out.
+/// Returns the bytes that such digits stand for. `None` if they are not pairs of digits. White space is left out.
 #[must_use]
 pub fn parse_hex_bytes(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text

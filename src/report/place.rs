@@ -35,7 +35,7 @@ pub enum PlaceDocument {
         bytes: String,
         /// Its size.
         bit_size: u64,
-        /// Where the object starts in it.
+        /// The offset of the object in it, in bits.
         bit_offset: u64,
     },
     /// A pointer that was optimised away.
@@ -46,7 +46,7 @@ pub enum PlaceDocument {
         byte_offset: i64,
         /// The pointer's space.
         address_space: &'static str,
-        /// Where the object starts in the pointer.
+        /// The offset of the object in the pointer, in bits.
         bit_offset: u64,
     },
     /// Nothing.
@@ -55,7 +55,7 @@ pub enum PlaceDocument {
     Composite {
         /// The sum of the parts' sizes.
         bit_size: Hex,
-        /// Where the object starts in it.
+        /// The offset of the object in it, in bits.
         bit_offset: Hex,
         /// The parts, in order.
         parts: Vec<PartDocument>,
@@ -71,7 +71,7 @@ pub enum PlaceDocument {
 pub struct PartDocument {
     /// Its size.
     pub bit_size: Hex,
-    /// Where its bits are.
+    /// The places of its bits.
     pub places: Vec<PlaceDocument>,
 }
 

@@ -24,20 +24,20 @@ pub struct PrintDocument {
     pub format: &'static str,
     /// The frame's program location, in the process.
     pub pc: Hex,
-    /// Where that is in the source.
+    /// The frame and its place in the source.
     pub frame: FrameDocument,
     /// Set if the lanes wait there: EXEC has switched them off, and the answers are those of where they wait.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub waiting: bool,
-    /// What is wrong with the debugging information, but does not keep values from being read.
+    /// Problems of the debugging information that do not prevent reading values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Untrusted<'static>>,
-    /// Whether a limit was reached; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// The expressions, in the order in which they were asked for.
     pub expressions: Vec<ExpressionDocument>,
-    /// Of lanes that were chosen and wait elsewhere in the frame: the answers there, by program location.
+    /// The answers for selected lanes that wait elsewhere in the frame, by program location.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_lanes: Vec<WaitingAnswers>,
 }
@@ -48,7 +48,7 @@ pub struct PrintDocument {
 pub struct WaitingAnswers {
     /// The program location of the lanes, in the process.
     pub pc: Hex,
-    /// Where that is in the source.
+    /// The frame and its place in the source.
     pub frame: FrameDocument,
     /// The expressions, in the order in which they were asked for.
     pub expressions: Vec<ExpressionDocument>,
@@ -58,12 +58,12 @@ pub struct WaitingAnswers {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ExpressionDocument {
-    /// What was asked for.
+    /// The expression as given.
     pub text: Untrusted<'static>,
     /// Its type's name.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub ty: Option<Untrusted<'static>>,
-    /// What else there is to know of it, in all lanes.
+    /// A note that holds for all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<ValueNote>,
     /// Its value in each lane.
@@ -74,7 +74,7 @@ pub struct ExpressionDocument {
     pub error: Option<QueryErrorDocument>,
 }
 
-/// What is wrong with an expression.
+/// The kind of a mistake in an expression.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueryErrorDocument {
@@ -97,7 +97,7 @@ impl From<&QueryError> for QueryErrorDocument {
 }
 
 impl ExpressionDocument {
-    /// Whether there is a value in some lane.
+    /// Returns true if there is a value in some lane.
     #[must_use]
     pub fn has_value(&self) -> bool {
         let mut lanes = self.lanes.iter().flatten();
@@ -173,7 +173,7 @@ impl PrintDocument {
         })
     }
 
-    /// The answers of every place.
+    /// Returns the answers of every place.
     pub fn places(&self) -> impl Iterator<Item = &[ExpressionDocument]> {
         let waiting = self.waiting_lanes.iter();
         core::iter::once(&*self.expressions).chain(waiting.map(|place| &*place.expressions))

@@ -1,4 +1,4 @@
-//! `hetdwarf-profile/1`: where the samples of a profiler are in the source, and what left lanes idle.
+//! `hetdwarf-profile/1`: the samples of a profiler by place in the source, and the causes of idle lanes.
 
 use std::collections::BTreeMap;
 
@@ -16,42 +16,42 @@ use crate::untrusted::Untrusted;
 pub struct ProfileDocument {
     /// `hetdwarf-profile/1`.
     pub format: &'static str,
-    /// Whether it is complete; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
-    /// What is counted: `samples`, or `executions` of a thread trace.
+    /// The counted events: `samples`, or `executions` in a thread trace.
     pub counts: &'static str,
-    /// How many samples there are.
+    /// The number of samples.
     pub samples: u64,
-    /// How many of them could not be looked up.
+    /// The number of samples that could not be looked up.
     pub unresolved: u64,
     /// Why not.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unresolved_reasons: BTreeMap<String, u64>,
-    /// How many were looked up by the comments of the profiler only, since their code object was not found.
+    /// The number of samples that were looked up by the profiler's comments only, because their code object was not found.
     #[serde(skip_serializing_if = "is_zero")]
     pub by_comment: u64,
-    /// How many are not counted, by what is wrong with them.
+    /// The number of discarded samples, by reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub discarded: BTreeMap<&'static str, u64>,
-    /// What the samples are grouped by.
+    /// The key by which samples are grouped.
     pub grouped_by: &'static str,
     /// The rows, that with the most samples first.
     pub rows: Vec<ProfileRow>,
-    /// How many rows are left out.
+    /// The number of rows that are left out.
     #[serde(skip_serializing_if = "is_none")]
     pub rows_left_out: usize,
-    /// How many lanes were off, summed over samples.
+    /// The number of idle lanes, summed over samples.
     pub idle_lane_samples: u64,
     /// Why they were, the most lanes first.
     pub divergence: Vec<DivergenceDocument>,
     /// Fields of the files that are not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_fields: Vec<Untrusted<'static>>,
-    /// What has to be said of the files.
+    /// Notes on the files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Untrusted<'static>>,
-    /// What is wrong with them.
+    /// Problems of the files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Untrusted<'static>>,
 }
@@ -60,26 +60,26 @@ pub struct ProfileDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfileRow {
-    /// What they have in common: `k.cl:7`, `k`, `k;f`, `0x1a08 v_add_u32 v0, v1, v2`; `?` if it is not known.
+    /// The common key: `k.cl:7`, `k`, `k;f`, `0x1a08 v_add_u32 v0, v1, v2`. `?` if it is unknown.
     pub by: Untrusted<'static>,
-    /// How many.
+    /// The number.
     pub samples: u64,
     /// The share of lanes that were active, in the mean over samples; `null` if it is not known.
     pub lanes_active: Option<f64>,
-    /// How many were stalled, by the reason.
+    /// The number of stalled samples, by reason.
     pub stalls: BTreeMap<Untrusted<'static>, u64>,
     /// The innermost functions.
     pub functions: Vec<Untrusted<'static>>,
-    /// How many issued an instruction, where that is known.
+    /// The number of samples that issued an instruction, if known.
     #[serde(skip_serializing_if = "is_zero")]
     pub issued: u64,
-    /// How many were stalled.
+    /// The number of stalled samples.
     #[serde(skip_serializing_if = "is_zero")]
     pub stalled: u64,
     /// The types of instructions that were issued.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub types: BTreeMap<Untrusted<'static>, u64>,
-    /// Of a thread trace: cycles.
+    /// The cycles, in a thread trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<CyclesDocument>,
     /// The address of an instruction in its code object.
@@ -99,7 +99,7 @@ pub struct ProfileRow {
 pub struct CyclesDocument {
     /// From issue to issue.
     pub latency: u64,
-    /// Of these, those stalled.
+    /// The stalled cycles among them.
     pub stall: u64,
     /// Those between instructions.
     pub idle: u64,
@@ -120,7 +120,7 @@ pub struct DivergenceDocument {
     /// The reason for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<&'static str>,
-    /// How many lanes, summed over samples.
+    /// The number of lanes, summed over samples.
     pub idle_lane_samples: u64,
     /// The share of all lanes that were off.
     pub share: f64,
@@ -160,7 +160,7 @@ fn text(text: &str) -> Untrusted<'static> {
     Untrusted::from(text.to_owned())
 }
 
-/// A share, to four digits.
+/// Returns a share, to four digits.
 pub(super) fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
@@ -273,7 +273,7 @@ impl DivergenceDocument {
 }
 
 impl ProfileDocument {
-    /// The document of a profile. What is known of its files is added by the caller.
+    /// Creates the document of a profile. What is known of its files is added by the caller.
     ///
     /// * `top`: how many rows it has at most.
     /// * `idle`: what [`divergence`](crate::profile::divergence) found.

@@ -38,7 +38,7 @@ pub struct RegisterRow {
     pub bit_size: Option<u32>,
     /// The only wave size that has the registers: 32 or 64. Null if both have.
     pub wave_size: Option<u32>,
-    /// Whether the numbers stand for nothing.
+    /// True if the numbers stand for nothing.
     pub reserved: bool,
     /// What the registers are, or what the numbers are reserved for.
     pub description: &'static str,
@@ -48,7 +48,7 @@ pub struct RegisterRow {
 }
 
 impl RegistersDocument {
-    /// The part of the table with numbers from `first` to `last`, both included.
+    /// Creates the part of the table with numbers from `first` to `last`, both included.
     ///
     /// * `wave_size`: leaves out registers that waves of this size do not have, and reserved numbers.
     /// * `processor`: asks which of the registers it has.
@@ -88,7 +88,7 @@ impl RegistersDocument {
 }
 
 impl RegisterRow {
-    /// A part of a range.
+    /// Creates a part of a range.
     fn new(
         range: &RegisterRange,
         first: u16,

@@ -1,4 +1,4 @@
-//! The texts of source files that a document shows lines of, and what has to be said about them.
+//! The texts of source files whose lines a document shows, and warnings about them.
 //!
 //! A file that was edited after it was compiled is shown with a warning, and so is one with too few lines. Finding and reading files is left
 //! to the caller. Source: DWARF 5 §6.2.4.1 (`DW_LNCT_MD5`).
@@ -26,7 +26,7 @@ pub struct SourceText {
     path: Untrusted<'static>,
     /// The text, if it is known.
     text: Option<String>,
-    /// How many lines it has.
+    /// The number of its lines.
     line_count: u64,
     /// Its MD5.
     md5: Option<[u8; 16]>,

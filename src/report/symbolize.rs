@@ -23,7 +23,7 @@ pub struct SymbolizedDocument {
     pub frames: Vec<SymbolizedFrame>,
     /// The ELF symbol that covers the address.
     pub symbol: Option<SymbolDocument>,
-    /// What kept frames from being read.
+    /// The problem that prevented reading frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Untrusted<'static>>,
 }
@@ -54,7 +54,7 @@ pub struct SymbolizedFrame {
 pub struct SymbolDocument {
     /// Its name for the linker.
     pub name: Untrusted<'static>,
-    /// How many bytes after it the address is.
+    /// The distance of the address from the symbol's start, in bytes.
     pub offset: u64,
 }
 

@@ -1,11 +1,11 @@
-//! Pieces of text that several documents, and what is printed of them, are made of.
+//! Parts of texts that several documents and their printed forms share.
 
 use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::untrusted::Untrusted;
 
-/// Where something is in the source, after its name: ` at k.cl:4`, ` in k.cl`; nothing if the file is not known.
+/// Returns the text for a place in the source, after a name: ` at k.cl:4`, ` in k.cl`. It is empty if the file is unknown.
 pub(crate) fn source_place(file: Option<impl Display>, line: Option<u64>) -> String {
     match (file, line) {
         (Some(file), Some(line)) => format!(" at {file}:{line}"),
@@ -65,7 +65,7 @@ fn last_parts(path: &str, parts: usize) -> &str {
     }
 }
 
-/// What stands for a character of text in HTML and XML, as content and in an attribute within `"`; nothing if it stands for itself.
+/// What stands for a character of text in HTML and XML, as content and in an attribute within `"`. `None` if it stands for itself.
 pub(super) const fn reference(letter: char) -> Option<&'static str> {
     match letter {
         '&' => Some("&amp;"),

@@ -27,12 +27,12 @@ pub struct UnwindDocument {
     pub frames: Vec<UnwindFrame>,
     /// Why there are no more.
     pub stopped: &'static str,
-    /// The same for people.
+    /// The reason as a sentence.
     pub message: Untrusted<'static>,
     /// Why nothing is known of the code of the last frame: a name of [`Undescribed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// Whether a limit was reached; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
 }
@@ -55,12 +55,12 @@ pub struct UnwindFrame {
     /// Its number, what it is called, and where it is in the source; its fields are those of this.
     #[serde(flatten)]
     pub frame: FrameDocument,
-    /// What the machine has of it; absent from an inlined call. Its fields are those of this.
+    /// The call frame; absent for an inlined call. Its fields are flattened into the frame.
     #[serde(flatten)]
     pub call: Option<CallDocument>,
 }
 
-/// What the machine has of a call frame.
+/// The parts of a frame that belong to the machine's call.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CallDocument {
@@ -101,9 +101,9 @@ pub struct RegisterDocument {
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum RegisterValue {
-    /// Of a scalar register.
+    /// The value of a scalar register.
     Scalar(Hex),
-    /// Of a vector register, for each lane; null where a lane's is not known.
+    /// The values of a vector register in each lane; null if a lane's value is unknown.
     Lanes(Vec<Option<Hex>>),
 }
 
@@ -116,7 +116,7 @@ impl UnwindDocument {
         UnwindDocument::for_lane(stop, Lane(0))
     }
 
-    /// The same with the values that `lane` has in scalar registers which were saved in per-lane memory.
+    /// Returns the same with the values that `lane` has in scalar registers which were saved in per-lane memory.
     ///
     /// # Errors
     /// As [`new`](UnwindDocument::new).
@@ -184,7 +184,7 @@ impl UnwindDocument {
     }
 }
 
-/// Whether the reason why variables are not known is also one for missing call frame information.
+/// Returns true if the reason why variables are not known is also one for missing call frame information.
 fn says_why_no_cfi(reason: &Undescribed) -> bool {
     matches!(
         reason,
@@ -225,7 +225,7 @@ impl CallDocument {
     }
 }
 
-/// The registers that the rules of the frames further in mention, as they were in this frame.
+/// Returns the registers that the rules of the frames further in mention, as they were in this frame.
 fn registers(
     frame: &StopFrame<'_, '_, '_>,
     lane: Lane,
@@ -257,7 +257,7 @@ fn registers(
 }
 
 impl RegisterDocument {
-    /// The register in `frame`; nothing if it is said to be lost there.
+    /// Creates the register in `frame`. `None` if it is said to be lost there.
     fn new(
         frame: &StopFrame<'_, '_, '_>,
         lane: Lane,

@@ -92,7 +92,7 @@ pub struct VarsDocument {
     pub pc: Hex,
     /// Each frame with its variables, the innermost first.
     pub frames: Vec<FrameVariables>,
-    /// Of all frames of a stop, why there are no more: as in `hetdwarf-unwind/2`.
+    /// The reason why a stop has no more frames, if all were asked for: as in `hetdwarf-unwind/2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<&'static str>,
     /// Why no variable of the frames could be read.
@@ -101,10 +101,10 @@ pub struct VarsDocument {
     /// `reason` or `stopped` for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
-    /// What is wrong with the debugging information, but does not keep values from being read.
+    /// Problems of the debugging information that do not prevent reading values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Untrusted<'static>>,
-    /// Whether a limit was reached; its fields are the document's.
+    /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
 }
@@ -122,21 +122,21 @@ pub struct FrameVariables {
     /// Why no variable could be read, of this frame and those inlined in it that are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<EmptyReason>,
-    /// The same for people.
+    /// The reason as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
     /// What else there is to know of all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
-    /// Of a kernel, the registers that still hold what they held when it started ([`StopFrame::initial_registers`]).
+    /// The registers of a kernel that still hold their initial values ([`StopFrame::initial_registers`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entry: Vec<InitialRegisters>,
-    /// Of a kernel, the arguments that the compiler adds, if they were asked for ([`StopFrame::hidden_arguments`]).
+    /// The hidden arguments of a kernel, if they were asked for ([`StopFrame::hidden_arguments`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenDocument>,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
-    /// Of lanes that were chosen and wait elsewhere in the call frame: the frames there with their variables, by program location.
+    /// The frames with their variables for selected lanes that wait elsewhere in the call frame, by program location.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_lanes: Vec<FrameVariables>,
 }
@@ -153,7 +153,7 @@ pub struct VarsRequest<'r> {
     pub display: Options,
     /// How many levels of parts are listed of each value: members, elements, what pointers point to.
     pub children: u32,
-    /// Whether hidden arguments of kernels are listed.
+    /// True if hidden arguments of kernels are listed.
     pub hidden: bool,
 }
 
@@ -174,7 +174,7 @@ pub enum LaneChoice<'r> {
 pub struct NameFilter<'r> {
     /// How the user named them; only messages have it.
     pub text: &'r str,
-    /// Whether a name is meant.
+    /// Returns true if a name is selected.
     pub matches: &'r dyn Fn(&str) -> bool,
 }
 
@@ -196,31 +196,31 @@ impl core::fmt::Debug for NameFilter<'_> {
 }
 
 impl<'r> VarsRequest<'r> {
-    /// The same for other lanes.
+    /// Returns the same for other lanes.
     #[must_use]
     pub fn lanes(self, lanes: LaneChoice<'r>) -> VarsRequest<'r> {
         VarsRequest { lanes, ..self }
     }
 
-    /// The same for variables with some names.
+    /// Selects variables by name.
     #[must_use]
     pub fn names(self, names: Option<NameFilter<'r>>) -> VarsRequest<'r> {
         VarsRequest { names, ..self }
     }
 
-    /// The same with parts of values, so many levels of them.
+    /// Returns the same with parts of values, so many levels of them.
     #[must_use]
     pub fn children(self, children: u32) -> VarsRequest<'r> {
         VarsRequest { children, ..self }
     }
 
-    /// The same with the hidden arguments of kernels.
+    /// Returns the same with the hidden arguments of kernels.
     #[must_use]
     pub fn hidden(self, hidden: bool) -> VarsRequest<'r> {
         VarsRequest { hidden, ..self }
     }
 
-    /// The same with values printed in another way.
+    /// Returns the same with values printed in another way.
     #[must_use]
     pub fn display(self, display: Options) -> VarsRequest<'r> {
         VarsRequest { display, ..self }
@@ -233,7 +233,7 @@ impl<'r> VarsRequest<'r> {
 pub struct VariableDocument {
     /// Its name; empty if it has none.
     pub name: Untrusted<'static>,
-    /// What it is.
+    /// Returns a description.
     pub kind: VariableKind,
     /// Its type's name.
     #[serde(rename = "type")]
@@ -243,7 +243,7 @@ pub struct VariableDocument {
     pub brackets: usize,
     /// The offset of its entry.
     pub die: Hex,
-    /// Where it is declared.
+    /// Its declaration.
     pub decl: DeclarationDocument,
     /// The function or namespace it is in.
     pub scope: Option<Untrusted<'static>>,
@@ -318,7 +318,7 @@ pub struct LaneDocument {
     /// What the value is, if the debugging information does not give it here.
     #[serde(flatten)]
     pub recovered: Option<Box<RecoveredDocument>>,
-    /// What is wrong.
+    /// The problem, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
     /// Its parts, if they were asked for.
@@ -353,7 +353,7 @@ impl LaneDocument {
         }
     }
 
-    /// Whether there is a value, or some of it.
+    /// Returns true if there is a value, or some of it.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.state.is_readable()
@@ -489,7 +489,7 @@ impl VarsDocument {
     }
 }
 
-/// What there is to say of a lane of a variable, for people; nothing where the state says it all.
+/// What there is to say of a lane of a variable, for people. `None` where the state says it all.
 ///
 /// * `state`: that of the lane.
 #[must_use]

@@ -80,7 +80,7 @@ impl<'p> Tree<'_, 'p, '_> {
         }
     }
 
-    /// A part of a record that is present.
+    /// Returns a part of a record that is present.
     fn present(&self, node: &Node<'p>, part: Present, types: &mut TypeTable) -> Child<'p> {
         let (name, member) = match part {
             Present::Member(member) => (name_of(&member, types), member),
@@ -178,7 +178,7 @@ fn name_of(member: &Member, types: &TypeTable) -> String {
     format!("<{}>", own.or_else(base).unwrap_or_default())
 }
 
-/// The indices of an element by its number in memory: the last dimension is the fastest.
+/// Returns the indices of an element by its number in memory: the last dimension is the fastest.
 fn index(number: u64, dimensions: &[Dimension]) -> String {
     let mut rest = number;
     let mut indices = Vec::new();
@@ -193,7 +193,7 @@ fn index(number: u64, dimensions: &[Dimension]) -> String {
     indices.concat()
 }
 
-/// The number of at most 8 bytes.
+/// Returns the number of at most 8 bytes.
 fn number(bytes: &[u8]) -> Option<u64> {
     let byte = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
     (bytes.len() <= 8).then(|| bytes.iter().rev().fold(0, byte))

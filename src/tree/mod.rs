@@ -58,7 +58,7 @@ use crate::debug_info::{Function, UnitId};
 use crate::error::{Error, Result};
 use crate::inspect::{FrameContext, StopFrame};
 
-/// What the values of a frame are read in.
+/// The context in which the values of a frame are read.
 #[derive(Debug)]
 pub struct Tree<'s, 'p, 'a> {
     pub(crate) frame: StopFrame<'s, 'p, 'a>,

@@ -28,7 +28,7 @@ pub enum NoValue {
     Unavailable,
     /// Division or remainder by zero.
     DivisionByZero,
-    /// What a null pointer points to.
+    /// The target of a null pointer.
     NullPointer(AddressSpace),
     /// A shift by a negative number of bits, or by as many as there are or more.
     ShiftCount {
@@ -75,14 +75,14 @@ pub enum NoValue {
         /// Which one is, if it has a name.
         present: Option<String>,
     },
-    /// Which variant is present is not known; why, in words.
+    /// The present variant is unknown; the reason, in words.
     NoVariant(String),
     /// It could not be read.
     Error(Error),
 }
 
 impl NoValue {
-    /// What it makes of the lane's state, as of a variable.
+    /// Returns the state of the lane, as for a variable.
     #[must_use]
     pub fn state(&self) -> ValueStateKind {
         match self {

@@ -30,18 +30,18 @@ pub(super) enum Root<'p> {
         bits: Rc<Bits>,
         location: Option<Location<'p>>,
     },
-    /// What is at an address.
+    /// Contents of memory at an address.
     Memory {
         space: AddressSpace,
         address: u64,
         is_null: bool,
     },
-    /// What a pointer without bits points to.
+    /// The target of an implicit pointer.
     Place(Location<'p>),
 }
 
 impl<'p> Node<'p> {
-    /// A value that was read.
+    /// Returns a value that was read.
     pub(crate) fn of_bits(
         lane: Lane,
         ty: TypeId,
@@ -51,7 +51,7 @@ impl<'p> Node<'p> {
         Node::of_root(lane, ty, Root::Bits { bits, location })
     }
 
-    /// An object in memory.
+    /// Returns an object in memory.
     pub(crate) fn of_memory(
         lane: Lane,
         ty: TypeId,
@@ -78,7 +78,7 @@ impl<'p> Node<'p> {
         }
     }
 
-    /// The part that starts so many bits further on.
+    /// Returns the part that starts so many bits further on.
     pub(crate) fn part(&self, ty: TypeId, bits: i128) -> Node<'p> {
         Node {
             ty,

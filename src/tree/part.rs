@@ -48,7 +48,7 @@ pub struct Part<'p> {
 pub struct Parts<'p> {
     /// Those that were read, in the order of the members or elements.
     pub parts: Vec<Part<'p>>,
-    /// How many more elements an array has.
+    /// The number of elements that are not listed.
     pub more: u64,
 }
 

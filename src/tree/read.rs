@@ -31,7 +31,7 @@ impl<'p> Node<'p> {
     }
 }
 
-/// An address, as far as pointers of a space hold it.
+/// Returns an address, as far as pointers of a space hold it.
 pub(crate) fn cut(address: i128, space: AddressSpace) -> u64 {
     let [low, _] = halves(address);
     let bits = space.address_size_in_bits(8);
@@ -40,7 +40,7 @@ pub(crate) fn cut(address: i128, space: AddressSpace) -> u64 {
         .unwrap_or(0)
 }
 
-/// The low and the high half of a number.
+/// Returns the low and the high half of a number.
 fn halves(number: i128) -> [u64; 2] {
     let bytes = number.to_le_bytes();
     let half = |from: usize| {
@@ -190,7 +190,7 @@ impl<'p> Tree<'_, 'p, '_> {
         }
     }
 
-    /// The space that an address is looked up in. Compilers leave the space of generic pointers out; no global
+    /// Returns the space that an address is looked up in. Compilers leave the space of generic pointers out; no global
     /// memory lies in the apertures, so that what does is meant to be in what they show.
     fn seen_as(&self, space: AddressSpace) -> AddressSpace {
         let is_tolerant = self.frame.stop().options().reading == Reading::Tolerant;
@@ -201,7 +201,7 @@ impl<'p> Tree<'_, 'p, '_> {
         }
     }
 
-    /// A pointer of one space as one of another.
+    /// Returns a pointer of one space as one of another.
     pub(crate) fn convert(
         &self,
         address: u64,
@@ -229,7 +229,7 @@ impl<'p> Tree<'_, 'p, '_> {
     }
 }
 
-/// A pointer by way of the generic address space.
+/// Returns a pointer by way of the generic address space.
 fn between(
     apertures: Apertures,
     from: AddressSpace,
@@ -240,7 +240,7 @@ fn between(
     apertures.pointer_from_generic(to, generic)
 }
 
-/// The location of what is at an address, in bits, for a lane.
+/// Returns the location of what is at an address, in bits, for a lane.
 fn in_memory<'p>(space: AddressSpace, start: i128, lane: Lane) -> Location<'p> {
     // Addresses wrap, as pointers do; what is within a byte stays.
     let address = cut(start.div_euclid(8), space);
@@ -264,7 +264,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Of a type's bits, in which pointers without bits may stand for something.
+    /// Returns the known bits of a type, in which implicit pointers have targets.
     pub(crate) fn of(
         bits: &Bits,
         pointees: &[Pointee],

@@ -22,7 +22,7 @@ impl Contents {
         Contents { own, lanes: None }
     }
 
-    /// The lanes of which something is known.
+    /// Returns the lanes of which something is known.
     pub(super) fn lanes(&self) -> impl Iterator<Item = (u8, Number)> {
         let lanes = self.lanes.iter().flat_map(|lanes| lanes.iter());
         lanes.map(|(lane, number)| (lane, *number))
@@ -55,7 +55,7 @@ impl Contents {
         is_old(self.own) || self.lanes().any(|(_, number)| is_old(number))
     }
 
-    /// How many values it lists.
+    /// Returns how many values it lists.
     pub(super) fn size(&self) -> usize {
         let lanes = self.lanes.as_ref().map_or(0, |lanes| lanes.len());
         lanes.saturating_add(1)

@@ -19,7 +19,7 @@ pub(crate) enum Operation {
     And,
     Or,
     Xor,
-    /// Of the second operand of shifts the low five bits count.
+    /// Shifts use the low five bits of the second operand.
     ShiftLeft,
     ShiftRight,
     ShiftRightSigned,
@@ -57,7 +57,7 @@ pub(super) type Terms = SmallVec<[(Origin, u32); 3]>;
 pub(super) enum Expression {
     /// A sum. The constant part is in the number.
     Sum(Terms),
-    /// Of two dwords. It is none that a sum can say.
+    /// An operation on two dwords that no sum can express.
     Of(Operation, Number, Number),
 }
 

@@ -18,7 +18,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// The register that it is, or is in.
+    /// Returns the register that it is, or is in.
     pub(crate) const fn register(self) -> Option<MachineRegister> {
         match self {
             Cell::Scalar(register) | Cell::Own(register) | Cell::Lane { register, .. } => {
@@ -32,9 +32,9 @@ impl Cell {
 /// What a number names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Origin {
-    /// What a place had on entry to the function.
+    /// The contents of a place on entry to the function.
     Entry(Cell),
-    /// What a place had when an instruction looked at it.
+    /// The contents of a place when an instruction read it.
     At {
         /// The number of the instruction.
         index: u32,
@@ -54,7 +54,7 @@ pub(crate) enum Number {
     Unknown,
     /// A constant.
     Word(u32),
-    /// What a number names, plus a constant.
+    /// An origin plus a constant.
     Known { origin: Origin, plus: u32 },
 }
 
@@ -67,7 +67,7 @@ impl Number {
         }
     }
 
-    /// A dword of the arguments of the kernel, by its offset in bytes.
+    /// Returns a dword of the arguments of the kernel, by its offset in bytes.
     pub(super) const fn argument(offset: u32) -> Number {
         Number::Known {
             origin: Origin::Kernarg(offset),

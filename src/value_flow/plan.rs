@@ -40,7 +40,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// The registers that are read.
+    /// Returns the registers that are read.
     fn registers(&self) -> impl Iterator<Item = MachineRegister> {
         let values = self.halves.iter().flatten().flatten();
         let values = values.flat_map(|value| &value.dwords);
@@ -164,7 +164,7 @@ fn is_of_caller(numbers: &[Number]) -> bool {
     })
 }
 
-/// The places at which parameters have what they had on entry, for each variable.
+/// Returns the places at which parameters have what they had on entry, for each variable.
 pub(super) fn places_on_entry<'w>(
     code: &Code,
     watched: &'w [Watched],
@@ -192,7 +192,7 @@ pub(super) fn numbers_of_parameters(
     entries.collect()
 }
 
-/// The numbers of a parameter at a place where it has what it had on entry, if they are those of places on entry.
+/// Returns the numbers of a parameter at a place where it has what it had on entry, if they are those of places on entry.
 fn numbers_on_entry(state: &State, dwords: &[Dword]) -> Option<SmallVec<[Number; 2]>> {
     let number = |dword: &Dword| match dword {
         Dword::In(cell) => match state.number(*cell) {

@@ -16,13 +16,13 @@ pub(crate) const ARGUMENTS: u16 = 32;
 pub(crate) enum Step {
     /// A constant.
     Word(u32),
-    /// What a register has.
+    /// The contents of a register.
     Register(Cell),
     /// The lane's own dword of a row of scratch, counted from what a register has now.
     Row(Slot),
-    /// What a vector register had on entry and nothing in the function has any more: the caller may have it.
+    /// The value of a vector register on entry that the function no longer keeps. The caller may keep it.
     Argument(u16),
-    /// What a register had when the kernel started: it follows from the dispatch.
+    /// The initial value of a register, which follows from the dispatch.
     Initial(Cell),
     /// The result of an operation.
     Apply(Operation),
@@ -42,7 +42,7 @@ impl Recipe {
         self.0.iter().any(|step| matches!(step, Step::Argument(_)))
     }
 
-    /// The result of an operation on two.
+    /// Returns the result of an operation on two.
     pub(super) fn and(mut self, other: Recipe, operation: Operation) -> Recipe {
         self.0.extend(other.0);
         self.0.push(Step::Apply(operation));

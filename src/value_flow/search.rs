@@ -68,7 +68,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// How many values were looked at.
+    /// Returns how many values were looked at.
     pub(super) fn looked_at(&self) -> usize {
         let asked = Self::MOST.saturating_sub(self.left.get()) as usize;
         asked.saturating_mul(self.computed.len().max(1))
@@ -197,7 +197,7 @@ impl<'s> Search<'s> {
     }
 }
 
-/// A row that is counted from what a register had on entry, counted from what a register has now.
+/// Returns a row that is counted from what a register had on entry, counted from what a register has now.
 fn row_now(state: &State, slot: Slot) -> Option<Slot> {
     let Some(base) = slot.base else {
         return Some(slot);

@@ -42,7 +42,7 @@ impl DerefMut for State {
 }
 
 impl State {
-    /// The state on entry to a function, with so many variables.
+    /// Returns the state on entry to a function, with so many variables.
     pub(super) fn at_entry(variables: usize) -> State {
         State {
             machine: Machine::new(|register| Number::at_entry(Cell::Scalar(register))),
@@ -67,7 +67,7 @@ impl State {
         }
     }
 
-    /// The number of a place.
+    /// Returns the number of a place.
     pub(super) fn number(&self, cell: Cell) -> Number {
         match cell {
             Cell::Scalar(register) => self.scalars.get(register),
@@ -122,7 +122,7 @@ impl State {
         }
     }
 
-    /// The places of which something is known, with their numbers, those that are read most easily first.
+    /// Returns the places of which something is known, with their numbers, those that are read most easily first.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (Cell, Number)> {
         let registers =
             || (0..256).flat_map(|n| [MachineRegister::Vgpr(n), MachineRegister::Agpr(n)]);
@@ -157,7 +157,7 @@ impl State {
         is_new
     }
 
-    /// How many values it lists.
+    /// Returns how many values it lists.
     pub(super) fn size(&self) -> usize {
         let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
         let rows = self.rows.iter().map(|(_, row)| row.size());
@@ -165,9 +165,9 @@ impl State {
         vectors.chain(rows).fold(others, usize::saturating_add)
     }
 
-    /// How many bytes it has that no other shares, at most.
+    /// Returns how many bytes it has that no other shares, at most.
     pub(super) fn bytes(&self) -> u64 {
-        /// Of a value, with what it is listed by.
+        /// The bytes of a value and its key.
         const VALUE: u64 = 64;
         (self.size() as u64).saturating_mul(VALUE)
     }

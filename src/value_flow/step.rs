@@ -37,7 +37,7 @@ pub(super) struct Context<'c> {
 }
 
 impl Context<'_> {
-    /// The row of scratch that a scalar operand has the address of.
+    /// Returns the row of scratch that a scalar operand has the address of.
     fn row_at(&self, state: &State, base: Operand, addressing: ScratchAddressing) -> Option<Slot> {
         let (base, plus) = match state.operand(base, 0) {
             Number::Word(word) => (None, word),
@@ -290,7 +290,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// The registers into which an instruction loads arguments of the kernel, with their numbers.
+    /// Returns the registers into which an instruction loads arguments of the kernel, with their numbers.
     fn arguments(
         &self,
         state: &State,
@@ -404,7 +404,7 @@ impl Source {
     }
 }
 
-/// The place that a register is to the lane that is followed.
+/// Returns the place that a register is to the lane that is followed.
 fn cell_of(register: MachineRegister) -> Option<Cell> {
     match register {
         MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => Some(Cell::Own(register)),

@@ -30,7 +30,7 @@ pub(crate) struct Asked {
 pub(crate) enum Sought {
     /// Last known values, and what parameters were on entry: those that a stop shows.
     Earlier,
-    /// What parameters were on entry to the function.
+    /// The values of parameters on entry to the function.
     OnEntry,
 }
 
@@ -182,7 +182,7 @@ fn still_has(context: &Context<'_>, here: &State, variable: usize, run: &Run) ->
     dwords.all(|(recipe, number)| number_of(context, here, recipe) == Some(*number))
 }
 
-/// The number of what a recipe reads. Rows are named by what their base has now, and not followed.
+/// Returns the number of what a recipe reads. Rows are named by what their base has now, and not followed.
 fn number_of(context: &Context<'_>, here: &State, recipe: &Recipe) -> Option<Number> {
     let mut stack: Vec<Number> = Vec::new();
     for step in &recipe.0 {
@@ -203,7 +203,7 @@ fn number_of(context: &Context<'_>, here: &State, recipe: &Recipe) -> Option<Num
     stack.pop().filter(|number| *number != Number::Unknown)
 }
 
-/// The instructions of some ranges of addresses.
+/// Returns the instructions of some ranges of addresses.
 fn numbered(code: &Code, ranges: &[Range<u64>]) -> Vec<Range<usize>> {
     let number = |address| {
         code.instructions

@@ -74,7 +74,7 @@ fn v(number: u16) -> Cell {
     Cell::Own(MachineRegister::Vgpr(number))
 }
 
-/// A variable of one dword that is in v1 at these instructions, each of one dword.
+/// Returns a variable of one dword that is in v1 at these instructions, each of one dword.
 fn in_v1(instructions: core::ops::Range<u64>) -> Watched {
     let addresses = START + instructions.start * 4..START + instructions.end * 4;
     let dwords = vec![Dword::In(v(1))];
@@ -112,7 +112,7 @@ fn kept_in(
     kept.halves.first().unwrap().first().cloned().flatten()
 }
 
-/// The steps by which its only dword is read.
+/// Returns the steps by which its only dword is read.
 fn steps(found: Option<KeptValue>) -> Option<Vec<Step>> {
     match found?.dwords.as_slice() {
         [Recipe(steps)] => Some(steps.to_vec()),
@@ -124,7 +124,7 @@ fn register(number: u16) -> Step {
     Step::Register(v(number))
 }
 
-/// A register, plus a number.
+/// Returns a register, plus a number.
 fn plus(number: u16, more: i32) -> Option<Vec<Step>> {
     let more = Step::Word(more.cast_unsigned());
     Some(vec![register(number), more, Step::Apply(Operation::Add)])
@@ -134,7 +134,7 @@ fn in_register(number: u16) -> Option<Vec<Step>> {
     Some(vec![register(number)])
 }
 
-/// A variable that is these places on entry, as the debugging information says.
+/// Returns a variable that is these places on entry, as the debugging information says.
 fn on_entry(dwords: &[Dword]) -> Watched {
     Watched {
         on_entry: Some(OnEntry {

@@ -10,7 +10,7 @@ use crate::machine_flow::Code;
 /// What the debugging information says that a dword of a variable is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dword {
-    /// What a place holds.
+    /// The contents of a place.
     In(Cell),
     /// A constant.
     Word(u32),

@@ -50,7 +50,7 @@ const ANY: Classes = u8::MAX;
 
 /// A bound or a size: a number, a computation, or a variable.
 const BOUND: Classes = CONSTANT | EXPRESSION | REFERENCE;
-/// Where something is.
+/// The classes of a location.
 const LOCATION: Classes = EXPRESSION | OFFSET;
 
 /// The names of classes, from the lowest bit.
@@ -65,7 +65,7 @@ const NAMES: [&str; 8] = [
     "a string",
 ];
 
-/// Which classes the values of attributes have.
+/// The classes that the values of attributes can have.
 const ATTRIBUTES: &[(Classes, &[DwAt])] = &[
     (
         ADDRESS,
@@ -190,7 +190,7 @@ const ATTRIBUTES: &[(Classes, &[DwAt])] = &[
     (BLOCK | CONSTANT | STRING, &[c::DW_AT_const_value]),
 ];
 
-/// Which classes a form can be of.
+/// Returns the classes of a form.
 fn classes(form: DwForm, version: u16) -> Classes {
     let old = |classes: Classes| if version < 4 { classes } else { 0 };
     match form {

@@ -206,12 +206,12 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         Some((range, tuple.offset))
     }
 
-    /// Whether there is code in a range.
+    /// Returns true if there is code in a range.
     fn is_code(&self, range: &Range<u64>) -> bool {
         first_from(&self.executable, range.start).is_some_and(|code| code.start < range.end)
     }
 
-    /// The code of a unit, as its first entry says, without what the linker dropped; empty where it does not say.
+    /// Returns the code of a unit, as its first entry says, without what the linker dropped; empty where it does not say.
     fn code_of(&self, unit: UnitId) -> Vec<Range<u64>> {
         let root = self.info.root(unit).ok();
         let ranges = root.and_then(|root| self.info.ranges(&root, self.meter).ok());
@@ -336,7 +336,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
     }
 }
 
-/// The first of merged ranges that ends after an address.
+/// Returns the first of merged ranges that ends after an address.
 fn first_from(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
     ranges.get(ranges.partition_point(|range| range.end <= address))
 }
@@ -383,7 +383,7 @@ impl<'m> Owners<'m> {
     }
 }
 
-/// The units of the object's `.debug_info` by their offsets.
+/// Returns the units of the object's `.debug_info` by their offsets.
 pub(super) fn units_by_offset(info: &DebugInfo<'_>) -> BTreeMap<u64, UnitId> {
     let units = info.unit_ids().filter_map(|id| info.unit_info(id).ok());
     units

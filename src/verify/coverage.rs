@@ -96,7 +96,7 @@ pub(super) fn check<'a>(
     fdes
 }
 
-/// Whether two entries are for the same code and say the same of it: those of two functions of which the linker made one.
+/// Returns true if two entries are for the same code and say the same of it: those of two functions of which the linker made one.
 fn is_folded(one: &Fde<'_>, other: &Fde<'_>) -> bool {
     let code = |fde: &Fde<'_>| (fde.initial_location, fde.address_range);
     let (of_one, of_other) = (&*one.cie, &*other.cie);
@@ -217,7 +217,7 @@ fn check_functions(
     }
 }
 
-/// Whether an entry has no rules at all.
+/// Returns true if an entry has no rules at all.
 pub(super) fn says_nothing(fde: &Fde<'_>) -> bool {
     let nothing = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     nothing(fde.instructions) && nothing(fde.cie.initial_instructions)

@@ -21,7 +21,7 @@ rules! {
 /// Stands for the CFA among the registers.
 pub(super) const CFA: u64 = u64::MAX;
 
-/// What each rule of a row is built upon.
+/// The rules on which each rule of a row depends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dependencies {
     edges: BTreeMap<u64, SmallVec<[u64; 2]>>,
@@ -47,12 +47,12 @@ impl Dependencies {
         self.edges.remove(&register);
     }
 
-    /// How many rules are built upon others.
+    /// Returns how many rules are built upon others.
     pub(super) fn len(&self) -> usize {
         self.edges.len()
     }
 
-    /// The way from a register back to itself, as text; nothing if there is none.
+    /// Returns the cycle from a register back to itself, as text, if there is one.
     ///
     /// * `needs_cfa`: whether the rule of a register is built upon the CFA;
     /// * `name`: what people call a register.

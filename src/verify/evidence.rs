@@ -4,7 +4,7 @@ use crate::expr::Dialect;
 use crate::frame::write::{Assembler, Common, FrameTable, FunctionFrame, Start, Target};
 use crate::untrusted::Untrusted;
 
-/// What shows that a row contradicts the code.
+/// The evidence that a row contradicts the code.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -14,7 +14,7 @@ pub struct Evidence {
     /// What the row says, of this finding and of the others of its cause in the function: the rules that are at fault, as the
     /// directives that would give them.
     pub row: Vec<PlacedDirective>,
-    /// What would say what is right, of the same.
+    /// The directives that give the correct rules, for the same findings.
     pub directives: Vec<PlacedDirective>,
     /// The source line of the finding's address, where the line table carries the text.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -31,7 +31,7 @@ pub struct CodeLine {
     pub pc: u64,
     /// Mnemonic and operands, as LLVM 22 prints them.
     pub text: String,
-    /// Whether it is the cause.
+    /// True if it is the cause.
     pub is_cause: bool,
 }
 
@@ -45,17 +45,17 @@ pub struct PlacedDirective {
     pub pc: u64,
     /// What the assembler reads: `.cfi_…` where the assembler of the selection knows it, else `.cfi_escape`; empty where a row has no rule.
     pub text: String,
-    /// What it says.
+    /// Its meaning.
     pub meaning: String,
 }
 
-/// A function that stands for the instruction before which something is said.
+/// Returns a function that stands for the instruction before which something is said.
 pub(super) fn instruction_at(target: Target, dialect: Dialect) -> Option<FunctionFrame> {
     let common = Common::new().with_dialect(dialect);
     FunctionFrame::new(target, &common, Start::symbol("f"), 4).ok()
 }
 
-/// What was said there.
+/// Returns the directives at an address.
 pub(super) fn directives(
     frame: FunctionFrame,
     pc: u64,

@@ -1,4 +1,4 @@
-//! What a row says that machine code contradicts, as the directives that would give it.
+//! Writes the rules of a contradicted row as directives.
 
 use super::evidence::{PlacedDirective, directives, instruction_at};
 use super::subject::Subject;
@@ -46,7 +46,7 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
         self.last.as_ref().map(|(_, row)| row)
     }
 
-    /// The rule that is contradicted, at the first address at which it is; nothing if it is that of the whole row.
+    /// Returns the rule that is contradicted, at the first address at which it is. `None` if it is that of the whole row.
     pub(super) fn rule(&mut self, contradiction: &Contradiction) -> Option<PlacedDirective> {
         let pc = contradiction.ranges.first()?.start;
         let mut frame = instruction_at(self.target, self.subject.facts().dialect)?;

@@ -1,9 +1,9 @@
-//! Where the families of rules meet. Each has a table of its own, next to the code that checks it.
+//! Lists the families of rules. Each has a table of its own, next to the code that checks it.
 
 use crate::rule::Rule;
 
 impl Rule {
-    /// Every rule, family by family.
+    /// Returns every rule, family by family.
     pub fn all() -> impl Iterator<Item = &'static Rule> {
         FAMILIES.iter().copied().flatten().copied()
     }

@@ -1,4 +1,4 @@
-//! What was found, and where.
+//! Findings and their places.
 
 use core::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::untrusted::Untrusted;
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// How bad it is: what the rule says, unless somebody chose otherwise.
+    /// The level: that of the rule, unless a choice changed it.
     pub severity: Severity,
     /// The section at fault, `.debug_frame` for example.
     pub section: &'static str,
@@ -30,13 +30,13 @@ pub struct Finding {
     pub source_md5: Option<[u8; 16]>,
     /// The row or expression, with the part at fault marked.
     pub excerpt: Option<Excerpt>,
-    /// What is wrong, with the numbers that show it.
+    /// The problem, with the numbers that show it.
     pub message: Untrusted<'static>,
-    /// What should be there instead, where that is known.
+    /// The correct contents, if known.
     pub help: Option<Untrusted<'static>>,
-    /// Whether it is one of many of its unit or section that is told for all: then its place and function are an example.
+    /// True if it is one of many of its unit or section that is told for all: then its place and function are an example.
     pub is_example: bool,
-    /// What the machine code contradicts, of the rules that read it.
+    /// The contradiction with the machine code, for rules that read it.
     pub contradiction: Option<Box<Contradiction>>,
     /// The instructions around the cause and what should be written, for the first findings of what machine code
     /// contradicts.
@@ -72,7 +72,7 @@ fn range<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Range<usiz
 }
 
 impl Excerpt {
-    /// A line of which a part is at fault.
+    /// Creates a line of which a part is at fault.
     ///
     /// * `mark`: the part, in bytes of `text`.
     #[must_use]
@@ -83,7 +83,7 @@ impl Excerpt {
         }
     }
 
-    /// A line that is at fault as a whole.
+    /// Returns a line that is at fault as a whole.
     #[must_use]
     pub fn whole(text: String) -> Excerpt {
         Excerpt::new(text, 0..0)
@@ -155,7 +155,7 @@ impl Finding {
         self.message = format!("{}{text}", self.message.raw()).into();
     }
 
-    /// How many bytes it takes here, in a document, and printed.
+    /// Returns how many bytes it takes here, in a document, and printed.
     fn size(&self) -> u64 {
         /// Once in each form, and room for escapes.
         const COPIES: u64 = 4;
@@ -182,7 +182,7 @@ impl Finding {
         sum.saturating_mul(COPIES)
     }
 
-    /// What findings are sorted by: the same file gives the same order on every run.
+    /// Returns the sort key of findings. It gives the same order on every run.
     pub(super) fn key(&self) -> impl Ord + use<'_> {
         (
             self.section,
@@ -198,7 +198,7 @@ impl Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     found: Vec<Finding>,
-    /// How many were left out.
+    /// The number of findings that were left out.
     dropped: u64,
 }
 
@@ -227,7 +227,7 @@ impl Findings {
         }
     }
 
-    /// The findings, sorted, and how many were left out: also those that cannot be paid for.
+    /// Returns the findings, sorted, and how many were left out: also those that cannot be paid for.
     pub(super) fn finish(mut self, meter: &Meter) -> (Vec<Finding>, u64) {
         self.found.sort_by(|a, b| a.key().cmp(&b.key()));
         self.found.dedup();

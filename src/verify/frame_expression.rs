@@ -23,7 +23,7 @@ rules! {
          caller's program counter from the caller's instructions. GCC writes this for every function of amdgcn.";
 }
 
-/// What an expression is for.
+/// The use of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Use {
     /// `DW_CFA_def_cfa_expression`.
@@ -57,18 +57,18 @@ impl Use {
 /// An expression, its use, the address space of the CFA it starts with, and the size of addresses.
 type Key<'a> = (&'a [u8], Use, Option<u64>, u8);
 
-/// What the rules of a row need to know of an expression.
+/// The facts about an expression that the rules of a row need.
 #[derive(Clone, Debug)]
 pub(super) struct Gives {
     /// The number of the address space of the CFA that it computes, where that is known.
     pub(super) space: Option<u64>,
-    /// Whether it computes a CFA that is known to be another place than the start of a wavefront's scratch.
+    /// True if it computes a CFA that is known to be another place than the start of a wavefront's scratch.
     pub(super) is_elsewhere: bool,
     /// The registers whose value on entry it asks for.
     pub(super) uses: SmallVec<[u64; 2]>,
 }
 
-/// What is known of an expression that has been checked.
+/// The result of checking an expression.
 #[derive(Debug)]
 struct Known {
     findings: Vec<Finding>,
@@ -182,13 +182,13 @@ impl<'a> Expressions<'a> {
     }
 }
 
-/// Where a memory starts, for all lanes.
+/// The start of a memory, for all lanes.
 const START: Offset = Offset::Linear {
     base: 0,
     per_lane: 0,
 };
 
-/// The number of the address space of a place in memory, where it is known.
+/// Returns the number of the address space of a place in memory, where it is known.
 fn space_of(place: &Place) -> Option<u64> {
     let Storage::Memory(space) = place.storage else {
         return None;
@@ -231,7 +231,7 @@ fn run(
     expression::check(bytes, &env)
 }
 
-/// A place in memory whose address is the contents of registers, and has nothing to do with the stack.
+/// Returns a place in memory whose address is the contents of registers, and has nothing to do with the stack.
 fn return_address_value(outcome: &Outcome, section: &'static str) -> Option<Finding> {
     let place = match outcome.result? {
         Entry::Place(place) => place,

@@ -5,7 +5,7 @@ use crate::arch::Register;
 /// The rule of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Given {
-    /// Whether it counts from the CFA.
+    /// True if it counts from the CFA.
     pub(super) needs_cfa: bool,
     /// The number of the row that it was given in, below 2^29: an entry has no more bytes.
     pub(super) row: u32,
@@ -22,7 +22,7 @@ pub(super) type Saved = Vec<(u16, Given)>;
 pub(super) struct GivenRules {
     by_number: Vec<Slot>,
     used: Vec<u16>,
-    /// How many rules count from the CFA.
+    /// The number of rules that depend on the CFA.
     needing_cfa: u32,
 }
 
@@ -57,12 +57,12 @@ impl Slot {
 }
 
 impl GivenRules {
-    /// How many registers there are in a copy, at most.
+    /// Returns how many registers there are in a copy, at most.
     pub(super) fn len(&self) -> usize {
         self.used.len()
     }
 
-    /// The rule of a register.
+    /// Returns the rule of a register.
     pub(super) fn get(&self, register: u64) -> Option<Given> {
         let index = usize::try_from(register).ok()?;
         self.by_number.get(index)?.given()
@@ -92,7 +92,7 @@ impl GivenRules {
         before.given()
     }
 
-    /// The first register whose rule counts from the CFA.
+    /// Returns the first register whose rule counts from the CFA.
     pub(super) fn needing_cfa(&self) -> Option<u64> {
         if self.needing_cfa == 0 {
             return None;
@@ -101,7 +101,7 @@ impl GivenRules {
         Some(index as u64)
     }
 
-    /// A copy of the rules.
+    /// Returns a copy of the rules.
     pub(super) fn save(&self) -> Saved {
         let with_rule = |number: &u16| Some((*number, self.get(u64::from(*number))?));
         let mut saved: Saved = self.used.iter().filter_map(with_rule).collect();

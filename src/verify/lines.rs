@@ -199,7 +199,7 @@ impl Table<'_> {
     }
 }
 
-/// The number of the first file that a header lists.
+/// Returns the number of the first file that a header lists.
 fn first_file(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
     u64::from(header.version() < 5)
 }

@@ -17,7 +17,7 @@ rules! {
          `--warn loc-lost-value`, `--rules loc-lost-value`.";
 }
 
-/// How many ranges are named in a message.
+/// The most ranges that a message names.
 const NAMED: usize = 4;
 
 /// Checks the variables of all functions.

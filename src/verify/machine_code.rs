@@ -14,7 +14,7 @@ use crate::rule::Severity;
 use crate::verify::queue;
 use std::sync::Arc;
 
-/// How many functions a thread takes at once.
+/// The number of functions that a thread takes at once.
 const AT_ONCE: usize = 64;
 
 /// Holds the rows of every function against its code, where there is code and the code can be followed.

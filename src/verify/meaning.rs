@@ -23,7 +23,7 @@ rules! {
          the stack is looked for in the wrong place. LLVM made this mistake until 2026.";
 }
 
-/// The registers whose value on entry an expression asks for. What cannot be decoded asks for nothing more.
+/// Returns the registers whose value on entry an expression asks for. What cannot be decoded asks for nothing more.
 pub(super) fn entry_registers(expression: &[u8], encoding: Encoding) -> SmallVec<[u64; 2]> {
     let mut found = SmallVec::new();
     let mut items = operations(expression, encoding);

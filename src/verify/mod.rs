@@ -63,15 +63,15 @@ use crate::meter::Meter;
 use finding::Findings;
 use subject::Subject;
 
-/// What is wrong with a code object.
+/// The findings in a code object.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     /// The findings, by section, offset, address and rule.
     pub findings: Vec<Finding>,
-    /// How many more there are; some ten thousand are kept.
+    /// The number of further findings. About ten thousand are kept.
     pub left_out: u64,
-    /// The limit that ended the check before everything was looked at; nothing if everything was.
+    /// The limit that ended the check before everything was looked at. `None` if everything was.
     pub stopped: Option<Error>,
 }
 

@@ -44,7 +44,7 @@ struct Owned {
     signature: u64,
 }
 
-/// The first overlap in a column: the slot of the second of the two units, and a message.
+/// Returns the first overlap in a column: the slot of the second of the two units, and a message.
 fn overlap(index: &PackageIndex<'_>, column: usize) -> Option<(usize, String)> {
     let mut all: Vec<Owned> = (0..index.slot_count())
         .filter_map(|slot| {

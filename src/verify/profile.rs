@@ -1,15 +1,15 @@
-//! Who asks, and so what counts: a finding is news to who can do something about it.
+//! Profiles: the audience of a report, which decides which findings count.
 
 use crate::rule::{Rule, Severity};
 
-/// Who asks.
+/// The audience, which decides which findings count.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
-    /// Who works on a compiler, an assembler or a linker: everything, as bad as it is.
+    /// For developers of a compiler, an assembler or a linker: everything, at its own level.
     #[default]
     Compiler,
-    /// Who ships code objects: errors and warnings.
+    /// For distributors of code objects: errors and warnings.
     Release,
     /// Who writes an application and takes the compiler as it is: what is wrong is a note, which says what a debugger will
     /// show wrongly; the rest is not told.
@@ -30,7 +30,7 @@ impl Profile {
         }
     }
 
-    /// How bad a finding of some severity is to who asks; nothing if it is not told.
+    /// Returns how bad a finding of some severity is to who asks. `None` if it is not told.
     #[must_use]
     pub fn severity(self, severity: Severity) -> Option<Severity> {
         match (self, severity) {
@@ -44,7 +44,7 @@ impl Profile {
 }
 
 impl Rule {
-    /// Who can repair what breaks it: `the compiler's frame lowering, or who wrote the .cfi directives`.
+    /// Returns the person or component that can repair a finding: `the compiler's frame lowering, or who wrote the .cfi directives`.
     #[must_use]
     pub fn repaired_by(&self) -> &'static str {
         /// How names start, and who it is; the first that fits counts.

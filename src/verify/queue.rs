@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The stack of a thread, in bytes: what the first thread of a process usually has.
 const STACK: usize = 8 << 20;
 
-/// How often `tick` is called.
+/// The interval of calls to `tick`.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Runs `job` for each item, on `threads` threads, and gives the results in the order of the items.

@@ -27,7 +27,7 @@ pub(super) struct Existing {
 }
 
 impl Existing {
-    /// What is wrong with a register number, if anything is.
+    /// Returns the finding about a register number, if there is one.
     pub(super) fn check(
         &mut self,
         facts: &Facts<'_>,
@@ -50,7 +50,7 @@ impl Existing {
     }
 }
 
-/// What is wrong with a register number, if anything is.
+/// Returns the finding about a register number, if there is one.
 pub(super) fn check(facts: &Facts<'_>, number: u64) -> Option<(&'static Rule, String)> {
     if !facts.machine.is_amdgpu() {
         return None;

@@ -19,11 +19,11 @@ use crate::frame::Instruction;
 use crate::frame::write::{Assembler, FunctionFrame, Mask, ReturnAddress, Target};
 use crate::isa::{Decoder, MachineRegister};
 
-/// How many causes of a kind have evidence in an object; of more that are alike these are shown.
+/// The most causes of a kind that get evidence in an object.
 const EACH: usize = 3;
-/// How many directives one cause has at most.
+/// The most directives of one cause.
 const MOST_DIRECTIVES: usize = 64;
-/// How many instructions are shown before the cause, and how many from it on.
+/// The number of instructions that are shown before the cause, and from it on.
 const BEFORE: usize = 2;
 const FROM: usize = 4;
 
@@ -88,7 +88,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, assembler: Assembler, findings: &mu
     }
 }
 
-/// What a contradiction is about, as far as causes are alike.
+/// Returns the subject of a contradiction, by which causes are grouped.
 fn class(subject: About) -> (u8, Option<RegisterClass>) {
     match subject {
         About::Cfa => (0, None),
@@ -99,7 +99,7 @@ fn class(subject: About) -> (u8, Option<RegisterClass>) {
     }
 }
 
-/// The instructions around an address; nothing if it is in no known function, or that cannot be decoded.
+/// Returns the instructions around an address. `None` if it is in no known function, or that cannot be decoded.
 fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<CodeLine>> {
     let function = subject.symbol_at(cause)?.range.clone();
     let size = function.end.checked_sub(function.start)?;
@@ -132,7 +132,7 @@ fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<
     lines.collect()
 }
 
-/// What a back end would say at the first address at which the row is wrong.
+/// Returns the events that a back end would report at the first address at which the row is wrong.
 fn remedy(
     contradiction: &Contradiction,
     wave_size: WaveSize,
@@ -158,7 +158,7 @@ fn remedy(
     directives(frame, pc, assembler)
 }
 
-/// Says what is expected; nothing if there is no event for it.
+/// Says what is expected. `None` if there is no event for it.
 fn say(
     frame: &mut FunctionFrame,
     contradiction: &Contradiction,
@@ -231,7 +231,7 @@ fn say(
     said.map(|_| Some(()))
 }
 
-/// Where one or two dwords are, if one register or two neighbours hold them.
+/// The holder of one or two dwords, if one register or two neighbours hold them.
 enum Holder {
     Register(Register),
     Lane(Register, Lane),
@@ -289,7 +289,7 @@ fn cfa(frame: &mut FunctionFrame, expected: &RowRule, wave_size: WaveSize) -> Re
     said.map(|_| Some(()))
 }
 
-/// The address in two scalar registers, plus bytes, as GCC writes its CFA:
+/// Returns the address in two scalar registers, plus bytes, as GCC writes its CFA:
 /// `bregx high, const1u 32, shl, bregx low, plus, consts, plus`.
 fn pair_plus(low: Register, plus: i64) -> Vec<u8> {
     let mut bytes = Vec::new();

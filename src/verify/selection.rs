@@ -1,4 +1,4 @@
-//! Which findings count, and how much: the choice of whoever runs the rules.
+//! Chooses which findings count, and at which level.
 //!
 //! A choice names rules, one by one (`cfi-entry`), by how their names start (`cfi-*`), or those that read machine code, which
 //! take longer than all others together ([`MACHINE_CODE`]).
@@ -18,7 +18,7 @@ use crate::untrusted::Untrusted;
 /// The name that stands for the rules that hold call frame information, and what is said of lanes, against the machine code.
 pub const MACHINE_CODE: &str = "machine-code";
 
-/// What somebody wants of a rule.
+/// The choice of a level for a rule.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Choice {
@@ -46,11 +46,11 @@ pub enum Choice {
 pub struct Selection {
     /// The rules somebody chose something for; the others have the severity of their table.
     chosen: BTreeMap<&'static str, Choice>,
-    /// The only rules that count, whatever else was chosen; nothing if all do.
+    /// The only rules that count, whatever else was chosen. `None` if all do.
     only: Option<BTreeSet<&'static str>>,
-    /// Who asks: what counts of the rules nobody chose something for.
+    /// The profile, which decides about rules without a choice of their own.
     profile: Profile,
-    /// Which codes the heterogeneous operations have.
+    /// The encoding of the heterogeneous operations.
     dialect: Dialect,
     /// The assembler that directives in the evidence are for.
     assembler: Assembler,
@@ -62,7 +62,7 @@ impl Selection {
         self.profile = profile;
     }
 
-    /// Who asks.
+    /// The audience, which decides which findings count.
     #[must_use]
     pub fn profile(&self) -> Profile {
         self.profile
@@ -73,7 +73,7 @@ impl Selection {
         self.dialect = dialect;
     }
 
-    /// Which codes the heterogeneous operations have.
+    /// The encoding of the heterogeneous operations.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
@@ -130,7 +130,7 @@ impl Selection {
         Ok(())
     }
 
-    /// How bad a finding of this rule is; nothing if it is dropped.
+    /// Returns how bad a finding of this rule is. `None` if it is dropped.
     #[must_use]
     pub fn severity(&self, rule: &Rule) -> Option<Severity> {
         if !self.is_kept(rule) {
@@ -168,14 +168,14 @@ impl Selection {
     }
 }
 
-/// The rules that [`MACHINE_CODE`] stands for.
+/// Returns the rules that [`MACHINE_CODE`] stands for.
 fn machine_code() -> impl Iterator<Item = &'static Rule> {
     let families = [cfi_check::RULES, lane::RULES, location::LANE_MASK_RULES];
     families.into_iter().flatten().copied()
 }
 
 impl Rule {
-    /// The rules that a name stands for: that of one, the start of some before `*`, or [`MACHINE_CODE`].
+    /// Returns the rules that a name stands for: that of one, the start of some before `*`, or [`MACHINE_CODE`].
     ///
     /// # Errors
     /// [`UnknownRule`], with the nearest name, if it stands for none.

@@ -64,7 +64,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
 }
 
 impl Tables<'_> {
-    /// Checks the offsets behind each header.
+    /// Checks the offsets after each header.
     fn check_parts(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
         let mut next = 0;
         while next < self.offsets.len() as u64 {

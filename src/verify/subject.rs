@@ -1,4 +1,4 @@
-//! The code object under examination, as the rules see it.
+//! The code object under examination, in the form that rules use.
 
 use core::cell::OnceCell;
 use core::ops::Range;
@@ -36,18 +36,18 @@ pub(super) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// The register with this number, reserved ones included; nothing of another machine than AMDGPU, of whose registers only the
+    /// Returns the register with this number, reserved ones included. `None` for another machine than AMDGPU, of whose registers only the
     /// numbers are known.
     pub(super) fn register(&self, number: u64) -> Option<Register> {
         Register::from_number(number).filter(|_| self.machine.is_amdgpu())
     }
 
-    /// The size of that register, if it is known.
+    /// Returns the size of that register, if it is known.
     pub(super) fn register_bits(&self, number: u64) -> Option<u32> {
         self.register(number)?.size_in_bits()
     }
 
-    /// The register as people know it, or its number.
+    /// Returns the register as people know it, or its number.
     pub(super) fn register_name(&self, number: u64) -> String {
         match (self.register(number), self.machine.register_name(number)) {
             (Some(register), _) => register.to_string(),
@@ -60,12 +60,12 @@ impl Facts<'_> {
 /// The path of a file and a line, and the MD5 of the file if it is known.
 type SourcePlace = ((Untrusted<'static>, u64), Option<[u8; 16]>);
 
-/// Where a kernel starts.
+/// The start of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct KernelEntry {
     /// The address of the first instruction.
     pub(super) address: u64,
-    /// Whether waves can ask for more vector registers: their private memory may begin with an area for those.
+    /// True if waves can ask for more vector registers: their private memory may begin with an area for those.
     pub(super) has_dynamic_vgprs: bool,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Subject<'p, 'a> {
     pub(super) program: &'p Program<'a>,
     meter: Arc<Meter>,
     symbols: OnceCell<Vec<CodeSymbol<'a>>>,
-    /// Whether they include those that the linker does not export.
+    /// True if they include those that the linker does not export.
     pub(super) has_all_symbols: bool,
     /// Executable sections, by address.
     pub(super) executable: Vec<Range<u64>>,
@@ -149,7 +149,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         })
     }
 
-    /// Whether an address stands for code that the linker dropped, because nothing uses it or another file has the same: it is what
+    /// Returns true if an address stands for code that the linker dropped, because nothing uses it or another file has the same: it is what
     /// linkers write in place of the address, and no code is there. lld writes 0, and 1 in the lists of DWARF 4; others write one of
     /// the two largest addresses.
     pub(super) fn is_dropped(&self, start: u64) -> bool {
@@ -172,12 +172,12 @@ impl<'p, 'a> Subject<'p, 'a> {
             })
     }
 
-    /// Whether somebody asked the compiler for debugging information.
+    /// Returns true if somebody asked the compiler for debugging information.
     pub(super) fn has_debug_info(&self) -> bool {
         self.program.info().unit_ids().next().is_some()
     }
 
-    /// What the question has cost.
+    /// Returns the meter of the question.
     pub(super) fn meter(&self) -> &Arc<Meter> {
         &self.meter
     }
@@ -192,7 +192,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         }
     }
 
-    /// The machine it is for: rules about GPUs are not asked of another than AMDGPU.
+    /// Returns the machine it is for: rules about GPUs are not asked of another than AMDGPU.
     pub(super) fn machine(&self) -> Machine {
         self.program.object().target().machine()
     }
@@ -205,7 +205,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         *self.program.cfi().section()
     }
 
-    /// The function of the symbol table that an address is in.
+    /// Returns the function of the symbol table that an address is in.
     pub(super) fn symbol_at(&self, pc: u64) -> Option<&CodeSymbol<'a>> {
         let symbols = self.symbols();
         let after = symbols.partition_point(|symbol| symbol.range.start <= pc);
@@ -215,13 +215,13 @@ impl<'p, 'a> Subject<'p, 'a> {
             .filter(|symbol| symbol.range.contains(&pc) || symbol.range.is_empty())
     }
 
-    /// Whether the debugging information has a function that starts at an address.
+    /// Returns true if the debugging information has a function that starts at an address.
     pub(super) fn has_function_at(&self, pc: u64) -> bool {
         let function = self.program.info().find_function(pc).ok().flatten();
         function.is_some_and(|function| function.ranges.iter().any(|range| range.start == pc))
     }
 
-    /// Returns the file and line of an address, and the MD5 of the file; nothing where there is none, or it cannot be read.
+    /// Returns the file and line of an address, and the MD5 of the file. `None` where there is none, or it cannot be read.
     pub(super) fn source_at(&self, pc: u64) -> Option<SourcePlace> {
         let info = self.program.info();
         let line = info.line_at(pc).ok().flatten()?;
@@ -230,7 +230,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         Some(((file.path.to_string().into(), line.line), md5))
     }
 
-    /// The text of that line, where the line table carries the file; of a long one the start.
+    /// Returns the text of that line, where the line table carries the file; of a long one the start.
     pub(super) fn source_text_at(&self, pc: u64) -> Option<Untrusted<'static>> {
         let info = self.program.info();
         let line = info.line_at(pc).ok().flatten()?;

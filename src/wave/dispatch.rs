@@ -12,7 +12,7 @@ pub struct Dispatch {
     pub workgroup_size: [u32; 3],
     /// The size of the dispatch, in work-items.
     pub grid_size: [u32; 3],
-    /// Which wave of its work-group it is, from 0.
+    /// The wave's number in its work-group, from 0.
     pub wave_in_group: u32,
     /// The address of the kernel's arguments in global memory, if it is known.
     pub kernarg_address: Option<u64>,
@@ -50,7 +50,7 @@ impl Dispatch {
         (rest == 0).then_some(place)
     }
 
-    /// The lanes of the wave that have a work-item, a bit each: all but those of the last wave of a
+    /// Returns the lanes of the wave that have a work-item, a bit each: all but those of the last wave of a
     /// work-group whose size is no multiple of the wave's, as at the edges of a grid.
     ///
     /// Nothing if the work-group is outside of the grid, or has no such wave.

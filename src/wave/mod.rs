@@ -101,7 +101,7 @@ impl Memory {
 
 /// One stopped wavefront, as far as the debugger knows it.
 pub trait Wave {
-    /// How many lanes the wavefront has.
+    /// Returns how many lanes the wavefront has.
     fn wave_size(&self) -> WaveSize;
 
     /// Copies `bits` of `register` into `out`, the lowest bit first.
@@ -147,7 +147,7 @@ pub trait Wave {
     /// [`AccessError::Unavailable`] if any byte is not known; halves are asked for then, as for registers.
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError>;
 
-    /// The value of a register that DWARF has no number for, zero-extended. Only asked for where a person names it.
+    /// Returns the value of a register that DWARF has no number for, zero-extended. Only asked for where a person names it.
     ///
     /// # Errors
     /// As [`read_register`](Wave::read_register); without an implementation they are not known.
@@ -156,12 +156,12 @@ pub trait Wave {
         Err(AccessError::Unavailable)
     }
 
-    /// Where the generic address space shows local and private memory; nothing if unknown.
+    /// The apertures of the generic address space for local and private memory. `None` if unknown.
     fn apertures(&self) -> Option<Apertures> {
         None
     }
 
-    /// What the wave is a part of; nothing if unknown.
+    /// The dispatch of the wave. `None` if unknown.
     fn dispatch(&self) -> Option<Dispatch> {
         None
     }

@@ -33,7 +33,7 @@ impl<'w> Recorder<'w> {
         }
     }
 
-    /// The addresses of global memory that were read, ascending.
+    /// Returns the addresses of global memory that were read, ascending.
     #[must_use]
     pub fn seen(&self) -> Vec<Range<u64>> {
         let seen = self.seen.borrow();
@@ -96,7 +96,7 @@ impl Wave for Recorder<'_> {
 }
 
 impl Snapshot {
-    /// A copy of the registers of a wave, its apertures and its place in the dispatch; memory is left to the caller.
+    /// Returns a copy of the registers of a wave, its apertures and its place in the dispatch; memory is left to the caller.
     ///
     /// * `pc`: a run-time address, in place of the register.
     ///

@@ -26,7 +26,7 @@ macro_rules! reasons {
                 StopReason::ALL.iter().copied().find(|reason| reason.name() == name)
             }
 
-            /// What it means, for people.
+            /// Returns the meaning, as text.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self { $(StopReason::$reason => $text,)* }
@@ -110,7 +110,7 @@ impl StopReasons {
         self.0 == 0
     }
 
-    /// The most telling first.
+    /// Returns the most telling first.
     pub fn iter(self) -> impl Iterator<Item = StopReason> {
         StopReason::ALL
             .iter()

@@ -16,14 +16,14 @@ use crate::status::{Answer, Fault};
 use crate::stop::{SharedStop, lane_of};
 use crate::text::Texts;
 
-/// What results borrow from: dropped after them.
+/// The owner of the data from which results borrow. It is dropped after them.
 pub(super) struct Home {
-    /// Where composites and constants are: of this evaluation, and of those whose results it was given.
+    /// The arenas of composites and constants: those of this evaluation, and of the results that it was given.
     pub(super) arenas: Vec<Arc<Pinned<Arena<'static>>>>,
     pub(super) stop: Option<SharedStop>,
 }
 
-/// What is behind a handle of a result.
+/// The contents of a result's handle.
 pub(crate) struct Answered {
     pub(super) outcome: Outcome<'static>,
     /// The lane that it was made for.
@@ -72,7 +72,7 @@ impl Answered {
         }
     }
 
-    /// The same for a value, which is a place that can only be read.
+    /// Returns the location to read. A value is a place that can only be read.
     pub(super) fn readable(&self) -> Location<'static> {
         match self.outcome {
             Outcome::Location(location) => location,

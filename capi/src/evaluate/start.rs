@@ -20,14 +20,14 @@ use crate::status::{Answer, Fault};
 use crate::stop::{SharedStop, lane_of};
 use crate::text::{Texts, given_if};
 
-/// What an evaluation starts from.
+/// The starting point of an evaluation.
 pub(super) struct Start {
     bytes: Option<Vec<u8>>,
     text: Option<String>,
     kind: ResultKind,
     object: Option<Location<'static>>,
     initial: Vec<Outcome<'static>>,
-    /// What object and initial stack borrow from.
+    /// The arenas from which object and initial stack borrow.
     arenas: Vec<Arc<Pinned<Arena<'static>>>>,
 }
 
@@ -155,7 +155,7 @@ fn focus(lane: Option<Lane>) -> LaneFocus {
     lane.map_or(LaneFocus::None, LaneFocus::One)
 }
 
-/// The same in a call frame, with the debugging information of its object.
+/// Evaluates in a call frame, with the debugging information of its object.
 fn in_frame(
     given: &hetdwarf_evaluation,
     start: &Start,

@@ -49,7 +49,7 @@ pub struct hetdwarf_lane_event {
     pub size: usize,
     /// The instruction; of several, the one after which the change is complete.
     pub code: hetdwarf_range,
-    /// What it does: `HETDWARF_LANES_SAVE` and those after it.
+    /// The kind of change: `HETDWARF_LANES_SAVE` and those after it.
     pub change: u32,
     /// Zero.
     pub padding: u32,
@@ -67,17 +67,17 @@ pub struct hetdwarf_lane_event {
 pub struct hetdwarf_block {
     /// `sizeof(hetdwarf_block)`, the same in all entries of an array.
     pub size: usize,
-    /// What messages call it.
+    /// The name in messages.
     pub name: *const c_char,
     /// Its code.
     pub code: hetdwarf_range,
-    /// What its instructions do to masks, in their order; NULL if there are none.
+    /// The changes that its instructions make to masks, in order; NULL if there are none.
     pub events: *const hetdwarf_lane_event,
-    /// How many.
+    /// The number of entries.
     pub event_count: usize,
     /// The blocks that the wave can go to from here, by their indices; NULL if there are none.
     pub successors: *const usize,
-    /// How many.
+    /// The number of entries.
     pub successor_count: usize,
     /// Zero.
     pub reserved: [u64; 4],

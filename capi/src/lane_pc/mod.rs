@@ -35,7 +35,7 @@ pub const HETDWARF_LANES_SCRATCH: u32 = 3;
 /// The mask is always `value`.
 pub const HETDWARF_LANES_CONSTANT: u32 = 4;
 
-/// Where a mask of lanes is.
+/// The place of a mask of lanes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_mask {
@@ -68,13 +68,13 @@ pub struct hetdwarf_phase {
     pub size: usize,
     /// The code, from after the instruction that changes EXEC.
     pub code: hetdwarf_range,
-    /// Where lanes wait that are in the region and not active, in bytes from the start of the function.
+    /// The place at which inactive lanes of the region wait, in bytes from the start of the function.
     pub wait: u64,
     /// `HETDWARF_PHASE_WAITS`; without it is not known where they wait.
     pub flags: u32,
     /// Zero.
     pub padding: u32,
-    /// What names of procedures end in: `then`, `else`, `loop`, `continue` or `return`; NULL for `part`.
+    /// The suffix of procedure names: `then`, `else`, `loop`, `continue` or `return`; NULL for `part`.
     pub name: *const c_char,
     /// Zero.
     pub reserved: [u64; 4],
@@ -109,12 +109,12 @@ struct Begun {
     open: Vec<Open>,
 }
 
-/// What is behind a handle of a writer.
+/// The contents of a writer's handle.
 #[derive(Default)]
 pub(crate) struct Writer {
     done: RefCell<Vec<Done>>,
     begun: RefCell<Option<Begun>>,
-    /// Where the functions start that have been ended.
+    /// The starts of the functions that have been ended.
     starts: RefCell<BTreeSet<String>>,
     /// Why nothing is said of parts of the graph that was added last.
     refused: RefCell<Vec<String>>,
@@ -188,7 +188,7 @@ fn phase_name(name: Option<&str>) -> Answer<&'static str> {
     })
 }
 
-/// How deep regions can be in each other: structured code is some levels deep.
+/// The most levels of nested regions. Structured code has a few.
 const DEEPEST: usize = 1000;
 
 /// The names of a function.

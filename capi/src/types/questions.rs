@@ -105,7 +105,7 @@ pub unsafe extern "C" fn hetdwarf_values_types(
     })
 }
 
-/// How many types were asked for.
+/// Returns the number of types that were asked for.
 ///
 /// * `count`: gets the number.
 ///

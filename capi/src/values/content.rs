@@ -27,7 +27,7 @@ pub(super) fn shared(types: TypeTable) -> OnceCell<SharedTypes> {
     Rc::new(RefCell::new(types)).into()
 }
 
-/// Where the values come from.
+/// The source of the values.
 pub(super) enum Content {
     Variables {
         values: Vec<VariableValue<'static>>,
@@ -79,14 +79,14 @@ impl<'v> Item<'v> {
     }
 }
 
-/// What is behind a handle of values. It is dropped before the stop, from which it borrows.
+/// The contents of a handle of values. They are dropped before the stop, from which they borrow.
 pub(crate) struct Values {
     content: Content,
     types: OnceCell<SharedTypes>,
     pub(super) wave_size: WaveSize,
     pub(super) level: usize,
     pub(super) texts: Texts,
-    /// Where the lanes are that did not enter the frame, once somebody has asked.
+    /// The places of lanes that did not enter the frame, computed on first use.
     absent: OnceCell<AbsentLanes>,
     /// The text of each value in each lane, where it was asked for.
     pub(super) lane_texts: RefCell<LaneTextStore>,
@@ -154,7 +154,7 @@ impl Values {
         Ok(self.item(index)?.name())
     }
 
-    /// Where a value is in a lane, if it is anywhere.
+    /// Returns the location of a value in a lane, if it has one.
     pub(crate) fn location(&self, index: usize, lane: Lane) -> Answer<Option<Location<'static>>> {
         Ok(match self.item(index)? {
             Item::Variable(value) => value.location(lane),
@@ -186,7 +186,7 @@ impl Values {
         &self.stop
     }
 
-    /// What is known of a value in a lane; nothing of a lane for which an expression was not evaluated, or a part not read.
+    /// Returns the state of a value in a lane. `None` for a lane whose expression was not evaluated, or whose part was not read.
     pub(super) fn lane<'v>(
         &'v self,
         item: Item<'v>,
@@ -242,7 +242,7 @@ impl Values {
         }
     }
 
-    /// What else there is to know of a variable, in all lanes.
+    /// Returns a note on a variable that holds for all lanes.
     fn note(&self, value: &VariableValue<'_>) -> Answer<Option<&'static str>> {
         let Content::Variables { in_prologue, .. } = &self.content else {
             return Ok(None);

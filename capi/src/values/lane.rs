@@ -80,7 +80,7 @@ pub(super) struct LaneValue<'v> {
     /// The bits, where there are some.
     pub(super) bits: Option<TypedBytes<'v>>,
     pub(super) message: Option<String>,
-    /// Where it comes from, if the debugging information does not give it.
+    /// The origin of the value, if the debugging information does not locate it.
     pub(super) recovered: Option<Recovered>,
 }
 

@@ -45,7 +45,7 @@ pub(super) fn run(path: &Path, settings: &Settings, out: &mut dyn Write) -> Resu
 
 type Waves = HashMap<PathBuf, Result<Rc<Snapshot>, String>>;
 
-/// The answer to a line; what cannot be run answers with an error.
+/// Returns the answer to a line; what cannot be run answers with an error.
 fn answer_line(line: &[u8], folder: &Path, settings: &Settings, waves: &mut Waves) -> EvalDocument {
     let request: Result<Json, _> = serde_json::from_slice(line);
     let id = request
@@ -142,12 +142,12 @@ fn answer_request(
         .map_err(|error| error.to_string())
 }
 
-/// A field that is there and not null.
+/// Returns a field that is there and not null.
 fn field<'j>(request: &'j Json, name: &str) -> Option<&'j Json> {
     request.get(name).filter(|value| !value.is_null())
 }
 
-/// A number, or a string that is one.
+/// Returns a number, or a string that is one.
 fn number(request: &Json, name: &str) -> Result<Option<u64>, String> {
     let Some(value) = field(request, name) else {
         return Ok(None);
@@ -164,7 +164,7 @@ fn number(request: &Json, name: &str) -> Result<Option<u64>, String> {
         .ok_or_else(|| format!("{name}: expected a number"))
 }
 
-/// An expression: an object with `hex` or `expr`, or its text.
+/// Returns an expression: an object with `hex` or `expr`, or its text.
 fn entry(value: &Json) -> Option<Source> {
     match value.as_str() {
         Some(text) => Some(Source::Text(text.to_owned())),

@@ -57,7 +57,7 @@ fn print_lane(lane: &EvalLane, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The number that bytes in target order stand for.
+/// Returns the number that bytes in target order stand for.
 fn little_endian(hex: &str) -> String {
     let bytes = parse_hex_bytes(hex).unwrap_or_default();
     let value = bytes

@@ -139,7 +139,7 @@ fn print_error(
     Ok(())
 }
 
-/// An expression by its text.
+/// Returns an expression by its text.
 fn row(expression: &ExpressionDocument) -> Row<'_> {
     let label = Untrusted::from(expression.text.raw().trim()).to_string();
     let styled = format!("{BOLD}{label}{BOLD:#}");
@@ -154,7 +154,7 @@ fn groups<'d>(row: &Row<'d>) -> Vec<(Shown<'d>, Vec<u8>)> {
     groups.map(|((shown, _), lanes)| (shown, lanes)).collect()
 }
 
-/// Whether an expression is one of a table: short values that are not all the same.
+/// Returns true if an expression is one of a table: short values that are not all the same.
 fn is_narrow(expression: &ExpressionDocument) -> bool {
     let row = row(expression);
     groups(&row).len() > 1 && row.is_narrow()

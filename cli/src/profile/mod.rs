@@ -117,7 +117,7 @@ fn grouping(arguments: &ProfileArguments) -> By {
     }
 }
 
-/// How many rows the document has at most.
+/// Returns how many rows the document has at most.
 fn rows_wanted(arguments: &ProfileArguments) -> Option<usize> {
     match arguments.format {
         ProfileFormat::Text => Some(arguments.top.unwrap_or(ROWS)),
@@ -195,7 +195,7 @@ fn read(
     Ok(length)
 }
 
-/// The code objects that have samples.
+/// Returns the code objects that have samples.
 fn used_objects(recording: &Recording) -> BTreeSet<usize> {
     let places = recording.samples.places().iter();
     let objects = places.filter_map(|place| match place.site {

@@ -201,7 +201,7 @@ impl<'de> Visitor<'de> for Number {
     pass_over_object!();
 }
 
-/// A number as a text, in decimal, or in hexadecimal after `0x`.
+/// Returns a number as a text, in decimal, or in hexadecimal after `0x`.
 pub(super) fn parse_number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x") {

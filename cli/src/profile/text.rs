@@ -74,7 +74,7 @@ fn cut(text: &str, most: usize) -> String {
     cut
 }
 
-/// The two most frequent reasons of stalls.
+/// Returns the two most frequent reasons of stalls.
 fn stalls(row: &ProfileRow) -> String {
     let mut stalls: Vec<_> = row.stalls.iter().collect();
     stalls.sort_by_key(|(_, count)| core::cmp::Reverse(**count));
@@ -162,7 +162,7 @@ fn print_rows(
     Ok(())
 }
 
-/// A file without its folders, and the line.
+/// Returns a file without its folders, and the line.
 fn line_of(branch: &BranchDocument) -> Option<String> {
     let file = branch.file.as_ref()?.to_string();
     let name = file.rsplit('/').next().unwrap_or(&file);
@@ -223,7 +223,7 @@ fn print_divergence(
     Ok(())
 }
 
-/// A line for each stack, as tools for flame graphs read it.
+/// Returns a line for each stack, as tools for flame graphs read it.
 pub(super) fn print_folded(document: &ProfileDocument, out: &mut dyn Write) -> Result<(), Failure> {
     for row in &document.rows {
         writeln!(out, "{} {}", row.by, row.samples)?;

@@ -116,7 +116,7 @@ impl<'p> File<'p> {
         })
     }
 
-    /// The code objects in it, or the one that arguments choose.
+    /// Returns the code objects in it, or the one that arguments choose.
     fn code_objects(
         &self,
         which: &ObjectArguments,

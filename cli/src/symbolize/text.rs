@@ -110,7 +110,7 @@ fn pass(line: &str, out: &mut dyn Write) -> Result<(), Failure> {
 struct Shown<'f> {
     frame: &'f FrameDescription,
     has_name: bool,
-    /// Whether the name is set off.
+    /// True if the name is set off.
     is_bold: bool,
 }
 

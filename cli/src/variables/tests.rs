@@ -4,7 +4,7 @@ use super::*;
 use hetdwarf::arch::{Lane, ProcessAddress};
 use hetdwarf::report::{Hex, LaneDocument, ValueNote};
 
-/// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
+/// Returns a variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
 fn variable(
     declaration: &str,
     kind: VariableKind,
@@ -49,7 +49,7 @@ fn frame(index: usize, function: &str, place: Option<(&str, u64)>) -> FrameDocum
     frame
 }
 
-/// The lines after the first.
+/// Returns the lines after the first.
 fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
     let content = FrameVariables::new(frame(0, "f", Some(("src/f.cl", 3))), variables);
     let mut out = anstream::StripStream::new(Vec::new());

@@ -48,7 +48,7 @@ impl Generation {
         (Gfx12_5, 120_500, "gfx1250"),
     ];
 
-    /// Whether it is of gfx9.
+    /// Returns true if it is of gfx9.
     #[must_use]
     pub fn is_gfx9(self) -> bool {
         self < Gfx10_1
@@ -64,7 +64,7 @@ impl Generation {
         }
     }
 
-    /// Whether a wave that stopped is parked, by the version of the runtime's interface.
+    /// Returns true if a wave that stopped is parked, by the version of the runtime's interface.
     #[must_use]
     pub fn parks(self, version: u32) -> bool {
         match self {

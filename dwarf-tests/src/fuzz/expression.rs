@@ -70,7 +70,7 @@ fn round_trip(bytes: &[u8], encoding: Encoding) {
     }
 }
 
-/// The wave size that the names of vector registers in text stand for; nothing if there are registers of
+/// The wave size that the names of vector registers in text stand for. `None` if there are registers of
 /// both.
 fn wave_size(operations: &[Operation<'_>], encoding: Encoding) -> Option<WaveSize> {
     let mut sizes = Vec::new();
@@ -138,7 +138,7 @@ fn encode(operations: &[Operation<'_>], encoding: Encoding) -> Vec<u8> {
     out
 }
 
-/// The shortest encoding, also of entry values within; nothing if one of those cannot be decoded or lies too
+/// The shortest encoding, also of entry values within. `None` if one of those cannot be decoded or lies too
 /// deep, so that the text does not say what it is.
 fn canonical(operations: &[Operation<'_>], encoding: Encoding, depth: u32) -> Option<Vec<u8>> {
     let mut out = Vec::new();

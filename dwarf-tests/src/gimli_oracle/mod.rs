@@ -113,7 +113,7 @@ const STEPS: u32 = 3000;
 pub struct Case {
     /// The size of an address, 4 or 8 bytes.
     pub address_size: u8,
-    /// Whether it is read as real producers need it.
+    /// True if it is read as real producers need it.
     pub tolerant: bool,
     /// The generic value that is on the stack first.
     pub initial: Option<u64>,
@@ -165,7 +165,7 @@ impl Case {
         case
     }
 
-    /// Whether there is an evaluation within the evaluation.
+    /// Returns true if there is an evaluation within the evaluation.
     fn has_entry_value(&self) -> bool {
         self.ops
             .iter()
@@ -257,7 +257,7 @@ fn is_step_limit(error: &Error) -> bool {
     )
 }
 
-/// Whether two results are the same; composites are told by their text, as each is made anew.
+/// Returns true if two results are the same; composites are told by their text, as each is made anew.
 fn same_shape(a: &Outcome<'_>, b: &Outcome<'_>) -> bool {
     a == b || format!("{a:?}") == format!("{b:?}")
 }
@@ -370,7 +370,7 @@ fn generic_mask(case: &Case) -> u64 {
     }
 }
 
-/// Whether bits are those of a value; NaNs that were computed may differ in theirs.
+/// Returns true if bits are those of a value; NaNs that were computed may differ in theirs.
 fn same_bits(case: &Case, expected: TheirValue, bits: u128) -> bool {
     let wanted = match expected {
         TheirValue::Generic(value) => value & generic_mask(case),
@@ -459,7 +459,7 @@ fn same_place(
     same_storage && found.bit_offset == offset && found.lane_step == 0
 }
 
-/// Whether two errors are of one kind.
+/// Returns true if two errors are of one kind.
 fn fault_matches(fault: Fault, kind: &ErrorKind) -> bool {
     use gimli::Error as E;
     match fault {

@@ -60,7 +60,7 @@ impl<'c> Random<'c> {
             .unwrap_or_else(|| self.bits().to_le_bytes()[7])
     }
 
-    /// Whether something that happens once in `n` times happens.
+    /// Returns true if something that happens once in `n` times happens.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

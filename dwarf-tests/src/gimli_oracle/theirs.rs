@@ -54,7 +54,7 @@ pub fn value_type(ty: BaseType) -> ValueType {
     }
 }
 
-/// The type at an offset; nothing for 0, which is the generic type.
+/// The type at an offset. `None` for 0, which is the generic type.
 fn type_at(offset: usize) -> Result<Option<BaseType>, Fault> {
     match offset {
         0 => Ok(None),

@@ -32,7 +32,7 @@ pub struct Shape {
     pub entries: usize,
     /// Functions of a unit.
     pub functions_of_unit: usize,
-    /// Whether there is a `.debug_aranges`.
+    /// True if there is a `.debug_aranges`.
     pub aranges: bool,
     /// What chance starts from.
     pub seed: u64,

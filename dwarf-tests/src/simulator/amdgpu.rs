@@ -19,7 +19,7 @@ pub struct Target {
     pub processor: &'static str,
     /// How many lanes its waves have.
     pub wave_size: WaveSize,
-    /// Whether it has scratch instructions, which count the bytes of one lane; the others count those of the wave.
+    /// True if it has scratch instructions, which count the bytes of one lane; the others count those of the wave.
     pub has_scratch: bool,
 }
 
@@ -191,7 +191,7 @@ struct Writer<'t> {
     text: &'t mut String,
     target: Target,
     number: usize,
-    /// Whether other lanes execute here than those of the program, and whether all do.
+    /// True if other lanes execute here than those of the program, and whether all do.
     is_section: bool,
     is_whole_wave: bool,
 }

@@ -38,7 +38,7 @@ struct Scope {
     kind: Kind,
     /// The mask of lanes that entered.
     entered: MaskId,
-    /// The mask of lanes that left; nothing where they are taken out of the first.
+    /// The mask of lanes that left. `None` where they are taken out of the first.
     gone: Option<MaskId>,
 }
 

@@ -178,7 +178,7 @@ pub fn check(source: &Source, way: Way<'_>) -> Result<Figures, Failure> {
 pub(super) struct Position {
     /// Where it is.
     pub(super) pc: u64,
-    /// Whether it takes part in the instruction that the wave comes to.
+    /// True if it takes part in the instruction that the wave comes to.
     pub(super) takes_part: bool,
     /// The next instruction that it takes part in, and the last that it took part in.
     pub(super) next: u64,

@@ -126,7 +126,7 @@ impl Lane {
         }
     }
 
-    /// Whether the lane is at its last instruction.
+    /// Returns true if the lane is at its last instruction.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.at + 1 == self.way.len()

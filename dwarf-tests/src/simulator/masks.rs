@@ -312,7 +312,7 @@ impl Code {
         }
     }
 
-    /// Whether nothing is in a place; it may be waited for.
+    /// Returns true if nothing is in a place; it may be waited for.
     fn is_free(&self, place: Place) -> bool {
         let mut live = (0..self.masks.len()).filter(|mask| self.masks[*mask].is_live);
         !live.any(|mask| self.place_of(mask) == place)

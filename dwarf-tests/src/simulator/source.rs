@@ -104,7 +104,7 @@ impl Decisions {
         }
     }
 
-    /// Whether the lane goes through a loop again. A loop that is tested first is gone through once less.
+    /// Returns true if the lane goes through a loop again. A loop that is tested first is gone through once less.
     pub fn again(&mut self, trips: Trips) -> bool {
         let found = self.left.iter_mut().find(|(seed, _)| *seed == trips.seed);
         let (_, left) = found.expect("a loop that was started");

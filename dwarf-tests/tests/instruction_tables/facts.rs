@@ -363,7 +363,7 @@ pub fn operation(encoding: Encoding, name: &str) -> Option<&'static str> {
     found.next().map(|(operation, _)| *operation)
 }
 
-/// Whether somebody looked at what a scalar instruction does besides what LLVM's text says.
+/// Returns true if somebody looked at what a scalar instruction does besides what LLVM's text says.
 pub fn is_known(name: &str) -> bool {
     let lists = OPERATIONS.iter().map(|(_, names)| *names);
     SCC_AND_EXEC.iter().any(|part| name.contains(part))

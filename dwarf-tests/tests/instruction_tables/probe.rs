@@ -76,7 +76,7 @@ pub fn opcode(layout: &Layout, dwords: &[u32]) -> u32 {
     opcode
 }
 
-/// Whether another layout that stands before this one takes the word.
+/// Returns true if another layout that stands before this one takes the word.
 pub fn is_taken(layouts: &[Layout], index: usize, first: u32) -> bool {
     let fits = |layout: &Layout| first >> layout.shift == layout.prefix;
     layouts[..index].iter().any(fits)
@@ -90,7 +90,7 @@ pub struct Llvm {
 }
 
 impl Llvm {
-    /// Whether LLVM has the processor: of one that it has not it says so.
+    /// Returns true if LLVM has the processor: of one that it has not it says so.
     pub fn knows(&self, processor: &str) -> bool {
         let source = self.folder.join("nothing.s");
         std::fs::write(&source, "").unwrap();

@@ -8,9 +8,9 @@ use super::table::layout::Encoding;
 /// One operand of a probe's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// The letter of its field; nothing if it is in none.
+    /// The letter of its field. `None` if it is in none.
     pub field: Option<char>,
-    /// `s`, `v` or `a`; nothing if it is no such register.
+    /// `s`, `v` or `a`. `None` if it is no such register.
     pub file: Option<char>,
     /// Registers.
     pub count: u8,

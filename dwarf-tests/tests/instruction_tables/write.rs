@@ -12,14 +12,14 @@ use super::table::layout::{Encoding, Layout};
 pub struct Generation {
     pub name: &'static str,
     pub layouts: &'static [Layout],
-    /// Whether VOP3 can have a literal; LLVM fails on those of gfx9.
+    /// True if VOP3 can have a literal; LLVM fails on those of gfx9.
     pub has_vop3_literal: bool,
     pub processors: &'static [Processor],
 }
 
 pub struct Processor {
     pub name: &'static str,
-    /// Whether it has a column of its own, in which stands what the shared one has and it has not otherwise.
+    /// True if it has a column of its own, in which stands what the shared one has and it has not otherwise.
     pub has_column: bool,
     pub wave_size: u32,
 }

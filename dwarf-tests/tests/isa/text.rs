@@ -546,7 +546,7 @@ fn first_register(text: &str) -> String {
     }
 }
 
-/// Whether the second operand is a mask that a vector instruction writes besides.
+/// Returns true if the second operand is a mask that a vector instruction writes besides.
 fn is_mask(text: &Text, operand: &str) -> bool {
     let writes_mask = ["_co_", "v_mad_u64_u32", "v_mad_i64_i32"];
     let is_written = writes_mask.iter().any(|one| text.mnemonic.contains(one));

@@ -374,7 +374,7 @@ impl<M: Machine> Walker<'_, M> {
         self.bit(value[own - first])
     }
 
-    /// Whether the lane is on after an instruction; nothing if that is not known.
+    /// Returns true if the lane is on after an instruction. `None` if that is not known.
     fn step(&mut self, step: &Step) -> Option<bool> {
         let operand = |n: usize| step.operands.get(n).copied().unwrap_or(Operand::Other);
         let (dst, a, b) = (operand(0), operand(1), operand(2));
@@ -421,7 +421,7 @@ impl<M: Machine> Walker<'_, M> {
         Some(false)
     }
 
-    /// A scalar operation; nothing if it is none.
+    /// A scalar operation. `None` if it is none.
     fn scalar(
         &mut self,
         step: &Step,

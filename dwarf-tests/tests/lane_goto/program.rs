@@ -54,7 +54,7 @@ pub struct Instruction {
     pub offset: i64,
     /// Where a branch goes.
     pub target: u64,
-    /// Whether something jumps here, or the instruction before jumps.
+    /// True if something jumps here, or the instruction before jumps.
     pub is_first: bool,
 }
 
@@ -157,13 +157,13 @@ fn instruction(line: &Line) -> Instruction {
 }
 
 impl Instruction {
-    /// Whether control goes elsewhere than to the next instruction, or may.
+    /// Returns true if control goes elsewhere than to the next instruction, or may.
     #[must_use]
     pub fn is_branch(&self) -> bool {
         self.name == "s_branch" || self.name.starts_with("s_cbranch")
     }
 
-    /// Whether it is no control, and so does something for the lanes that are active: not scalar instructions, branches,
+    /// Returns true if it is no control, and so does something for the lanes that are active: not scalar instructions, branches,
     /// waits, and what reads or writes a lane of a vector register.
     #[must_use]
     pub fn acts(&self) -> bool {

@@ -16,7 +16,7 @@ pub struct Step {
     pub index: usize,
     /// The lanes that are active: in sections in which other lanes execute those of the program all the same.
     pub active: u64,
-    /// Whether it does something for the lanes that are active.
+    /// True if it does something for the lanes that are active.
     pub acts: bool,
     /// The call that it is a part of.
     pub call: usize,

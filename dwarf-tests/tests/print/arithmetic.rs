@@ -482,7 +482,7 @@ fn precedence_types_and_values_are_those_of_gcc() {
     );
 }
 
-/// Whether a float may be converted to an integer, which C defines only where it fits.
+/// Returns true if a float may be converted to an integer, which C defines only where it fits.
 fn is_open(text: &str) -> bool {
     text.contains("(int)") || text.contains("(char)") || text.contains("(unsigned short)")
 }

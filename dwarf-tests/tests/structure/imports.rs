@@ -146,7 +146,7 @@ impl Modules {
         self.written.push(Written { module, path });
     }
 
-    /// The module in a file that holds what a path means, as a module sees it; nothing of another crate.
+    /// The module in a file that holds what a path means, as a module sees it. `None` for another crate.
     fn resolve(&self, path: &[String], from: &Module, depth: usize) -> Option<Module> {
         let mut at = from.clone();
         let mut is_first = true;
@@ -198,7 +198,7 @@ impl Modules {
     }
 }
 
-/// Whether `::` follows.
+/// Returns true if `::` follows.
 fn is_colons(token: Option<&TokenTree>) -> bool {
     matches!(token, Some(TokenTree::Punct(colon)) if colon.as_char() == ':' && colon.spacing() == proc_macro2::Spacing::Joint)
 }

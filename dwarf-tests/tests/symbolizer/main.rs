@@ -266,7 +266,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         Some((*nearest, own.copied()))
     }
 
-    /// Why frames are not the same; nothing if they have to be.
+    /// Why frames are not the same. `None` if they have to be.
     fn difference(
         &self,
         pc: u64,

@@ -17,7 +17,7 @@ pub struct Case {
     pub bytes: Vec<u8>,
     /// The text of the value.
     pub with: &'static str,
-    /// The text without the attribute; nothing if there is no complete value then.
+    /// The text without the attribute. `None` if there is no complete value then.
     pub without: Option<&'static str>,
 }
 

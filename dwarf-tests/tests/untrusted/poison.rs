@@ -38,7 +38,7 @@ impl Elf {
         Elf { bytes, headers }
     }
 
-    /// Where the contents of a section are; nothing if there is no such section.
+    /// Where the contents of a section are. `None` if there is no such section.
     fn range(&self, name: &str) -> Option<core::ops::Range<usize>> {
         let header = *self.headers.get(name)?;
         let start = u64_at(&self.bytes, header + 0x18);

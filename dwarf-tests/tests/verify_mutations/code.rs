@@ -15,12 +15,12 @@ const FRAME: u64 = 65;
 /// s34 to s39, which functions preserve.
 const PRESERVED: Range<u64> = 66..72;
 
-/// Whether a register is one of v40 to v47, which functions preserve, in either wave size.
+/// Returns true if a register is one of v40 to v47, which functions preserve, in either wave size.
 fn is_preserved_vector(register: u64) -> bool {
     (2600..2608).contains(&register) || (1576..1584).contains(&register)
 }
 
-/// Whether the entry is of a function that has a caller.
+/// Returns true if the entry is of a function that has a caller.
 fn has_caller(list: &[I<'_>]) -> bool {
     list.iter()
         .any(|one| matches!(one, I::Expression { register: PC, .. }))

@@ -19,7 +19,7 @@ const PC: u64 = 16;
 const S4: u64 = 36;
 const RESERVED: u64 = 96;
 
-/// Any of a list; nothing if there is none.
+/// Any of a list. `None` if there is none.
 pub fn any<'t, T>(list: &'t [T], random: &mut Random) -> Option<&'t T> {
     match list.len() {
         0 => None,

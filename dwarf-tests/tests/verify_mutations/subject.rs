@@ -92,7 +92,7 @@ impl Subject {
         data
     }
 
-    /// The file with other instructions in an entry; nothing if there is no room for them.
+    /// The file with other instructions in an entry. `None` if there is no room for them.
     pub fn rewrite(&self, fde: &Fde<'_>, instructions: &[Instruction<'_>]) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         for instruction in instructions {

@@ -91,7 +91,7 @@ impl TargetFeature {
     }
 }
 
-/// How a wave finds its scratch memory when it makes flat accesses. Source: USAGE "Flat Scratch".
+/// The way in which flat accesses of a wave find its scratch memory. Source: USAGE "Flat Scratch".
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlatScratch {
@@ -107,7 +107,7 @@ pub enum FlatScratch {
     Unknown,
 }
 
-/// What an offset into scratch in a scalar register (stack and frame pointer, SGPR32 and SGPR33) counts.
+/// The unit of an offset into scratch in a scalar register (stack and frame pointer, SGPR32 and SGPR33).
 ///
 /// It follows from the instructions that reach scratch. USAGE says which processors lack the buffer
 /// ("Private Segment Buffer"); what the registers count is seen in the code of LLVM 22, which adds
@@ -123,7 +123,7 @@ pub enum ScratchAddressing {
 }
 
 impl ScratchAddressing {
-    /// The `private_lane` address that a stack or frame pointer stands for, where it is `value`.
+    /// Returns the `private_lane` address that a stack or frame pointer stands for, where it is `value`.
     #[must_use]
     pub const fn lane_address(self, value: u32, wave_size: WaveSize) -> u32 {
         match self {
@@ -142,7 +142,7 @@ impl Processor {
     /// size, what scratch pointers count, machine code) is not known of it. It is not in [`ALL`](Processor::ALL).
     pub const UNKNOWN: &'static Processor = &table::UNKNOWN;
 
-    /// Whether it is one of the table, and not [`UNKNOWN`](Processor::UNKNOWN).
+    /// Returns true if it is one of the table, and not [`UNKNOWN`](Processor::UNKNOWN).
     #[must_use]
     pub const fn is_known(&self) -> bool {
         self.mach != Processor::UNKNOWN.mach
@@ -156,7 +156,7 @@ impl Processor {
             .find(|row| row.name == name || row.other_names.contains(&name))
     }
 
-    /// The processor that the first part of a target triple names: `amdgpu9.0a` is `gfx90a`, `amdgpu9.4` is
+    /// Returns the processor that the first part of a target triple names: `amdgpu9.0a` is `gfx90a`, `amdgpu9.4` is
     /// `gfx9-4-generic`. Nothing if it names none, as `amdgpu` and `amdgpu8`, whose family has no generic processor.
     ///
     /// Source: USAGE of LLVM 24, "Target Triples", "Subarchitecture Compatibility".
@@ -208,7 +208,7 @@ impl Processor {
         }
     }
 
-    /// The processor with this `EF_AMDGPU_MACH` value: the lowest byte of `e_flags`.
+    /// Returns the processor with this `EF_AMDGPU_MACH` value: the lowest byte of `e_flags`.
     #[must_use]
     pub const fn by_mach(mach: u8) -> Option<&'static Processor> {
         let mut rows = Processor::ALL;
@@ -227,7 +227,7 @@ impl Processor {
         self.name
     }
 
-    /// The `EF_AMDGPU_MACH` value; 0 (`EF_AMDGPU_MACH_NONE`) of [`UNKNOWN`](Processor::UNKNOWN).
+    /// Returns the `EF_AMDGPU_MACH` value; 0 (`EF_AMDGPU_MACH_NONE`) of [`UNKNOWN`](Processor::UNKNOWN).
     #[must_use]
     pub const fn mach(&self) -> u8 {
         self.mach
@@ -239,25 +239,25 @@ impl Processor {
         self.other_names
     }
 
-    /// The architecture it belongs to.
+    /// Returns the architecture it belongs to.
     #[must_use]
     pub const fn architecture(&self) -> Architecture {
         self.facts.architecture
     }
 
-    /// The major number after `gfx`, from 6 to 13; nothing for `r600` processors and one that is not known.
+    /// Returns the major number after `gfx`, from 6 to 13. `None` for `r600` processors and one that is not known.
     #[must_use]
     pub const fn generation(&self) -> Option<u8> {
         self.facts.generation
     }
 
-    /// The family it belongs to; nothing of one that is not known.
+    /// Returns the family it belongs to. `None` for one that is not known.
     #[must_use]
     pub const fn family(&self) -> Option<Family> {
         self.family
     }
 
-    /// The major and minor number and the stepping: 9, 0 and 10 of `gfx90a`. Nothing of a generic processor, of `r600`
+    /// Returns the major and minor number and the stepping: 9, 0 and 10 of `gfx90a`. Nothing of a generic processor, of `r600`
     /// ones and of one that is not known.
     #[must_use]
     pub fn version(&self) -> Option<[u32; 3]> {
@@ -267,7 +267,7 @@ impl Processor {
         Some([major.parse().ok()?, rest.next()??, rest.next()??])
     }
 
-    /// The family of the processor of this version.
+    /// Returns the family of the processor of this version.
     ///
     /// Of a stepping that the table does not have it is the family of those with the same major and minor number, if they
     /// are all of one.
@@ -298,33 +298,33 @@ impl Processor {
         self.features
     }
 
-    /// Whether a target id for this processor can name the feature.
+    /// Returns true if a target id for this processor can name the feature.
     #[must_use]
     pub fn supports(&self, feature: TargetFeature) -> bool {
         self.features.contains(&feature)
     }
 
-    /// The wave sizes, that of code built without options first. None for `r600` processors, and both, in no
+    /// Returns the wave sizes, that of code built without options first. None for `r600` processors, and both, in no
     /// meaningful order, for one that is not known.
     #[must_use]
     pub const fn wave_sizes(&self) -> &'static [WaveSize] {
         self.facts.wave_sizes
     }
 
-    /// Whether waves can have this size.
+    /// Returns true if waves can have this size.
     #[must_use]
     pub fn supports_wave_size(&self, wave_size: WaveSize) -> bool {
         self.wave_sizes().contains(&wave_size)
     }
 
-    /// The wave size of code built without options; nothing for `r600` processors and one that is not known.
+    /// Returns the wave size of code built without options. `None` for `r600` processors and one that is not known.
     #[must_use]
     pub fn default_wave_size(&self) -> Option<WaveSize> {
         let first = self.wave_sizes().first().copied();
         first.filter(|_| self.is_known())
     }
 
-    /// How many scalar registers an instruction can name, from `s0`.
+    /// Returns how many scalar registers an instruction can name, from `s0`.
     ///
     /// USAGE speaks of numbers allocated, which include special registers; these counts are those that
     /// LLVM 22's assembler accepts.
@@ -333,14 +333,14 @@ impl Processor {
         self.facts.sgprs
     }
 
-    /// How many vector registers code can name, from `v0`. Accumulation registers are not counted, also
+    /// Returns how many vector registers code can name, from `v0`. Accumulation registers are not counted, also
     /// where they share a file with these.
     #[must_use]
     pub const fn max_vgprs(&self) -> u16 {
         self.facts.vgprs
     }
 
-    /// How many accumulation registers an instruction can name, from `a0`.
+    /// Returns how many accumulation registers an instruction can name, from `a0`.
     #[must_use]
     pub const fn max_agprs(&self) -> u16 {
         match self.facts.accumulation {
@@ -349,20 +349,20 @@ impl Processor {
         }
     }
 
-    /// How flat accesses find scratch.
+    /// Returns how flat accesses find scratch.
     #[must_use]
     pub const fn flat_scratch(&self) -> FlatScratch {
         self.facts.flat_scratch
     }
 
-    /// Whether there is a generic address space; of a processor that is not known it is taken that there is, as on all
+    /// Returns true if there is a generic address space; of a processor that is not known it is taken that there is, as on all
     /// since gfx7.
     #[must_use]
     pub const fn has_generic_address_space(&self) -> bool {
         !matches!(self.facts.flat_scratch, FlatScratch::Unsupported)
     }
 
-    /// What scalar registers that point into scratch count; nothing for `r600` processors and one that is not known.
+    /// Returns the unit of scalar registers that point into scratch. `None` for `r600` and unknown processors.
     ///
     /// Where flat scratch is architected, there is no scratch buffer to reach it by (USAGE "Private
     /// Segment Buffer"). On others LLVM can be told to use `scratch_*` as well (`enable-flat-scratch`);
@@ -379,7 +379,7 @@ impl Processor {
         }
     }
 
-    /// Whether scratch is seen through the generic address space as global memory, at addresses that
+    /// Returns true if scratch is seen through the generic address space as global memory, at addresses that
     /// contain the lane ("Globally Accessible Scratch" of USAGE). Code of LLVM 22 then does without the
     /// private aperture.
     #[must_use]
@@ -387,13 +387,13 @@ impl Processor {
         self.facts.globally_accessible_scratch
     }
 
-    /// Whether it is a generic processor: a name for code that runs on several.
+    /// Returns true if it is a generic processor: a name for code that runs on several.
     #[must_use]
     pub const fn is_generic(&self) -> bool {
         !self.covers.is_empty()
     }
 
-    /// Whether code built for this processor can run on `device`: the same one, or one that this generic
+    /// Returns true if code built for this processor can run on `device`: the same one, or one that this generic
     /// processor stands for. Features and generic versions are not compared.
     #[must_use]
     pub fn runs_on(&self, device: &Processor) -> bool {

@@ -237,7 +237,7 @@ fn flat_scratch_is_that_of_the_document() {
     }
 }
 
-/// The generic processor whose code runs on a processor.
+/// Returns the generic processor whose code runs on a processor.
 fn generic_of(device: &Processor) -> Option<&'static Processor> {
     Processor::ALL
         .iter()

@@ -37,7 +37,7 @@ use super::{Lane, Processor, WaveSize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Register(pub u16);
 
-/// What a register is.
+/// The class of a register.
 ///
 /// It is exhaustive on purpose: each is read in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,7 +58,7 @@ pub enum RegisterClass {
     Agpr,
 }
 
-/// A register of a number that is checked when the program is built.
+/// Returns a register of a number that is checked when the program is built.
 #[expect(
     clippy::panic,
     reason = "in constants only, where it is an error of the compiler's"
@@ -86,13 +86,13 @@ impl Register {
     /// The vector condition code of a wave of 64 lanes.
     pub const VCC_64: Register = Register(768);
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn number(self) -> u16 {
         self.0
     }
 
-    /// The register with this number, or nothing if it is beyond the last number of the table (4095).
+    /// Returns the register with this number, or nothing if it is beyond the last number of the table (4095).
     /// Reserved numbers are registers too, of no [`class`](Register::class).
     #[must_use]
     #[expect(
@@ -109,7 +109,7 @@ impl Register {
         }
     }
 
-    /// The whole table of numbers, ascending and without gaps.
+    /// Returns the whole table of numbers, ascending and without gaps.
     #[must_use]
     pub const fn ranges() -> &'static [RegisterRange] {
         table::RANGES
@@ -134,7 +134,7 @@ impl Register {
         }
     }
 
-    /// What the register is, or nothing if the number is reserved.
+    /// Returns the class of the register. `None` if the number is reserved.
     #[must_use]
     pub const fn class(self) -> Option<RegisterClass> {
         match self.kind() {
@@ -143,7 +143,7 @@ impl Register {
         }
     }
 
-    /// The number among registers of its class, as the assembler counts: 64 for SGPR64, 512 for VGPR512.
+    /// Returns the number among registers of its class, as the assembler counts: 64 for SGPR64, 512 for VGPR512.
     /// Nothing for a register that is the only one of its kind, and for a reserved number.
     #[must_use]
     pub const fn index(self) -> Option<u16> {
@@ -160,7 +160,7 @@ impl Register {
         }
     }
 
-    /// The size in bits, or nothing if the number is reserved. A vector register has 32 bits a lane,
+    /// Returns the size in bits, or nothing if the number is reserved. A vector register has 32 bits a lane,
     /// with lane 0 at bit 0: 1024 or 2048 bits.
     #[must_use]
     #[expect(
@@ -196,7 +196,7 @@ impl Register {
         })
     }
 
-    /// Whether the register has 32 bits for every lane.
+    /// Returns true if the register has 32 bits for every lane.
     #[must_use]
     pub const fn is_vector(self) -> bool {
         matches!(
@@ -214,26 +214,26 @@ impl Register {
         }
     }
 
-    /// The scalar register `sN`, or nothing if no number is assigned to it.
+    /// Returns the scalar register `sN`, or nothing if no number is assigned to it.
     #[must_use]
     pub const fn sgpr(n: u16) -> Option<Register> {
         // Scalar registers are the same in both wave sizes; either finds them.
         find(RegisterClass::Sgpr, n, WaveSize::Wave64)
     }
 
-    /// The vector register `vN` of a wave of this size, or nothing if no number is assigned to it.
+    /// Returns the vector register `vN` of a wave of this size, or nothing if no number is assigned to it.
     #[must_use]
     pub const fn vgpr(n: u16, wave_size: WaveSize) -> Option<Register> {
         find(RegisterClass::Vgpr, n, wave_size)
     }
 
-    /// The accumulation register `aN` of a wave of this size, or nothing if no number is assigned to it.
+    /// Returns the accumulation register `aN` of a wave of this size, or nothing if no number is assigned to it.
     #[must_use]
     pub const fn agpr(n: u16, wave_size: WaveSize) -> Option<Register> {
         find(RegisterClass::Agpr, n, wave_size)
     }
 
-    /// The scalar register `sN`, of a number that is known when the program is built; one that no register has does not compile.
+    /// Returns the scalar register `sN`, of a number that is known when the program is built; one that no register has does not compile.
     ///
     /// ```
     /// use hetdwarf::arch::Register;
@@ -246,7 +246,7 @@ impl Register {
         const { found(Register::sgpr(N)) }
     }
 
-    /// The vector register `vN` of a wave of this size, as [`s`](Register::s).
+    /// Returns the vector register `vN` of a wave of this size, as [`s`](Register::s).
     #[must_use]
     pub const fn v<const N: u16>(wave_size: WaveSize) -> Register {
         match wave_size {
@@ -255,7 +255,7 @@ impl Register {
         }
     }
 
-    /// The execution mask of a wave of this size.
+    /// Returns the execution mask of a wave of this size.
     #[must_use]
     pub const fn exec(wave_size: WaveSize) -> Register {
         match wave_size {
@@ -264,7 +264,7 @@ impl Register {
         }
     }
 
-    /// The vector condition code of a wave of this size.
+    /// Returns the vector condition code of a wave of this size.
     #[must_use]
     pub const fn vcc(wave_size: WaveSize) -> Register {
         match wave_size {
@@ -273,14 +273,14 @@ impl Register {
         }
     }
 
-    /// The program counter, which is also the column of the return address: that of a 64-bit process,
+    /// Returns the program counter, which is also the column of the return address: that of a 64-bit process,
     /// since `amdgcn` supports no other.
     #[must_use]
     pub const fn pc() -> Register {
         Register::PC_64
     }
 
-    /// Whether this processor has the register, in one of the wave sizes it supports.
+    /// Returns true if this processor has the register, in one of the wave sizes it supports.
     ///
     /// Reserved numbers are nowhere. Nor is `PC_32`: `amdgcn` knows only 64-bit processes, and of the
     /// registers of `r600` processors USAGE says nothing, so those have none.
@@ -307,7 +307,7 @@ impl Register {
     }
 }
 
-/// The register with this index in its class.
+/// Returns the register with this index in its class.
 const fn find(class: RegisterClass, index: u16, wave_size: WaveSize) -> Option<Register> {
     let mut rows = table::RANGES;
     while let [row, rest @ ..] = rows {

@@ -46,7 +46,7 @@ impl fmt::Display for Register {
 const LLVM_VGPRS_OF_WAVE64: (u16, u16) = (2560, 3071);
 
 impl Register {
-    /// The name as in the assembler: `v42`, `s33`, `a0`, `exec`, `vcc`, `pc`, `status`; nothing if the
+    /// The name as in the assembler: `v42`, `s33`, `a0`, `exec`, `vcc`, `pc`, `status`. `None` if the
     /// number is reserved.
     ///
     /// The wave size is not part of the name: 1536 and 2560 are both `v0`, 0 and 16 are both `pc`.
@@ -82,7 +82,7 @@ impl Register {
         }
     }
 
-    /// Whether `llvm-dwarfdump` of LLVM 22 prints [`llvm_name`](Register::llvm_name) for the register.
+    /// Returns true if `llvm-dwarfdump` of LLVM 22 prints [`llvm_name`](Register::llvm_name) for the register.
     /// It prints the number for all others: `PC_32`, `STATUS`, both `VCC`, and the vector registers of
     /// wave32.
     #[must_use]
@@ -100,7 +100,7 @@ impl Register {
         }
     }
 
-    /// The register with this name, in any case; nothing if there is none.
+    /// The register with this name, in any case. `None` if there is none.
     ///
     /// * `name`: the assembler's name (`v42`, `exec`), LLVM's (`VGPR42`, `PC_REG`), USAGE's
     ///   (`EXEC_MASK_64`), or a number of the table: decimal, hexadecimal after `0x`, or decimal after
@@ -141,7 +141,7 @@ impl Register {
     }
 }
 
-/// The register of the range that is called `name`, where `stem` and an index, if the class has one, make
+/// Returns the register of the range that is called `name`, where `stem` and an index, if the class has one, make
 /// a name.
 fn named(range: &RegisterRange, stem: &str, name: &str) -> Option<Register> {
     let index = strip(name, stem)?;
@@ -152,14 +152,14 @@ fn named(range: &RegisterRange, stem: &str, name: &str) -> Option<Register> {
     }
 }
 
-/// One of the vector registers that LLVM has and USAGE reserves.
+/// Returns one of the vector registers that LLVM has and USAGE reserves.
 fn reserved_vgpr(name: &str) -> Option<Register> {
     let index = strip(name, "VGPR").and_then(decimal)?;
     let register = Register(LLVM_VGPRS_OF_WAVE64.0.checked_add(index)?);
     register.llvm_vgpr_of_wave64().map(|_| register)
 }
 
-/// The register given by its number.
+/// Returns the register given by its number.
 fn numbered(name: &str) -> Option<Register> {
     let number = if let Some(digits) = strip(name, "0x") {
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());

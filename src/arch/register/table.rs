@@ -14,19 +14,19 @@ pub struct RegisterRange {
     pub first: u16,
     /// The last number, which belongs to the range.
     pub last: u16,
-    /// What the registers are, or nothing if the numbers are reserved.
+    /// The kind of the registers. `None` if the numbers are reserved.
     pub kind: Option<RegisterKind>,
     /// The name USAGE gives the first register, or `reserved`.
     pub name: &'static str,
-    /// What the registers are for, or what the numbers are reserved for.
+    /// The purpose of the registers, or of the reserved numbers.
     pub description: &'static str,
 }
 
-/// What the registers of a range have in common.
+/// The common properties of a range of registers.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterKind {
-    /// What they are.
+    /// Their class.
     pub class: RegisterClass,
     /// The number of the range's first register in its class: 64 for the range that starts at SGPR64.
     pub first_index: u16,
@@ -38,18 +38,18 @@ pub struct RegisterKind {
     pub assembler_name: &'static str,
     /// LLVM's name, or USAGE's if LLVM has none; the index follows likewise.
     pub llvm_name: &'static str,
-    /// Whether `llvm-dwarfdump` of LLVM 22 prints LLVM's name; it prints the number otherwise.
+    /// True if `llvm-dwarfdump` of LLVM 22 prints LLVM's name; it prints the number otherwise.
     pub llvm_dwarfdump_knows: bool,
 }
 
 impl RegisterRange {
-    /// Whether the numbers are reserved.
+    /// Returns true if the numbers are reserved.
     #[must_use]
     pub const fn is_reserved(&self) -> bool {
         self.kind.is_none()
     }
 
-    /// The size of each register, in bits; nothing if the numbers are reserved.
+    /// Returns the size of each register, in bits. `None` if the numbers are reserved.
     #[must_use]
     pub const fn size_in_bits(&self) -> Option<u32> {
         match self.kind {
@@ -58,7 +58,7 @@ impl RegisterRange {
         }
     }
 
-    /// The register of the range with this index in its class.
+    /// Returns the register of the range with this index in its class.
     pub(super) const fn at(&self, index: u16) -> Option<Register> {
         if let Some(kind) = self.kind
             && let Some(offset) = index.checked_sub(kind.first_index)
@@ -73,7 +73,7 @@ impl RegisterRange {
 }
 
 impl RegisterKind {
-    /// Whether waves of this size have the registers.
+    /// Returns true if waves of this size have the registers.
     pub(super) const fn is_in(&self, wave_size: WaveSize) -> bool {
         match self.wave_size {
             Some(only) => only as u8 == wave_size as u8,
@@ -83,7 +83,7 @@ impl RegisterKind {
 }
 
 impl RegisterClass {
-    /// Whether a class has several registers, told apart by an index.
+    /// Returns true if a class has several registers, told apart by an index.
     pub(super) const fn is_indexed(self) -> bool {
         matches!(
             self,

@@ -55,13 +55,13 @@ const NAMED: [(UnnumberedRegister, &str, u32); 9] = [
 ];
 
 impl UnnumberedRegister {
-    /// All of them.
+    /// Returns all of them.
     pub fn all() -> impl Iterator<Item = UnnumberedRegister> {
         let named = NAMED.into_iter().map(|(register, _, _)| register);
         named.chain((0..TTMPS).map(UnnumberedRegister::Ttmp))
     }
 
-    /// The register with this name, in any case; nothing if there is none.
+    /// The register with this name, in any case. `None` if there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<UnnumberedRegister> {
         let mut named = NAMED.into_iter();
@@ -76,7 +76,7 @@ impl UnnumberedRegister {
             .then_some(UnnumberedRegister::Ttmp(number))
     }
 
-    /// The size in bits.
+    /// Returns the size in bits.
     #[must_use]
     pub fn size_in_bits(self) -> u32 {
         let mut named = NAMED.into_iter();

@@ -38,14 +38,14 @@ pub(super) fn is_same(
 }
 
 impl<'a> Version<'_, 'a> {
-    /// The code of a function.
+    /// Returns the code of a function.
     pub(super) fn code_of(&self, function: &FunctionCoverage) -> Option<&'a [u8]> {
         let size = usize::try_from(function.size).ok()?;
         let image = self.program.object().read_image(function.address, size);
         image.filter(|code| !code.is_empty())
     }
 
-    /// The bytes of some code, with 0 for the distances that are added to the program counter. What cannot be decoded stays as it is.
+    /// Returns the bytes of some code, with 0 for the distances that are added to the program counter. What cannot be decoded stays as it is.
     fn without_distances(&self, code: &[u8]) -> Result<Vec<u8>> {
         let mut bytes = code.to_vec();
         self.meter.hold(bytes.len() as u64)?;

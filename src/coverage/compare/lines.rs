@@ -13,7 +13,7 @@ struct Line {
     file: String,
     line: u64,
     column: u64,
-    /// Whether it is a recommended place for a breakpoint, the prologue is over, and the epilogue begins.
+    /// The flags of the row: a recommended place for a breakpoint, the end of the prologue, the beginning of the epilogue.
     marks: [bool; 3],
 }
 
@@ -42,7 +42,7 @@ pub(super) fn differences(
 }
 
 impl Version<'_, '_> {
-    /// The rows for a function, by where they start in it. Of several for the same address the last counts.
+    /// Returns the rows for a function, by where they start in it. Of several for the same address the last counts.
     fn lines(&self, function: &FunctionCoverage) -> Result<Vec<(Range<u64>, Line)>> {
         let info = self.program.info();
         let unit = function.die.unit;

@@ -36,7 +36,7 @@ use variables::matched;
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// How many functions both have.
+    /// The number of functions in both versions.
     pub matched: u64,
     /// The functions that both have and in which something differs, and those of which only the new one lacks the debugging information.
     pub functions: Vec<FunctionComparison>,
@@ -44,7 +44,7 @@ pub struct Comparison {
     pub only_old: Vec<String>,
     /// The names of functions that only the new one has.
     pub only_new: Vec<String>,
-    /// How much of the variables of all functions that both have is covered.
+    /// The coverage of the variables of all functions in both versions.
     pub total: Change,
     /// The limit that was reached before all was compared, if one was.
     pub limit: Option<Error>,
@@ -62,7 +62,7 @@ impl Comparison {
     }
 }
 
-/// How much is covered in the old version and in the new one.
+/// The coverage in the old version and in the new one.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
@@ -111,13 +111,13 @@ pub struct FunctionComparison {
     pub has_same_code: bool,
     /// True if the new version has the code and no debugging information of it.
     pub is_undescribed: bool,
-    /// How much of its variables is covered.
+    /// The coverage of its variables.
     pub change: Change,
     /// The variables of which more or less is covered.
     pub variables: Vec<VariableChange>,
-    /// Where rows of call frame information differ. Compared where the code is equal.
+    /// The differences between rows of call frame information, where the code is equal.
     pub rows: Vec<Difference>,
-    /// Where lines differ. Compared where the code is equal.
+    /// The differences between lines, where the code is equal.
     pub lines: Vec<Difference>,
 }
 
@@ -129,7 +129,7 @@ pub struct VariableChange {
     pub old: Option<VariableCoverage>,
     /// In the new version, if it has it.
     pub new: Option<VariableCoverage>,
-    /// How much of it is covered.
+    /// Its coverage.
     pub change: Change,
 }
 
@@ -137,13 +137,13 @@ pub struct VariableChange {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where it starts, in bytes from the start of the function.
+    /// Its offset from the start of the function, in bytes.
     pub offset: u64,
-    /// How many bytes it is.
+    /// Its size in bytes.
     pub size: u64,
-    /// What the old one says; `None` for nothing.
+    /// The contents of the old version, if any.
     pub old: Option<String>,
-    /// What the new one says.
+    /// The contents of the new version, if any.
     pub new: Option<String>,
 }
 

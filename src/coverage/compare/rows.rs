@@ -45,7 +45,7 @@ fn is_same(one: &Fde<'_>, other: &Fde<'_>) -> bool {
         && one.cie.initial_instructions == other.cie.initial_instructions
 }
 
-/// The rules of a row that another row does not have; nothing if there is no row.
+/// Returns the rules of a row that another row does not have. `None` if there is no row.
 fn text(rules: Option<&Rules>, others: Option<&Rules>) -> Option<String> {
     let rules = rules?;
     let is_other = |name: &str, rule: &str| {
@@ -66,7 +66,7 @@ impl<'a> Version<'_, 'a> {
         self.program.cfi().find(function.address).ok().flatten()
     }
 
-    /// The rows of a function, by where they start in it. What follows something malformed is left out.
+    /// Returns the rows of a function, by where they start in it. What follows something malformed is left out.
     fn rows(&self, function: &FunctionCoverage) -> Result<Vec<(Range<u64>, Rules)>> {
         let cfi = self.program.cfi();
         let end = function.address.saturating_add(function.size);

@@ -74,12 +74,12 @@ impl LineCounts {
         Ok(())
     }
 
-    /// How many different lines there are.
+    /// Returns how many different lines there are.
     pub(crate) fn unique(&self) -> u64 {
         self.unique.len() as u64
     }
 
-    /// How many different lines there are that are not 0.
+    /// Returns how many different lines there are that are not 0.
     pub(crate) fn unique_non_0(&self) -> u64 {
         self.unique.iter().filter(|(line, ..)| *line != 0).count() as u64
     }

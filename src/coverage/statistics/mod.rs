@@ -105,7 +105,7 @@ struct Scope {
     subprogram: Option<DieId>,
     /// The innermost inlined call that it is in.
     call: Option<DieId>,
-    /// Of a copy of a function.
+    /// The missing parts of a copy of a function.
     missing: Option<Missing>,
 }
 
@@ -459,7 +459,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         Ok(())
     }
 
-    /// The variables of the original of a copy, if it is known.
+    /// Returns the variables of the original of a copy, if it is known.
     fn original_of(&self, copy: &FunctionCopy, known: &Originals) -> Result<Option<Vec<u64>>> {
         let die = self.info.die(copy.id)?;
         let origin = raw_reference(&die, dw::DW_AT_abstract_origin);
@@ -551,7 +551,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         format!("{name}:{file}:{line}")
     }
 
-    /// An attribute of an entry or of one that it completes.
+    /// Returns an attribute of an entry or of one that it completes.
     fn find(&self, die: &Die<'a>, name: DwAt) -> Option<gimli::Attribute<Bytes<'a>>> {
         let mut die = die.clone();
         for _ in 0..HOPS {
@@ -583,7 +583,7 @@ fn is_variable(tag: DwTag) -> bool {
     matches!(tag, dw::DW_TAG_formal_parameter | dw::DW_TAG_variable)
 }
 
-/// A reference as it is encoded: most count from the start of their unit.
+/// Returns a reference as it is encoded: most count from the start of their unit.
 fn raw_reference(die: &Die<'_>, name: DwAt) -> Option<u64> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "others are no references")]
     match die.attribute(name)?.raw_value() {

@@ -75,7 +75,7 @@ fn one_more(count: &mut u64) {
     *count = count.saturating_add(1);
 }
 
-/// The group of a variable that is covered in so many bytes of its scope.
+/// Returns the group of a variable that is covered in so many bytes of its scope.
 fn group_of(covered: u64, scope: u64) -> usize {
     if covered == 0 {
         return 0;
@@ -153,7 +153,7 @@ struct Located {
     coverage: Coverage,
     /// True if it is there in all of its scope.
     is_everywhere: bool,
-    /// Of a list, the addresses within the scope, if variables are kept.
+    /// The addresses within the scope that a list covers, if variables are kept.
     covered: Vec<Range<u64>>,
 }
 

@@ -14,7 +14,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// A unit of DWARF 4 with these abbreviations; `code, tag, children, (name, form)…, 0, 0`.
+    /// Creates a unit of DWARF 4 with these abbreviations; `code, tag, children, (name, form)…, 0, 0`.
     fn new(abbrev: &[u8]) -> Builder {
         let mut abbrev = abbrev.to_vec();
         abbrev.push(0);

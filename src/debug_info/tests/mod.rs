@@ -44,7 +44,7 @@ pub(super) fn load(sections: &Sections) -> DebugInfo<'_> {
     DebugInfo::load(getter(sections)).unwrap()
 }
 
-/// The entry at an offset of `.debug_info`.
+/// Returns the entry at an offset of `.debug_info`.
 pub(super) fn at(info: &DebugInfo<'_>, offset: u64) -> DieId {
     info.die_at(".debug_info", offset).unwrap()
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// An array of `char` of the size of its bytes.
+/// Returns an array of `char` of the size of its bytes.
 fn text(bytes: &[u8]) -> String {
     let mut types = Types::default();
     let char = types.char();

@@ -1,11 +1,11 @@
-//! Operations on two integers, by what they need to know of them.
+//! Classifies operations on two integers by the facts that they need.
 
 use super::Refusal;
 use super::dataflow::{Dataflow, Fresh, Integer, Origin, bits_of, wide};
 use crate::error::Ambiguity;
 use crate::expr::Operation;
 
-/// What an operation needs to know of its operands.
+/// The facts that an operation needs about its operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Binary {
     /// The low bits of the result depend on the low bits alone.
@@ -22,7 +22,7 @@ pub(super) enum Binary {
     ShiftRightSigned,
     /// `div`, which is written for signed integers alone.
     Divide,
-    /// `mod`, which is written for the signed remainder, and by the letter is the unsigned one.
+    /// `mod`, which LLVM writes for the signed remainder, and which is specified as the unsigned one.
     Remainder,
     /// `eq`, `ne`.
     Equality,
@@ -30,7 +30,7 @@ pub(super) enum Binary {
     Order,
 }
 
-/// What an operation on two integers needs; nothing for any other operation.
+/// Returns the facts that an operation on two integers needs. `None` for any other operation.
 #[expect(
     clippy::too_many_lines,
     reason = "every operation is named, so that a new one does not compile until somebody has said what it is"
@@ -126,7 +126,7 @@ pub(super) fn binary(operation: &Operation<'_>) -> Option<Binary> {
     })
 }
 
-/// Whether an integer is the same with a sign and without.
+/// Returns true if an integer is the same with a sign and without.
 fn has_no_sign(integer: &Integer, width: u8) -> bool {
     match integer.constant {
         Some(value) => bits_of(value) < width,
@@ -134,7 +134,7 @@ fn has_no_sign(integer: &Integer, width: u8) -> bool {
     }
 }
 
-/// The width that an operation on two integers has.
+/// Returns the width that an operation on two integers has.
 fn common_width(a: &Integer, b: &Integer) -> Result<u8, Ambiguity> {
     match (a.constant, b.constant) {
         (Some(_), _) => Ok(b.width),
@@ -253,7 +253,7 @@ impl Dataflow<'_, '_> {
         Ok(())
     }
 
-    /// The result of `and`.
+    /// Returns the result of `and`.
     fn masked(&mut self, a: &Integer, b: &Integer, result: Integer) -> Integer {
         let (integer, mask) = match (a.constant, b.constant) {
             (_, Some(mask)) => (a, mask),
@@ -302,7 +302,7 @@ impl Dataflow<'_, '_> {
     }
 }
 
-/// The result of `shr`.
+/// Returns the result of `shr`.
 fn shifted(a: &Integer, b: &Integer, result: Integer) -> Integer {
     let count = b.constant.and_then(|count| u8::try_from(count).ok());
     Integer {
@@ -316,7 +316,7 @@ fn shifted(a: &Integer, b: &Integer, result: Integer) -> Integer {
     }
 }
 
-/// What a comparison gives.
+/// Returns the result of a comparison.
 fn truth() -> Integer {
     Integer {
         width: 32,
@@ -325,7 +325,7 @@ fn truth() -> Integer {
     }
 }
 
-/// Where a sum or difference comes from: an address and a constant are an address of the same kind.
+/// Returns the origin of a sum or difference: an address plus a constant is an address of the same kind.
 fn origin(operation: &Operation<'_>, a: &Integer, b: &Integer) -> Origin {
     let address = |integer: &Integer| !matches!(integer.origin, Origin::Number);
     let is_sum = *operation == Operation::Plus;

@@ -1,4 +1,4 @@
-//! Values that LLVM keeps as expressions over registers: what is computed with them.
+//! Follows values that LLVM keeps as expressions over registers.
 //!
 //! LLVM's operations are those of its intermediate representation: integers of a width, read with or without their
 //! sign as the operation needs it. The stack of DWARF holds 64 bits. So for each entry the analysis knows which
@@ -20,29 +20,29 @@ use crate::arch::{AddressSpace, Register};
 use crate::error::Ambiguity;
 use crate::expr::{Builder, Item, Operation, operations};
 
-/// How deep the stack may become. Real expressions have three entries.
+/// The most entries on the stack. Real expressions have three.
 const STACK: usize = 64;
 
-/// What an entry of the stack stands for.
+/// An integer on the stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Integer {
     /// The width of the integer, in bits.
     pub(super) width: u8,
-    /// How many of the low bits of the object it is the value of are known from it.
+    /// The number of the object's low bits that it determines.
     pub(super) known: u8,
-    /// Whether the 64 bits of the entry are the integer widened by its sign.
+    /// True if the 64 bits of the entry are the integer widened by its sign.
     pub(super) widened: bool,
     /// The 64 bits are below 2 to this, so that they are the integer in any width above it.
     pub(super) below: Option<u8>,
     /// Its value, if that is a constant.
     pub(super) constant: Option<u64>,
-    /// Where it comes from.
+    /// Its origin.
     pub(super) origin: Origin,
-    /// Which part of a register it is, as long as nothing else was done with it.
+    /// The part of a register that it is, until it is changed.
     pub(super) fresh: Fresh,
 }
 
-/// Where an integer comes from, as far as it can be an address.
+/// The origin of an integer, as far as it can be an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The address of a slot of the lane's stack, and constants.
@@ -55,12 +55,12 @@ pub(super) enum Origin {
     Number,
 }
 
-/// Which part of a register something is.
+/// A part of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fresh {
     /// All of it.
     Whole,
-    /// What is above its low half.
+    /// The bits above its low half.
     Shifted,
     /// It is no part of a register.
     No,
@@ -71,14 +71,14 @@ pub(super) struct Dataflow<'d, 't> {
     pub(super) translator: &'d mut Translator<'t>,
     stack: SmallVec<[Integer; 4]>,
     pub(super) object_bits: Option<u64>,
-    /// What the last load of the part gives.
+    /// The result of the part's last load.
     pub(super) last_load: Load,
-    /// How many operations still belong to one that was rewritten.
+    /// The number of remaining operations that belong to a rewritten one.
     pub(super) skip: usize,
 }
 
 impl Integer {
-    /// What a scalar register, or a lane's dword of a vector register, holds.
+    /// The contents of a scalar register, or of a lane's dword of a vector register.
     const DWORD: Integer = Integer {
         width: 32,
         known: 32,
@@ -89,7 +89,7 @@ impl Integer {
         fresh: Fresh::Whole,
     };
 
-    /// Whether the 64 bits are the integer of a width widened by its sign.
+    /// Returns true if the 64 bits are the integer of a width widened by its sign.
     pub(super) fn is_widened_from(&self, width: u8) -> bool {
         if width == 64 || self.below.is_some_and(|below| below < width) {
             return true;
@@ -103,7 +103,7 @@ impl Integer {
         }
     }
 
-    /// Whether the bits above a width are zero.
+    /// Returns true if the bits above a width are zero.
     pub(super) fn is_below(&self, width: u8) -> bool {
         width == 64 || self.below.is_some_and(|below| below <= width)
     }
@@ -124,7 +124,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         }
     }
 
-    /// The one entry that is left.
+    /// Returns the one entry that is left.
     pub(super) fn result(&self) -> Result<Integer, Refusal> {
         self.stack.last().copied().ok_or(Refusal::Malformed)
     }
@@ -150,7 +150,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         self.stack.pop().ok_or(Refusal::Malformed)
     }
 
-    /// The entry so many below the top.
+    /// Returns the entry so many below the top.
     pub(super) fn below(&self, index: usize) -> Result<Integer, Refusal> {
         let at = self.stack.len().checked_sub(index.saturating_add(1));
         at.and_then(|at| self.stack.get(at))
@@ -221,7 +221,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         }
     }
 
-    /// The contents of a register, or an address on the stack, plus a constant.
+    /// Returns the contents of a register, or an address on the stack, plus a constant.
     fn register_plus(&mut self, number: u64, offset: i64) -> Result<(), Refusal> {
         let register =
             register(number).ok_or(Ambiguity::Operation("a register that is reserved"))?;
@@ -262,7 +262,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         self.add(offset)
     }
 
-    /// The lane's address that a frame register holds; without one address 0.
+    /// Returns the lane's address that a frame register holds; without one address 0.
     fn slot_base(&mut self, register: Option<Register>) -> Result<(), Refusal> {
         let scaled_by = self.translator.frame.scaled_by;
         let builder = self.builder();
@@ -472,7 +472,7 @@ impl<'d, 't> Dataflow<'d, 't> {
     }
 }
 
-/// An integer of 64 bits.
+/// Returns an integer of 64 bits.
 pub(super) fn wide(constant: Option<u64>) -> Integer {
     Integer {
         width: 64,
@@ -485,12 +485,12 @@ pub(super) fn wide(constant: Option<u64>) -> Integer {
     }
 }
 
-/// How many bits a number needs, without a sign.
+/// Returns how many bits a number needs, without a sign.
 pub(super) fn bits_of(value: u64) -> u8 {
     u8::try_from(64u32.saturating_sub(value.leading_zeros())).unwrap_or(64)
 }
 
-/// How many operations LLVM writes before DWARF 5 to widen an integer by its sign.
+/// The number of operations that LLVM writes before DWARF 5 to sign-extend an integer.
 const SIGN_EXTENSION: usize = 9;
 
 /// From how many bits operations widen an integer by its sign, if they begin with what LLVM writes for that before

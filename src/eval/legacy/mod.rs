@@ -1,7 +1,7 @@
-//! What the variable locations that LLVM writes for AMDGPU without the extensions mean.
+//! Translates the variable locations that LLVM writes for AMDGPU without the extensions.
 //!
-//! By the letter they are wrong: a vector register stands for one lane's dword of it, an address on the stack counts
-//! the bytes of one lane, and `lit K, swap, xderef` at the end, which by the letter *loads* from an address space,
+//! Read strictly, they are wrong: a vector register stands for one lane's dword of it, an address on the stack counts
+//! the bytes of one lane, and `lit K, swap, xderef` at the end, which as specified *loads* from an address space,
 //! says which space the variable is in. [`rewrite_legacy`] makes the expression that says what is meant, and the
 //! machine evaluates that: a location part by part, by what the operations do with the registers they name
 //! (`dataflow`), not by a list of shapes (`part` has the few that are locations). What can be meant in several ways
@@ -28,17 +28,17 @@ use crate::expr::{Builder, Item, Operation, operations};
 pub(crate) use part::MOST_FROM_ONE_DWORD;
 use part::Translator;
 
-/// How a function reaches its stack.
+/// The access of a function to its stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LegacyFrame {
-    /// What `DW_OP_fbreg` counts from.
+    /// The base of `DW_OP_fbreg`.
     pub(crate) base: LegacyBase,
-    /// The wave size by which stack and frame pointer are scaled; nothing if they are plain addresses of a
+    /// The wave size by which stack and frame pointer are scaled. `None` if they are plain addresses of a
     /// lane.
     pub(crate) scaled_by: Option<WaveSize>,
 }
 
-/// What `DW_OP_fbreg` counts from.
+/// The base of `DW_OP_fbreg`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LegacyBase {
@@ -54,18 +54,18 @@ pub(crate) enum LegacyBase {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IntegerType {
-    /// How many bits a value has, 1 to 64. LLVM's `DW_ATE_unsigned_1` has one, though its byte size is 1.
+    /// The size of a value in bits, 1 to 64. LLVM's `DW_ATE_unsigned_1` has one bit, although its byte size is 1.
     pub(crate) bits: u8,
-    /// Whether it is widened by its sign.
+    /// True if it is widened by its sign.
     pub(crate) signed: bool,
 }
 
-/// What is known of a unit whose locations are of this form, and of the code object it is in.
+/// The known facts about a unit whose locations are of this form, and about its code object.
 pub(crate) trait LegacyUnit {
-    /// The address space that a number stands for in the unit; nothing if it can be one of two.
+    /// Returns the address space that a number stands for in the unit. `None` if it can be one of two.
     fn space(&self, number: u64) -> Option<AddressSpace>;
 
-    /// The integer type at `offset`, in bytes from the start of the unit's header; nothing for any other type.
+    /// The integer type at `offset`, in bytes from the start of the unit's header. `None` for any other type.
     fn integer(&self, unit: Unit, offset: u64) -> Option<IntegerType>;
 
     /// Entry `index` of the unit's part of `.debug_addr`.
@@ -74,10 +74,10 @@ pub(crate) trait LegacyUnit {
     /// If the unit has no such entry.
     fn address(&self, unit: Unit, index: u64) -> Result<u64>;
 
-    /// Whether an address of the code object is in a section that is loaded.
+    /// Returns true if an address of the code object is in a section that is loaded.
     fn is_loaded(&self, address: u64) -> bool;
 
-    /// Whether an object of so many bits (nothing: of a size that is not known) surely is at an address of local
+    /// Returns true if an object of so many bits (nothing: of a size that is not known) surely is at an address of local
     /// memory where its location puts it. Linkers put 0 for the symbols of local memory, which nobody defines.
     fn is_local(&self, address: u64, object_bits: Option<u64>) -> bool;
 
@@ -87,7 +87,7 @@ pub(crate) trait LegacyUnit {
 
 /// How wide the pointer in a stack slot is that leads to an object, where no address space follows the load.
 ///
-/// By the letter it is a generic pointer of 8 bytes. Clang's slots for a result that the caller provides memory for
+/// Read strictly, it is a generic pointer of 8 bytes. Clang's slots for a result that the caller provides memory for
 /// hold a pointer into private memory, which has 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SlotPointer {
@@ -100,18 +100,18 @@ pub(crate) enum SlotPointer {
     Unknown,
 }
 
-/// What the object is that a location is of.
+/// The object of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectShape {
     /// Its size, in bits.
     pub(crate) bits: u64,
-    /// Whether it is a vector whose elements have one byte.
+    /// True if it is a vector whose elements have one byte.
     pub(crate) byte_elements: bool,
     /// The pointer in a slot that leads to it.
     pub(crate) slot_pointer: SlotPointer,
 }
 
-/// What a location means.
+/// The meaning of a location.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Meaning {
@@ -126,7 +126,7 @@ pub(crate) struct Meaning {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Which bits, counted from the start of the object.
+    /// The bits, counted from the start of the object.
     pub bits: Range<u64>,
     /// Why not.
     pub reason: Ambiguity,
@@ -194,7 +194,7 @@ pub(crate) fn rewrite_legacy(
     meaning
 }
 
-/// What an expression leaves open. Each of the choices is made both ways.
+/// The ambiguities of an expression. Each is resolved both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Choice {
     /// LLVM writes the same operations for comparisons of signed and of unsigned integers.
@@ -212,10 +212,10 @@ impl Choice {
         short_pointers: false,
     };
 
-    /// How many ways there are to choose.
+    /// The number of combinations.
     const COUNT: u8 = 8;
 
-    /// The choices with this number, below [`COUNT`](Self::COUNT); 0 is [`FIRST`](Self::FIRST).
+    /// Returns the choices with this number, below [`COUNT`](Self::COUNT); 0 is [`FIRST`](Self::FIRST).
     const fn numbered(number: u8) -> Choice {
         Choice {
             unsigned_relations: number & 1 != 0,
@@ -289,7 +289,7 @@ fn translate(
             Err(Refusal::Malformed) if done == 0 && piece.is_none() => {
                 return Err(Refusal::Malformed);
             }
-            // The other parts must not be read by the letter because of this one.
+            // The other parts must not be read strictly because of this one.
             Err(Refusal::Malformed) => refused(Ambiguity::IllFormed, translator)?,
         }
         done = done.saturating_add(bits.unwrap_or(0));
@@ -300,7 +300,7 @@ fn translate(
     }
 }
 
-/// How many bits of the object a part has that ends with this operation; nothing if no part ends with it.
+/// Returns how many bits of the object a part has that ends with this operation. `None` if no part ends with it.
 fn part_bits(operation: &Operation<'_>) -> Option<u64> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "two operations end a part")]
     match *operation {

@@ -20,7 +20,7 @@ use crate::error::Ambiguity;
 use crate::eval::resolver::Unit;
 use crate::expr::{Builder, Item, Operation};
 
-/// How much of a vector register is a lane's, and the size of a scalar register, in bits.
+/// The size of a lane's part of a vector register, and of a scalar register, in bits.
 pub(super) const DWORD: u64 = 32;
 
 /// The largest object, in bits, of which one lane's dword is taken for the first part. LLVM names one register for
@@ -33,17 +33,17 @@ pub(super) struct Translator<'t> {
     pub(super) unit: Unit,
     pub(super) frame: &'t LegacyFrame,
     pub(super) info: &'t dyn LegacyUnit,
-    /// Whether the object is a vector whose elements have one byte.
+    /// True if the object is a vector whose elements have one byte.
     pub(super) byte_elements: bool,
     /// The pointer in a slot that leads to the object.
     pub(super) slot_pointer: SlotPointer,
-    /// How what is left open is read this time.
+    /// The current resolution of ambiguities.
     pub(super) choice: Choice,
-    /// Which choices anything depended on.
+    /// The ambiguities that mattered.
     pub(super) matters: Choice,
 }
 
-/// What ends a part.
+/// The end of a part.
 #[derive(Clone, Copy)]
 enum Ending {
     /// `stack_value`, after the number of a space or not.
@@ -132,7 +132,7 @@ impl Translator<'_> {
     }
 
     /// Writes a location that is one of the shapes, and gives how many bits it has (nothing: as many as are asked
-    /// for); nothing if it is none.
+    /// for). `None` if it is none.
     fn location(
         &mut self,
         body: &[Item<'_>],
@@ -286,7 +286,7 @@ impl Translator<'_> {
                 dataflow.builder().form_address(AddressSpace::PrivateLane)?;
                 Ok(None)
             }
-            // By the letter already.
+            // Strict already.
             (Some(None), Origin::Global) if matches!(ending, Ending::Plain) => Ok(None),
             (Some(_), Origin::Pointer(space)) => {
                 dataflow.form_address(&result, space)?;
@@ -296,7 +296,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether a register can hold an object of so many bits. The frame registers hold addresses, and so does a scalar
+    /// Returns true if a register can hold an object of so many bits. The frame registers hold addresses, and so does a scalar
     /// register of what is larger than it: that of an array of variable length, for example.
     fn can_be_object(&self, number: u64, bits: Option<u64>) -> bool {
         let is_vector = register(number).is_some_and(Register::is_vector);
@@ -304,7 +304,7 @@ impl Translator<'_> {
         fits && !self.is_frame_register(number)
     }
 
-    /// Whether a register holds an address on the stack: the stack pointer, and the frame pointer where there is one.
+    /// Returns true if a register holds an address on the stack: the stack pointer, and the frame pointer where there is one.
     pub(super) fn is_frame_register(&self, number: u64) -> bool {
         register(number).is_some_and(|register| {
             self.frame.base == LegacyBase::Register(register)
@@ -313,7 +313,7 @@ impl Translator<'_> {
     }
 }
 
-/// The register with this number, if it is one.
+/// Returns the register with this number, if it is one.
 pub(super) fn register(number: u64) -> Option<Register> {
     Register::from_number(number).filter(|register| register.class().is_some())
 }
@@ -343,7 +343,7 @@ fn split<'i, 'e>(items: &'i [Item<'e>]) -> Result<(&'i [Item<'e>], Ending), Refu
     Ok((body, ending))
 }
 
-/// Whether a number can stand for the private memory of a lane. Clang writes 1 for the stack, whatever else 1 stands
+/// Returns true if a number can stand for the private memory of a lane. Clang writes 1 for the stack, whatever else 1 stands
 /// for, where the source is C or HIP.
 pub(super) fn is_stack(number: u64) -> bool {
     matches!(number, 1 | 5)

@@ -14,7 +14,7 @@ use crate::expr::{Item, Operation};
 /// The operations that stand for an address space: its number, `swap`, `xderef`.
 pub(super) const SUFFIX: usize = 3;
 
-/// What a load gives.
+/// The result of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
     /// The object, or a number that it is computed from.
@@ -23,7 +23,7 @@ pub(super) enum Load {
     Pointer(Option<AddressSpace>),
 }
 
-/// The number of the address space that some operations name, if they begin with the three that do.
+/// Returns the number of the address space that some operations name, if they begin with the three that do.
 pub(super) fn literal_space(items: &[Item<'_>]) -> Result<Option<u64>, Ambiguity> {
     let Some([number, swap, xderef]) = items.get(..SUFFIX) else {
         return Ok(None);
@@ -111,7 +111,7 @@ impl Dataflow<'_, '_> {
         })
     }
 
-    /// What the load at the head of some operations gives, by what follows it.
+    /// Returns the result of the load at the head of some operations, judged by the operations after it.
     fn purpose(&self, items: &[Item<'_>]) -> Result<Load, Refusal> {
         let mut rest = items.get(1..).unwrap_or_default();
         loop {
@@ -142,7 +142,7 @@ impl Dataflow<'_, '_> {
         }
     }
 
-    /// The space of a pointer that nothing names, as it is read this time. Only of a slot that leads to the object itself
+    /// Returns the space of a pointer that nothing names, as it is read this time. Only of a slot that leads to the object itself
     /// the width can be another.
     fn unnamed_space(&mut self, items: &[Item<'_>]) -> AddressSpace {
         let leads_to_object = items.len() == 1;

@@ -72,7 +72,7 @@ fn expression(text: &str, arena: &'static Arena<'static>) -> ExpressionBytes<'st
     ExpressionBytes::alone(arena.keep(bytes), Unit::unknown(Encoding::AMDGPU))
 }
 
-/// An arena that lives on: tests end soon.
+/// Returns an arena that lives on: tests end soon.
 fn arena() -> &'static Arena<'static> {
     Box::leak(Box::new(Arena::new()))
 }
@@ -90,7 +90,7 @@ fn meaning(text: &str, bits: u64, frame: &LegacyFrame) -> Meaning {
     rewrite_legacy(&expression(text, arena()), Some(object), frame, &Fake)
 }
 
-/// The readings of a location, in the assembler's words without `DW_OP_`, and the reasons of its doubts.
+/// Returns the readings of a location, in the assembler's words without `DW_OP_`, and the reasons of its doubts.
 fn readings(text: &str, bits: u64, frame: &LegacyFrame) -> (Vec<String>, Vec<Ambiguity>) {
     printed(&meaning(text, bits, frame))
 }
@@ -420,7 +420,7 @@ fn what_cannot_be_decoded_is_left_to_the_evaluation() {
     assert_eq!(meaning.readings.as_slice(), [bytes.to_vec()]);
 }
 
-/// A wave of 64 lanes whose registers v0 to v3 hold `lanes`.
+/// Returns a wave of 64 lanes whose registers v0 to v3 hold `lanes`.
 fn wave(lanes: &[[u32; 64]; 4]) -> Snapshot {
     let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, 0);
     for (number, values) in (0u16..).zip(lanes) {
@@ -487,7 +487,7 @@ impl Int {
         }
     }
 
-    /// Whether it has a variable. Compilers write no operations on constants alone.
+    /// Returns true if it has a variable. Compilers write no operations on constants alone.
     fn is_variable(&self) -> bool {
         match self {
             Int::Variable(_) => true,
@@ -497,7 +497,7 @@ impl Int {
         }
     }
 
-    /// Its value, computed as C does; nothing where C has none.
+    /// Its value, computed as C does. `None` where C has none.
     fn value(&self, variables: &[i32; 4]) -> Option<i32> {
         Some(match self {
             Int::Variable(number) => variables[usize::from(*number)],

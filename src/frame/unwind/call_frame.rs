@@ -1,4 +1,4 @@
-//! One call frame: its row, its CFA, and where the registers of its caller are. Source: HET A.6.4.
+//! One call frame: its row, its CFA, and the locations of its caller's registers. Source: HET A.6.4.
 
 use super::{Activation, CallStack};
 use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, ScratchAddressing};
@@ -17,7 +17,7 @@ pub struct CallFrame<'s, 'c, 'a> {
     pub(super) level: usize,
 }
 
-/// Where a register was found, and what that rests on.
+/// The location of a register, and the assumption on which it rests.
 #[derive(Clone, Debug)]
 pub(super) struct Found<'a> {
     location: Result<Location<'a>>,
@@ -42,27 +42,27 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         load_address.to_process(CodeAddress(self.code_address()))
     }
 
-    /// The same as an address of the code object.
+    /// Returns the same as an address of the code object.
     #[must_use]
     pub fn code_address(&self) -> u64 {
         self.address().resumes_at()
     }
 
-    /// The address in the code object, with what it is.
+    /// Returns the address in the code object, with what it is.
     #[must_use]
     pub fn address(&self) -> FrameAddress {
         let nothing = FrameAddress::ProgramCounter(0);
         (self.activation()).map_or(nothing, |activation| activation.address)
     }
 
-    /// The address by which rows, functions, lines and locations are looked up, in the code object: of a
+    /// Returns the address by which rows, functions, lines and locations are looked up, in the code object: of a
     /// caller that of a byte of the call.
     #[must_use]
     pub fn lookup_address(&self) -> u64 {
         self.address().lookup()
     }
 
-    /// The row of call frame information; nothing if there is none for the frame's code.
+    /// The row of call frame information. `None` if there is none for the frame's code.
     #[must_use]
     pub fn row(&self) -> Option<&Row<'a>> {
         self.activation()
@@ -70,7 +70,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             .map(|known| &known.row)
     }
 
-    /// The frame that this one called.
+    /// Returns the frame that this one called.
     #[must_use]
     pub fn callee(&self) -> Option<Self> {
         self.level.checked_sub(1).map(|level| CallFrame {
@@ -79,7 +79,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         })
     }
 
-    /// Whether a frame further in has the same program location, CFA and place of the return address.
+    /// Returns true if a frame further in has the same program location, CFA and place of the return address.
     pub(super) fn is_repeated(&self, return_address: &Location<'a>) -> bool {
         let Ok(cfa) = self.cfa() else { return false };
         let mut frame = self.callee();
@@ -229,7 +229,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         )))
     }
 
-    /// Where the return address is.
+    /// The place of the return address.
     pub(super) fn return_address_location(&self, column: Register) -> Result<Location<'a>> {
         let rule = self.row().and_then(|row| row.rule(column.number().into()));
         if let (Reading::Tolerant, Some(RegisterRule::Expression(expression))) =
@@ -278,7 +278,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             .map(|location| (location, found.assumed_exec))
     }
 
-    /// The rule by which the caller's register is found; `SameValue` if the row says nothing.
+    /// Returns the rule by which the caller's register is found; `SameValue` if the row says nothing.
     #[must_use]
     pub fn rule(&self, register: Register) -> RegisterRule<'a> {
         self.row()
@@ -434,7 +434,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         }
     }
 
-    /// The caller's stack pointer: the CFA is what it was at the call (USAGE "Calling Convention").
+    /// Returns the caller's stack pointer: the CFA is what it was at the call (USAGE "Calling Convention").
     fn stack_pointer_from_cfa(&self) -> Option<Location<'a>> {
         let (AddressSpace::PrivateWave, address) = self.cfa().ok()?.byte_address()? else {
             return None;

@@ -1,5 +1,5 @@
-//! The same as assembler directives: `.cfi_*` where the assembler writes the same bytes, else
-//! `.cfi_escape`; each with what it says after it.
+//! Writes call frame information as assembler directives: `.cfi_*` where the assembler writes the same bytes, else
+//! `.cfi_escape`, each followed by its meaning.
 //!
 //! The directives are made from the instructions that were written, so that nothing is decided twice.
 
@@ -29,7 +29,7 @@ pub struct FunctionDirectives {
     pub symbol: String,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// What stands between the instructions, by ascending offset; the first at 0.
+    /// The directives between the instructions, by ascending offset; the first at 0.
     pub blocks: Vec<DirectiveBlock>,
 }
 
@@ -49,14 +49,14 @@ pub struct DirectiveBlock {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive {
-    /// What the assembler reads.
+    /// The directive, as the assembler reads it.
     pub text: String,
-    /// What it says, as `llvm-dwarfdump` prints it but with the names of all registers.
+    /// Its meaning, as `llvm-dwarfdump` prints it, but with the names of all registers.
     pub meaning: String,
 }
 
 impl FrameTable {
-    /// The same as directives of LLVM 22's assembler, function by function; see [`FrameTable::directives_for`].
+    /// Returns the same as directives of LLVM 22's assembler, function by function; see [`FrameTable::directives_for`].
     ///
     /// # Errors
     /// As [`FrameTable::directives_for`].
@@ -64,7 +64,7 @@ impl FrameTable {
         self.directives_for(Assembler::Llvm22)
     }
 
-    /// The same as directives of an assembler, function by function.
+    /// Returns the same as directives of an assembler, function by function.
     ///
     /// The assembler writes the CIE by itself; 64-bit DWARF it writes if it is told to (`-dwarf64`).
     ///
@@ -107,7 +107,7 @@ impl FrameTable {
 
 struct Lister<'a> {
     printer: FramePrinter<'a>,
-    /// Of its expressions.
+    /// The encoding of its expressions.
     encoding: Encoding,
     assembler: Assembler,
     cie: Arc<Cie<'a>>,
@@ -175,7 +175,7 @@ impl<'a> Lister<'a> {
     }
 }
 
-/// The directive from which the assembler makes these very bytes.
+/// Returns the directive from which the assembler makes these very bytes.
 fn named_directive(instruction: &Instruction<'_>, factor: i64) -> Option<String> {
     // The assembler's own numbers are of 64 bits, but nothing real is near that.
     let small = |offset: i64| i32::try_from(offset).ok();
@@ -258,7 +258,7 @@ fn escape(bytes: &[u8]) -> String {
     format!(".cfi_escape {}", bytes.join(", "))
 }
 
-/// A symbol as the assembler reads it.
+/// Returns a symbol as the assembler reads it.
 fn quoted(symbol: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
     let starts_well = !symbol.starts_with(|first: char| first.is_ascii_digit());

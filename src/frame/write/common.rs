@@ -14,7 +14,7 @@ use crate::frame::instruction::Instruction;
 /// The size of an address of the default space: AMDGPU knows 64-bit processes only.
 pub(super) const ADDRESS_SIZE: u8 = 8;
 
-/// How large lengths and offsets are. Source: DWARF 5 §7.4.
+/// The size of lengths and offsets. Source: DWARF 5 §7.4.
 ///
 /// It is exhaustive on purpose: DWARF has these two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The size of an offset, in bytes.
+    /// Returns the size of an offset, in bytes.
     #[must_use]
     pub fn offset_size(self) -> u8 {
         match self {
@@ -63,7 +63,7 @@ impl Format {
         Ok(())
     }
 
-    /// The size of a length field, in bytes.
+    /// Returns the size of a length field, in bytes.
     pub(super) fn length_size(self) -> u8 {
         match self {
             Format::Dwarf32 => 4,
@@ -92,7 +92,7 @@ fn too_long() -> Error {
     Error::malformed("entry length", "it is too large for 32-bit DWARF")
 }
 
-/// What a Common Information Entry says. Functions with equal ones share it.
+/// The contents of a Common Information Entry. Functions with equal ones share it.
 ///
 /// Version 4, addresses of 8 bytes, no segments, the return address in `PC_64`; the rest can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,13 +198,13 @@ impl Common {
         Ok(self)
     }
 
-    /// The format.
+    /// Returns the format.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The sizes and codes of operands in expressions.
+    /// Returns the sizes and codes of operands in expressions.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         Encoding {
@@ -214,13 +214,13 @@ impl Common {
         }
     }
 
-    /// The factor of advances, in bytes.
+    /// Returns the factor of advances, in bytes.
     #[must_use]
     pub fn code_alignment_factor(&self) -> u64 {
         self.code_alignment_factor
     }
 
-    /// The factor of factored offsets, in bytes.
+    /// Returns the factor of factored offsets, in bytes.
     #[must_use]
     pub fn data_alignment_factor(&self) -> i64 {
         self.data_alignment_factor
@@ -230,18 +230,18 @@ impl Common {
         &self.state
     }
 
-    /// Whether the initial instructions give a register a rule.
+    /// Returns true if the initial instructions give a register a rule.
     pub(super) fn rules(&self, register: u64) -> bool {
         self.ruled.contains(&register)
     }
 
-    /// Whether an assembler writes the same without being told.
+    /// Returns true if an assembler writes the same without being told.
     pub(super) fn is_the_assemblers(&self) -> bool {
         let factors = (self.code_alignment_factor, self.data_alignment_factor);
         self.augmentation.is_empty() && self.initial.is_empty() && factors == (4, 4)
     }
 
-    /// The bytes of the entry.
+    /// Returns the bytes of the entry.
     pub(super) fn write(&self) -> Result<Vec<u8>> {
         let mut body = Vec::new();
         // The mark of a CIE.
@@ -262,7 +262,7 @@ impl Common {
         self.format.entry(body)
     }
 
-    /// An offset in units of the data alignment factor.
+    /// Returns an offset in units of the data alignment factor.
     pub(super) fn factored(&self, bytes: i64) -> Result<i64> {
         let factor = self.data_alignment_factor;
         match (bytes.checked_rem(factor), bytes.checked_div(factor)) {
@@ -274,7 +274,7 @@ impl Common {
         }
     }
 
-    /// The shortest advance by some bytes of code.
+    /// Returns the shortest advance by some bytes of code.
     pub(super) fn advance(&self, bytes: u64) -> Result<Instruction<'static>> {
         let factor = self.code_alignment_factor;
         let delta = match (bytes.checked_rem(factor), bytes.checked_div(factor)) {

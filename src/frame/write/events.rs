@@ -1,4 +1,4 @@
-//! What prologues and epilogues do, in a back end's words, and the instructions that say so.
+//! Translates the events of prologues and epilogues into call frame instructions.
 //!
 //! Shapes are those that LLVM writes; where LLVM says less than happens, there is an event for it (see
 //! `spec-notes/frames.md`, "Writing"). Sources: HET A.6.4.2; USAGE "Non-Kernel Functions".

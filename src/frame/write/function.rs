@@ -1,4 +1,4 @@
-//! One function's rows, as they are written: instructions, checked one by one.
+//! Writes the rows of one function: instructions, checked one by one.
 //!
 //! What happens in prologues and epilogues, in a back end's words, is in `events`. Sources: HET A.6.4.1
 //! and A.6.4.2, DWARF 5 §6.4.2.
@@ -19,7 +19,7 @@ use crate::frame::instruction::{CfaOperand, Effect, Instruction, Instructions};
 use crate::frame::rule::{CfaRule, RegisterRule};
 use crate::untrusted::Untrusted;
 
-/// Where a function starts.
+/// The start of a function.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Start {
@@ -69,7 +69,7 @@ pub struct FunctionFrame {
     pub(super) size: u64,
     pub(super) instructions: Vec<u8>,
     pub(super) states: States,
-    /// Where the row starts that is described, and up to where advances are written.
+    /// The start of the row that is described. Advances are written up to here.
     offset: u64,
     advanced: u64,
     /// The instructions that gave registers their rules at offset 0.
@@ -77,7 +77,7 @@ pub struct FunctionFrame {
 }
 
 impl FunctionFrame {
-    /// A function about which nothing is said yet.
+    /// Creates a function about which nothing is said yet.
     ///
     /// * `size`: of its code, in bytes.
     ///
@@ -107,31 +107,31 @@ impl FunctionFrame {
         })
     }
 
-    /// What it was written for.
+    /// Returns the target.
     #[must_use]
     pub fn target(&self) -> Target {
         self.target
     }
 
-    /// The CIE's part of it.
+    /// Returns the CIE's part of it.
     #[must_use]
     pub fn common(&self) -> &Common {
         &self.common
     }
 
-    /// Where it starts.
+    /// Returns the start of the function.
     #[must_use]
     pub fn start(&self) -> &Start {
         &self.start
     }
 
-    /// The size of its code, in bytes.
+    /// Returns the size of its code, in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The instructions so far, without padding.
+    /// Returns the instructions so far, without padding.
     #[must_use]
     pub fn instructions(&self) -> &[u8] {
         &self.instructions
@@ -220,7 +220,7 @@ impl FunctionFrame {
         }
     }
 
-    /// The instruction that gives a register the rule it had on entry.
+    /// Returns the instruction that gives a register the rule it had on entry.
     pub(super) fn entry_rule(&self, register: u64) -> Option<Vec<u8>> {
         self.entry.get(&register).cloned()
     }
@@ -269,7 +269,7 @@ impl FunctionFrame {
         Ok(self)
     }
 
-    /// The offset that an advance in the instructions leads to.
+    /// Returns the offset that an advance in the instructions leads to.
     fn advanced_to(&self, delta: u64) -> Result<u64> {
         let distance = delta.checked_mul(self.common.code_alignment_factor());
         distance

@@ -1,4 +1,4 @@
-//! The expressions of register rules: where a back end puts a register, as operations.
+//! Makes the expressions of register rules from the places in which a back end saves registers.
 //!
 //! They have the shapes that LLVM writes, so that consumers meet nothing new. Source: HET A.6.4.1.
 
@@ -11,7 +11,7 @@ use crate::expr::{Builder, Encoding, Operation};
 const DWORD_BYTES: u64 = 4;
 const DWORD_BITS: u64 = 32;
 
-/// Which lanes an instruction worked on: where the mask is found later on, when somebody unwinds.
+/// The lanes on which an instruction worked, by the place from which unwinding reads their mask.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
@@ -32,7 +32,7 @@ pub enum Mask {
     },
 }
 
-/// Where the return address is.
+/// The place of the return address.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnAddress {
@@ -51,7 +51,7 @@ pub enum ReturnAddress {
     Undefined,
 }
 
-/// What the CFA is counted from.
+/// The base of the CFA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// A scalar register, and bytes to be added to it, in its own units.
@@ -68,7 +68,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// An expression of a register rule: the CFA is on the stack.
+    /// Returns an expression of a register rule: the CFA is on the stack.
     fn rule(self) -> Builder {
         Builder::with_initial_stack(self.encoding, 1)
     }
@@ -85,13 +85,13 @@ impl Places {
         .into())
     }
 
-    /// The byte of a vector register where a lane starts.
+    /// Returns the byte of a vector register where a lane starts.
     fn lane_byte(self, lane: Lane) -> Result<u64> {
         self.check_lane(lane)?;
         Ok(u64::from(lane.0).saturating_mul(DWORD_BYTES))
     }
 
-    /// A register of 64 bits in two scalar registers.
+    /// Returns a register of 64 bits in two scalar registers.
     pub(super) fn pair(self, low: Register) -> Result<Vec<u8>> {
         self.target.check_scalar(low)?;
         let mut builder = self.rule();
@@ -103,7 +103,7 @@ impl Places {
         builder.finish()
     }
 
-    /// A register of 32 bits in a lane of a vector register.
+    /// Returns a register of 32 bits in a lane of a vector register.
     pub(super) fn lane(self, vector: Register, lane: Lane) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         let byte_offset = self.lane_byte(lane)?;
@@ -114,7 +114,7 @@ impl Places {
         builder.finish()
     }
 
-    /// A register of 64 bits in two lanes of a vector register.
+    /// Returns a register of 64 bits in two lanes of a vector register.
     pub(super) fn lanes(self, vector: Register, low: Lane, high: Lane) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         let mut builder = self.rule();
@@ -194,13 +194,13 @@ impl Places {
         Ok(())
     }
 
-    /// The bytes of the wave's scratch at which a row of dwords starts, counted from the CFA.
+    /// Returns the bytes of the wave's scratch at which a row of dwords starts, counted from the CFA.
     pub(super) fn row_of_dwords(self, lane_offset: u32) -> Result<u64> {
         crate::arch::scratch::dwords_for_all_lanes(lane_offset, self.target.wave_size)
             .ok_or_else(|| crate::Error::malformed("scratch offset", "it is not a multiple of 4"))
     }
 
-    /// A vector register in scratch for the lanes of a mask; the others still have it.
+    /// Returns a vector register in scratch for the lanes of a mask; the others still have it.
     pub(super) fn scratch(self, vector: Register, offset: u32, mask: Mask) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         let mut builder = self.rule();
@@ -215,7 +215,7 @@ impl Places {
         builder.finish()
     }
 
-    /// A vector register in scratch for the lanes outside of a mask; in those of the mask it is lost.
+    /// Returns a vector register in scratch for the lanes outside of a mask; in those of the mask it is lost.
     pub(super) fn scratch_inactive(
         self,
         vector: Register,
@@ -236,7 +236,7 @@ impl Places {
         builder.finish()
     }
 
-    /// A vector register in another for the lanes of a mask; the others still have it.
+    /// Returns a vector register in another for the lanes of a mask; the others still have it.
     pub(super) fn vector(self, vector: Register, holder: Register, mask: Mask) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         self.target.check_vector(holder)?;
@@ -279,7 +279,7 @@ impl Places {
         Ok(())
     }
 
-    /// The CFA as an expression.
+    /// Returns the CFA as an expression.
     pub(super) fn cfa(self, base: Base) -> Result<Vec<u8>> {
         let mut builder = Builder::new(self.encoding);
         self.base(base, &mut builder)?;
@@ -293,7 +293,7 @@ impl Places {
         builder.finish()
     }
 
-    /// The CFA at a fixed address of the wave's scratch.
+    /// Returns the CFA at a fixed address of the wave's scratch.
     pub(super) fn fixed_cfa(self, address: u32) -> Result<Vec<u8>> {
         let mut builder = Builder::new(self.encoding);
         builder
@@ -302,7 +302,7 @@ impl Places {
         builder.finish()
     }
 
-    /// What the CFA is counted from, as the place of a stack pointer.
+    /// Returns the base of the CFA as the place of a stack pointer.
     pub(super) fn stack_pointer(self, base: Base) -> Result<Vec<u8>> {
         if let Base::Lane(register, lane) = base {
             return self.lane(register, lane);

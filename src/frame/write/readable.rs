@@ -118,7 +118,7 @@ fn named(register: u64, operations: &[Operation<'_>]) -> Option<String> {
     }
 }
 
-/// A register that is in lanes of vector registers, two or more.
+/// Returns a register that is in lanes of vector registers, two or more.
 fn lanes(register: u64, operations: &[Operation<'_>]) -> Option<String> {
     let mut text = format!(".cfi_llvm_vector_registers {register}");
     let (pairs, []) = operations.as_chunks::<2>() else {
@@ -144,7 +144,7 @@ fn lanes(register: u64, operations: &[Operation<'_>]) -> Option<String> {
     Some(text)
 }
 
-/// The register whose location an operation pushes, in the form that the assembler writes.
+/// Returns the register whose location an operation pushes, in the form that the assembler writes.
 fn location(operation: Operation<'_>) -> Option<u64> {
     let (register, is_short) = match operation {
         Operation::Reg { register } => (register.into(), true),

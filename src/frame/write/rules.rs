@@ -1,4 +1,4 @@
-//! Rules as rows have them, written as the instructions that give them. Source: HET A.6.4.2.2 and A.6.4.2.3.
+//! Writes the rules of rows as instructions. Source: HET A.6.4.2.2 and A.6.4.2.3.
 
 use super::function::FunctionFrame;
 use crate::arch::AddressSpace;

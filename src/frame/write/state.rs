@@ -1,4 +1,4 @@
-//! What the rows so far say, as far as later instructions depend on it.
+//! The state of the rows so far on which later instructions depend.
 
 use super::place::Base;
 use crate::arch::Register;
@@ -8,12 +8,12 @@ use crate::frame::row::REMEMBERED;
 use crate::frame::rule::CfaRule;
 use crate::limits::too_many;
 
-/// What `DW_CFA_remember_state` remembers.
+/// The state that `DW_CFA_remember_state` saves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     /// Nothing also where it is an expression: no instruction changes a part of either.
     pub(super) cfa: CfaRule<'static>,
-    /// What the CFA is counted from, where an event said so.
+    /// The base of the CFA, if an event gave it.
     pub(super) base: Option<Base>,
     /// The stack pointer whose rule follows the CFA's.
     pub(super) stack_pointer: Option<Register>,

@@ -1,4 +1,4 @@
-//! The section: CIEs and FDEs laid out, and where addresses must be filled in. Source: HET A.6.4.1.
+//! Lays out CIEs and FDEs as a section, and lists the fields that need an address. Source: HET A.6.4.1.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub struct FrameTable {
 pub struct FrameBytes {
     /// Its contents. Fields with a relocation point hold its addend.
     pub bytes: Vec<u8>,
-    /// Where addresses must be filled in, by ascending offset.
+    /// The fields that need an address, by ascending offset.
     pub relocations: Vec<RelocationPoint>,
     /// The offsets of the FDEs, in the order of the functions.
     pub fdes: Vec<u64>,
@@ -31,17 +31,17 @@ pub struct FrameBytes {
 pub struct RelocationPoint {
     /// The offset of the field in the section, in bytes.
     pub offset: u64,
-    /// What the address is of.
+    /// The target of the address.
     pub target: RelocationTarget,
-    /// What is added to it.
+    /// The addend.
     pub addend: u64,
     /// The size of the field, in bytes.
     pub size: u8,
 }
 
-/// What a relocation point takes the address of.
+/// The target of a relocation point.
 ///
-/// It is exhaustive on purpose: who writes the section has to serve each.
+/// It is exhaustive on purpose: a writer of the section has to handle each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelocationTarget {
     /// A symbol.
@@ -52,7 +52,7 @@ pub enum RelocationTarget {
 }
 
 impl FrameTable {
-    /// A table without functions.
+    /// Creates a table without functions.
     #[must_use]
     pub fn new() -> FrameTable {
         FrameTable::default()
@@ -64,13 +64,13 @@ impl FrameTable {
         self
     }
 
-    /// The functions, in the order in which they were added.
+    /// Returns the functions, in the order in which they were added.
     #[must_use]
     pub fn functions(&self) -> &[FunctionFrame] {
         &self.functions
     }
 
-    /// The section: each CIE before the first FDE that needs it, the FDEs in the order of the functions.
+    /// Returns the section: each CIE before the first FDE that needs it, the FDEs in the order of the functions.
     ///
     /// A function that starts at an address is final, and has no relocation points.
     ///
@@ -139,9 +139,9 @@ impl FrameBytes {
         Ok(())
     }
 
-    /// The contents with all addresses filled in, as a linker or a compiler that loads its own code does.
+    /// Returns the contents with all addresses filled in, as a linker or a compiler that loads its own code does.
     ///
-    /// * `address_of`: the address of a symbol; nothing if there is none. The section itself is at 0, as
+    /// * `address_of`: the address of a symbol. `None` if there is none. The section itself is at 0, as
     ///   debug sections are.
     ///
     /// # Errors

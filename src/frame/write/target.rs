@@ -1,4 +1,4 @@
-//! What the code is written for: the wave size and how it reaches scratch.
+//! The target of the code: the wave size and how it reaches scratch.
 
 use crate::arch::{Processor, Register, RegisterClass, ScratchAddressing, WaveSize};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
@@ -6,14 +6,14 @@ use crate::error::{Error, ErrorKind, Result, SpecRule};
 /// The facts of the target that register rules depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// How many lanes the function's wavefronts have.
+    /// The number of lanes in the function's wavefronts.
     pub wave_size: WaveSize,
-    /// What stack and frame pointers count: bytes of the wave, or bytes of one lane.
+    /// The unit of stack and frame pointers: bytes of the wave, or bytes of one lane.
     pub scratch: ScratchAddressing,
 }
 
 impl Target {
-    /// The facts of a processor.
+    /// Returns the facts of a processor.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if the processor has no such wavefronts or no scratch.
@@ -78,7 +78,7 @@ pub(super) fn mismatch(expected: &'static str, found: &'static str) -> Error {
     ErrorKind::TypeMismatch { expected, found }.into()
 }
 
-/// The scalar register after this one: the high half of a pair.
+/// Returns the scalar register after this one: the high half of a pair.
 pub(super) fn next_scalar(register: Register) -> Result<Register> {
     let index = register.index().and_then(|index| index.checked_add(1));
     let next = index.and_then(Register::sgpr);

@@ -32,7 +32,7 @@ fn frame(target: Target) -> FunctionFrame {
     FunctionFrame::new(target, &Common::new(), Start::symbol("f"), 0x1000).unwrap()
 }
 
-/// The instructions of the events, without padding.
+/// Returns the instructions of the events, without padding.
 fn written(
     target: Target,
     events: impl FnOnce(&mut FunctionFrame) -> crate::Result<()>,

@@ -31,7 +31,7 @@ pub(crate) struct Layout {
     pub(super) parked: Option<Parked>,
     /// Where a wave's scratch is.
     pub(super) scratch: &'static ScratchLayout,
-    /// Whether `FLAT_SCRATCH` is set up by the hardware, so that it has to be the address of the scratch.
+    /// True if `FLAT_SCRATCH` is set up by the hardware, so that it has to be the address of the scratch.
     pub(super) has_architected_scratch: bool,
     /// Why a wave stopped.
     pub(super) stops: &'static [&'static [StopRule]],
@@ -48,12 +48,12 @@ pub(super) struct Bits {
     high: u32,
 }
 
-/// The bits from `low` to `high`, both included.
+/// Returns the bits from `low` to `high`, both included.
 pub(super) const fn bits(low: u32, high: u32) -> Bits {
     Bits { low, high }
 }
 
-/// One bit.
+/// Returns one bit.
 pub(super) const fn bit(number: u32) -> Bits {
     Bits {
         low: number,
@@ -73,7 +73,7 @@ impl Bits {
         }
     }
 
-    /// Whether any of them is set.
+    /// Returns true if any of them is set.
     pub(super) const fn any(self, word: u32) -> bool {
         self.of(word) != 0
     }
@@ -94,13 +94,13 @@ impl Bits {
 /// A state word: how many registers and how much LDS the following waves have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StateLayout {
-    /// Whether another word belongs to the state, whatever its bits are.
+    /// True if another word belongs to the state, whatever its bits are.
     pub(super) has_second_word: bool,
     /// Vector registers, less one block.
     pub(super) vgprs: Bits,
-    /// Vector registers of a block, in waves of 32 lanes; nothing if there are no such waves.
+    /// Vector registers of a block, in waves of 32 lanes. `None` if there are no such waves.
     pub(super) block_32: Option<u32>,
-    /// The same in waves of 64 lanes.
+    /// The size of a block in waves of 64 lanes.
     pub(super) block_64: Option<u32>,
     pub(super) accumulation: Accumulation,
     pub(super) sgprs: Scalars,
@@ -109,7 +109,7 @@ pub(super) struct StateLayout {
     pub(super) lds_unit: u32,
     /// LDS of another size, in bytes, if the bit is set.
     pub(super) lds_large: Option<(Bits, u32)>,
-    /// Whether the waves have 32 lanes; they never have, if nothing.
+    /// The bits for waves of 32 lanes. `None` if no wave has 32 lanes.
     pub(super) wave32: Option<Bits>,
     /// Shared vector registers, in blocks of 8.
     pub(super) shared: Option<Bits>,
@@ -129,7 +129,7 @@ pub(super) enum Accumulation {
 /// Scalar registers that are saved.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalars {
-    /// The same number for all waves.
+    /// One number for all waves.
     Fixed(u32),
     /// Blocks of 16, of which the bits tell one less, and one block that is not saved.
     Blocks(Bits),
@@ -152,7 +152,7 @@ pub(super) struct RecordLayout {
     pub(super) gap: u32,
     /// Bytes of the hardware registers.
     pub(super) hardware: u32,
-    /// Whether the trap temporaries are the last 16 words of the scalar registers, and not a part of their
+    /// True if the trap temporaries are the last 16 words of the scalar registers, and not a part of their
     /// own.
     pub(super) trap_in_scalars: bool,
     /// How many scalar registers from the end of those allocated have other names (`VCC` are the last two).
@@ -164,9 +164,9 @@ pub(super) struct RecordLayout {
 pub(super) struct RegisterPlace {
     pub(super) register: HardwareRegister,
     pub(super) words: Words,
-    /// Whether it is of 64 bits, in waves of 32 lanes.
+    /// True if it is of 64 bits, in waves of 32 lanes.
     pub(super) is_wide_in_wave32: bool,
-    /// Whether it is of 64 bits, in waves of 64 lanes.
+    /// True if it is of 64 bits, in waves of 64 lanes.
     pub(super) is_wide: bool,
 }
 
@@ -182,7 +182,7 @@ pub(super) enum Words {
 /// Where the trap temporaries tell who a wave is and whether it stopped.
 #[derive(Debug)]
 pub(super) struct TrapLayout {
-    /// Whether they are set up at launch whatever the note says.
+    /// True if they are set up at launch whatever the note says.
     pub(super) always_set_up: bool,
     /// Set in a wave that was launched without the set-up; the runtime's interface has it from version 10 on.
     pub(super) not_set_up: Option<TrapBits>,
@@ -196,7 +196,7 @@ pub(super) struct TrapLayout {
     /// What follows holds only if this is set; otherwise the wave was not in the trap handler.
     pub(super) was_in_handler: Option<TrapBits>,
     pub(super) stopped: TrapBits,
-    /// Whether `HALT` was set before the trap handler set it.
+    /// The bits for a `HALT` that was set before the trap handler set it.
     pub(super) halted_before: TrapBits,
     pub(super) trap_id: TrapBits,
 }
@@ -234,7 +234,7 @@ pub(super) struct Parked {
 pub(super) struct ScratchLayout {
     /// Waves that can have scratch.
     pub(super) waves: Bits,
-    /// Whether these are of one shader engine, and not of the whole XCC.
+    /// True if these are of one shader engine, and not of the whole XCC.
     pub(super) waves_of_engine: bool,
     /// The scratch of a wave, in units of `unit` bytes.
     pub(super) size: Bits,
@@ -269,7 +269,7 @@ pub(super) struct State {
 }
 
 impl StateLayout {
-    /// Reads a state word; nothing if no wave can be so.
+    /// Reads a state word. `None` if no wave can be so.
     pub(super) fn read(&self, word: u32) -> Option<State> {
         let is_32 = self.wave32.is_some_and(|bits| bits.any(word));
         let (wave_size, block) = if is_32 {
@@ -313,7 +313,7 @@ const SCALAR_BLOCK: u32 = 16;
 const SHARED_BLOCK: u32 = 8;
 
 impl Layout {
-    /// The layout of a target, as the note numbers it: major × 10000 + minor × 100 + stepping.
+    /// Returns the layout of a target, as the note numbers it: major × 10000 + minor × 100 + stepping.
     pub(crate) fn of_target(target: u32) -> Option<&'static Layout> {
         let version = [target / 10_000, target / 100 % 100, target % 100];
         of_family(Processor::family_by_version(version)?)

@@ -14,7 +14,7 @@ use super::{
 use crate::arch::Family;
 use crate::gpu_core::stop::rules;
 
-/// The layout of a family; nothing if the driver writes no cores of it, or its layout is not published.
+/// Returns the layout of a family. `None` if the driver writes no cores of it, or its layout is not published.
 pub(in crate::gpu_core) const fn of_family(family: Family) -> Option<&'static Layout> {
     match family {
         Family::R600 | Family::Gfx6 | Family::Gfx7 | Family::Gfx8 => None,

@@ -119,7 +119,7 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// Whether caches are used.
+    /// Prints the cache policy.
     fn policy(&mut self) -> Option<()> {
         let features = self.raw.features();
         let policy = match self.raw.encoding {

@@ -56,7 +56,7 @@ impl Decoder {
     }
 }
 
-/// The text; nothing if there is something that is not known here.
+/// Returns the text. `None` if there is something that is not known here.
 fn text(raw: &Raw<'_>, fields: &super::Layout) -> Option<String> {
     let mut printer = Printer {
         raw,
@@ -136,7 +136,7 @@ struct Token {
 }
 
 impl<'a, 'r> Printer<'a, 'r> {
-    /// The value of a field, which is read with that.
+    /// Returns the value of a field, which is read with that.
     fn take(&mut self, field: Bits) -> u32 {
         let Bits(word, low, width) = field;
         if let Some(dword) = self.left.get_mut(usize::from(word)) {

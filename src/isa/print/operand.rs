@@ -21,7 +21,7 @@ const FLOATS: [(&str, u32, u32, u32); 8] = [
 const HALF_TURN: (u32, u32) = (0x3118, 0x3e22_f983);
 
 impl Printer<'_, '_> {
-    /// A scalar operand or vector register by its code of nine bits.
+    /// Returns a scalar operand or vector register by its code of nine bits.
     pub(super) fn source_text(&self, code: u32, token: Token) -> Option<String> {
         if let Some(n) = code.checked_sub(256) {
             return Some(vector_text(n, token));
@@ -29,7 +29,7 @@ impl Printer<'_, '_> {
         self.scalar_text(code, token)
     }
 
-    /// A scalar operand by its code of eight bits.
+    /// Returns a scalar operand by its code of eight bits.
     pub(super) fn scalar_text(&self, code: u32, token: Token) -> Option<String> {
         let named = match code {
             235 => "src_shared_base",
@@ -55,7 +55,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// A vector register, or half of one: bit 7 tells which.
+/// Returns a vector register, or half of one: bit 7 tells which.
 pub(super) fn vector_text(n: u32, token: Token) -> String {
     let half = match (token.is_half, n & 0x80) {
         (false, _) => "",
@@ -94,7 +94,7 @@ fn float(code: u8, token: Token) -> Option<String> {
     })
 }
 
-/// A literal. One that an inline constant stands for is marked, so that an assembler keeps it; where how depends on more
+/// Returns a literal. One that an inline constant stands for is marked, so that an assembler keeps it; where how depends on more
 /// than is known, it is not printed.
 fn literal(value: u32, token: Token) -> Option<String> {
     let small = value <= 64 || value >= 0xffff_fff0;

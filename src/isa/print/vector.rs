@@ -88,7 +88,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Whether it is VOP3 and not VOP3P, which are one encoding with many opcodes on gfx9.
+    /// Returns true if it is VOP3 and not VOP3P, which are one encoding with many opcodes on gfx9.
     fn is_vop3(&self) -> bool {
         self.raw.encoding == Encoding::Vop3 && self.raw.bits(0, 23, 9) != 0b1_1010_0111
     }
@@ -256,7 +256,7 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// The controls of DPP with 16 lanes a row.
+    /// Returns the controls of DPP with 16 lanes a row.
     fn dpp(&mut self) -> Option<()> {
         let control = self.take(Bits(1, 8, 9));
         let low = control & 0xf;

@@ -8,25 +8,25 @@ use super::layout::Bits;
 /// What the operands of a family's instructions look like.
 #[derive(Debug)]
 pub(in crate::isa) struct Features {
-    /// Whether `flat_scratch` and `xnack_mask` have the codes 102 to 105 of scalar operands.
+    /// True if `flat_scratch` and `xnack_mask` have the codes 102 to 105 of scalar operands.
     pub(in crate::isa) has_flat_scratch: bool,
     /// The code of `m0`.
     pub(in crate::isa) m0: u8,
     /// The code of the register that reads as zero.
     pub(in crate::isa) null: Option<u8>,
-    /// Whether literals can have 64 bits.
+    /// True if literals can have 64 bits.
     pub(in crate::isa) has_literal64: bool,
-    /// Whether VOP3 and VOP3P can have a literal.
+    /// True if VOP3 and VOP3P can have a literal.
     pub(in crate::isa) has_vop3_literal: bool,
-    /// Whether VOP3 and VOP3P can have DPP controls.
+    /// True if VOP3 and VOP3P can have DPP controls.
     pub(in crate::isa) has_vop3_dpp: bool,
-    /// Whether there are SDWA controls.
+    /// True if there are SDWA controls.
     pub(in crate::isa) has_sdwa: bool,
-    /// Whether there are DPP controls of eight lanes.
+    /// True if there are DPP controls of eight lanes.
     pub(in crate::isa) has_dpp8: bool,
-    /// Whether memory instructions have a bit for data in accumulation registers.
+    /// True if memory instructions have a bit for data in accumulation registers.
     pub(in crate::isa) has_accumulation_bit: bool,
-    /// Which bit of a matrix instruction tells that its result goes to vector registers if clear; nothing if it always goes
+    /// Which bit of a matrix instruction tells that its result goes to vector registers if clear. `None` if it always goes
     /// to accumulation registers.
     pub(in crate::isa) matrix_accumulates: Option<Bits>,
     /// Scalar loads.
@@ -41,7 +41,7 @@ pub(in crate::isa) struct Features {
     pub(in crate::isa) returns: Returns,
     /// The bits for caches of FLAT, by their names; two fields named `th` and `scope` from gfx12 on.
     pub(in crate::isa) policy: &'static [(Bits, &'static str)],
-    /// The same of MUBUF.
+    /// The bits for the cache policy of MUBUF, with their names.
     pub(in crate::isa) buffer_policy: &'static [(Bits, &'static str)],
     /// The counters of `s_waitcnt`.
     pub(in crate::isa) wait_counts: WaitCounts,
@@ -89,23 +89,23 @@ pub(in crate::isa) struct FlatFields {
     pub(in crate::isa) segment: Bits,
     /// The constant offset, signed but for FLAT if that has no sign.
     pub(in crate::isa) offset: Bits,
-    /// Whether the offset of FLAT is signed too.
+    /// True if the offset of FLAT is signed too.
     pub(in crate::isa) has_signed_flat_offset: bool,
     /// The scalar base address.
     pub(in crate::isa) base: Bits,
     /// The codes that say that there is none.
     pub(in crate::isa) no_base: &'static [u32],
-    /// Whether FLAT can have a scalar base address too.
+    /// True if FLAT can have a scalar base address too.
     pub(in crate::isa) has_flat_base: bool,
     /// The vector address.
     pub(in crate::isa) address: Bits,
-    /// Whether SCRATCH has a vector address.
+    /// The bit or rule by which SCRATCH has a vector address.
     pub(in crate::isa) scratch_address: ScratchAddress,
     /// What is loaded.
     pub(in crate::isa) loaded: Bits,
     /// What is stored.
     pub(in crate::isa) stored: Bits,
-    /// Whether data go to LDS.
+    /// The bit for data that go to LDS.
     pub(in crate::isa) to_lds: Option<Bits>,
 }
 
@@ -121,13 +121,13 @@ pub(in crate::isa) enum ScratchAddress {
 /// The fields of MUBUF and MTBUF.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) struct BufferFields {
-    /// Whether a vector register is added as an offset.
+    /// The bit for a vector register that is added as an offset.
     pub(in crate::isa) offset_enabled: Bits,
-    /// Whether a vector register is added as an index.
+    /// The bit for a vector register that is added as an index.
     pub(in crate::isa) index_enabled: Bits,
-    /// Whether a status word is loaded too.
+    /// The bit for loading a status word too.
     pub(in crate::isa) status: Option<Bits>,
-    /// Whether data go to LDS.
+    /// The bit for data that go to LDS.
     pub(in crate::isa) to_lds: Option<Bits>,
 }
 
@@ -136,9 +136,9 @@ pub(in crate::isa) struct BufferFields {
 pub(in crate::isa) struct ImageFields {
     /// How many dwords of further addresses follow.
     pub(in crate::isa) more_addresses: Option<Bits>,
-    /// Whether a status word is loaded too.
+    /// The bit for loading a status word too.
     pub(in crate::isa) status: Option<Bits>,
-    /// Whether two components are in one register.
+    /// The bit for two components in one register.
     pub(in crate::isa) packed: Bits,
 }
 

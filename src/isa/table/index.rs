@@ -114,13 +114,13 @@ const fn made_places() -> [u16; last_place()] {
     places
 }
 
-/// The spans of a column.
+/// Returns the spans of a column.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
 pub(super) const fn spans(column: Column) -> Spans {
     SPANS[column as usize]
 }
 
-/// The row of an opcode of the encoding that has this span.
+/// Returns the row of an opcode of the encoding that has this span.
 pub(super) fn row(&(start, length): &(u16, u16), opcode: u16) -> Option<&'static Row> {
     if opcode >= length {
         return None;

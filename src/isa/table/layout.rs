@@ -63,7 +63,7 @@ pub(in crate::isa) struct Layout {
 }
 
 impl Layout {
-    /// Whether the highest byte of the first dword can be this one.
+    /// Returns true if the highest byte of the first dword can be this one.
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "the smaller number is taken from the larger"
@@ -100,7 +100,7 @@ pub(super) const fn starts(layouts: &[Layout]) -> [u8; 256] {
     starts
 }
 
-/// The encodings that every generation has, and then its own.
+/// Returns the encodings that every generation has, and then its own.
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated by the compiler, which refuses lengths that do not fit"

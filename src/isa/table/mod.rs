@@ -246,24 +246,24 @@ pub(super) struct Pair {
     first: u16,
     /// The opcodes that can follow.
     second: &'static [u16],
-    /// Whether the first part is an instruction without the second.
+    /// True if the first part is an instruction without the second.
     stands_alone: bool,
 }
 
 impl Pair {
-    /// Whether an opcode completes it.
+    /// Returns true if an opcode completes it.
     pub(super) fn is_completed_by(&self, opcode: u16) -> bool {
         self.second.contains(&opcode)
     }
 
-    /// Whether the first part is an instruction without the second.
+    /// Returns true if the first part is an instruction without the second.
     pub(super) fn stands_alone(&self) -> bool {
         self.stands_alone
     }
 }
 
 impl Tables {
-    /// The tables of a family; nothing if there are none, as it is older or newer than they are.
+    /// Returns the tables of a family. `None` if there are none, as it is older or newer than they are.
     pub(super) const fn of_family(family: Family) -> Option<&'static Tables> {
         match family {
             Family::R600 | Family::Gfx6 | Family::Gfx7 | Family::Gfx8 => None,
@@ -279,7 +279,7 @@ impl Tables {
         }
     }
 
-    /// The encoding of an instruction that begins with this dword.
+    /// Returns the encoding of an instruction that begins with this dword.
     pub(super) fn layout(&self, first: u32) -> Option<&'static Layout> {
         let [.., top] = first.to_le_bytes();
         let start = self.starts.get(usize::from(top))?;
@@ -287,12 +287,12 @@ impl Tables {
         rest.find(|layout| first.checked_shr(layout.shift.into()) == Some(layout.prefix))
     }
 
-    /// The row of an opcode.
+    /// Returns the row of an opcode.
     pub(super) fn row(&self, encoding: Encoding, opcode: u16) -> Option<&'static Row> {
         index::row(self.opcodes.get(encoding as usize)?, opcode)
     }
 
-    /// The instruction of two parts that begins with an opcode.
+    /// Returns the instruction of two parts that begins with an opcode.
     pub(super) fn pair(&self, encoding: Encoding, first: u16) -> Option<&'static Pair> {
         let mut pairs = self.pairs.iter();
         pairs.find(|pair| pair.encoding == encoding && pair.first == first)

@@ -3,7 +3,7 @@
 use super::*;
 use crate::isa::Writes;
 
-/// The generations, each with its tables.
+/// Returns the generations, each with its tables.
 fn columns() -> [(Column, &'static Tables); Column::COUNT] {
     [
         (Column::Gfx9, &GFX9),

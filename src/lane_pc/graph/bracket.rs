@@ -16,13 +16,13 @@ use super::masks::{MaskId, Masks, State};
 /// How a region begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Where EXEC is narrowed.
+    /// The point at which EXEC is narrowed.
     If(Point),
     /// At the header of a loop, by its number.
     Loop(usize),
     /// After the event that saved the mask.
     Block,
-    /// Where EXEC gets lanes that are not active.
+    /// The point at which EXEC gets inactive lanes.
     WholeWave(Point),
 }
 
@@ -167,7 +167,7 @@ impl<'g> Maker<'g> {
         }
     }
 
-    /// The region that narrowing EXEC at a point belongs to.
+    /// Returns the region that narrowing EXEC at a point belongs to.
     fn region_of(&self, point: Point, state: &State) -> Option<Bracket> {
         self.nearest_save(point, |save, close| {
             if self.is_if(save, point, close, state) {
@@ -216,14 +216,14 @@ impl<'g> Maker<'g> {
         None
     }
 
-    /// Whether EXEC is the mask of `save` where it changes at `point`, and becomes it again at `close`.
+    /// Returns true if EXEC is the mask of `save` where it changes at `point`, and becomes it again at `close`.
     fn is_if(&self, save: Point, point: Point, close: Point, state: &State) -> bool {
         state.is_exec(self.masks.made_at(save))
             && self.flow.innermost_loop(save.block) == self.flow.innermost_loop(point.block)
             && self.flow.encloses(point, close)
     }
 
-    /// Whether EXEC is the mask of `save` where a loop is entered, and becomes it again at `close` after it.
+    /// Returns true if EXEC is the mask of `save` where a loop is entered, and becomes it again at `close` after it.
     fn is_loop(&self, save: Point, inner: usize, close: Point) -> bool {
         let Some(header) = self.flow.header(inner) else {
             return false;

@@ -92,21 +92,21 @@ impl Contexts {
         walk.found
     }
 
-    /// The innermost node where a block ends.
+    /// Returns the innermost node where a block ends.
     fn end(&self, block: usize) -> Option<usize> {
         self.at
             .get(block)
             .and_then(|points| points.last().copied().flatten())
     }
 
-    /// The innermost node where a block starts.
+    /// Returns the innermost node where a block starts.
     fn start(&self, block: usize) -> Option<usize> {
         self.at
             .get(block)
             .and_then(|points| points.first().copied().flatten())
     }
 
-    /// A node.
+    /// Returns a node.
     pub(super) fn node(&self, number: Option<usize>) -> Option<Node> {
         self.nodes.get(number?).copied()
     }
@@ -158,7 +158,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The node after an event.
+    /// Returns the node after an event.
     fn event(&mut self, point: Point, change: &Change, here: Option<usize>) -> Option<usize> {
         match change {
             Change::Or { .. } | Change::AndNot { .. } => {

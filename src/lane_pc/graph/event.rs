@@ -8,11 +8,11 @@ use super::super::region::Label;
 /// A basic block.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     /// Its code.
     pub code: Range<Label>,
-    /// What its instructions do to EXEC and to saved masks, in their order.
+    /// The changes that its instructions make to EXEC and to saved masks, in order.
     pub events: Vec<Event>,
 }
 
@@ -22,11 +22,11 @@ pub struct Event {
     /// The instruction; of several, the one after which the change is complete. Instructions that do two
     /// things, like `s_and_saveexec_b64`, are two events with the same code.
     pub code: Range<Label>,
-    /// What it does.
+    /// Its effect.
     pub change: Change,
 }
 
-/// What an event does.
+/// The change that an event makes.
 ///
 /// What counts is what a place is used for. A saved mask may lack lanes that are active meanwhile, since those are
 /// where the wave is: a loop that collects the lanes that left it [saves](Change::Save) its mask where it
@@ -54,7 +54,7 @@ pub enum Change {
     Move {
         /// Where it was.
         from: MaskPlace,
-        /// Where it is.
+        /// Its address.
         to: MaskPlace,
     },
     /// A place gets something that is no mask.

@@ -15,7 +15,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// The dominator tree of `graph`, from `root`.
+    /// Returns the dominator tree of `graph`, from `root`.
     fn of_dominators<N>(graph: &DiGraph<N, ()>, root: NodeIndex) -> Tree {
         let dominators = simple_fast(graph, root);
         let parents: Vec<Option<usize>> = graph
@@ -83,7 +83,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Of a graph whose entry is its first block.
+    /// Creates the flow of a graph whose entry is its first block.
     pub(super) fn new(graph: &DiGraph<Block, ()>) -> Flow {
         let blocks = graph.node_count();
         // A copy, and not `Reversed`: post-dominators need one exit, and the graph may have several.
@@ -177,7 +177,7 @@ impl Flow {
         }
     }
 
-    /// The cycles without one way in that a block is in.
+    /// Returns the cycles without one way in that a block is in.
     pub(super) fn irreducible(&self, block: usize) -> impl Iterator<Item = &[usize]> {
         let cycles = self.irreducible.iter();
         cycles
@@ -228,7 +228,7 @@ impl Flow {
         }
     }
 
-    /// The blocks that can be reached, each after the one that dominates it.
+    /// Returns the blocks that can be reached, each after the one that dominates it.
     pub(super) fn order(&self) -> &[usize] {
         &self.dominators.order
     }
@@ -261,7 +261,7 @@ impl Flow {
         self.loops.get(number).and_then(|one| one.around)
     }
 
-    /// Whether a block is in a loop.
+    /// Returns true if a block is in a loop.
     pub(super) fn is_in_loop(&self, block: usize, number: usize) -> bool {
         let header = self.header(number);
         let mut at = self.innermost_loop(block);
@@ -274,7 +274,7 @@ impl Flow {
         false
     }
 
-    /// Whether every way to `later` comes past `earlier`.
+    /// Returns true if every way to `later` comes past `earlier`.
     pub(super) fn dominates(&self, earlier: Point, later: Point) -> bool {
         if earlier.block == later.block {
             return earlier.event <= later.event && self.is_reachable(earlier.block);
@@ -282,7 +282,7 @@ impl Flow {
         self.dominators.is_above(earlier.block, later.block)
     }
 
-    /// Whether every way from `earlier` comes past `later`.
+    /// Returns true if every way from `earlier` comes past `later`.
     pub(super) fn post_dominates(&self, later: Point, earlier: Point) -> bool {
         if earlier.block == later.block {
             return earlier.event <= later.event;
@@ -290,7 +290,7 @@ impl Flow {
         self.post_dominators.is_above(later.block, earlier.block)
     }
 
-    /// Whether a bracket is sound: every way through what lies in it goes in at `open` and out at `close`, as often
+    /// Returns true if a bracket is sound: every way through what lies in it goes in at `open` and out at `close`, as often
     /// as it goes in.
     pub(super) fn encloses(&self, open: Point, close: Point) -> bool {
         self.dominates(open, close)

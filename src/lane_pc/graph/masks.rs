@@ -36,7 +36,7 @@ impl State {
             .map(|(place, _)| place)
     }
 
-    /// Whether EXEC is what a mask was when it was saved.
+    /// Returns true if EXEC is what a mask was when it was saved.
     pub(super) fn is_exec(&self, mask: MaskId) -> bool {
         self.equal.contains(&mask)
     }
@@ -96,7 +96,7 @@ pub(super) struct Masks {
     first: Vec<usize>,
     /// The masks that EXEC was equal to when a mask was saved.
     equal: Vec<Vec<MaskId>>,
-    /// Whether lanes are ever taken out of a mask or added to it.
+    /// True for each mask from which lanes are removed or to which lanes are added.
     is_altered: Vec<bool>,
     /// What each event reads.
     operands: Vec<Option<Operand>>,
@@ -290,7 +290,7 @@ impl Masks {
             .map_or(usize::MAX, |first| first.saturating_add(point.event))
     }
 
-    /// The mask that the event after a point makes.
+    /// Returns the mask that the event after a point makes.
     pub(super) fn made_at(&self, point: Point) -> MaskId {
         self.number(point)
     }

@@ -73,7 +73,7 @@ pub struct Recovered {
     /// wait; if nothing can be said of the function as a whole, it has no regions, so that lanes which
     /// are not active are nowhere.
     pub function: Function,
-    /// What was refused and why, in the order of the blocks.
+    /// The refused parts and the reasons, in the order of the blocks.
     pub refused: Vec<Refused>,
 }
 
@@ -155,7 +155,7 @@ pub fn recover(graph: &DiGraph<Block, ()>, wave_size: WaveSize) -> Result<Recove
     }
 }
 
-/// The smallest part that is not refused yet, encloses a contradiction, and is not touched by it.
+/// Returns the smallest part that is not refused yet, encloses a contradiction, and is not touched by it.
 fn smallest(
     flow: &Flow,
     brackets: &Brackets,
@@ -183,7 +183,7 @@ fn smallest(
     best.map(|(number, _)| number)
 }
 
-/// Whether a point lies after where a mask is saved and not after where it is restored.
+/// Returns true if a point lies after where a mask is saved and not after where it is restored.
 fn is_within(flow: &Flow, bracket: &Bracket, point: Point) -> bool {
     let (save, close) = (bracket.save, bracket.close);
     let is_over = match close.block == point.block {
@@ -193,7 +193,7 @@ fn is_within(flow: &Flow, bracket: &Bracket, point: Point) -> bool {
     save != point && flow.dominates(save, point) && flow.post_dominates(close, point) && !is_over
 }
 
-/// Whether a bracket, which shares a point with another, lies in it.
+/// Returns true if a bracket, which shares a point with another, lies in it.
 fn is_inner(flow: &Flow, inner: &Bracket, outer: &Bracket) -> bool {
     if inner.save == outer.save {
         return flow.dominates(inner.close, outer.close);
@@ -234,7 +234,7 @@ fn describe(
     }
 }
 
-/// The code from after where a mask is saved to after where it is restored.
+/// Returns the code from after where a mask is saved to after where it is restored.
 fn code_of(graph: &DiGraph<Block, ()>, bracket: &Bracket) -> Option<Range<Label>> {
     let after = |point: Point| {
         let events = &graph.node_weight(NodeIndex::new(point.block))?.events;

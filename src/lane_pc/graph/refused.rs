@@ -11,7 +11,7 @@ use super::super::region::Label;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What is not structured.
+    /// The reason why the graph is not structured.
     pub reason: Reason,
     /// The blocks where that shows, in the order of the graph.
     pub blocks: Vec<NodeIndex>,
@@ -22,7 +22,7 @@ pub struct Refused {
     pub code: Option<Range<Label>>,
 }
 
-/// What is not structured.
+/// The reason why the graph is not structured.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
@@ -47,7 +47,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// One sentence for people.
+    /// Returns one sentence for people.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {

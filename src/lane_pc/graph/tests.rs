@@ -5,7 +5,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use super::*;
 use crate::lane_pc::{MaskPlace, Phase, Program, Region};
 
-/// The scalar registers from this one on.
+/// Returns the scalar registers from this one on.
 fn s(number: u16) -> MaskPlace {
     MaskPlace::Scalar(number)
 }
@@ -22,7 +22,7 @@ fn flip(from: u16) -> Change {
     Change::Flip { from: s(from) }
 }
 
-/// A graph of blocks with their events and the blocks after them. Each event is an instruction of four bytes, and
+/// Returns a graph of blocks with their events and the blocks after them. Each event is an instruction of four bytes, and
 /// so is what ends a block.
 fn graph(blocks: &[(&str, &[Change], &[&str])]) -> DiGraph<Block, ()> {
     let mut graph = DiGraph::new();
@@ -63,7 +63,7 @@ fn recovered(blocks: &[(&str, &[Change], &[&str])]) -> Recovered {
     recover(&graph(blocks), WaveSize::Wave64).unwrap()
 }
 
-/// The phases of regions, with their code and where lanes wait.
+/// Returns the phases of regions, with their code and where lanes wait.
 fn text(regions: &[Region]) -> String {
     let offset = |label: &Label| match label {
         Label::Offset(offset) => format!("{offset}"),

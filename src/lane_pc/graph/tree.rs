@@ -318,7 +318,7 @@ impl Maker<'_> {
     }
 }
 
-/// The phase that a region turns to, if both are of one region.
+/// Returns the phase that a region turns to, if both are of one region.
 fn turns_to(from: Inside, to: Inside) -> Option<u8> {
     match (from, to) {
         (

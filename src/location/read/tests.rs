@@ -42,7 +42,7 @@ const ACCESS: Access<'static> = Access {
     meter: None,
 };
 
-/// The five bits 1, 0, 1, and two that are undefined, so many times.
+/// Returns the five bits 1, 0, 1, and two that are undefined, so many times.
 fn repeated<'a>(count: u64, arena: &'a Arena<'a>) -> Location<'a> {
     let known = Location::One(Place::new(Storage::Constant(&[0b101]), 0));
     let both = Incomplete::above(None, arena);
@@ -193,7 +193,7 @@ fn memory_of_a_lane_is_that_lanes_whoever_reads() {
     }
 }
 
-/// A constant after which nothing is left, and a register of which nothing is available.
+/// Returns a constant after which nothing is left, and a register of which nothing is available.
 fn several(constant: &'static [u8]) -> Location<'static> {
     let register = Storage::Register(Register::sgpr(4).unwrap());
     let places = [Storage::Undefined, register, Storage::Constant(constant)];
@@ -201,7 +201,7 @@ fn several(constant: &'static [u8]) -> Location<'static> {
     Location::Many(arena().places.alloc_extend(places))
 }
 
-/// An arena that lives on: tests end soon.
+/// Returns an arena that lives on: tests end soon.
 fn arena() -> &'static Arena<'static> {
     Box::leak(Box::new(Arena::new()))
 }

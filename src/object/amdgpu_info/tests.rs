@@ -16,7 +16,7 @@ enum Item {
 }
 use Item::{Bytes, Number, Symbol as Reference};
 
-/// An object with functions 1 to 4 (`a`, `b`, `c`, `d`, the last undefined) at 0, 8, 16 of `.text`, and a symbol 5 of that section.
+/// Returns an object with functions 1 to 4 (`a`, `b`, `c`, `d`, the last undefined) at 0, 8, 16 of `.text`, and a symbol 5 of that section.
 fn object(items: &[Item], strings: &[u8]) -> Vec<u8> {
     let (mut info, mut relocations) = (Vec::new(), Vec::new());
     for item in items {

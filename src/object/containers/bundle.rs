@@ -36,7 +36,7 @@ impl<'data> Finder<'data> {
         Ok(())
     }
 
-    /// The bundle that `data` starts with; how many bytes it has.
+    /// Returns the bundle that `data` starts with; how many bytes it has.
     fn bundle(&mut self, bundle: Source<'data, '_>, place: &ContainerPlace) -> Result<u64> {
         let data = bundle.bytes();
         let header = Header { data };
@@ -66,7 +66,7 @@ impl<'data> Finder<'data> {
         Ok(end)
     }
 
-    /// The compressed bundle that `data` starts with; how many bytes it has.
+    /// Returns the compressed bundle that `data` starts with; how many bytes it has.
     fn compressed_bundle(&mut self, data: &[u8], mut place: ContainerPlace) -> Result<u64> {
         let held = Held::new(Arc::clone(&self.meter));
         let compressed = CompressedBundle::read(data, &held)?;
@@ -87,7 +87,7 @@ pub(crate) struct CompressedBundle {
 }
 
 impl CompressedBundle {
-    /// The compressed bundle that `data` starts with, after which there may be anything.
+    /// Returns the compressed bundle that `data` starts with, after which there may be anything.
     ///
     /// * `held`: what holds the bundle inside.
     pub(crate) fn read(data: &[u8], held: &Held) -> Result<CompressedBundle> {
@@ -120,7 +120,7 @@ impl CompressedBundle {
         })
     }
 
-    /// The header of another bundle that is compressed as this one was.
+    /// Returns the header of another bundle that is compressed as this one was.
     ///
     /// Nothing if a size is too large for that version of the header.
     ///
@@ -138,7 +138,7 @@ impl CompressedBundle {
     }
 }
 
-/// The next bundle at or after `from`: its offset, and everything from there on.
+/// Returns the next bundle at or after `from`: its offset, and everything from there on.
 fn next_bundle<'data, 'made>(
     source: Source<'data, 'made>,
     from: u64,

@@ -14,7 +14,7 @@ use crate::object::identify::CCOB_MAGIC;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     number: u16,
-    /// Whether it says the total size.
+    /// True if it says the total size.
     has_total_size: bool,
     /// How many bytes a size has: 4 or 8.
     size_bytes: u8,
@@ -37,14 +37,14 @@ const SIZES_AT: u64 = 8;
 const HASH: u64 = 8;
 
 impl Version {
-    /// How many bytes the header has.
+    /// Returns how many bytes the header has.
     fn header_size(self) -> u64 {
         let sizes = 1_u64.saturating_add(self.has_total_size.into());
         let sizes = sizes.saturating_mul(self.size_bytes.into());
         SIZES_AT.saturating_add(sizes).saturating_add(HASH)
     }
 
-    /// A header of this version.
+    /// Returns a header of this version.
     ///
     /// Nothing if a size is too large for it.
     ///
@@ -89,7 +89,7 @@ pub(super) struct CompressedHeader {
 }
 
 impl CompressedHeader {
-    /// The header that `data` starts with.
+    /// Returns the header that `data` starts with.
     pub(super) fn read(data: &[u8]) -> Result<CompressedHeader> {
         const WHAT: &str = "compressed bundle header";
         let truncated = || Error::from(ErrorKind::Truncated { what: WHAT });

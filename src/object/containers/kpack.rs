@@ -43,7 +43,7 @@ pub struct Package<'data> {
     pub data: &'data [u8],
 }
 
-/// Where a library says that its device code is: its section `.rocm_kpack_ref`.
+/// The section `.rocm_kpack_ref`, in which a library names the place of its device code.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageReference {
@@ -55,10 +55,10 @@ pub struct PackageReference {
 }
 
 impl PackageReference {
-    /// What stands for a target in a path.
+    /// The placeholder for a target in a path.
     pub const TARGET: &'static str = "@GFXARCH@";
 
-    /// The reference of an ELF64 file of the host, if it has one.
+    /// Returns the reference of an ELF64 file of the host, if it has one.
     ///
     /// A file without section headers has it at the start of a loaded segment.
     ///
@@ -150,7 +150,7 @@ impl PackageReference {
             .any(|entry| self.names(&entry.binary)))
     }
 
-    /// Whether a key of a table of contents is of this library: its name or, of one of several code objects of a target, its
+    /// Returns true if a key of a table of contents is of this library: its name or, of one of several code objects of a target, its
     /// name, `#` and a number.
     fn names(&self, key: &str) -> bool {
         key.strip_prefix(self.name.as_str())
@@ -332,7 +332,7 @@ fn frames(package: &[u8], table: &ValueRef<'_>, held: &Held) -> Result<Vec<(u64,
     Ok(frames)
 }
 
-/// The code objects of the table; what is of another type than code is left out.
+/// Returns the code objects of the table; what is of another type than code is left out.
 fn entries(table: &ValueRef<'_>, held: &Held) -> Result<Vec<Entry>> {
     let binaries = get(table, "toc").and_then(map);
     let binaries = binaries.ok_or_else(|| malformed_table("it has no toc"))?;

@@ -47,13 +47,13 @@ pub struct EmbeddedCodeObject<'data> {
     /// The target ID, `gfx90a:xnack+` for example: what the code object's header says or, if that cannot
     /// be read, the end of `id`.
     pub target: String,
-    /// Where it was found.
+    /// The place in which it was found.
     pub place: ContainerPlace,
     /// The code object.
     pub data: Cow<'data, [u8]>,
 }
 
-/// Where in a file a code object was found.
+/// The place of a code object in a file.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerPlace {
@@ -62,7 +62,7 @@ pub struct ContainerPlace {
     pub member: Option<String>,
     /// The section of the host object.
     pub section: Option<String>,
-    /// What it was compressed with, as part of a whole bundle.
+    /// The compression of the whole bundle that contained it.
     pub compression: Option<Method>,
     /// The offset in the file, in bytes: of the code object or, if that was compressed, of the bundle.
     pub offset: u64,
@@ -85,7 +85,7 @@ impl core::fmt::Display for ContainerPlace {
     }
 }
 
-/// All code objects in a file, in the order of the file, with the default [`Limits`].
+/// Returns all code objects in a file, in the order of the file, with the default [`Limits`].
 ///
 /// The file is a code object itself; a clang offload bundle, plain (`__CLANG_OFFLOAD_BUNDLE__`) or
 /// compressed (`CCOB`, header versions 1 to 3), or several of them one after the other; LLVM's offload
@@ -100,7 +100,7 @@ pub fn code_objects(data: &[u8]) -> Result<Vec<EmbeddedCodeObject<'_>>> {
     code_objects_with(data, &Limits::default())
 }
 
-/// All code objects in a file, in the order of the file.
+/// Returns all code objects in a file, in the order of the file.
 ///
 /// # Errors
 /// As [`code_objects`].
@@ -111,7 +111,7 @@ pub fn code_objects_with<'data>(
     code_objects_and_packages(data, &[], limits)
 }
 
-/// All code objects in a file, and those of it in packages that its [`PackageReference`] names, which follow.
+/// Returns all code objects in a file, and those of it in packages that its [`PackageReference`] names, which follow.
 ///
 /// # Errors
 /// As [`code_objects`].
@@ -150,13 +150,13 @@ pub fn code_objects_or_host<'data>(
     }
 }
 
-/// Whether there is no code object in a file, and no package that it names has one.
+/// Returns true if there is no code object in a file, and no package that it names has one.
 fn is_without_reference(error: &Error, data: &[u8]) -> bool {
     matches!(error.kind(), ErrorKind::NoCodeObject { .. })
         && matches!(PackageReference::of(data, &Limits::DEFAULT), Ok(None))
 }
 
-/// A file that is an ELF64 little-endian file for another machine than AMDGPU.
+/// Returns a file that is an ELF64 little-endian file for another machine than AMDGPU.
 pub(crate) fn host(data: &[u8]) -> Option<EmbeddedCodeObject<'_>> {
     if FileKind::of(data) != FileKind::HostElf {
         return None;
@@ -198,7 +198,7 @@ pub fn code_objects_within<'data>(
     search(data, packages, meter, Keep::All)
 }
 
-/// Whether a file that starts with these bytes is of a kind that can hold code objects: an ELF64 file, a bundle, a package, a
+/// Returns true if a file that starts with these bytes is of a kind that can hold code objects: an ELF64 file, a bundle, a package, a
 /// module of IREE or a static archive. Files of unknown kinds can have some in them too.
 ///
 /// * `start`: the first 512 bytes, or all if there are less; more are not looked at.
@@ -208,7 +208,7 @@ pub fn may_hold_code_objects(start: &[u8]) -> bool {
     kind == FileKind::CodeObject || kind.is_container()
 }
 
-/// One code object of a file, with the default [`Limits`].
+/// Returns one code object of a file, with the default [`Limits`].
 ///
 /// It is the one that [`select()`] would choose among all, but it is the only one held in memory: what a
 /// compressed bundle has besides is decompressed and dropped.
@@ -222,7 +222,7 @@ pub fn code_object<'data>(
     code_object_with(data, selector, &Limits::default())
 }
 
-/// One code object of a file.
+/// Returns one code object of a file.
 ///
 /// # Errors
 /// As [`code_object`].
@@ -303,7 +303,7 @@ impl<'data, 'made> Source<'data, 'made> {
         }
     }
 
-    /// A part of them.
+    /// Returns a part of them.
     fn part(self, offset: u64, size: u64) -> Option<Source<'data, 'made>> {
         Some(match self {
             Source::File(bytes) => Source::File(slice_at(bytes, offset, size)?),
@@ -319,7 +319,7 @@ impl<'data, 'made> Source<'data, 'made> {
         })
     }
 
-    /// The place of a part, if `place` is that of the whole: what was decompressed has the place of what it was made of.
+    /// Returns the place of a part, if `place` is that of the whole: what was decompressed has the place of what it was made of.
     fn place(self, place: &ContainerPlace, offset: u64) -> ContainerPlace {
         let mut place = place.clone();
         if let Source::File(_) = self {

@@ -89,7 +89,7 @@ fn truncated() -> Error {
     ErrorKind::Truncated { what: WHAT }.into()
 }
 
-/// The entry's ID as clang's bundler would write it.
+/// Returns the entry's ID as clang's bundler would write it.
 fn entry_id(kind: u16, strings: &Strings<'_>) -> String {
     let kind = match kind {
         1 => "openmp",

@@ -7,7 +7,7 @@ use crate::arch::TargetId;
 use crate::error::{ErrorKind, Result};
 use crate::object::target::{self, Fit};
 
-/// Which code object of a file.
+/// The choice of a code object in a file.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selector {

@@ -5,7 +5,7 @@ use crate::error::ErrorKind;
 use crate::meter::Meter;
 use crate::object::testing::{PROGBITS, relocatable, section};
 
-/// A code object whose header says this in `e_flags`.
+/// Returns a code object whose header says this in `e_flags`.
 fn object_for(flags: u32) -> Vec<u8> {
     let mut data = relocatable(&[]);
     data[48..52].copy_from_slice(&flags.to_le_bytes());
@@ -16,7 +16,7 @@ const GFX90A: u32 = 0x53f;
 const GFX90A_XNACK: u32 = 0x73f;
 const GFX1100: u32 = 0x41;
 
-/// A bundle by the layout of the document.
+/// Returns a bundle by the layout of the document.
 fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut header = BUNDLE_MAGIC.to_vec();
     header.extend((entries.len() as u64).to_le_bytes());
@@ -48,7 +48,7 @@ fn two() -> Vec<u8> {
     ])
 }
 
-/// A compressed bundle with a header of version 2; sizes are what the header claims.
+/// Returns a compressed bundle with a header of version 2; sizes are what the header claims.
 fn compressed(data: &[u8], total: Option<u32>, uncompressed: u32) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(data).unwrap();
@@ -250,7 +250,7 @@ fn targets(found: &[EmbeddedCodeObject<'_>]) -> Vec<String> {
     found.iter().map(|one| one.target.clone()).collect()
 }
 
-/// An x86-64 object with these sections.
+/// Returns an x86-64 object with these sections.
 fn host(sections: &[(&'static str, &[u8])]) -> Vec<u8> {
     let sections: Vec<_> = sections
         .iter()
@@ -359,7 +359,7 @@ fn a_file_without_code_objects_says_what_it_is() {
     }
 }
 
-/// An offload binary by the layout of the document, version 1 or 2, with its strings and one image.
+/// Returns an offload binary by the layout of the document, version 1 or 2, with its strings and one image.
 fn offload_binary(version: u32, image: &[u8]) -> Vec<u8> {
     let strings: &[u8] = b"arch\0gfx1100\0triple\0amdgcn-amd-amdhsa\0";
     let stride = if version == 1 { 16 } else { 24 };

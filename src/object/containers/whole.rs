@@ -60,7 +60,7 @@ fn next(data: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// The entries and the ranges of the tables of a header, if it is a sound one.
+/// Returns the entries and the ranges of the tables of a header, if it is a sound one.
 fn tables(data: &[u8]) -> Option<(u64, [Range<u64>; 2])> {
     let header = Header::parse(data).ok()?;
     let is_type = matches!(header.e_type(LE), elf::ET_REL | elf::ET_EXEC | elf::ET_DYN);

@@ -18,7 +18,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// The bit of the descriptor that is the word's bit 0.
+    /// Returns the bit of the descriptor that is the word's bit 0.
     #[must_use]
     pub const fn first_bit(self) -> u32 {
         match self {
@@ -30,7 +30,7 @@ impl Word {
     }
 }
 
-/// Where a field is, on a range of families.
+/// The place of a field, on a range of families.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
@@ -53,7 +53,7 @@ impl Placement {
         self.word.first_bit().saturating_add(self.low)
     }
 
-    /// How many bits.
+    /// Returns how many bits.
     #[must_use]
     pub const fn width(&self) -> u32 {
         self.high.saturating_sub(self.low).saturating_add(1)
@@ -96,13 +96,13 @@ macro_rules! fields {
                 match self { $(Field::$field => $name,)* }
             }
 
-            /// What it says.
+            /// Its meaning.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(Field::$field => $what,)* }
             }
 
-            /// Where it is: ranges of families that do not overlap.
+            /// Returns the places of the field: ranges of families that do not overlap.
             #[must_use]
             pub const fn placements(self) -> &'static [Placement] {
                 match self {
@@ -120,7 +120,7 @@ macro_rules! fields {
 }
 
 impl Field {
-    /// Where the field is on a family; nothing if it has no such field.
+    /// Returns the place of the field on a family. `None` if the family does not have it.
     #[must_use]
     pub fn placement(self, family: Family) -> Option<&'static Placement> {
         let family = super::described(family)?;

@@ -20,18 +20,18 @@ pub struct InitialRegisters {
     pub file: RegisterFile,
     /// The number of the first register.
     pub first: u16,
-    /// How many registers there are, each of 32 bits.
+    /// The number of registers, each of 32 bits.
     pub count: u16,
     /// The bits of the register that hold the item, if it shares the register with others. Half open, bit 0 is the lowest.
     pub bits: Option<Range<u8>>,
-    /// What they hold.
+    /// Their contents.
     pub holds: InitialValue,
-    /// Where the value is in the kernarg segment, in bytes; only of [`InitialValue::PreloadedKernargs`].
+    /// The offset of the value in the kernarg segment, in bytes; only for [`InitialValue::PreloadedKernargs`].
     pub kernarg_offset: Option<u32>,
 }
 
 impl InitialRegisters {
-    /// The registers as the assembler writes them: `s[8:9]`, `v0`, `ttmp9`.
+    /// Returns the registers as the assembler writes them: `s[8:9]`, `v0`, `ttmp9`.
     #[must_use]
     pub fn registers(&self) -> String {
         let (prefix, first) = (self.file.prefix(), self.first);
@@ -86,7 +86,7 @@ pub enum RegisterFile {
 }
 
 impl RegisterFile {
-    /// What the assembler writes before the number.
+    /// Returns the assembler's prefix before the number.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ struct Row {
 
 macro_rules! values {
     ($($value:ident $name:literal $text:literal $what:literal;)*) => {
-        /// What a register holds when a kernel starts.
+        /// The initial contents of a register.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum InitialValue {
@@ -153,7 +153,7 @@ macro_rules! values {
                 match self { $(InitialValue::$value => $text,)* }
             }
 
-            /// What it is.
+            /// Returns a description.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(InitialValue::$value => $what,)* }
@@ -233,7 +233,7 @@ const ROWS: &[Row] = {
     ]
 };
 
-/// How many user registers the hardware loads. A descriptor can ask for more, which are then not loaded.
+/// Returns how many user registers the hardware loads. A descriptor can ask for more, which are then not loaded.
 const fn user_registers(family: Family) -> u16 {
     match family {
         Family::Gfx12_5 => 32,
@@ -322,7 +322,7 @@ impl KernelDescriptor {
         all
     }
 
-    /// The value of the row's field, if it asks for the row's item on this family.
+    /// Returns the value of the row's field, if it asks for the row's item on this family.
     fn asks_for(&self, row: &Row, family: Family) -> Option<u64> {
         let mut families = row.families.iter();
         let is_here = families.any(|&(first, last)| first <= family && family <= last);
@@ -331,14 +331,14 @@ impl KernelDescriptor {
     }
 }
 
-/// The next of some registers, of which so many are then taken.
+/// Returns the next of some registers, of which so many are then taken.
 fn take(next: &mut u16, count: u16) -> u16 {
     let first = *next;
     *next = first.saturating_add(count);
     first
 }
 
-/// Bits `high` to `low` of a register; nothing if they are all of it.
+/// Bits `high` to `low` of a register. `None` if they are all of it.
 const fn part(high: u8, low: u8) -> Option<Range<u8>> {
     match (high, low) {
         (31, 0) => None,

@@ -24,7 +24,7 @@ pub struct KernelDescriptor {
     pub address: u64,
     /// The 64 bytes.
     pub bytes: [u8; KernelDescriptor::SIZE],
-    /// The family whose tables say what the bits mean; nothing for a processor whose descriptors are not known
+    /// The family whose tables say what the bits mean. `None` for a processor whose descriptors are not known
     /// ([`described`]).
     pub family: Option<Family>,
 }
@@ -33,7 +33,7 @@ impl KernelDescriptor {
     /// The size of a descriptor, in bytes.
     pub const SIZE: usize = 64;
 
-    /// The value of a field, not scaled; nothing if the family has no such field. Without a
+    /// Returns the value of a field, not scaled. `None` if the family has no such field. Without a
     /// family only the fields that all of them have at the same bits are known.
     #[must_use]
     pub fn field(&self, field: Field) -> Option<u64> {
@@ -44,7 +44,7 @@ impl KernelDescriptor {
         Some(self.bits(placement.first_bit(), placement.width()))
     }
 
-    /// All fields of the family with their values, in the order of the tables.
+    /// Returns all fields of the family with their values, in the order of the tables.
     pub fn fields(&self) -> impl Iterator<Item = (Field, u64)> + '_ {
         Field::ALL
             .iter()
@@ -82,14 +82,14 @@ impl KernelDescriptor {
         u32::try_from(self.value(field)).unwrap_or(u32::MAX)
     }
 
-    /// The address of the kernel's first instruction in the code object.
+    /// Returns the address of the kernel's first instruction in the code object.
     #[must_use]
     pub fn entry(&self) -> u64 {
         self.address
             .wrapping_add(self.value(Field::KernelCodeEntryByteOffset))
     }
 
-    /// Where a kernel with preloaded arguments starts on firmware that can preload: 256 bytes after
+    /// Returns the start of a kernel with preloaded arguments on firmware that can preload: 256 bytes after
     /// [`entry`](Self::entry). Nothing if it has none.
     ///
     /// Source: USAGE "Preloaded Kernel Arguments".
@@ -117,13 +117,13 @@ impl KernelDescriptor {
         self.small(Field::PrivateSegmentFixedSize)
     }
 
-    /// The size of the arguments, in bytes; 0 if not said.
+    /// Returns the size of the arguments, in bytes; 0 if not said.
     #[must_use]
     pub fn kernarg_size(&self) -> u32 {
         self.small(Field::KernargSize)
     }
 
-    /// How many lanes the wavefronts have; nothing without a family.
+    /// Returns how many lanes the wavefronts have. `None` without a family.
     #[must_use]
     pub fn wave_size(&self) -> Option<WaveSize> {
         self.family?;
@@ -133,7 +133,7 @@ impl KernelDescriptor {
         })
     }
 
-    /// How many vector registers a lane has, rounded up as the descriptor counts them; with the
+    /// Returns how many vector registers a lane has, rounded up as the descriptor counts them; with the
     /// accumulation registers where both share one file (GFX90A to GFX950).
     #[must_use]
     pub fn vector_registers(&self) -> Option<u32> {
@@ -142,7 +142,7 @@ impl KernelDescriptor {
         blocks.checked_add(1)?.checked_mul(granule)
     }
 
-    /// The number of the first accumulation register in the shared file: `accum_offset` of the
+    /// Returns the number of the first accumulation register in the shared file: `accum_offset` of the
     /// assembler. Nothing on targets without a shared file.
     #[must_use]
     pub fn accumulation_offset(&self) -> Option<u32> {
@@ -150,7 +150,7 @@ impl KernelDescriptor {
         blocks.checked_add(1)?.checked_mul(4)
     }
 
-    /// How many accumulation registers a lane has; nothing on targets without any.
+    /// Returns how many accumulation registers a lane has; nothing on targets without any.
     #[must_use]
     pub fn accumulation_registers(&self) -> Option<u32> {
         let all = self.vector_registers()?;
@@ -161,7 +161,7 @@ impl KernelDescriptor {
         }
     }
 
-    /// How many scalar registers a wavefront has, rounded up as the descriptor counts them, with VCC
+    /// Returns how many scalar registers a wavefront has, rounded up as the descriptor counts them, with VCC
     /// and the like.
     #[must_use]
     pub fn scalar_registers(&self) -> Option<u32> {
@@ -184,7 +184,7 @@ impl KernelDescriptor {
         }
     }
 
-    /// How many bytes of local memory one block of `GRANULATED_LDS_SIZE` stands for; nothing without a family.
+    /// Returns how many bytes of local memory one block of `GRANULATED_LDS_SIZE` stands for. `None` without a family.
     #[must_use]
     pub fn local_memory_granule(&self) -> Option<u32> {
         Some(match self.family? {
@@ -208,7 +208,7 @@ impl KernelDescriptor {
     }
 }
 
-/// The family, if it has kernel descriptors.
+/// Returns the family, if it has kernel descriptors.
 #[must_use]
 pub const fn described(family: Family) -> Option<Family> {
     match family {
@@ -232,7 +232,7 @@ pub const fn described(family: Family) -> Option<Family> {
     }
 }
 
-/// How many vector registers one block of `GRANULATED_WORKITEM_VGPR_COUNT` stands for.
+/// Returns how many vector registers one block of `GRANULATED_WORKITEM_VGPR_COUNT` stands for.
 const fn vgpr_granule(family: Family, wave_size: WaveSize) -> Option<u32> {
     Some(match (family, wave_size) {
         (Family::Gfx6 | Family::Gfx7 | Family::Gfx8 | Family::Gfx9 | Family::Gfx908, _) => 4,

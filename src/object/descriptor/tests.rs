@@ -246,7 +246,7 @@ fn local_memory_is_counted_in_the_blocks_of_the_family() {
     }
 }
 
-/// The initial state as text, one item each.
+/// Returns the initial state as text, one item each.
 fn initial(kernel: &KernelDescriptor) -> Vec<String> {
     let all = kernel.initial_registers();
     all.iter().map(ToString::to_string).collect()

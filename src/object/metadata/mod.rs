@@ -27,11 +27,11 @@ use crate::meter::Meter;
 pub struct Key {
     /// The key as the file has it.
     pub name: &'static str,
-    /// Whether it has to be there.
+    /// True if it has to be there.
     pub required: bool,
     /// The first version of code objects that has it: 3 to 6.
     pub since: u8,
-    /// What it says.
+    /// Its meaning.
     pub description: &'static str,
 }
 
@@ -44,7 +44,7 @@ macro_rules! metadata_map {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $map {
             $(#[doc = concat!("`", $key, "`: ", $what, ".")] pub $field: Option<$kind>,)*
-            /// What no table knows, in the order of the file.
+            /// Entries that no table knows, in the order of the file.
             pub other: Vec<(MetadataValue, MetadataValue)>,
         }
 
@@ -85,7 +85,7 @@ macro_rules! metadata_map {
 }
 
 metadata_map! {
-    /// What the notes say of the whole code object.
+    /// The metadata of the whole code object.
     ///
     /// An object can have several notes (one for each kernel, from GCC); then `kernels` and `printf`
     /// are those of all of them, and the rest is the first note's.
@@ -99,7 +99,7 @@ metadata_map! {
 }
 
 metadata_map! {
-    /// What is said of one kernel. Counts of registers are for one lane, sizes in bytes.
+    /// The metadata of one kernel. Counts of registers are for one lane, sizes in bytes.
     KernelMetadata {
         name: String                      = ".name"                       required V 3 "name in the source";
         symbol: String                    = ".symbol"                     required V 3 "symbol of the kernel descriptor";
@@ -133,7 +133,7 @@ metadata_map! {
 }
 
 metadata_map! {
-    /// What is said of one argument of a kernel.
+    /// The metadata of one argument of a kernel.
     ArgumentMetadata {
         name: String          = ".name"          optional V 3 "name in the source";
         type_name: String     = ".type_name"     optional V 3 "name of the type in the source";
@@ -153,7 +153,7 @@ metadata_map! {
 }
 
 metadata_map! {
-    /// What is said of one pipeline of `amdpal`.
+    /// The metadata of one pipeline of `amdpal`.
     PipelineMetadata {
         name: String                               = ".name"             optional V 3 "name in the source";
         pipeline_type: String                      = ".type"             optional V 3 "`Cs` or `VsPs` for example";
@@ -164,7 +164,7 @@ metadata_map! {
 }
 
 metadata_map! {
-    /// What is said of a stage of a pipeline, or of a function of a shader. Sizes are in bytes.
+    /// The metadata of a stage of a pipeline, or of a function of a shader. Sizes are in bytes.
     StageMetadata {
         entry_point: String        = ".entry_point"        optional V 3 "name of the entry point, `_amdgpu_cs_main` for example";
         entry_point_symbol: String = ".entry_point_symbol" optional V 3 "symbol of the entry point, if that is another name";
@@ -178,7 +178,7 @@ metadata_map! {
     }
 }
 
-/// Reads the metadata notes of a code object; nothing if it has none. The YAML of version 2 gives the same as a note of version 3.
+/// Reads the metadata notes of a code object. `None` if it has none. The YAML of version 2 gives the same as a note of version 3.
 ///
 /// # Errors
 /// If a note is malformed, or the YAML of version 2 has more than compilers write.
@@ -227,7 +227,7 @@ impl Metadata {
         self.other.extend(next.other);
     }
 
-    /// The kernels; none if the key is missing.
+    /// Returns the kernels; none if the key is missing.
     #[must_use]
     pub fn kernels(&self) -> &[KernelMetadata] {
         self.kernels.as_deref().unwrap_or(&[])

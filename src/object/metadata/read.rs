@@ -9,7 +9,7 @@ use crate::object::msgpack;
 
 pub(super) use crate::object::msgpack::text;
 
-/// One note's contents.
+/// Returns one note's contents.
 pub(super) fn document(note: &[u8], meter: &Meter) -> Result<Metadata> {
     msgpack::read(note, meter, malformed, |value| from_value(value, meter))
 }
@@ -21,7 +21,7 @@ pub(super) fn from_value(value: &ValueRef<'_>, meter: &Meter) -> Result<Metadata
     Metadata::from_value(value).ok_or_else(|| malformed("it is not a map"))
 }
 
-/// How many maps there are in a value; its depth is limited already.
+/// Returns how many maps there are in a value; its depth is limited already.
 fn maps(value: &ValueRef<'_>) -> u64 {
     if let ValueRef::Array(list) = value {
         list.iter().map(maps).sum()

@@ -135,7 +135,7 @@ fn later_name(name: &str) -> String {
     later
 }
 
-/// The entries of a map; none of another value.
+/// Returns the entries of a map; none of another value.
 fn entries(value: &mut Value) -> &mut [(Value, Value)] {
     if let Value::Map(entries) = value {
         entries

@@ -73,7 +73,7 @@ impl<'t> Line<'t> {
         })
     }
 
-    /// The key of an entry of a map, and what follows the colon.
+    /// Returns the key of an entry of a map, and what follows the colon.
     fn entry(&self) -> Result<Option<(String, &'t str)>> {
         let (key, rest) = if self.text.starts_with(['"', '\'']) {
             self.quoted(self.text)?
@@ -91,7 +91,7 @@ impl<'t> Line<'t> {
         Ok(value.map(|value| (key, value.trim_start_matches(' '))))
     }
 
-    /// The quoted text that `text` begins with, and what follows it.
+    /// Returns the quoted text that `text` begins with, and what follows it.
     fn quoted<'r>(&self, text: &'r str) -> Result<(String, &'r str)> {
         let open = || self.bad("has a quote that does not end");
         let quote = text.chars().next().ok_or_else(open)?;
@@ -203,7 +203,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Value::Array(items))
     }
 
-    /// The indent of the next line, if it is at least `least`; otherwise one that no line has.
+    /// Returns the indent of the next line, if it is at least `least`; otherwise one that no line has.
     fn inner_indent(&self, least: usize) -> usize {
         let next = self.lines.last().map(|line| line.indent);
         next.filter(|&indent| indent >= least).unwrap_or(usize::MAX)
@@ -237,7 +237,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Value::Map(entries))
     }
 
-    /// A value in the line of its key or dash.
+    /// Returns a value in the line of its key or dash.
     fn inline(&mut self, line: &Line<'t>, text: &str) -> Result<Value> {
         if !text.starts_with('[') {
             let (value, rest) = self.scalar(line, text, &[])?;
@@ -270,7 +270,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Value::Array(items))
     }
 
-    /// A scalar, and what follows it.
+    /// Returns a scalar, and what follows it.
     ///
     /// * `ends`: what ends one without quotes, besides a comment.
     fn scalar<'r>(

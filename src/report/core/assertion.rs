@@ -1,4 +1,4 @@
-//! Which assertion failed.
+//! Finds the assertion that failed.
 //!
 //! HIP's `assert` calls `__assert_fail(condition, file, line, function)`, CUDA's `__assertfail`, with the text of the condition in constant
 //! memory of the code object. There it is read: what the parameter points to elsewhere may have changed.
@@ -13,7 +13,7 @@ use crate::untrusted::Untrusted;
 
 /// The functions that say that an assertion failed. Their first parameters are the condition, the file and the line.
 const REPORTERS: [&str; 2] = ["__assert_fail", "__assertfail"];
-/// How long a text may be, in bytes; a longer one is cut.
+/// The most bytes of a text. A longer one is truncated.
 const MOST: usize = 256;
 
 /// An assertion that failed, as the function was told that reports it.

@@ -13,7 +13,7 @@ use crate::eval::BaseTypeEncoding;
 use crate::inspect::{PointerArgument, Stop, ValueState};
 use crate::untrusted::Untrusted;
 
-/// How many variables are named.
+/// The most variables that are named.
 const MOST_VARIABLES: usize = 2;
 
 /// The element of an argument's buffer that an address is in.
@@ -22,7 +22,7 @@ const MOST_VARIABLES: usize = 2;
 pub struct ElementDocument {
     /// Its index, counted from where the argument points; negative before it.
     pub index: i64,
-    /// How many elements there can be at most: as many as the mapping has from where the argument points.
+    /// The most elements that the mapping can hold from the argument's address.
     pub most_elements: Option<u64>,
     /// The integers of the source that have this index in the lane at fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -18,7 +18,7 @@ use crate::plural::counted;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
-/// Where a wave faulted.
+/// The access at which a wave faulted.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FaultDocument {
@@ -26,7 +26,7 @@ pub struct FaultDocument {
     pub address: Option<Hex>,
     /// The accesses at which the wave may have faulted, the likeliest first.
     pub candidates: Vec<FaultCandidateDocument>,
-    /// Where the address of the likeliest one lies; null if no address is known.
+    /// The place of the likeliest candidate's address; null if no address is known.
     pub nearest: Option<NearestDocument>,
     /// Set if nothing was looked for, as enough other waves that stopped at the same place were searched ([`CoreRequest::all_faults`](super::CoreRequest::all_faults)).
     #[serde(skip_serializing_if = "core::ops::Not::not")]
@@ -37,7 +37,7 @@ pub struct FaultDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FaultCandidateDocument {
-    /// Where it is, in the process.
+    /// Its address in the process.
     pub pc: Hex,
     /// The instruction.
     pub instruction: String,
@@ -48,7 +48,7 @@ pub struct FaultCandidateDocument {
     /// The address of a scalar access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Hex>,
-    /// How many bytes a lane accesses.
+    /// The bytes that a lane accesses.
     pub bytes: u8,
     /// The function, which may be an inlined one.
     pub function: Option<Untrusted<'static>>,
@@ -80,7 +80,7 @@ pub struct FaultLaneDocument {
     pub work_item: Option<[u32; 3]>,
 }
 
-/// What an address is nearest to.
+/// The nearest known thing to an address.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct NearestDocument {
@@ -90,7 +90,7 @@ pub struct NearestDocument {
     pub what: &'static str,
     /// The argument's name, or what kind of memory it is.
     pub name: Option<Untrusted<'static>>,
-    /// How many bytes after its last byte the address is; negative: before its first byte. 0 inside.
+    /// The distance from the thing in bytes: positive after its last byte, negative before its first, 0 inside.
     pub distance: i64,
     /// The addresses of the memory, from its first byte to that after its last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ impl FaultDocument {
         }
     }
 
-    /// The address at fault that is known best.
+    /// Returns the address at fault that is known best.
     pub(super) fn first_address(&self) -> Option<u64> {
         let first = self.candidates.first();
         let of_lane = first

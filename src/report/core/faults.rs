@@ -11,7 +11,7 @@ use crate::location::Arena;
 use crate::meter::Meter;
 use crate::wave::Wave;
 
-/// How many waves at one place are searched, and how many in all, unless all are wanted.
+/// The most waves that are searched at one place, and in all, unless all are wanted.
 const OF_PLACE: usize = 2;
 const IN_ALL: usize = 32;
 
@@ -26,7 +26,7 @@ pub(super) struct Faults<'f, 'data, 'p> {
     /// Charged for all waves.
     meter: &'f Meter,
     searches_all: bool,
-    /// How many waves were searched, by their pc.
+    /// The number of searched waves, by their pc.
     searched: BTreeMap<u64, usize>,
     /// By the index of the dispatch.
     memories: BTreeMap<Option<usize>, DispatchMemory>,
@@ -96,7 +96,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         found
     }
 
-    /// Whether a wave is searched: of thousands at the same place a few tell as much.
+    /// Returns true if a wave is searched: of thousands at the same place a few tell as much.
     fn has_turn(&mut self, wave: &CoreWave<'_, '_>) -> bool {
         let all = self
             .searched
@@ -127,7 +127,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         NearestDocument::new(address, &found)
     }
 
-    /// What went wrong.
+    /// Returns the problem, if there is one.
     pub(super) fn problem(&self) -> Option<ProblemDocument> {
         let reason = self.reason.as_ref()?;
         let message = format!("where some waves faulted was not found: {reason}");

@@ -21,9 +21,9 @@ pub struct CoreWaveLine<'d> {
     pub format: &'static str,
     /// The file.
     pub file: Untrusted<'d>,
-    /// What crashes at the same place have in common: kernel, reasons of the stop, functions and offsets of the stack. 16 hexadecimal digits.
+    /// A hash of the kernel, the stop reasons, and the functions and offsets of the stack: equal for crashes at the same place. 16 hexadecimal digits.
     pub fingerprint: String,
-    /// What happened to the wave, or else to the whole core.
+    /// The verdict on the wave, or else on the whole core.
     pub verdict: VerdictDocument,
     /// The wave.
     pub wave: &'d CoreWaveDocument,

@@ -29,13 +29,13 @@ use std::rc::Rc;
 pub struct EventDocument {
     /// `memory-fault`, `hardware-exception`, `queue-error` or `dispatch`.
     pub kind: &'static str,
-    /// What a launcher put before the line; absent if nothing.
+    /// The launcher's prefix of the line; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<Untrusted<'static>>,
     /// The address of a fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Hex>,
-    /// What it said.
+    /// The message.
     pub text: Untrusted<'static>,
 }
 
@@ -61,7 +61,7 @@ impl From<&RuntimeEvent> for EventDocument {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedStop<'s, 'p, 'a> {
-    /// What the log says.
+    /// The wave in the log.
     pub wave: &'s LoggedWave,
     /// Its registers.
     pub snapshot: Option<&'s Snapshot>,
@@ -74,7 +74,7 @@ pub struct LoggedStop<'s, 'p, 'a> {
 }
 
 impl<'s, 'p, 'a> LoggedStop<'s, 'p, 'a> {
-    /// A wave of which only the log is known.
+    /// Creates a wave of which only the log is known.
     #[must_use]
     pub fn new(wave: &'s LoggedWave) -> LoggedStop<'s, 'p, 'a> {
         LoggedStop {
@@ -263,7 +263,7 @@ impl<'m> LogDocuments<'m> {
     }
 }
 
-/// What the runtime said, where no wave says more.
+/// Returns the runtime's message as the verdict, if no wave gives a better one.
 fn of_events(events: &[RuntimeEvent]) -> Option<VerdictDocument> {
     let mut worst = events
         .iter()

@@ -19,14 +19,14 @@ use crate::wave::Wave;
 /// The call stack of a wave, the innermost frame first. Waves at the same place share its frames.
 pub(in crate::report) type Stack = Vec<Rc<FrameDocument>>;
 
-/// Where a wave is.
+/// The place of a wave.
 pub(super) struct Location {
     pub(super) stack: Stack,
     /// The registers that hold what they held when the kernel started ([`StopFrame::initial_registers`]).
     pub(super) entry: Vec<InitialRegisters>,
 }
 
-/// Where call frames are in the source, by code object and address: waves are at few places.
+/// The source lines of call frames, by code object and address. Waves are at few places.
 #[derive(Debug)]
 pub(super) struct Places<'m> {
     known: BTreeMap<(usize, u64), Stack>,
@@ -122,7 +122,7 @@ impl<'m> Places<'m> {
         Ok(found)
     }
 
-    /// The stack of a wave of which only the pc is known.
+    /// Returns the stack of a wave of which only the pc is known.
     fn bare(
         &self,
         wave: &CoreWave<'_, '_>,
@@ -164,7 +164,7 @@ impl<'m> Places<'m> {
         stack
     }
 
-    /// What went wrong with code objects, and with all stacks.
+    /// Returns the problems of code objects and stacks.
     pub(super) fn problems(&self) -> Vec<ProblemDocument> {
         let mut found: Vec<ProblemDocument> = self
             .unreadable
@@ -199,7 +199,7 @@ pub(super) fn line(frame: &FrameDocument, names: &FileNames<'_>) -> Untrusted<'s
     .into()
 }
 
-/// The innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,
+/// Returns the innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,
 /// the innermost one.
 #[must_use]
 pub fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p, 'a>> {

@@ -18,7 +18,7 @@ use crate::inspect::Programs;
 use crate::object::CodeObject;
 use crate::untrusted::Untrusted;
 
-/// What looks for things of each wave.
+/// The searches that are made for each wave.
 pub(super) struct Finders<'f, 'm, 'data, 'p> {
     pub(super) places: &'f mut Places<'m>,
     pub(super) faults: &'f mut Faults<'m, 'data, 'p>,

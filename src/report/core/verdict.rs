@@ -1,4 +1,4 @@
-//! What a person wants to know of a core first, in one sentence.
+//! Makes the verdict on a core: what happened, in one sentence.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::gpu_core::{StopReason, WaveState};
 use crate::plural::counted;
 use crate::untrusted::Untrusted;
 
-/// What a core tells first.
+/// The verdict on a core: what happened.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VerdictDocument {
@@ -32,7 +32,7 @@ pub struct VerdictDocument {
 }
 
 impl VerdictDocument {
-    /// What the runtime said, where no wave says more.
+    /// Returns the runtime's message as the verdict, if no wave gives a better one.
     pub(super) fn of_runtime(kind: &str, text: String) -> VerdictDocument {
         VerdictDocument {
             kind: kind.to_owned(),
@@ -46,7 +46,7 @@ impl VerdictDocument {
     }
 }
 
-/// What the sentence is made of.
+/// The facts from which the verdict is made.
 pub(super) struct Found<'f> {
     pub(super) waves: &'f [CoreWaveDocument],
     pub(super) places: &'f [WavePlace],
@@ -54,7 +54,7 @@ pub(super) struct Found<'f> {
     pub(super) names: &'f FileNames<'f>,
 }
 
-/// How a reason to stop is called.
+/// Returns how a reason to stop is called.
 fn kind_of(reason: StopReason) -> String {
     let name = reason.name();
     name.strip_suffix("_trap")
@@ -69,7 +69,7 @@ impl Found<'_> {
         found.unwrap_or_else(|| self.of_nothing())
     }
 
-    /// What is said of a wave that faulted.
+    /// Returns the verdict on a wave that faulted.
     pub(super) fn fault(&self) -> Option<VerdictDocument> {
         let (reason, wave) = StopReason::ALL
             .iter()
@@ -78,7 +78,7 @@ impl Found<'_> {
         Some(self.of_fault(reason, wave))
     }
 
-    /// The wave that stopped for a reason of which most is known.
+    /// Returns the wave that stopped for a reason of which most is known.
     fn faulted(&self, reason: StopReason) -> Option<&CoreWaveDocument> {
         let stopped = || {
             let waves = self.waves.iter();
@@ -385,7 +385,7 @@ impl Found<'_> {
         self.places.get(index.checked_sub(1)?)
     }
 
-    /// The number of a wave in its workgroup.
+    /// Returns the number of a wave in its workgroup.
     fn number(&self, index: usize) -> u64 {
         let number = self.wave(index).and_then(|wave| wave.wave_in_group);
         number.map_or(0, u64::from)
@@ -416,7 +416,7 @@ impl Found<'_> {
         }
     }
 
-    /// The places of the waves of a workgroup that do not wait, in the order of their first waves.
+    /// Returns the places of the waves of a workgroup that do not wait, in the order of their first waves.
     fn elsewhere(&self, group: &WorkgroupDocument) -> Vec<(Elsewhere, Vec<usize>)> {
         let mut found: Vec<(Elsewhere, Vec<usize>)> = Vec::new();
         for index in &group.elsewhere {
@@ -437,7 +437,7 @@ impl Found<'_> {
     }
 }
 
-/// Where waves are that do not wait at a barrier.
+/// The place of waves that do not wait at a barrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Elsewhere {
     Loop(LoopLines),

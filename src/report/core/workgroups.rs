@@ -1,4 +1,4 @@
-//! The workgroups of a core: who waits at a barrier, and for whom.
+//! The workgroups of a core: which waves wait at a barrier, and for which others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub struct WorkgroupDocument {
     pub queue_id: u32,
     /// The id of the packet that it was launched by.
     pub packet_id: Option<u64>,
-    /// How many waves it had when it started; null if the dispatch is not known.
+    /// The number of its waves when it started; null if the dispatch is unknown.
     pub expected_waves: Option<u64>,
     /// The waves that wait at a barrier, by their indexes.
     pub at_barrier: Vec<usize>,
@@ -36,7 +36,7 @@ pub struct WorkgroupDocument {
     pub elsewhere: Vec<usize>,
     /// The numbers in the group of waves that are not in the core: they have ended, or were not saved.
     pub missing: Vec<u64>,
-    /// Of waves that wait at a barrier without all of their lanes, the others.
+    /// The inactive lanes of waves that wait at a barrier without all of their lanes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub divergent: Vec<DivergentDocument>,
 }
@@ -49,7 +49,7 @@ pub struct DivergentDocument {
     pub wave: usize,
     /// The lanes that are not at the barrier.
     pub lanes: Vec<u8>,
-    /// Where those of them go on whose place is known.
+    /// The places at which these lanes go on, if known.
     pub places: Vec<OffLanesDocument>,
 }
 
@@ -59,7 +59,7 @@ pub struct DivergentDocument {
 pub struct OffLanesDocument {
     /// The lanes.
     pub lanes: Vec<u8>,
-    /// Where they go on.
+    /// The address at which they go on.
     pub pc: Hex,
     /// The function, which may be an inlined one.
     pub function: Option<Untrusted<'static>>,
@@ -76,7 +76,7 @@ pub(super) struct WavePlace {
     pub(super) barrier: Option<(ProcessAddress, Option<Rc<FrameDocument>>)>,
     /// The lines of the loop that it is in, of the file of the first.
     pub(super) looping: Option<LoopLines>,
-    /// Where the lanes go on that are switched off while it waits at a barrier.
+    /// The places at which inactive lanes go on while it waits at a barrier.
     pub(super) off: Vec<OffLanesDocument>,
 }
 
@@ -88,11 +88,11 @@ pub(super) struct LoopLines {
     pub(super) last: u64,
 }
 
-/// How many instructions of a loop are looked up.
+/// The most instructions of a loop that are looked up.
 const MOST_PLACES: u64 = 128;
 /// As how many operations a wave counts.
 const PER_WAVE: u64 = 8;
-/// Of how many waves at barriers the lanes are looked for that are switched off.
+/// The most waves at barriers whose inactive lanes are located.
 const MOST_DIVERGENT: usize = 32;
 
 /// Finds the places of waves, of each address once.
@@ -100,7 +100,7 @@ pub(super) struct WavePlaces<'w, 'p> {
     programs: &'w Programs<'p>,
     meter: &'w Meter,
     known: BTreeMap<(usize, u64, Vec<Hex>), WavePlace>,
-    /// How many waves were asked for the lanes that are switched off.
+    /// The number of waves whose inactive lanes were located.
     divergent: usize,
 }
 
@@ -256,7 +256,7 @@ fn off_lanes(stop: &Stop<'_, '_>, lanes: u64) -> Result<Vec<OffLanesDocument>> {
     Ok(all)
 }
 
-/// What a wave was started with.
+/// The parameters with which a wave was started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Started {
     pub(super) dispatch: Option<Dispatch>,
@@ -340,7 +340,7 @@ pub(super) fn workgroups(
     order
 }
 
-/// How many waves the workgroup of a wave started with.
+/// Returns how many waves the workgroup of a wave started with.
 fn expected_waves(wave: &Started) -> Option<u64> {
     /// More than any hardware has.
     const MOST: u64 = 64;

@@ -1,4 +1,4 @@
-//! What the panel of a wave shows: where its lanes are, its stack, and the variables of each frame.
+//! The data for the panel of a wave: the places of its lanes, its stack, and the variables of each frame.
 //!
 //! It is the content of [`LanePcDocument`] and [`VarsDocument`] with each different value once, since most lanes are in few
 //! places and have few values.
@@ -34,17 +34,17 @@ pub(super) struct WaveDetail {
     /// For each lane its work-item in the grid; empty if that is not known.
     items: Vec<[u32; 3]>,
     frames: Vec<FrameDetail>,
-    /// How many frames are not shown.
+    /// The number of frames that are not shown.
     more_frames: usize,
     /// The number of the frame that is the user's own.
     own: usize,
     /// Why the stack ends.
     end: Option<Untrusted<'static>>,
-    /// What could not be found out.
+    /// Notes on missing facts.
     notes: Vec<Untrusted<'static>>,
 }
 
-/// Where lanes are.
+/// The place of some lanes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct PlaceDetail {
     /// `active`, `waiting`, `elsewhere` or `unknown`.
@@ -67,7 +67,7 @@ struct FrameDetail {
     function: Option<Untrusted<'static>>,
     source: Option<SourcePlace>,
     variables: Vec<VariableDetail>,
-    /// How many variables are not shown.
+    /// The number of variables that are not shown.
     more: usize,
     message: Option<Untrusted<'static>>,
 }
@@ -87,7 +87,7 @@ struct VariableDetail {
 }
 
 impl WaveDetail {
-    /// Asks a wave; nothing if it costs more than `meter` has.
+    /// Asks a wave. `None` if it costs more than `meter` has.
     pub(super) fn new(
         wave: &CoreWave<'_, '_>,
         programs: &Programs<'_>,

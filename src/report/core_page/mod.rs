@@ -76,11 +76,11 @@ impl core::fmt::Debug for CorePage<'_, '_, '_> {
     }
 }
 
-/// What a page needs besides the document and the details.
+/// The data of a page besides the document and the details.
 #[derive(Serialize)]
 struct Frame<'p> {
     title: &'p Untrusted<'p>,
-    /// What the names of stop reasons mean.
+    /// The meanings of stop reasons, by name.
     reasons: BTreeMap<&'static str, Reason>,
     document: &'p CoreDocument,
 }
@@ -92,7 +92,7 @@ struct Reason {
     late: bool,
 }
 
-/// What is known when all waves were asked.
+/// Data that is complete only after all waves were asked.
 #[derive(Serialize)]
 struct End<'s> {
     sources: &'s Sources<'s>,
@@ -101,7 +101,7 @@ struct End<'s> {
 }
 
 impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
-    /// A page about a core that `document` describes.
+    /// Creates a page about a core that `document` describes.
     ///
     /// * `title`: what the core is called, for people.
     /// * `read`: the bytes of a source file, by its path and the directory that the compiler ran in; asked where
@@ -134,7 +134,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
         }
     }
 
-    /// The same with the stacks, lanes and variables of all waves, however many they are; otherwise it is a page's worth
+    /// Returns the same with the stacks, lanes and variables of all waves, however many they are; otherwise it is a page's worth
     /// of them, with waves of every group, the first ones of each before the others.
     #[must_use]
     pub fn with_all_waves(self) -> CorePage<'p, 'r, 'data> {
@@ -214,7 +214,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
     }
 }
 
-/// The numbers of all waves: the first one of each group, then the second ones, and so on.
+/// Returns the numbers of all waves: the first one of each group, then the second ones, and so on.
 fn in_turn(document: &CoreDocument) -> impl Iterator<Item = usize> {
     let mut turns: Vec<(usize, usize)> = Vec::with_capacity(document.waves.len());
     for group in &document.groups {

@@ -77,7 +77,7 @@ impl<'r> Sources<'r> {
 #[derive(Serialize)]
 struct File<'f> {
     name: Untrusted<'f>,
-    /// What has to be said about its text.
+    /// Warnings about its text.
     warnings: Vec<String>,
     lines: Lines<'f>,
 }
@@ -104,7 +104,7 @@ struct Lines<'f> {
 }
 
 impl Serialize for Lines<'_> {
-    /// The number and the text of each line.
+    /// Returns the number and the text of each line.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         for (number, line) in self.text.lines() {

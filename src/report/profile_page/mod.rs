@@ -21,9 +21,9 @@ const BODY: &str = include_str!("page.html");
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// How many lines a page has.
+/// The most lines on a page.
 const MOST_LINES: usize = 4000;
-/// How many instructions it has.
+/// The most instructions on a page.
 const MOST_INSTRUCTIONS: usize = 20_000;
 
 /// A page about a profile.
@@ -47,7 +47,7 @@ impl core::fmt::Debug for ProfilePage<'_, '_, '_> {
 #[derive(Serialize)]
 struct Line<'r> {
     row: &'r ProfileRow,
-    /// Where its text is.
+    /// The place of its text.
     at: Option<SourcePlace>,
     code: Vec<Instruction>,
 }
@@ -63,19 +63,19 @@ struct Instruction {
     latency: u64,
 }
 
-/// What the script reads.
+/// The data that the script reads.
 #[derive(Serialize)]
 struct Data<'d> {
     title: &'d Untrusted<'d>,
     document: &'d ProfileDocument,
     lines: Vec<Line<'d>>,
     functions: Vec<ProfileRow>,
-    /// How many lines are not on the page.
+    /// The number of lines that are not on the page.
     left_out: usize,
 }
 
 impl<'d, 'p, 'a> ProfilePage<'d, 'p, 'a> {
-    /// A page about a profile.
+    /// Creates a page about a profile.
     ///
     /// * `document`: what is said of it, grouped by lines and with all rows.
     /// * `title`: what it is called, for people.

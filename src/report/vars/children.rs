@@ -38,7 +38,7 @@ pub struct ChildDocument {
     /// Its own parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildDocument>,
-    /// How many more elements it has.
+    /// The number of elements that are not listed.
     #[serde(skip_serializing_if = "is_none")]
     pub more_children: u64,
 }
@@ -61,7 +61,7 @@ pub(super) struct Lister<'l, 's, 'p, 'a> {
 type Children = (Vec<ChildDocument>, u64);
 
 impl<'p> Lister<'_, '_, 'p, '_> {
-    /// The parts of a value with these bits, `depth` levels of them.
+    /// Returns the parts of a value with these bits, `depth` levels of them.
     ///
     /// # Errors
     /// If there are more than a document can have.

@@ -1,4 +1,4 @@
-//! Why an answer is empty.
+//! Explains an empty answer.
 
 use super::{LaneDocument, NameFilter, VariableDocument};
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::inspect::{StopFrame, Undescribed, ValueStateKind};
 use crate::nearest::nearest;
 use crate::untrusted::Untrusted;
 
-/// How many names a message lists.
+/// The most names that a message lists.
 const LISTED: usize = 10;
 
 /// Why no variable could be read.
@@ -45,7 +45,7 @@ impl EmptyReason {
         }
     }
 
-    /// The reason, and the same for people; nothing if a variable was read.
+    /// Returns the reason, and the same for people. `None` if a variable was read.
     ///
     /// * `all_names`: those of the frame, where `filter` leaves none.
     /// * `variables`: those of each frame that it consists of.
@@ -106,7 +106,7 @@ fn unreadable(variables: &[Vec<VariableDocument>]) -> Option<(EmptyReason, Untru
     Some((reason, message.into()))
 }
 
-/// What is said of a name or pattern that no variable has.
+/// Returns the message for a name or pattern that no variable has.
 fn no_match(wanted: &str, names: &[String]) -> String {
     let mut known: Vec<&str> = Vec::new();
     for name in names {

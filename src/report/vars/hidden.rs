@@ -14,7 +14,7 @@ pub struct HiddenDocument {
     pub name: Untrusted<'static>,
     /// `entry`, or `unavailable` if it cannot be read.
     pub state: ValueStateKind,
-    /// Where it is in global memory.
+    /// Its address in global memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Hex>,
     /// A number in decimal; an address in hexadecimal.
@@ -23,7 +23,7 @@ pub struct HiddenDocument {
     /// As in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
-    /// What keeps it.
+    /// The keeper of the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<RecoveredFrom>,
 }

@@ -1,4 +1,4 @@
-//! Where the lanes are whose variables are asked for: those that wait see others, with other locations.
+//! Groups the lanes whose variables are asked for by place: waiting lanes see other variables at other locations.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(in crate::report) struct Places<'s, 'p, 'a> {
 }
 
 impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
-    /// The lanes that a question is about, where it asks them.
+    /// Returns the lanes that a question is about, where it asks them.
     pub(in crate::report) fn of(
         frame: StopFrame<'s, 'p, 'a>,
         choice: LaneChoice<'_>,
@@ -30,7 +30,7 @@ impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
         }
     }
 
-    /// All of some lanes where the frame is, and besides those of them that wait where they wait. If all wait, the frame's
+    /// Returns all of some lanes where the frame is, and besides those of them that wait where they wait. If all wait, the frame's
     /// own program location is of no interest.
     fn where_they_wait(frame: StopFrame<'s, 'p, 'a>, lanes: Vec<Lane>) -> Places<'s, 'p, 'a> {
         let found = match lanes.iter().all(|lane| frame.is_active(*lane)) {

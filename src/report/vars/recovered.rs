@@ -1,4 +1,4 @@
-//! What a value is that the debugging information does not give, in documents.
+//! Describes values that the debugging information does not locate.
 
 use core::fmt;
 
@@ -10,13 +10,13 @@ use crate::report::frame::path;
 use crate::report::number::Hex;
 use crate::untrusted::Untrusted;
 
-/// What a value is that the debugging information does not give.
+/// Describes a value that the debugging information does not locate.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RecoveredDocument {
-    /// What keeps it.
+    /// The keeper of the value.
     pub from: RecoveredFrom,
-    /// Where the debugging information gave it last. `None` for what a parameter was on entry to its function.
+    /// The last place for which the debugging information locates it. `None` for the value of a parameter on entry to its function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<AsOfDocument>,
 }

@@ -26,7 +26,7 @@ use crate::untrusted::Untrusted;
 pub(super) struct Writer<'w> {
     request: &'w VarsRequest<'w>,
     meter: &'w Meter,
-    /// Where the lanes are that did not enter the function.
+    /// The places of lanes that did not enter the function.
     absent: AbsentLanes,
     recovered: RecoveredDocuments,
     /// That of what was described since it was taken last.
@@ -66,7 +66,7 @@ impl<'w> Writer<'w> {
         Ok(found)
     }
 
-    /// The variables of lanes that are in the same place.
+    /// Returns the variables of lanes that are in the same place.
     fn place(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,

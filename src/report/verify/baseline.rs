@@ -1,4 +1,4 @@
-//! What was found before, so that only what is new counts.
+//! Known findings, so that only new ones count.
 //!
 //! A finding is known by its rule, the family of compilers, the function and the kind of its cause. Registers, addresses,
 //! offsets, versions and paths are not in it: a baseline stays true when code moves, when it is built with another level of
@@ -25,7 +25,7 @@ pub struct Baseline {
     known: BTreeMap<BaselineKey, Known>,
 }
 
-/// What makes two findings of different builds the same one.
+/// The identity of a finding across builds.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BaselineKey {
@@ -44,7 +44,7 @@ pub struct BaselineKey {
     pub path: Option<Untrusted<'static>>,
 }
 
-/// How often something is known, and where.
+/// The number and places of known findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
     /// The most in one code object.
@@ -53,17 +53,17 @@ struct Known {
     files: BTreeSet<Untrusted<'static>>,
 }
 
-/// Findings that look alike.
+/// Findings with the same identity.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaselineEntry {
-    /// What they have in common.
+    /// Their identity.
     #[serde(flatten)]
     pub key: BaselineKey,
     /// In how many functions of one code object they are, at most; without a function, how many there are.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u64,
-    /// Whether all were notes, which not every [profile](crate::verify::Profile) asks for.
+    /// True if all were notes, which not every [profile](crate::verify::Profile) asks for.
     #[serde(default, rename = "note", skip_serializing_if = "is_false")]
     pub is_note: bool,
     /// The code objects in which they were seen. What is in another one is known all the same.
@@ -209,7 +209,7 @@ impl Baseline {
         Ok(Baseline { known })
     }
 
-    /// The file form: a line for each entry.
+    /// Returns the file form: a line for each entry.
     ///
     /// # Errors
     /// None that can happen: texts and numbers always are JSON.
@@ -224,7 +224,7 @@ impl Baseline {
         Ok(text)
     }
 
-    /// The entries, by rule, producer, function, kind and path.
+    /// Returns the entries, by rule, producer, function, kind and path.
     pub fn entries(&self) -> impl Iterator<Item = BaselineEntry> + '_ {
         self.known.iter().map(|(key, known)| BaselineEntry {
             key: key.clone(),
@@ -234,7 +234,7 @@ impl Baseline {
         })
     }
 
-    /// The entries that `other` does not have, or has less often.
+    /// Returns the entries that `other` does not have, or has less often.
     #[must_use]
     pub fn beyond(&self, other: &Baseline) -> Baseline {
         let more = |(key, known): &(&BaselineKey, &Known)| {

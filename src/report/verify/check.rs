@@ -29,7 +29,7 @@ pub struct CheckedFile {
 }
 
 impl CheckedFile {
-    /// A file that could not be read at all.
+    /// Returns a file that could not be read at all.
     #[must_use]
     pub fn unreadable(path: &str, message: impl ToString) -> CheckedFile {
         CheckedFile {

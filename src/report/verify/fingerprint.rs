@@ -1,4 +1,4 @@
-//! What makes two findings of different builds the same one.
+//! The identity of a finding across builds.
 //!
 //! That is the rule, the path, the function and the message, but no address and no offset: these change with
 //! every instruction that is added before.
@@ -6,7 +6,7 @@
 use crate::untrusted::Untrusted;
 use crate::verify::Finding;
 
-/// The fingerprint of a finding in the code object at `path`: 16 hexadecimal digits.
+/// Returns the fingerprint of a finding in the code object at `path`: 16 hexadecimal digits.
 pub(super) fn of(path: &str, finding: &Finding) -> String {
     let function = finding.function.as_ref().map_or("", Untrusted::raw);
     let message = without_addresses(finding.message.raw());
@@ -19,7 +19,7 @@ pub(super) fn of(path: &str, finding: &Finding) -> String {
     format!("{:016x}", hash.0)
 }
 
-/// The message, with `0x…` for every hexadecimal number.
+/// Returns the message, with `0x…` for every hexadecimal number.
 pub(super) fn without_addresses(message: &str) -> String {
     let mut parts = message.split("0x");
     let mut text = String::with_capacity(message.len() * 2);

@@ -1,4 +1,4 @@
-//! A document while its files come in.
+//! A document to which files are still added.
 
 use super::group::Groups;
 use super::{CheckedFile, VerifiedFile, VerifyDocument};
@@ -55,7 +55,7 @@ impl Gathering {
         self.document.unreadable.extend(checked.unreadable);
     }
 
-    /// The document, with code objects by their paths.
+    /// Returns the document, with code objects by their paths.
     #[must_use]
     pub fn finish(self) -> VerifyDocument {
         let mut document = self.document;

@@ -13,7 +13,7 @@ use crate::verify::Severity;
 /// How many annotations of a level GitHub shows of one step. Source: GitHub, "Usage limits for annotations".
 const MOST: usize = 10;
 
-/// A line for each finding and each file that could not be read, worst first; of each level at most ten, since no more are
+/// Returns a line for each finding and each file that could not be read, worst first; of each level at most ten, since no more are
 /// shown: of more, the last says how many there are.
 ///
 /// A finding is shown at its source line or, if that is not known or not below the folder, at the code object. What is
@@ -100,7 +100,7 @@ impl Levels {
     }
 }
 
-/// A path below the folder, as it is seen from there.
+/// Returns a path below the folder, as it is seen from there.
 fn place(path: &Untrusted<'_>, folder: &str) -> Option<String> {
     match Place::of(path.raw(), folder) {
         Place::InFolder(path) => Some(Untrusted::from(path).to_string()),
@@ -152,7 +152,7 @@ fn line(text: &mut String, command: &str, properties: &[(&str, String)], message
 
 /// What would end a message, or look as if it were escaped.
 const MESSAGE: &[char] = &['%', '\r', '\n'];
-/// The same of a property's value.
+/// The characters that are escaped in a property's value.
 const PROPERTY: &[char] = &['%', '\r', '\n', ':', ','];
 
 fn escape(text: &str, special: &[char]) -> String {

@@ -36,7 +36,7 @@ struct Kind {
     rule: &'static str,
     severity: Severity,
     family: Untrusted<'static>,
-    /// Of what machine code contradicts its kind, of others the message without what differs.
+    /// The kind of a contradiction with machine code, or else the message without the parts that differ.
     kind: String,
 }
 
@@ -52,7 +52,7 @@ enum Owner {
 type Cause = (usize, usize);
 
 impl VerifyDocument {
-    /// The same findings by their causes; in each [`count`](FindingGroup::count) says how many it stands for. The summary
+    /// Returns the same findings by their causes; in each [`count`](FindingGroup::count) says how many it stands for. The summary
     /// counts causes, and in [`findings`](super::VerifySummary::findings) all findings.
     ///
     /// A document that is grouped already stays as it is.

@@ -4,7 +4,7 @@
 use crate::arch::{Register, RegisterClass};
 use crate::cfi_check::{Condition, Contradiction, Subject};
 
-/// The kind of a contradiction: what its row is about and, after a comma, the condition.
+/// Returns the kind of a contradiction: what its row is about and, after a comma, the condition.
 ///
 /// The return address is one of the scalar registers: an epilogue restores it with them.
 pub(super) fn of(contradiction: &Contradiction) -> String {
@@ -35,7 +35,7 @@ pub(super) fn of(contradiction: &Contradiction) -> String {
     format!("{subject},{condition}")
 }
 
-/// The register of the caller that a debugger gets wrong, if it is one.
+/// Returns the register of the caller that a debugger gets wrong, if it is one.
 pub(super) fn register(contradiction: &Contradiction) -> Option<String> {
     match contradiction.subject {
         Subject::ReturnAddress => Some("pc".to_owned()),
@@ -44,7 +44,7 @@ pub(super) fn register(contradiction: &Contradiction) -> Option<String> {
     }
 }
 
-/// A message without what differs from place to place: names between backquotes, words with digits in them, and how
+/// Returns a message without what differs from place to place: names between backquotes, words with digits in them, and how
 /// often it is so.
 pub(super) fn shape(message: &str) -> String {
     let message = message

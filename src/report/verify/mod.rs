@@ -1,4 +1,4 @@
-//! `hetdwarf-verify/1`: what the rules found in a set of code objects, and the other forms of it.
+//! `hetdwarf-verify/1`: the findings in a set of code objects, and their other forms.
 //!
 //! [`check_file`] makes the part of one file, [`VerifyDocument::new`] joins the parts, and [`Gathering`] does so for more than
 //! should be in memory at once. [`Baseline`] takes away
@@ -122,7 +122,7 @@ pub struct FindingDocument {
     /// The row or expression at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<Excerpt>,
-    /// What is wrong.
+    /// The problem, as text.
     pub message: Untrusted<'static>,
     /// What should be there instead.
     pub help: Option<Untrusted<'static>>,
@@ -140,11 +140,11 @@ pub struct FindingDocument {
     /// The address of the instruction that caused it.
     #[serde(rename = "cause_pc", skip_serializing_if = "Option::is_none")]
     pub cause: Option<Hex>,
-    /// Of what machine code contradicts, its kind: what the row is about and the condition, `scalar` or
+    /// The kind of a contradiction with machine code: the subject of the row and the condition, `scalar` or
     /// `vector,lanes-inactive` for example. No register, address or offset is in it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// Whether it is told for all of its unit or section: then its place and function are an example.
+    /// True if it is told for all of its unit or section: then its place and function are an example.
     #[serde(skip)]
     pub is_example: bool,
     /// The others of the same cause, if the document is [grouped](VerifyDocument::grouped).
@@ -187,7 +187,7 @@ pub struct OtherPlace {
 }
 
 impl OtherPlace {
-    /// Whether another differs in registers alone, so that both can be told as one.
+    /// Returns true if another differs in registers alone, so that both can be told as one.
     fn is_same_place(&self, other: &OtherPlace) -> bool {
         let place = |one: &OtherPlace| (one.pc, one.offset, one.section);
         !other.registers.is_empty()
@@ -216,7 +216,7 @@ pub struct SourceDocument {
 }
 
 impl SourceDocument {
-    /// A line of a file, of which no more is known.
+    /// Creates a line of a file, of which no more is known.
     #[must_use]
     pub fn new(file: impl Into<Untrusted<'static>>, line: u64) -> SourceDocument {
         SourceDocument {
@@ -247,13 +247,13 @@ pub struct UnreadableFile {
     pub path: Untrusted<'static>,
     /// Why.
     pub message: Untrusted<'static>,
-    /// Whether the file is sound, and its code is in another one that was not found.
+    /// True if the file is sound, and its code is in another one that was not found.
     #[serde(default, skip_serializing_if = "is_false")]
     pub code_is_elsewhere: bool,
 }
 
 impl UnreadableFile {
-    /// A file, or a code object in one, and why it could not be read.
+    /// Creates a file, or a code object in one, and why it could not be read.
     #[must_use]
     pub fn new(
         path: impl Into<Untrusted<'static>>,
@@ -266,7 +266,7 @@ impl UnreadableFile {
         }
     }
 
-    /// A file whose code is in another one that was not found.
+    /// Returns a file whose code is in another one that was not found.
     #[must_use]
     pub fn elsewhere(
         path: impl Into<Untrusted<'static>>,
@@ -339,20 +339,20 @@ impl VerifyDocument {
         }
     }
 
-    /// Whether a finding is an error.
+    /// Returns true if a finding is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.summary.errors > 0
     }
 
-    /// Every finding, with the code object it is in.
+    /// Returns every finding, with the code object it is in.
     pub fn findings(&self) -> impl Iterator<Item = (&VerifiedFile, &FindingDocument)> {
         self.files
             .iter()
             .flat_map(|file| file.findings.iter().map(move |finding| (file, finding)))
     }
 
-    /// The same, worst first: errors before warnings, and what stands for more findings first.
+    /// Returns the same, worst first: errors before warnings, and what stands for more findings first.
     fn worst_first(&self) -> Vec<(&VerifiedFile, &FindingDocument)> {
         let mut findings: Vec<_> = self.findings().collect();
         findings.sort_by_key(|(_, finding)| Reverse((finding.severity, finding.count())));
@@ -387,7 +387,7 @@ fn count(length: usize) -> u64 {
 }
 
 impl VerifiedFile {
-    /// A code object with what was found in it.
+    /// Returns a code object with what was found in it.
     ///
     /// * `path`: what to call it; `target`: its target ID.
     #[must_use]
@@ -431,7 +431,7 @@ impl VerifiedFile {
         }
     }
 
-    /// The file that it is in.
+    /// Returns the file that it is in.
     #[must_use]
     pub fn file(&self) -> &Untrusted<'static> {
         self.container.as_ref().unwrap_or(&self.path)
@@ -439,7 +439,7 @@ impl VerifiedFile {
 }
 
 impl FindingGroup {
-    /// How much it stands for, if that is more than one finding: `713 findings in 12 functions of 31 code objects`.
+    /// Returns how much it stands for, if that is more than one finding: `713 findings in 12 functions of 31 code objects`.
     #[must_use]
     pub fn numbers(&self) -> Option<String> {
         (self.count > 1).then(|| {
@@ -459,13 +459,13 @@ impl FindingDocument {
         self.group.as_ref().and_then(FindingGroup::numbers)
     }
 
-    /// How many findings it stands for.
+    /// Returns how many findings it stands for.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.group.as_ref().map_or(1, |group| group.count)
     }
 
-    /// A place where a rule is broken, of which no more is known.
+    /// Creates a place where a rule is broken, of which no more is known.
     ///
     /// * `rule`, `section` and `spec`: as the fields say.
     #[must_use]
@@ -523,7 +523,7 @@ impl FindingDocument {
         }
     }
 
-    /// The source line, if the line table names one.
+    /// Returns the source line, if the line table names one.
     fn line(&self) -> Option<(&Untrusted<'static>, u64)> {
         let source = self.source.as_ref().filter(|source| source.line > 0)?;
         Some((&source.file, source.line))

@@ -33,7 +33,7 @@ impl Place {
         }
     }
 
-    /// The path as a relative reference (RFC 3986, 4.2).
+    /// Returns the path as a relative reference (RFC 3986, 4.2).
     pub(super) fn uri(&self) -> String {
         let (Place::InFolder(path) | Place::Elsewhere(path)) = self;
         let mut uri = String::new();
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// A path that leads to the same without `.` and without `..` after a name, whatever links there are: `build/../src/k.cl` is
+/// Returns a path that leads to the same without `.` and without `..` after a name, whatever links there are: `build/../src/k.cl` is
 /// `src/k.cl`.
 pub(super) fn normalised(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();

@@ -15,7 +15,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("GNU", "GCC"),
 ];
 
-/// The family of a file's producers. Several are joined by `+`; a producer that is not known is its first word, and
+/// Returns the family of a file's producers. Several are joined by `+`; a producer that is not known is its first word, and
 /// `unknown` is a file that names none.
 pub(super) fn family(file: &VerifiedFile) -> Untrusted<'static> {
     let mut families: Vec<String> = (file.producers.iter())

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, the form in which code hosts take what checkers find.
+//! SARIF 2.1.0, the form in which code hosts accept findings.
 //!
 //! Source: "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS Standard; the sections are
 //! named at each structure.
@@ -194,7 +194,7 @@ struct ResultProperties {
 }
 
 impl SarifLog {
-    /// The same findings.
+    /// Creates the same findings.
     ///
     /// A result is located at its source line or, if that is not known, at the code object. The worst come first, and there
     /// are at most 5,000; a notification says how many more there are.

@@ -1,4 +1,4 @@
-//! How much was found of each rule: a table that fits on a screen, whatever was found.
+//! Counts findings by rule, in a table that fits on a screen.
 
 use core::cmp::Reverse;
 use core::fmt::Write;
@@ -45,7 +45,7 @@ pub struct SummaryDocument<'d> {
 }
 
 impl<'d> SummaryDocument<'d> {
-    /// The summary of a document that is [grouped](VerifyDocument::grouped).
+    /// Creates the summary of a document that is [grouped](VerifyDocument::grouped).
     #[must_use]
     pub fn new(document: &'d VerifyDocument) -> SummaryDocument<'d> {
         SummaryDocument {
@@ -56,7 +56,7 @@ impl<'d> SummaryDocument<'d> {
         }
     }
 
-    /// The table as Markdown, for the summary of a GitHub workflow.
+    /// Returns the table as Markdown, for the summary of a GitHub workflow.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let VerifySummary {
@@ -113,7 +113,7 @@ impl<'d> SummaryDocument<'d> {
 const MOST_UNREADABLE: usize = 10;
 
 impl RuleSummary {
-    /// The families, with `, ` between them.
+    /// Returns the families, with `, ` between them.
     #[must_use]
     pub fn producers_text(&self) -> String {
         let names: Vec<String> = self.producers.iter().map(ToString::to_string).collect();
@@ -183,7 +183,7 @@ impl Table {
         self.rows.entry(key).or_default()
     }
 
-    /// The rows, worst first.
+    /// Returns the rows, worst first.
     pub(super) fn finish(self) -> Vec<RuleSummary> {
         let rows = self.rows.into_iter();
         let mut rows: Vec<RuleSummary> = rows

@@ -7,7 +7,7 @@ fn rule(id: &str) -> &'static Rule {
     Rule::by_id(id).unwrap()
 }
 
-/// A finding with everything that one can have.
+/// Returns a finding with everything that one can have.
 fn full() -> Finding {
     let mut finding = Finding::new(
         rule("cfi-entry"),
@@ -26,7 +26,7 @@ fn full() -> Finding {
     finding
 }
 
-/// A finding with nothing that can be missing.
+/// Returns a finding with nothing that can be missing.
 fn bare() -> Finding {
     Finding::new(rule("cfi-cie-pointer"), ".eh_frame", "nothing there")
 }

@@ -86,7 +86,7 @@ const FILES: [&str; 6] = [
 ];
 
 impl Rule {
-    /// What breaks it, and the same put right; nothing for a rule that no small example breaks.
+    /// What breaks it, and the same put right. `None` for a rule that no small example breaks.
     #[must_use]
     pub fn example(&self) -> Option<Example> {
         let mut all = FILES.iter().flat_map(|file| examples(file));
@@ -94,7 +94,7 @@ impl Rule {
     }
 }
 
-/// The examples of a file, and whose they are.
+/// Returns the examples of a file, and whose they are.
 fn examples(file: &'static str) -> impl Iterator<Item = (&'static str, Example)> {
     let parts = file.split("\n= ").skip(1);
     parts.filter_map(|part| {

@@ -10,7 +10,7 @@ use crate::expr::{Encoding, Item, Operation, operations};
 #[derive(Debug)]
 pub(super) struct Code<'a> {
     pub(super) items: SmallVec<[Item<'a>; 8]>,
-    /// Whether any of them names another entry than a base type.
+    /// True if any of them names another entry than a base type.
     pub(super) refers: bool,
     /// Why the rest cannot be decoded.
     pub(super) error: Option<Error>,
@@ -18,7 +18,7 @@ pub(super) struct Code<'a> {
     size: usize,
 }
 
-/// Where a branch leads.
+/// The target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// To the operation with this index.
@@ -32,7 +32,7 @@ pub(super) enum Target {
 }
 
 impl<'a> Code<'a> {
-    /// Decodes at most `limit` operations; nothing if there are more.
+    /// Decodes at most `limit` operations. `None` if there are more.
     pub(super) fn decode(bytes: &'a [u8], encoding: Encoding, limit: usize) -> Option<Code<'a>> {
         let mut items = SmallVec::new();
         let mut error = None;
@@ -60,12 +60,12 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The offset at which decoding stopped.
+    /// Returns the offset at which decoding stopped.
     pub(super) fn decoded(&self) -> usize {
         self.items.last().map_or(0, |item| item.end)
     }
 
-    /// Where the branch `item` leads; nothing if it is none.
+    /// Returns the target of the branch `item`. `None` if it is no branch.
     pub(super) fn target(&self, item: &Item<'_>) -> Option<Target> {
         let offset = item.branch_target()?;
         let Ok(offset) = usize::try_from(offset) else {
@@ -86,7 +86,7 @@ impl<'a> Code<'a> {
         )
     }
 
-    /// Whether control ever goes anywhere but to the next operation.
+    /// Returns true if control ever goes anywhere but to the next operation.
     pub(super) fn branches(&self) -> bool {
         self.items.iter().any(|item| is_branch(&item.operation))
     }
@@ -141,9 +141,9 @@ impl<'a> Code<'a> {
 /// For each operation by its index.
 #[derive(Debug)]
 pub(super) struct Reach {
-    /// Whether some way leads from the first operation to it.
+    /// True for each operation that can be reached from the first one.
     pub(super) from_start: Vec<bool>,
-    /// Whether some way leads from it to the end, or to where nothing is known.
+    /// True for each operation from which the end, or an unknown place, can be reached.
     pub(super) to_end: Vec<bool>,
 }
 

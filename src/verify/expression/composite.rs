@@ -72,7 +72,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a part of so many bits is inside its storage.
+    /// Checks that a part of this size is inside its storage.
     fn check_part(&mut self, part: &Place, bits: u128) -> Step {
         let what = Entry::Place(*part);
         if let Some(room) = part.room()
@@ -161,7 +161,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The size of a vector in bits.
+    /// Returns the size of a vector in bits.
     fn vector_bits(&mut self, bit_size: u64, count: u64) -> Step<u128> {
         if bit_size == 0 || count == 0 {
             self.fault(
@@ -248,7 +248,7 @@ impl Machine<'_> {
     }
 }
 
-/// What the bits in a place come from.
+/// Returns the sources of the bits in a place.
 fn contents(place: &Place) -> Sources {
     match place.storage {
         Storage::Memory(_) => Sources::MEMORY,

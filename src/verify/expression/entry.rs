@@ -1,4 +1,4 @@
-//! What is known of a stack entry without running the program.
+//! The facts about a stack entry that are known without running the program.
 //!
 //! An entry is as precise as it can be proved to be and unknown beyond; [`Entry::join`] keeps what two
 //! ways to the same operation have in common. Sources: HET A.2.5.2, A.2.5.3.
@@ -8,7 +8,7 @@ use core::ops::BitOr;
 
 use crate::arch::{AddressSpace, Register};
 
-/// What the number in a value, or the address of a place, was computed from.
+/// The sources from which the number in a value, or the address of a place, was computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::verify) struct Sources(u8);
 
@@ -49,7 +49,7 @@ pub(in crate::verify) enum Type {
     Unknown,
 }
 
-/// What is known of the number in a value.
+/// The known facts about the number in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Number {
     /// `base + per_lane · lane`, modulo the generic type.
@@ -64,7 +64,7 @@ pub(in crate::verify) struct Value {
     pub(in crate::verify) ty: Type,
     pub(in crate::verify) number: Number,
     pub(in crate::verify) sources: Sources,
-    /// Whether `DW_OP_xderef` loaded it: LLVM without the extensions means a location by that.
+    /// True if `DW_OP_xderef` loaded it: LLVM without the extensions means a location by that.
     pub(in crate::verify) legacy: bool,
 }
 
@@ -92,7 +92,7 @@ pub(in crate::verify) enum Storage {
     Unknown,
 }
 
-/// Where in its storage a place starts, in bits.
+/// The offset of a place in its storage, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Offset {
     /// `base + per_lane · lane`.
@@ -107,7 +107,7 @@ pub(in crate::verify) struct Place {
     pub(in crate::verify) storage: Storage,
     pub(in crate::verify) offset: Offset,
     pub(in crate::verify) sources: Sources,
-    /// Whether an operation moved it, be it by nothing: then its start was chosen.
+    /// True if an operation moved it, be it by nothing: then its start was chosen.
     pub(in crate::verify) moved: bool,
 }
 
@@ -121,7 +121,7 @@ pub(in crate::verify) enum Entry {
 }
 
 impl Value {
-    /// A constant of the generic type.
+    /// Returns a constant of the generic type.
     pub(in crate::verify) const fn constant(number: u64) -> Value {
         Value {
             ty: Type::Generic,
@@ -144,7 +144,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is the same wherever the program is stopped.
+    /// Returns the number, if it is the same wherever the program is stopped.
     pub(in crate::verify) const fn known(&self) -> Option<u64> {
         match self.number {
             Number::Linear { base, per_lane: 0 } => Some(base),
@@ -174,7 +174,7 @@ impl Place {
         moved: false,
     };
 
-    /// The size of its storage in bits, if it has one and it is known.
+    /// Returns the size of its storage in bits, if it has one and it is known.
     pub(in crate::verify) fn storage_bits(&self) -> Option<u128> {
         match self.storage {
             Storage::Memory(space) => Some(space_bits(space?)),
@@ -189,7 +189,7 @@ impl Place {
         }
     }
 
-    /// The bits from where it starts, in lane 0, to the end of its storage.
+    /// Returns the bits from where it starts, in lane 0, to the end of its storage.
     pub(in crate::verify) fn room(&self) -> Option<u128> {
         let Offset::Linear { base, .. } = self.offset else {
             return None;
@@ -197,7 +197,7 @@ impl Place {
         self.storage_bits()?.checked_sub(u128::try_from(base).ok()?)
     }
 
-    /// How many lanes its storage has a dword for; 1 if it is no vector register.
+    /// Returns how many lanes its storage has a dword for; 1 if it is no vector register.
     pub(in crate::verify) fn lanes(&self) -> u32 {
         match (self.storage, self.storage_bits()) {
             (Storage::Register(register), Some(bits)) if register.is_vector() => {
@@ -221,21 +221,21 @@ impl Place {
         }
     }
 
-    /// Whether it is a vector register of which nobody chose a part: it starts with the dword of lane 0,
+    /// Returns true if it is a vector register of which nobody chose a part: it starts with the dword of lane 0,
     /// whichever lane is meant.
     pub(in crate::verify) fn is_whole_vector(&self) -> bool {
         matches!(self.storage, Storage::Register(register) if register.is_vector()) && !self.moved
     }
 }
 
-/// The size of an address space, in bits. With addresses of four bytes it would be smaller, and no processor
+/// Returns the size of an address space, in bits. With addresses of four bytes it would be smaller, and no processor
 /// of `amdgcn` has those.
 pub(in crate::verify) fn space_bits(space: AddressSpace) -> u128 {
     space.size_in_bits(8)
 }
 
 impl Entry {
-    /// What two entries have in common.
+    /// Returns the common facts of two entries.
     pub(in crate::verify) fn join(self, other: Entry) -> Entry {
         match (self, other) {
             (a, b) if a == b => a,
@@ -260,7 +260,7 @@ impl Entry {
     }
 }
 
-/// What an entry is, as a message names it.
+/// Formats an entry for messages.
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

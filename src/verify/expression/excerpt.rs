@@ -10,7 +10,7 @@ use crate::verify::finding::{Excerpt, Finding};
 /// Longer expressions are not printed: nobody reads a line of so many operations.
 const LONGEST: usize = 1 << 8;
 
-/// An expression as text, with the operation at `offset` marked; without one all of it is meant.
+/// Returns an expression as text, with the operation at `offset` marked; without one all of it is meant.
 pub(in crate::verify) fn excerpt(
     bytes: &[u8],
     encoding: Encoding,
@@ -45,7 +45,7 @@ pub(in crate::verify) fn excerpt(
 }
 
 impl Fault {
-    /// The finding of a fault in an expression that stands at `start` of a section. `what` says which
+    /// Returns the finding of a fault in an expression that stands at `start` of a section. `what` says which
     /// expression it is, at the start of the message.
     pub(in crate::verify) fn finding(
         &self,
@@ -73,7 +73,7 @@ impl Fault {
     }
 }
 
-/// The register numbers in the operations of an expression, each with the offset of its operation in bytes;
+/// Returns the register numbers in the operations of an expression, each with the offset of its operation in bytes;
 /// those of entry values within it too. What cannot be decoded has none.
 pub(super) fn registers(items: &[Item<'_>], encoding: Encoding) -> SmallVec<[(usize, u64); 4]> {
     let mut found = SmallVec::new();

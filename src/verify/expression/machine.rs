@@ -40,17 +40,17 @@ pub(super) struct Machine<'m> {
     pub(super) encoding: Encoding,
     /// The stack of the way that is followed.
     pub(super) stack: Stack,
-    /// Whether the stack goes on below with entries of a caller.
+    /// True if the stack goes on below with entries of a caller.
     open: bool,
     faults: Vec<Fault>,
     pub(super) legacy: bool,
-    /// Whether the frame base was asked for.
+    /// True if the frame base was asked for.
     pub(super) asks_frame_base: bool,
     /// The offset of the operation that runs.
     at: usize,
     /// Calls that led here, by the entry that was called.
     calls: SmallVec<[u64; 8]>,
-    /// Whether a branch that may go either way was passed.
+    /// True if a branch that may go either way was passed.
     branched: bool,
     steps: usize,
 }
@@ -63,7 +63,7 @@ struct Path {
     trail: Vec<(usize, u64)>,
 }
 
-/// Where control goes after an operation.
+/// The successor of an operation.
 enum Flow {
     Next,
     To(Target),
@@ -115,7 +115,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
         machine.check_result(code, &end);
     }
     if machine.legacy {
-        // The shape as a whole means something else; what is wrong with it by the letter is said once.
+        // The shape as a whole means something else; what is wrong with it as specified is said once.
         machine.faults.retain(|fault| {
             ![&rule::NARROW, &rule::LANE_MISSING, &rule::VALUE_AS_LOCATION]
                 .iter()
@@ -191,7 +191,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// What can be said of the operations without running them.
+    /// Checks the operations without running them.
     fn check_code(&mut self, code: &Code<'_>) {
         if let Some(error) = &code.error {
             let text = error.kind().to_string();
@@ -247,7 +247,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Follows every way from the start of `code` with the stack as it is, and gives the stacks at its
-    /// end; nothing if they are not all known.
+    /// end. `None` if they are not all known.
     fn follow(&mut self, code: &Code<'_>) -> Option<SmallVec<[Stack; 1]>> {
         let mut ends: SmallVec<[Stack; 1]> = SmallVec::new();
         let mut known = true;
@@ -314,7 +314,7 @@ impl<'m> Machine<'m> {
         known.then_some(ends)
     }
 
-    /// Whether control comes back to an operation with nothing changed and no choice on the way.
+    /// Returns true if control comes back to an operation with nothing changed and no choice on the way.
     fn is_endless(&mut self, trail: &mut Vec<(usize, u64)>, next: usize) -> bool {
         let mut hasher = DefaultHasher::new();
         self.stack.hash(&mut hasher);
@@ -492,12 +492,12 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Whether the entries below those that are known are a caller's.
+    /// Returns true if the entries below those that are known are a caller's.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Whether the expression stands in call frame information.
+    /// Returns true if the expression stands in call frame information.
     pub(super) fn in_cfi(&self) -> bool {
         matches!(
             self.env.role,

@@ -157,7 +157,7 @@ impl Machine<'_> {
         self.push_place(Place::UNKNOWN)
     }
 
-    /// Takes an address space; nothing if it is not known which.
+    /// Pops an address space. `None` if it is unknown.
     fn pop_space(&mut self) -> Step<Option<AddressSpace>> {
         let value = self.pop_integral()?;
         let Some(number) = value.known() else {
@@ -175,7 +175,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A register as an address.
+    /// Returns a register as an address.
     fn based(&mut self, number: u64, space: Option<AddressSpace>) -> Step {
         if let (Some(register), Some(space)) = (self.known_register(number), space) {
             let place = Place::start_of(Storage::Register(register), Sources::REGISTERS);
@@ -196,7 +196,7 @@ impl Machine<'_> {
         self.push_place(somewhere(space, Sources::REGISTERS))
     }
 
-    /// The register of a number that is not reserved, if its size is known.
+    /// Returns the register of a number that is not reserved, if its size is known.
     fn known_register(&self, number: u64) -> Option<Register> {
         let register = Register::from_number(number)?;
         let is_known = self.env.machine.is_amdgpu() && register.class().is_some();
@@ -267,7 +267,7 @@ impl Machine<'_> {
         self.push_place(moved)
     }
 
-    /// Whether a place starts inside its storage, in every lane.
+    /// Checks that a place starts inside its storage, in every lane.
     pub(super) fn check_inside(&mut self, place: &Place) -> Step {
         let (Offset::Linear { base, per_lane }, Some(size)) = (place.offset, place.storage_bits())
         else {
@@ -334,7 +334,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The bits that a size operand of a read asks for.
+    /// Returns the bits that a size operand of a read asks for.
     fn small_size(&mut self, bytes: u8) -> u64 {
         if bytes == 0 {
             self.fault(&rule::EMPTY_PART, "it reads no bytes");
@@ -364,7 +364,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether so many bits can be read of a place.
+    /// Checks that this many bits can be read from a place.
     fn check_read(&mut self, place: &Place, bits: u128) -> Step {
         if place.storage == Storage::Undefined && bits > 0 {
             self.fault(
@@ -456,7 +456,7 @@ impl Machine<'_> {
     }
 }
 
-/// A place in memory whose address is not known.
+/// Returns a place in memory whose address is not known.
 fn somewhere(space: Option<AddressSpace>, sources: Sources) -> Place {
     Place {
         storage: Storage::Memory(space),
@@ -466,7 +466,7 @@ fn somewhere(space: Option<AddressSpace>, sources: Sources) -> Place {
     }
 }
 
-/// The place of an address, which is cut to the size of addresses of its space.
+/// Returns the place of an address, which is cut to the size of addresses of its space.
 fn memory(space: AddressSpace, address: &Value, sources: Sources) -> Place {
     let offset = match address.number {
         Number::Linear { base, per_lane: 0 } => {

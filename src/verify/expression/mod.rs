@@ -30,7 +30,7 @@ use crate::arch::Machine;
 use crate::expr::Encoding;
 use crate::rule::Rule;
 
-/// What an expression is for: it decides what its result must be, and which operations it may use.
+/// The use of an expression. It decides which result is required and which operations are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     /// The location of an object of so many bits, if its size is known (`DW_AT_location`).
@@ -52,7 +52,7 @@ pub(super) enum Role {
     DataLocation,
     /// An attribute that is a value (`DW_AT_upper_bound`), or what a call passes (`DW_AT_call_value`).
     Value,
-    /// The same of a dimension of an array whose dimensions are not listed (`DW_TAG_generic_subrange`). The initial stack is the number of
+    /// An attribute of a dimension of an array whose dimensions are not listed (`DW_TAG_generic_subrange`). The initial stack is the number of
     /// the dimension (DWARF 5 §5.13, figure D.13).
     OfDimension,
     /// `DW_AT_LLVM_lane_pc` of a subprogram with so many lanes.
@@ -61,13 +61,13 @@ pub(super) enum Role {
     ActiveLane { lanes: Option<u64> },
     /// The location of a `DW_TAG_dwarf_procedure`: it works on the stack of its caller.
     Procedure,
-    /// What `DW_OP_entry_value` contains.
+    /// The contents of `DW_OP_entry_value`.
     EntryValue,
     /// Any other use: nothing is known of it.
     Any,
 }
 
-/// What `DW_OP_fbreg` counts from.
+/// The base of `DW_OP_fbreg`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum FrameBase {
     /// Not known, or not asked for.
@@ -79,16 +79,16 @@ pub(super) enum FrameBase {
     Place(Place),
 }
 
-/// What an expression is checked in.
+/// The setting in which an expression is checked.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'e> {
     pub(super) encoding: Encoding,
     /// The machine whose registers it names: of another than AMDGPU their sizes are not known.
     pub(super) machine: Machine,
     pub(super) role: Role,
-    /// What is on the stack at the start, the lowest entry first.
+    /// The initial stack, the lowest entry first.
     pub(super) initial: &'e [Entry],
-    /// Whether each lane is a thread of the source language, so that a variable in a vector register is in
+    /// True if each lane is a thread of the source language, so that a variable in a vector register is in
     /// the dword of its lane.
     pub(super) simt: bool,
     pub(super) frame_base: FrameBase,
@@ -111,20 +111,20 @@ impl<'e> Env<'e> {
     }
 }
 
-/// What expressions ask of the debugging information.
+/// Answers the questions of expressions about the debugging information.
 pub(super) trait Entries {
-    /// The base type at an offset from the header of the unit; nothing if there is none.
+    /// Returns the base type at an offset from the header of the unit. `None` if there is none.
     fn base_type(&self, offset: u64) -> Option<Type>;
 
     /// What a call of the entry at an offset finds: from the header of the unit, or in `.debug_info` for
     /// `DW_OP_call_ref`.
     fn callee(&self, offset: u64, in_section: bool) -> Callee<'_>;
 
-    /// Whether the unit has an address with this index.
+    /// Returns true if the unit has an address with this index.
     fn has_address(&self, index: u64) -> bool;
 }
 
-/// What a call finds.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Callee<'e> {
     /// No entry.
@@ -145,11 +145,11 @@ pub(super) enum Callee<'e> {
     Unreadable,
 }
 
-/// What is wrong with an expression.
+/// A fault in an expression.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) rule: &'static Rule,
-    /// The offset of the operation at fault in the expression, in bytes; nothing if it is the expression as
+    /// The offset of the operation at fault in the expression, in bytes. `None` if it is the expression as
     /// a whole.
     pub(super) offset: Option<usize>,
     pub(super) message: String,
@@ -157,13 +157,13 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// Whether it is that the object as a whole is larger than its lane's dword of a register.
+    /// Returns true if it is that the object as a whole is larger than its lane's dword of a register.
     pub(super) fn is_overrun_of_object(&self) -> bool {
         *self.rule == rule::LANE_OVERRUN && self.offset.is_none()
     }
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     /// By the offset of the operation; at most one of a rule for each operation.
@@ -171,14 +171,14 @@ pub(super) struct Outcome {
     /// The entry on top at the end, before it is converted; what all ways to the end have in common. Nothing
     /// if the stack is empty there, or the end was not reached.
     pub(super) result: Option<Entry>,
-    /// Whether it loads through an address space by `DW_OP_xderef`, as LLVM without the extensions does
+    /// True if it loads through an address space by `DW_OP_xderef`, as LLVM without the extensions does
     /// where it means a location.
     pub(super) legacy: bool,
-    /// How many operations were run, over all ways.
+    /// The number of operations that were run, over all paths.
     pub(super) steps: u64,
-    /// Whether it names other entries than base types: by calls and implicit pointers.
+    /// True if it names other entries than base types: by calls and implicit pointers.
     pub(super) refers: bool,
-    /// Whether what was found depends on the frame base.
+    /// True if what was found depends on the frame base.
     pub(super) asks_frame_base: bool,
     /// The register numbers that it names itself, each with the offset of its operation, in bytes.
     pub(super) registers: SmallVec<[(usize, u64); 4]>,

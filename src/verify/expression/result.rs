@@ -65,7 +65,7 @@ impl Machine<'_> {
         self.fault_at(rule, None, message, None);
     }
 
-    /// The type of the value that the result is.
+    /// Returns the type of the value that the result is.
     fn value_result(&mut self, top: Entry) -> Option<Type> {
         match as_value(top) {
             Some(value) => Some(value.ty),
@@ -147,7 +147,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether an object of so many bits fits.
+    /// Checks that an object of this size fits.
     fn check_object(&mut self, place: &Place, bits: u128) {
         let is_composite = matches!(place.storage, Storage::Composite { .. });
         let rule = if is_composite {

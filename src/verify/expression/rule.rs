@@ -184,7 +184,7 @@ pub(in crate::verify) enum Repeats {
     Unit,
 }
 
-/// How findings of a rule for expressions come in attributes.
+/// Returns how findings of a rule for expressions come in attributes.
 pub(in crate::verify) fn repeats(rule: &Rule) -> Repeats {
     if *rule == NO_FRAME_BASE {
         Repeats::Function

@@ -5,7 +5,7 @@ use super::machine::{Machine, Step, Stop};
 use super::rule;
 use crate::expr::{Item, Operation};
 
-/// Whether an entry is a composite to which parts are still added.
+/// Returns true if an entry is a composite to which parts are still added.
 pub(super) fn is_incomplete(entry: &Entry) -> bool {
     matches!(
         entry,
@@ -155,7 +155,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The entry so many below the top, which a stack operation touches.
+    /// Returns the entry so many below the top, which a stack operation touches.
     fn entry(&mut self, index: usize) -> Step<Entry> {
         self.need(index.saturating_add(1))?;
         let found = self.stack.iter().rev().nth(index).copied().ok_or(Stop)?;

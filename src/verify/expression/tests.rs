@@ -72,7 +72,7 @@ const LONG: Role = Role::Location { bits: Some(64) };
 const SAVED: Role = Role::SavedRegister { bits: Some(32) };
 const SAVED_VGPR: Role = Role::SavedRegister { bits: Some(2048) };
 
-/// The bytes of an example: operations without `DW_OP_`, or hexadecimal after `#`.
+/// Returns the bytes of an example: operations without `DW_OP_`, or hexadecimal after `#`.
 fn bytes_of(text: &str) -> Vec<u8> {
     if let Some(digits) = text.strip_prefix('#') {
         let pairs = digits.as_bytes().chunks(2);

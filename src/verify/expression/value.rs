@@ -20,7 +20,7 @@ impl Type {
 }
 
 impl Machine<'_> {
-    /// The size of the generic type, in bits.
+    /// Returns the size of the generic type, in bits.
     pub(super) fn generic_bits(&self) -> u64 {
         u64::from(self.encoding.address_size).saturating_mul(8)
     }
@@ -69,7 +69,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// The base type at an offset from the unit's header.
+    /// Returns the base type at an offset from the unit's header.
     pub(super) fn base_type(&mut self, offset: u64) -> Type {
         let Some(entries) = self.env.entries else {
             return Type::Unknown;
@@ -232,7 +232,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The result of an operation with two operands, as far as it is the same for every wave.
+    /// Returns the result of an operation with two operands, as far as it is the same for every wave.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "operations that are not folded give any value"
@@ -288,7 +288,7 @@ impl Machine<'_> {
         Value::any(ty, bits.min(self.generic_bits()), sources)
     }
 
-    /// Whether a lane is known to be the one that a place in a vector register should choose.
+    /// Returns true if a lane is known to be the one that a place in a vector register should choose.
     pub(super) fn wants_lane(&self) -> bool {
         self.env.simt
             && matches!(
@@ -302,7 +302,7 @@ impl Machine<'_> {
     }
 }
 
-/// How many low bits of a value can be other than zero.
+/// Returns how many low bits of a value can be other than zero.
 pub(super) fn width(value: &Value) -> u64 {
     match value.number {
         Number::Linear { base, per_lane: 0 } => {
@@ -313,7 +313,7 @@ pub(super) fn width(value: &Value) -> u64 {
     }
 }
 
-/// An entry as a value; nothing if it does not convert.
+/// Returns an entry as a value. `None` if it does not convert.
 pub(super) fn as_value(entry: Entry) -> Option<Value> {
     let place = match entry {
         Entry::Value(value) => return Some(value),
@@ -353,7 +353,7 @@ pub(super) fn as_value(entry: Entry) -> Option<Value> {
     }
 }
 
-/// An entry as a location; nothing if it does not convert. The location may be incomplete.
+/// Returns an entry as a location. `None` if it does not convert. The location may be incomplete.
 pub(in crate::verify) fn as_place(entry: Entry) -> Option<Place> {
     let value = match entry {
         Entry::Place(place) => return Some(place),

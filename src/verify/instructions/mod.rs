@@ -51,9 +51,9 @@ struct Rules {
     cfa: CfaKind,
     /// The number of the CFA's address space, where it is a register plus an offset.
     cfa_space: Option<u64>,
-    /// Whether the CFA is known to be another place than where the scratch of a wavefront starts.
+    /// True if the CFA is known to be another place than where the scratch of a wavefront starts.
     cfa_is_elsewhere: bool,
-    /// Whether the return address has a rule that is not "undefined".
+    /// True if the return address has a rule that is not "undefined".
     has_return_address: bool,
     dependencies: Dependencies,
 }
@@ -113,16 +113,16 @@ struct Walk<'w, 'a> {
     facts: &'w Facts<'a>,
     section: &'static str,
     cie: &'w Cie<'a>,
-    /// The entry that the code is of; nothing for the instructions of a CIE.
+    /// The entry that the code is of. `None` for the instructions of a CIE.
     fde: Option<&'w Fde<'a>>,
     rules: Rules,
-    /// What the initial instructions gave.
+    /// The row of the initial instructions.
     initial: &'w Remembered,
     /// With the offset of each instruction that did it.
     remembered: Vec<(u64, Remembered)>,
     location: u64,
     row: u32,
-    /// How many instructions the row has.
+    /// The number of instructions in the row.
     in_row: u32,
     said_no_cfa: bool,
     said_of_row: bool,
@@ -132,7 +132,7 @@ struct Walk<'w, 'a> {
     meter: &'w Meter,
 }
 
-/// What the walks through the entries of a section share.
+/// State that the walks through the entries of a section share.
 #[derive(Default)]
 struct Shared<'a> {
     /// Those of the row at hand.
@@ -229,7 +229,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.fde.map_or(self.cie.offset, |fde| fde.offset)
     }
 
-    /// The address that the row starts at; nothing in a CIE. A row past the end belongs to no function but this one.
+    /// Returns the address that the row starts at; nothing in a CIE. A row past the end belongs to no function but this one.
     fn pc(&self) -> Option<u64> {
         let fde = self.fde?;
         Some(self.location.min(fde.end().saturating_sub(1)))
@@ -243,7 +243,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// A finding about an instruction, which it shows.
+    /// Returns a finding about an instruction, which it shows.
     fn about(
         &self,
         rule: &'static Rule,
@@ -363,13 +363,13 @@ impl<'w, 'a> Walk<'w, 'a> {
         });
     }
 
-    /// The location so many units of code further on; nothing if that is past the last address there is.
+    /// Returns the location so many units of code further on. `None` if that is past the last address there is.
     fn after(&self, delta: u64) -> Option<u64> {
         let distance = delta.checked_mul(self.cie.code_alignment_factor)?;
         self.location.checked_add(distance)
     }
 
-    /// * `next`: the new location; nothing if it is past the last address there is.
+    /// * `next`: the new location. `None` if it is past the last address.
     fn advance(&mut self, next: Option<u64>, item: &InstructionItem<'a>, findings: &mut Findings) {
         let Some(fde) = self.fde else {
             let message = "there is no location that could be advanced";
@@ -402,7 +402,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.in_row = 0;
     }
 
-    /// What can only be said of a row as a whole.
+    /// Checks a row as a whole.
     ///
     /// * `end`: the first address after it.
     fn end_row(&mut self, end: u64, findings: &mut Findings) {
@@ -423,7 +423,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Whether a row that is for some code finds the caller, or the end of the stack. Said once of an entry.
+    /// Checks that a row with code finds the caller or the end of the stack. Reports once for each entry.
     fn check_row(&mut self, fde: &Fde<'a>, end: u64, findings: &mut Findings) {
         // Entries without any rules are one finding for all: `coverage` has it.
         if self.said_of_row || says_nothing(fde) {
@@ -566,7 +566,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Whether the CFA is a register plus an offset, so that either can be changed.
+    /// Returns true if the CFA is a register plus an offset, so that either can be changed.
     fn change_cfa(&self, item: &InstructionItem<'a>, findings: &mut Findings) -> bool {
         let message = match self.rules.cfa {
             CfaKind::Register => return true,

@@ -32,11 +32,11 @@ use crate::meter::Meter;
 use crate::rule::Rule;
 use wave::MadeWave;
 
-/// How many steps it is to find out what is known of a place.
+/// The steps that are charged for the facts about a place.
 const PER_PLACE: u64 = 250;
-/// Of a half of the wave.
+/// The lanes in a half of the wave.
 const HALF: usize = 32;
-/// Where the code object of a wave that is made up is loaded.
+/// The load address of the code object of an artificial wave.
 const LOADED_AT: LoadAddress = LoadAddress(0);
 
 rules! {
@@ -123,7 +123,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     }
 }
 
-/// Whether an abbreviation may have `DW_AT_LLVM_lane_pc`.
+/// Returns true if an abbreviation may have `DW_AT_LLVM_lane_pc`.
 fn may_have_lane_pcs(subject: &Subject<'_, '_>) -> bool {
     let abbreviations = subject.program.object().section(".debug_abbrev");
     let bytes = abbreviations.ok().flatten().unwrap_or_default();
@@ -139,10 +139,10 @@ fn may_have_lane_pcs(subject: &Subject<'_, '_>) -> bool {
     })
 }
 
-/// What tells a fault from others of a function.
+/// The identity of a fault within a function.
 type Fault = (&'static str, Option<u64>, String);
 
-/// Where a fault was seen.
+/// The places at which a fault was seen.
 struct Seen {
     rule: &'static Rule,
     first: u64,
@@ -190,7 +190,7 @@ impl FunctionCheck<'_, '_, '_> {
         Ok(())
     }
 
-    /// Where entries of location lists begin and end.
+    /// Returns the addresses at which entries of location lists begin and end.
     fn boundaries(&self) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         let simt = &self.function.simt;
@@ -292,7 +292,7 @@ impl FunctionCheck<'_, '_, '_> {
         Ok(())
     }
 
-    /// A wave with these lanes of each half off, and all others not there.
+    /// Returns a wave with these lanes of each half off, and all others not there.
     fn wave(&self, kinds: &[OffLane], halves: [&[Lane]; 2], active: ActiveLanes) -> MadeWave {
         let mut words: BTreeMap<DwordPlace, u32> = BTreeMap::new();
         for (half, lanes) in (0_u8..).zip(halves) {
@@ -358,7 +358,7 @@ impl FunctionCheck<'_, '_, '_> {
         Ok(())
     }
 
-    /// The scalar registers that a register of DWARF is.
+    /// Returns the scalar registers that a register of DWARF is.
     fn machine_registers(&self, register: Register) -> Vec<MachineRegister> {
         let is_it = |one: &MachineRegister| {
             let dwarf = one.dwarf(self.wave_size);
@@ -457,7 +457,7 @@ impl FunctionCheck<'_, '_, '_> {
     }
 }
 
-/// Where it is right to say of any lane that it is; nothing if that is not known of some.
+/// Where it is right to say of any lane that it is. `None` if that is not known of some.
 fn all_right(kinds: &[OffLane]) -> Option<BTreeSet<u64>> {
     let mut found = BTreeSet::new();
     for way in kinds.iter().flat_map(|kind| &kind.ways) {
@@ -466,7 +466,7 @@ fn all_right(kinds: &[OffLane]) -> Option<BTreeSet<u64>> {
     Some(found)
 }
 
-/// A lane for each way of each kind, with all that is open clear and with all of it set.
+/// Returns a lane for each way of each kind, with all that is open clear and with all of it set.
 fn lanes(kinds: &[OffLane], half: u8) -> Vec<Lane> {
     let kinds = kinds
         .iter()

@@ -16,7 +16,7 @@ pub(super) struct MadeWave {
     registers: BTreeMap<(Register, u32), u32>,
     /// By address in the wave's scratch.
     scratch: BTreeMap<u64, u32>,
-    /// What stack registers have.
+    /// The contents of stack registers.
     bases: BTreeMap<MachineRegister, u32>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct MadeWave {
 const BETWEEN_BASES: u32 = 1 << 26;
 
 impl MadeWave {
-    /// A wave with these lanes active, a bit each.
+    /// Creates a wave with these lanes active, a bit each.
     pub(super) fn new(wave_size: WaveSize) -> MadeWave {
         MadeWave {
             wave_size,

@@ -27,7 +27,7 @@ pub(super) enum Use {
     Any,
 }
 
-/// What an attribute's expression is for; nothing if its form holds none.
+/// Returns the use of an attribute's expression. `None` if its form holds none.
 ///
 /// * `raw`: the attribute's value as it is encoded.
 pub(super) fn use_of(
@@ -73,7 +73,7 @@ pub(super) fn use_of(
     })
 }
 
-/// Whether a location on this tag is that of a parameter at a call.
+/// Returns true if a location on this tag is that of a parameter at a call.
 fn is_call_site(tag: DwTag) -> bool {
     [DW_TAG_call_site_parameter, DW_TAG_GNU_call_site_parameter].contains(&tag)
 }

@@ -1,4 +1,4 @@
-//! What expressions ask of the debugging information, answered without evaluating anything.
+//! Answers the questions of expressions about the debugging information without evaluating anything.
 
 use core::cell::Cell;
 
@@ -31,7 +31,7 @@ impl<'d, 'a> UnitEntries<'d, 'a> {
         }
     }
 
-    /// Whether anything was asked of the unit.
+    /// Returns true if anything was asked of the unit.
     pub(super) fn were_asked(&self) -> bool {
         self.asked.get()
     }
@@ -41,7 +41,7 @@ impl<'d, 'a> UnitEntries<'d, 'a> {
         self.info.die(id).ok()
     }
 
-    /// The location or constant of an entry or of what it is an instance of.
+    /// Returns the location or constant of an entry or of what it is an instance of.
     fn location_of(&self, mut die: Die<'a>) -> Callee<'_> {
         for _ in 0..HOPS {
             let found = [DW_AT_location, DW_AT_const_value]

@@ -22,7 +22,7 @@ use crate::verify::expression::{
 use crate::verify::finding::Finding;
 use crate::verify::register;
 
-/// How many bytes are kept of an expression that is not known yet: it, its setting, and what was found.
+/// The bytes that are kept of a new expression: its own, its setting, and the result.
 const KEPT_OF_EXPRESSION: u64 = 400;
 
 /// An expression in its place.
@@ -60,7 +60,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// The first address of the function.
+    /// Returns the first address of the function.
     fn function_start(&self) -> Option<u64> {
         Some(self.scopes.last()?.ranges.first()?.start)
     }
@@ -92,7 +92,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// The setting of an expression of this encoding that stands here.
+    /// Returns the setting of an expression of this encoding that stands here.
     pub(super) fn setting(&self, encoding: Encoding, role: Role) -> Setting {
         let scope = self.scopes.last();
         let frame_base = scope.map_or(FrameBaseNumber::UNKNOWN, |scope| scope.frame_base_number);
@@ -105,7 +105,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// The place that the expression of a frame base finds.
+    /// Returns the place that the expression of a frame base finds.
     pub(super) fn frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<Place> {
         let here = self.setting(expression.unit.encoding, Role::FrameBase);
         if let Some(known) = self.kept.sound.frame_base(expression.bytes, &here) {
@@ -120,7 +120,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         place
     }
 
-    /// What is wrong with an expression in this setting, and how much of it that depended on.
+    /// Returns the faults of an expression in this setting, and the part of the setting on which they depend.
     fn outcome_in(
         &mut self,
         expression: &ExpressionBytes<'a>,
@@ -241,7 +241,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Whether an object has more bits than the lane's dword of a register that is all its location means, in a unit
+    /// Reports objects with more bits than the lane's dword of the register that their location means, in a unit
     /// that does not name lanes.
     fn overrun_as_meant(
         &self,
@@ -322,7 +322,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     }
 }
 
-/// Whether the first operation of an expression names a vector register.
+/// Returns true if the first operation of an expression names a vector register.
 fn names_vector_register(expression: &ExpressionBytes<'_>) -> bool {
     let first = operations(expression.bytes, expression.unit.encoding).next();
     // Vector registers have numbers that only two operations can name.
@@ -333,7 +333,7 @@ fn names_vector_register(expression: &ExpressionBytes<'_>) -> bool {
     Register::from_number(register).is_some_and(Register::is_vector)
 }
 
-/// What a location means that is one register, in a unit without the extensions.
+/// Returns the meaning of a location that is one register, in a unit without the extensions.
 fn legacy_register(expression: &ExpressionBytes<'_>) -> Option<Vec<u8>> {
     let frame = LegacyFrame {
         base: LegacyBase::Unknown,

@@ -17,17 +17,17 @@ use crate::verify::finding::Finding;
 /// A function that contains the entries being checked.
 #[derive(Debug)]
 pub(super) struct Scope {
-    /// How deep its entry lies.
+    /// The depth of its entry.
     pub(super) depth: usize,
     pub(super) name: Option<String>,
     /// The addresses of its code, sorted; empty if they are not known.
     pub(super) ranges: Vec<Range<u64>>,
-    /// Whether the linker dropped all of it.
+    /// True if the linker dropped all of it.
     pub(super) is_dropped: bool,
     pub(super) frame_base: FrameBase,
-    /// What stands for the frame base.
+    /// The number of the frame base.
     pub(super) frame_base_number: FrameBaseNumber,
-    /// What is said once of the function.
+    /// Findings that are reported once for the function.
     pub(super) summary: Summary,
 }
 
@@ -44,7 +44,7 @@ pub(in crate::verify) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> 
     ranges
 }
 
-/// Whether a range lies in one of merged ranges.
+/// Returns true if a range lies in one of merged ranges.
 pub(in crate::verify) fn contains(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
     let after = ranges.partition_point(|outer| outer.start <= range.start);
     after
@@ -54,7 +54,7 @@ pub(in crate::verify) fn contains(ranges: &[Range<u64>], range: &Range<u64>) -> 
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
-    /// What the entry of a function says to those in it.
+    /// Returns the scope that a function's entry gives to the entries in it.
     pub(super) fn scope(&mut self, die: &Die<'a>) -> Scope {
         let mut scope = Scope {
             depth: die.depth(),

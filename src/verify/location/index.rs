@@ -66,7 +66,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         false
     }
 
-    /// Whether it was said already that there is no such table; now it is.
+    /// Returns true if it was said already that there is no such table; now it is.
     fn has_reported(&mut self, table: IndexTable) -> bool {
         let found = IndexTable::ALL.iter().position(|other| *other == table);
         let said = found.and_then(|at| self.bad_tables.get_mut(at));

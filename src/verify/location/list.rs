@@ -167,7 +167,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     }
 }
 
-/// The only range of a function, for a message.
+/// Returns the only range of a function, for a message.
 fn place(ranges: &[Range<u64>]) -> String {
     match ranges {
         [only] => format!(", which is {:#x}..{:#x}", only.start, only.end),

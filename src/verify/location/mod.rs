@@ -74,7 +74,7 @@ pub(super) const FAMILIES: [&[&Rule]; 7] = [
 /// As how many steps an entry counts: it is read, and noted for those that refer to it.
 const PER_ENTRY: u64 = 2;
 
-/// How many bytes are kept of an entry while its unit is checked: it, and what it refers to.
+/// The bytes that are kept of an entry while its unit is checked: the entry and its references.
 const KEPT_OF_ENTRY: u64 = 48;
 
 /// How many units are read before what was kept of them is dropped, so that a large object needs no more memory
@@ -106,7 +106,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, threads: usize, findings: &mut Fi
     }
 }
 
-/// The tags of the entries at some offsets of a section, as far as there are entries.
+/// Returns the tags of the entries at some offsets of a section, as far as there are entries.
 fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64, DwTag> {
     let mut units: Vec<UnitId> = offsets
         .iter()
@@ -132,11 +132,11 @@ fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64
     tags
 }
 
-/// What units leave to those after them: what is known, and memory to be used again.
+/// State that one unit leaves to the next: known facts, and memory to reuse.
 #[derive(Debug, Default)]
 struct UnitCache<'a> {
     sound: Sound<'a>,
-    /// Of the unit, as all that follows.
+    /// The references of the unit. All fields below belong to the unit, too.
     references: References,
     /// The lists that were checked, with their use and the size of the object in bits.
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
@@ -165,7 +165,7 @@ struct UnitCheck<'c, 'p, 'a> {
     span: Range<u64>,
     section: &'static str,
     unit: Unit,
-    /// Whether lanes are the threads of the source language.
+    /// True if lanes are the threads of the source language.
     is_simt: bool,
     /// The addresses of the unit's code, sorted.
     ranges: Vec<Range<u64>>,
@@ -182,15 +182,15 @@ struct UnitCheck<'c, 'p, 'a> {
     files: Range<u64>,
     kept: &'c mut UnitCache<'a>,
     meter: &'c Meter,
-    /// How many bytes are kept of the unit.
+    /// The bytes that are kept of the unit.
     held: u64,
-    /// Whether it was said of a table of indices that there is none.
+    /// True for each table of indices whose absence was reported.
     bad_tables: [bool; 4],
-    /// Whether it is a split unit without its skeleton, which says where its addresses are.
+    /// True if it is a split unit without its skeleton, which says where its addresses are.
     has_no_skeleton: bool,
 }
 
-/// Whether the producer of a unit knows of lanes. Attributes of functions do not show it: tools add them to any object.
+/// Returns true if the producer of a unit knows of lanes. Attributes of functions do not show it: tools add them to any object.
 fn knows_lanes(info: &DebugInfo<'_>, unit: UnitId) -> bool {
     let convention = info.convention(unit).map(|found| found.locations);
     matches!(
@@ -388,7 +388,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         }
     }
 
-    /// How findings name an attribute: `DW_AT_location of "x"`.
+    /// Returns how findings name an attribute: `DW_AT_location of "x"`.
     fn label(&self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) -> String {
         let attribute = attribute_name(die.tag(), attribute);
         match self.name_of(die) {
@@ -406,7 +406,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         own(die).or_else(|| own(&self.origin(die)?))
     }
 
-    /// The entry that an entry is an instance or the completion of.
+    /// Returns the entry that an entry is an instance or the completion of.
     fn origin(&self, die: &Die<'a>) -> Option<Die<'a>> {
         let attribute = die
             .attribute(DW_AT_abstract_origin)
@@ -415,7 +415,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         self.info.die(id).ok()
     }
 
-    /// The size of the object that an entry describes, in bits.
+    /// Returns the size of the object that an entry describes, in bits.
     fn object_bits(&mut self, die: &Die<'a>) -> Option<u64> {
         let bytes = match die.attribute(DW_AT_type) {
             Some(attribute) => self.type_bytes(die, attribute),
@@ -441,7 +441,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         }
     }
 
-    /// The base type of the object that an entry describes, if it has one.
+    /// Returns the base type of the object that an entry describes, if it has one.
     fn base_type(&self, die: &Die<'a>) -> Option<Die<'a>> {
         /// Qualifiers and names of types on the way; compilers write three or four.
         const HOPS: usize = 16;
@@ -464,7 +464,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         None
     }
 
-    /// The size of the type that an attribute refers to.
+    /// Returns the size of the type that an attribute refers to.
     fn type_bytes(
         &mut self,
         die: &Die<'a>,
@@ -496,7 +496,7 @@ pub(super) fn clipped(name: &str) -> String {
     name.chars().take(LENGTH).collect()
 }
 
-/// A finding of something that cannot be read.
+/// Returns a finding of something that cannot be read.
 fn malformed(rule: &'static Rule, section: &'static str, error: &Error) -> Finding {
     let (section, offset) = match error.origin() {
         Some(origin) => (origin.section, Some(origin.offset)),

@@ -12,7 +12,7 @@ use crate::verify::finding::Findings;
 use crate::verify::queue;
 use crate::verify::subject::Subject;
 
-/// What some units have given.
+/// The results of some units.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) findings: Findings,
@@ -64,14 +64,14 @@ pub(super) fn check_all(subject: &Subject<'_, '_>, units: &[UnitId], threads: us
     all
 }
 
-/// How many units are read before what was kept of them is dropped. Dropping means to read the headers of all units
+/// Returns how many units are read before what was kept of them is dropped. Dropping means to read the headers of all units
 /// again, which may not be done for each few of a million.
 fn at_once_of(units: &[UnitId]) -> usize {
     const TIMES: usize = 64;
     units.len().div_ceil(TIMES).max(UNITS_AT_ONCE)
 }
 
-/// Checks parts by several threads; nothing if the meter does not suffice for all of them: what is left out then
+/// Checks parts by several threads. `None` if the meter does not suffice for all of them: what is left out then
 /// depends on the order.
 fn check_parts(subject: &Subject<'_, '_>, parts: Vec<&[UnitId]>, threads: usize) -> Option<Part> {
     let source = subject.program.source();

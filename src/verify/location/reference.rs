@@ -26,7 +26,7 @@ pub(super) struct References {
     entries: Vec<(u64, DwTag)>,
     references: Vec<Reference>,
     elsewhere: Elsewhere,
-    /// Whether not every entry is known.
+    /// True if not every entry is known.
     incomplete: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct SectionReferences {
     completes: Vec<(u64, u64)>,
     /// The first entry and the last.
     span: Option<(u64, u64)>,
-    /// Whether not every entry is known, or offsets come more than once, as with several `.dwo` files.
+    /// True if not every entry is known, or offsets come more than once, as with several `.dwo` files.
     incomplete: bool,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Reference {
     pub(super) to: u64,
 }
 
-/// What refers.
+/// The kind of the referring entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Attribute(DwAt),
@@ -87,7 +87,7 @@ enum Wanted {
     Any,
     Type,
     Subprogram,
-    /// What the entry itself is: a subprogram or an object.
+    /// The same kind as the entry itself: a subprogram or an object.
     Same,
     /// A variable, parameter, constant or member.
     Object,
@@ -237,7 +237,7 @@ impl Reference {
         names.map(By::Attribute).contains(&self.by)
     }
 
-    /// * `found`: the tag of the entry that is meant; nothing if there is none.
+    /// * `found`: the tag of the entry that is meant. `None` if there is none.
     fn check(&self, section: &'static str, found: Option<DwTag>) -> Option<Finding> {
         let Reference { from, tag, by, to } = *self;
         let (section, from, name_attribute) = match by {
@@ -302,7 +302,7 @@ fn check_cycles(completes: &[(u64, u64)], section: &'static str, findings: &mut 
     }
 }
 
-/// What an attribute on an entry of this tag refers to.
+/// Returns the kind of entry to which an attribute on an entry of this tag refers.
 fn wanted(tag: DwTag, name: DwAt) -> Wanted {
     let Some((_, wanted)) = KINDS.iter().find(|(known, _)| *known == name) else {
         return Wanted::Any;
@@ -319,7 +319,7 @@ fn wanted(tag: DwTag, name: DwAt) -> Wanted {
     }
 }
 
-/// What attributes refer to; all others to anything.
+/// The kinds of entries to which attributes refer. All others refer to any kind.
 #[rustfmt::skip]
 const KINDS: &[(DwAt, Wanted)] = &[
     (DW_AT_type,             Wanted::Type),

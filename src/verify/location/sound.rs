@@ -13,12 +13,12 @@ const SETTINGS: usize = 16;
 /// How many expressions are remembered; then all are forgotten. Some objects have no two that are alike.
 const EXPRESSIONS: usize = 1 << 14;
 
-/// What an expression is for, and all that stands elsewhere on which its faults depend.
+/// The use of an expression, and everything outside of it on which its faults depend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Setting {
     pub(super) role: Role,
     pub(super) encoding: Encoding,
-    /// Whether each lane is a thread of the source language.
+    /// True if each lane is a thread of the source language.
     pub(super) simt: bool,
     /// Nothing if it does not count from the frame base.
     pub(super) frame_base: Option<FrameBaseNumber>,
@@ -27,7 +27,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// Whether what was found in this setting holds in `other`, which is a whole one.
+    /// Returns true if what was found in this setting holds in `other`, which is a whole one.
     fn covers(&self, other: &Setting) -> bool {
         self.role == other.role
             && self.encoding == other.encoding
@@ -46,10 +46,10 @@ impl FrameBaseNumber {
     pub(super) const UNKNOWN: FrameBaseNumber = FrameBaseNumber(0);
 }
 
-/// What was found of an expression that has no fault.
+/// The result of checking an expression without a fault.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// What it depended on.
+    /// The setting on which it depended.
     setting: Setting,
     legacy: bool,
 }
@@ -66,7 +66,7 @@ pub(super) struct Sound<'a> {
 }
 
 impl<'a> Sound<'a> {
-    /// Whether the expression is legacy; nothing unless it is known to have no fault in this setting.
+    /// Returns true if the expression is legacy; nothing unless it is known to have no fault in this setting.
     pub(super) fn legacy(&self, bytes: &[u8], wanted: &Setting) -> Option<bool> {
         let mut found = self.known.get(bytes)?.iter();
         let found = found.find(|found| found.setting.covers(wanted))?;
@@ -85,7 +85,7 @@ impl<'a> Sound<'a> {
         found.push(Found { setting, legacy });
     }
 
-    /// The number that stands for a frame base.
+    /// Returns the number that stands for a frame base.
     pub(super) fn number(&mut self, frame_base: FrameBase) -> FrameBaseNumber {
         if frame_base == FrameBase::Unknown {
             return FrameBaseNumber::UNKNOWN;
@@ -100,7 +100,7 @@ impl<'a> Sound<'a> {
         })
     }
 
-    /// The place that the expression of a frame base finds in this setting, if it is known: there may be none.
+    /// Returns the place that the expression of a frame base finds in this setting, if it is known: there may be none.
     pub(super) fn frame_base(&self, bytes: &[u8], wanted: &Setting) -> Option<Option<Place>> {
         let (setting, place) = self.frame_bases.get(bytes)?;
         setting.covers(wanted).then_some(*place)

@@ -1,4 +1,4 @@
-//! Findings of which one says it all: a producer that writes something writes it everywhere.
+//! Groups findings that a producer repeats everywhere into one.
 
 use smallvec::SmallVec;
 

@@ -216,7 +216,7 @@ fn lists(file: &File) -> (Vec<u8>, Vec<u32>) {
     (section, offsets)
 }
 
-/// The unit of a file, whose abbreviations are the first.
+/// Returns the unit of a file, whose abbreviations are the first.
 fn unit(file: &File) -> Sections {
     let mut sections = Sections {
         info: vec![0, 0, 0, 0, 5, 0, DW_UT_compile.0, 8, 0, 0, 0, 0],
@@ -239,12 +239,12 @@ fn unit(file: &File) -> Sections {
     sections
 }
 
-/// The code object of a file: gfx90a, with code at 0x1000 to 0x1100.
+/// Returns the code object of a file: gfx90a, with code at 0x1000 to 0x1100.
 fn object(file: &File) -> Vec<u8> {
     object_of(&[file])
 }
 
-/// The code object of several files, a unit each; only the first may have lists.
+/// Returns the code object of several files, a unit each; only the first may have lists.
 fn object_of(files: &[&File]) -> Vec<u8> {
     let (mut info, mut abbreviations) = (Vec::new(), Vec::new());
     for file in files {
@@ -271,7 +271,7 @@ fn findings(bytes: &[u8]) -> Vec<Finding> {
     findings.finish(program.meter()).0
 }
 
-/// The base types that variables have.
+/// Returns the base types that variables have.
 fn int() -> Made {
     base("int", 4)
 }
@@ -290,7 +290,7 @@ fn variable(label: &'static str, location: Form) -> Made {
         .with(DW_AT_location, location)
 }
 
-/// A function at 0x1000 to 0x1080.
+/// Returns a function at 0x1000 to 0x1080.
 fn function() -> Made {
     made(DW_TAG_subprogram, "f")
         .with(DW_AT_name, Text("f"))
@@ -326,13 +326,13 @@ fn with_frame_base(base: &'static str) -> File {
     file([int(), function().with(DW_AT_frame_base, Exprloc(base))])
 }
 
-/// A function of one byte at an address.
+/// Returns a function of one byte at an address.
 fn at_address(address: u64) -> File {
     let function = made(DW_TAG_subprogram, "g").with(DW_AT_low_pc, Address(address));
     file([int(), function.with(DW_AT_high_pc, Address(address + 1))])
 }
 
-/// An object whose type has so many bytes.
+/// Returns an object whose type has so many bytes.
 fn of_size(bytes: u8) -> File {
     file([
         base("t", bytes),

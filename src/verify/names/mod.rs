@@ -23,17 +23,17 @@ pub(super) use rule::RULES;
 /// An entry of an index for an entry of a unit.
 #[derive(Clone, Copy, Debug)]
 struct Indexed {
-    /// Where the unit's entry is, from the start of the unit.
+    /// The offset of the unit's entry from the start of the unit.
     die: u64,
     /// The number of the name, from 1.
     name: u32,
-    /// Where the index has it.
+    /// Its offset in the index.
     at: u64,
     tag: gimli::DwTag,
     parent: Parent,
 }
 
-/// What an index says of the parent of an entry.
+/// The parent of an entry in an index.
 #[derive(Clone, Copy, Debug)]
 enum Parent {
     /// Nothing, or that it is not in the index.
@@ -42,7 +42,7 @@ enum Parent {
     At(u64),
 }
 
-/// What is known while the section is checked.
+/// The state of checking the section.
 struct Check<'c, 'a> {
     info: &'c DebugInfo<'a>,
     /// `.debug_str`.
@@ -110,7 +110,7 @@ impl<'c> Check<'c, '_> {
         self.meter.refused().is_some()
     }
 
-    /// The string of a name, by its number, without the zero that ends it; nothing if it is not in the section.
+    /// The string of a name, by its number, without the zero that ends it. `None` if it is not in the section.
     fn string(&mut self, index: &NameIndex<'_>, name: u32) -> Option<&'c [u8]> {
         if self.is_exhausted() {
             return None;
@@ -150,7 +150,7 @@ impl<'c> Check<'c, '_> {
         }
     }
 
-    /// The unit whose entries are meant by the unit at an offset: of a skeleton its split unit. Nothing if that is not
+    /// Returns the unit whose entries are meant by the unit at an offset: of a skeleton its split unit. Nothing if that is not
     /// here.
     fn unit_of(&self, offset: u64) -> Option<UnitId> {
         let id = *self.units.get(&offset)?;

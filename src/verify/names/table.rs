@@ -34,7 +34,7 @@ const REFERENCES: &[DwForm] = &[
     dw::DW_FORM_ref_udata,
 ];
 
-/// Whether an augmentation string is of those. USAGE ("Accelerated Access") prescribes `[amdgpu:v0.0]`.
+/// Returns true if an augmentation string is of those. USAGE ("Accelerated Access") prescribes `[amdgpu:v0.0]`.
 fn is_known(augmentation: &[u8]) -> bool {
     let of_vendors = || match core::str::from_utf8(augmentation).map(Augmentation::parse) {
         Ok(found @ Augmentation::Vendors(_)) => found.is_known(),
@@ -46,7 +46,7 @@ fn is_known(augmentation: &[u8]) -> bool {
 }
 
 impl Check<'_, '_> {
-    /// Whether the tables of the index can be relied upon.
+    /// Returns true if the tables of the index can be relied upon.
     pub(super) fn header(&mut self, index: &NameIndex<'_>) -> bool {
         let at = index.offset;
         if index.version != 5 {
@@ -247,7 +247,7 @@ impl Check<'_, '_> {
         found
     }
 
-    /// What an entry says, and the offset of its unit; nothing if the unit is in another file, or is not said.
+    /// What an entry says, and the offset of its unit. `None` if the unit is in another file, or is not said.
     fn entry(
         &mut self,
         index: &NameIndex<'_>,
@@ -314,7 +314,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// Whether an attribute can have a form. Of vendors' attributes nothing is known.
+/// Returns true if an attribute can have a form. Of vendors' attributes nothing is known.
 fn fits(name: DwIdx, form: DwForm) -> bool {
     match name {
         dw::DW_IDX_compile_unit | dw::DW_IDX_type_unit => CONSTANTS.contains(&form),

@@ -18,7 +18,7 @@ use fallible_iterator::FallibleIterator;
 /// References from an entry to the one that has the name; compilers write two.
 const HOPS: usize = 4;
 
-/// What an index calls a namespace without a name.
+/// The name of an unnamed namespace in an index.
 const ANONYMOUS: &str = "(anonymous namespace)";
 
 /// Entries that an index does not have: those that are local to another, or stand for something elsewhere.
@@ -225,7 +225,7 @@ impl<'a> Check<'_, 'a> {
         names
     }
 
-    /// Whether a function or variable has what it must have to be in an index: an address.
+    /// Returns true if a function or variable has what it must have to be in an index: an address.
     fn is_indexed(&self, die: &Die<'a>) -> bool {
         match die.tag() {
             dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine | dw::DW_TAG_label => [
@@ -241,7 +241,7 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// Whether the location of a variable is an address of the program: one of its own, of thread-local storage, or of memory that all
+    /// Returns true if the location of a variable is an address of the program: one of its own, of thread-local storage, or of memory that all
     /// lanes have (HET A.6.1.1.1). Of private memory compilers put no variable into an index: each lane has its own in each frame.
     fn has_address(&self, die: &Die<'a>) -> bool {
         let Some(attribute) = die.attribute(dw::DW_AT_location) else {
@@ -277,7 +277,7 @@ impl<'a> Check<'_, 'a> {
 }
 
 impl Names<'_> {
-    /// Whether the entry may be found by a string: its names, and that of a template without its arguments.
+    /// Returns true if the entry may be found by a string: its names, and that of a template without its arguments.
     fn fit(&self, string: &str) -> bool {
         let is_template = |name: &str| {
             let rest = name.strip_prefix(string);
@@ -288,7 +288,7 @@ impl Names<'_> {
     }
 }
 
-/// Whether an entry is one of those that are in an index if they have a name.
+/// Returns true if an entry is one of those that are in an index if they have a name.
 fn is_wanted(die: &Die<'_>) -> bool {
     !NOT_INDEXED.contains(&die.tag()) && !die.flag(dw::DW_AT_declaration)
 }

@@ -229,7 +229,7 @@ fn of_instructions() -> Vec<(&'static str, Made, Made)> {
     ]
 }
 
-/// An entry of a CIE with initial instructions.
+/// Returns an entry of a CIE with initial instructions.
 fn with_initial(instructions: &[I<'_>], then: &[I<'_>]) -> Made {
     Made::with(&[cie(instructions), fde(0, 0, 0x40, &code(then))])
 }

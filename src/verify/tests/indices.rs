@@ -23,7 +23,7 @@ fn loaded() -> Vec<TestSection> {
     ]
 }
 
-/// A unit of DWARF 5 with 0x20 bytes of code: a namespace `n` with a base type `i`, and a function of this name.
+/// Returns a unit of DWARF 5 with 0x20 bytes of code: a namespace `n` with a base type `i`, and a function of this name.
 ///
 /// By the offsets in the unit: 12 the unit, 25 the namespace, 28 the type, 32 the function.
 fn unit(low: u64, function: u8) -> Vec<u8> {
@@ -288,7 +288,7 @@ struct Index {
 /// The hash of a name of one letter: 33 · 5381 and the letter (DWARF 5 §7.33).
 const HASH: u32 = 177_573;
 
-/// The index of the first unit, with two buckets: `i` has an even hash, `n` and `f` odd ones.
+/// Returns the index of the first unit, with two buckets: `i` has an even hash, `n` and `f` odd ones.
 fn index() -> Index {
     let letter = |letter: u8| HASH + u32::from(letter);
     #[rustfmt::skip]
@@ -369,7 +369,7 @@ fn of_indices(indices: &[Index]) -> Vec<Finding> {
     ])
 }
 
-/// The index of the other unit, whose function is `g`: its letter is odd, so that the hash is even as that of `i`.
+/// Returns the index of the other unit, whose function is `g`: its letter is odd, so that the hash is even as that of `i`.
 fn other() -> Index {
     let mut other = index();
     other.units = vec![48];

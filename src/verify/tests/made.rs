@@ -26,7 +26,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// One function `f` that is all of the code.
+    /// Returns one function `f` that is all of the code.
     pub(super) fn with(entries: &[Vec<u8>]) -> Made {
         Made {
             mach: GFX90A,
@@ -36,7 +36,7 @@ impl Made {
         }
     }
 
-    /// One function, whose entry has these instructions.
+    /// Returns one function, whose entry has these instructions.
     pub(super) fn saying(instructions: &[Instruction<'_>]) -> Made {
         Made::with(&[cie(&[]), fde(0, 0, 0x40, &code(instructions))])
     }
@@ -79,7 +79,7 @@ impl Made {
     }
 }
 
-/// The bytes of instructions.
+/// Returns the bytes of instructions.
 pub(super) fn code(instructions: &[Instruction<'_>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for instruction in instructions {
@@ -88,7 +88,7 @@ pub(super) fn code(instructions: &[Instruction<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// An entry around its body, padded to a multiple of 8 bytes.
+/// Returns an entry around its body, padded to a multiple of 8 bytes.
 pub(super) fn entry(body: &[u8]) -> Vec<u8> {
     let mut body = body.to_vec();
     body.resize((body.len() + 4).next_multiple_of(8) - 4, 0);
@@ -97,17 +97,17 @@ pub(super) fn entry(body: &[u8]) -> Vec<u8> {
     entry
 }
 
-/// A common information entry as LLVM writes it; 16 bytes without instructions.
+/// Returns a common information entry as LLVM writes it; 16 bytes without instructions.
 pub(super) fn cie(instructions: &[Instruction<'_>]) -> Vec<u8> {
     cie_with(&[4, 0, 8, 0, 4, 4, 16], instructions)
 }
 
-/// One with these fields after the identifier: version, augmentation, sizes, factors, column.
+/// Returns one with these fields after the identifier: version, augmentation, sizes, factors, column.
 pub(super) fn cie_with(fields: &[u8], instructions: &[Instruction<'_>]) -> Vec<u8> {
     entry(&[&[0xff; 4], fields, &code(instructions)].concat())
 }
 
-/// A frame description entry.
+/// Returns a frame description entry.
 ///
 /// * `cie`: the offset of its common information entry.
 pub(super) fn fde(cie: u32, start: u64, size: u64, instructions: &[u8]) -> Vec<u8> {

@@ -6,7 +6,7 @@ use crate::verify::packages;
 const INFO: u32 = 1;
 const ABBREV: u32 = 3;
 
-/// An index of two units with a column, whose parts have these offsets and sizes.
+/// Returns an index of two units with a column, whose parts have these offsets and sizes.
 fn index(column: u32, parts: [(u32, u32); 2]) -> Vec<u8> {
     let words = |words: &[u32]| -> Vec<u8> {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes());

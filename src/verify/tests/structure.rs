@@ -39,7 +39,7 @@ pub(super) fn said(file: &[u8], check: Check) -> Vec<Said> {
         .collect()
 }
 
-/// A linked object with these sections and some code.
+/// Returns a linked object with these sections and some code.
 pub(super) fn with(sections: &[(&'static str, &[u8])]) -> Vec<u8> {
     let code = section(".text", PROGBITS, &[0; 0x40]).flags(ALLOC | EXECUTE);
     let more = sections.iter();
@@ -64,7 +64,7 @@ fn sized(body: &[u8]) -> Vec<u8> {
 const COMPILE: u8 = 1;
 const TYPE: u8 = 2;
 
-/// A unit with these entries.
+/// Returns a unit with these entries.
 ///
 /// * `kind`: of DWARF 5.
 fn unit(version: u16, kind: u8, abbreviations: u32, entries: &[u8]) -> Vec<u8> {
@@ -82,7 +82,7 @@ fn unit(version: u16, kind: u8, abbreviations: u32, entries: &[u8]) -> Vec<u8> {
     sized(&body)
 }
 
-/// The abbreviations of a compilation unit without children: names and forms of attributes.
+/// Returns the abbreviations of a compilation unit without children: names and forms of attributes.
 fn abbreviations(attributes: &[u8]) -> Vec<u8> {
     [&[1, 0x11, 0], attributes, &[0, 0, 0]].concat()
 }
@@ -215,7 +215,7 @@ impl Lines<'_> {
     }
 }
 
-/// The files and the line table of a unit, whose `DW_AT_stmt_list` is this.
+/// Returns the files and the line table of a unit, whose `DW_AT_stmt_list` is this.
 fn in_table(table: &[u8], offset: u32) -> Vec<Said> {
     let info = unit(4, COMPILE, 0, &[&[1], &offset.to_le_bytes()[..]].concat());
     let file = with(&[
@@ -486,7 +486,7 @@ fn offsets_of_strings_lead_to_strings() {
     expect(&bad, "string-offset", 16, "0x100000002 is not");
 }
 
-/// A relocatable object in which two words of a section have relocations of these types, to an undefined symbol.
+/// Returns a relocatable object in which two words of a section have relocations of these types, to an undefined symbol.
 fn relocated(name: &'static str, kinds: [u32; 2], machine: u8) -> Vec<u8> {
     let table = [rela(0, kinds[0], 1, 0), rela(4, kinds[1], 1, 0)].concat();
     let symbols = [symbol(0, 0, 0, 0, 0), symbol(0, 0, 0, 0, 0)].concat();

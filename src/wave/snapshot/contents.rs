@@ -16,7 +16,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// A register that is known as a whole.
+    /// Returns a register that is known as a whole.
     pub(super) fn scalar(bytes: &[u8]) -> Contents {
         Contents {
             bytes: bytes.to_vec(),
@@ -24,7 +24,7 @@ impl Contents {
         }
     }
 
-    /// A vector register of at most 64 lanes, lane 0 first.
+    /// Returns a vector register of at most 64 lanes, lane 0 first.
     pub(super) fn vector(lanes: &[Option<u32>]) -> Contents {
         let bit =
             |(lane, value): (u32, &Option<u32>)| value.and(1u64.checked_shl(lane)).unwrap_or(0);
@@ -40,7 +40,7 @@ impl Contents {
         }
     }
 
-    /// The low 64 bits, whether known or not.
+    /// Returns the low 64 bits, whether known or not.
     pub(super) fn low(&self) -> u64 {
         self.bytes
             .iter()
@@ -49,7 +49,7 @@ impl Contents {
             .fold(0, |value, &byte| value << 8 | u64::from(byte))
     }
 
-    /// The values of the lanes of a vector register, lane 0 first.
+    /// Returns the values of the lanes of a vector register, lane 0 first.
     #[cfg(feature = "serde")]
     pub(super) fn lanes(&self) -> impl Iterator<Item = Option<u32>> {
         let (dwords, _) = self.bytes.as_chunks::<4>();
@@ -59,13 +59,13 @@ impl Contents {
         })
     }
 
-    /// The `len` bytes of `bits`.
+    /// Returns the `len` bytes of `bits`.
     pub(super) fn read(&self, bits: Range<u32>, len: usize) -> Result<&[u8], AccessError> {
         let range = self.range(&bits, len)?;
         self.bytes.get(range).ok_or_else(|| misuse(&bits, len))
     }
 
-    /// The `len` bytes of `bits`, to be replaced.
+    /// Returns the `len` bytes of `bits`, to be replaced.
     pub(super) fn write(&mut self, bits: Range<u32>, len: usize) -> Result<&mut [u8], AccessError> {
         let range = self.range(&bits, len)?;
         self.bytes.get_mut(range).ok_or_else(|| misuse(&bits, len))
@@ -96,7 +96,7 @@ impl Contents {
     }
 }
 
-/// A caller that does not keep to what [`Wave::read_register`](crate::wave::Wave::read_register) asks.
+/// Returns a caller that does not keep to what [`Wave::read_register`](crate::wave::Wave::read_register) asks.
 fn misuse(bits: &Range<u32>, len: usize) -> AccessError {
     let (start, end) = (bits.start, bits.end);
     AccessError::Failed(

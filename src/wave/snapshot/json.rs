@@ -30,7 +30,7 @@ impl Fault {
         Fault::new(format!("expected {expected}, found {found}"))
     }
 
-    /// The same fault, of a thing that is the field `name`.
+    /// Returns the same fault, of a thing that is the field `name`.
     pub(super) fn in_field(mut self, name: &str) -> Fault {
         let name: String = name.chars().take(SHOWN).collect();
         let dot = if self.path.is_empty() || self.path.starts_with('[') {
@@ -42,7 +42,7 @@ impl Fault {
         self
     }
 
-    /// The same fault, of a thing that is number `index` of a list.
+    /// Returns the same fault, of a thing that is number `index` of a list.
     pub(super) fn at_index(mut self, index: usize) -> Fault {
         let dot = if self.path.is_empty() || self.path.starts_with('[') {
             ""
@@ -78,7 +78,7 @@ pub(super) enum Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The fields of an object.
+    /// Returns the fields of an object.
     pub(super) fn object(&self) -> Result<&BTreeMap<String, Node<'a>>, Fault> {
         if let Node::Object(fields) = self {
             Ok(fields)
@@ -110,7 +110,7 @@ impl<'a> Node<'a> {
         self.optional(name, read)?.ok_or_else(missing)
     }
 
-    /// The field `name` of an object, read by `read`; nothing if it is missing or null.
+    /// Reads the field `name` of an object by `read`. `None` if it is missing or null.
     pub(super) fn optional<T>(
         &self,
         name: &str,
@@ -138,7 +138,7 @@ impl<'a> Node<'a> {
         elements.iter().enumerate().map(read).collect()
     }
 
-    /// A text.
+    /// Returns a text.
     pub(super) fn text(&self) -> Result<&str, Fault> {
         if let Node::Text(text) = self {
             Ok(text)
@@ -147,7 +147,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// An integer of at most `bits` bits: a number, or a text of decimal digits, or of hexadecimal ones
+    /// Returns an integer of at most `bits` bits: a number, or a text of decimal digits, or of hexadecimal ones
     /// after `0x`.
     pub(super) fn integer(&self, bits: u32) -> Result<u64, Fault> {
         let value = match self {
@@ -179,7 +179,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The value of an integer's text; nothing if it is none, or has more than 64 bits.
+/// Returns the value of an integer's text. `None` if it is none, or has more than 64 bits.
 fn parse(text: &str) -> Option<u64> {
     let (digits, radix) = match text.strip_prefix("0x") {
         Some(digits) => (digits, 16),

@@ -27,7 +27,7 @@ pub(super) fn check(memory: Memory, address: u64, len: usize) -> Result<()> {
     )))
 }
 
-/// The address after the last of `len` bytes.
+/// Returns the address after the last of `len` bytes.
 fn end(address: u64, len: usize) -> u128 {
     // Two numbers of 64 bits.
     u128::from(address).wrapping_add(len as u128)
@@ -59,7 +59,7 @@ impl Region {
 pub(super) struct Regions(Vec<Region>);
 
 impl Regions {
-    /// Every region's address and bytes, in ascending order.
+    /// Returns every region's address and bytes, in ascending order.
     #[cfg(feature = "serde")]
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.0
@@ -67,20 +67,20 @@ impl Regions {
             .map(|region| (region.address, region.bytes.as_slice()))
     }
 
-    /// The number of the only region that can hold the byte at `address`.
+    /// Returns the number of the only region that can hold the byte at `address`.
     fn find(&self, address: u64) -> Option<usize> {
         self.0
             .partition_point(|region| region.address <= address)
             .checked_sub(1)
     }
 
-    /// The `len` bytes at `address`; nothing if one of them is not known.
+    /// Returns the `len` bytes at `address`. `None` if one of them is not known.
     pub(super) fn read(&self, address: u64, len: usize) -> Option<&[u8]> {
         let region = self.0.get(self.find(address)?)?;
         region.bytes.get(region.position(address, len)?)
     }
 
-    /// The `len` bytes at `address`, to be replaced; nothing if one of them is not known.
+    /// Returns the `len` bytes at `address`, to be replaced. `None` if one of them is not known.
     pub(super) fn write(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
         let index = self.find(address)?;
         let region = self.0.get_mut(index)?;

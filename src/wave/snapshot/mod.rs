@@ -48,11 +48,11 @@ use memory::Regions;
 pub struct Snapshot {
     /// The processor, as in `-mcpu`: `gfx1100`, `gfx90a:xnack+`.
     pub target: String,
-    /// What is added to an address of the code object to get a run-time address.
+    /// The load address: added to an address of the code object to get a run-time address.
     pub load_address: LoadAddress,
-    /// Where the generic address space shows local and private memory; nothing if unknown.
+    /// The apertures of the generic address space for local and private memory. `None` if unknown.
     pub apertures: Option<Apertures>,
-    /// What the wave is a part of; nothing if unknown.
+    /// The dispatch of the wave. `None` if unknown.
     pub dispatch: Option<Dispatch>,
     /// Why the wave stopped, if it is known.
     pub stop: Option<StopReasons>,
@@ -68,7 +68,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A wave of which nothing is known but where it stands.
+    /// Creates a wave of which nothing is known but where it stands.
     ///
     /// * `pc`: a run-time address.
     #[must_use]
@@ -100,7 +100,7 @@ impl Snapshot {
         ProcessAddress(pc.map_or(0, Contents::low))
     }
 
-    /// The lane that the user looks at; nothing if none is chosen.
+    /// Returns the lane that the user looks at. `None` if none is chosen.
     #[must_use]
     pub fn focus_lane(&self) -> Option<Lane> {
         self.focus_lane
@@ -163,7 +163,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Gives a vector register the value of each lane, from lane 0; nothing for a lane that is not known.
+    /// Sets the value of a vector register in each lane, from lane 0. `None` for an unknown lane.
     ///
     /// # Errors
     /// If there are not as many values as lanes, or the register is reserved, of the other wave size, or
@@ -213,7 +213,7 @@ impl Snapshot {
         read::from_json(text)
     }
 
-    /// The file of the form `hetdwarf-wave/1` that [`from_json`](Snapshot::from_json) reads back to the
+    /// Returns the file of the form `hetdwarf-wave/1` that [`from_json`](Snapshot::from_json) reads back to the
     /// same snapshot.
     #[cfg(feature = "serde")]
     #[must_use]
@@ -221,7 +221,7 @@ impl Snapshot {
         write::Document(self).to_string()
     }
 
-    /// The size of a register that this wave can have, in bits.
+    /// Returns the size of a register that this wave can have, in bits.
     fn size_of(&self, register: Register) -> Result<u32> {
         let number = register.number();
         let Some(size) = register.size_in_bits() else {
@@ -238,7 +238,7 @@ impl Snapshot {
     }
 }
 
-/// An error of a snapshot.
+/// Returns an error of a snapshot.
 fn fault(reason: String) -> Error {
     Error::malformed("wave snapshot", reason)
 }

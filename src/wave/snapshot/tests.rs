@@ -1,7 +1,7 @@
 use super::*;
 use crate::wave::StopReason;
 
-/// A wave of 32 lanes with a register of each kind and bytes of each memory.
+/// Returns a wave of 32 lanes with a register of each kind and bytes of each memory.
 fn sample() -> Snapshot {
     let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0x7f40_0000_1a1c);
     wave.load_address = LoadAddress(0x7f40_0000_0000);
@@ -47,7 +47,7 @@ fn vgpr(n: u16) -> Register {
     Register::vgpr(n, WaveSize::Wave32).unwrap()
 }
 
-/// The bytes of a register; nothing if they are unavailable.
+/// Returns the bytes of a register. `None` if they are unavailable.
 fn register(wave: &Snapshot, register: Register, bits: Range<u32>) -> Option<Vec<u8>> {
     let mut out = vec![0xee; (bits.end as usize - bits.start as usize) / 8];
     match wave.read_register(register, bits, &mut out) {
@@ -57,7 +57,7 @@ fn register(wave: &Snapshot, register: Register, bits: Range<u32>) -> Option<Vec
     }
 }
 
-/// The bytes of a memory; nothing if they are unavailable.
+/// Returns the bytes of a memory. `None` if they are unavailable.
 fn bytes(wave: &Snapshot, memory: Memory, address: u64, len: usize) -> Option<Vec<u8>> {
     let mut out = vec![0xee; len];
     match wave.read_memory(memory, address, &mut out) {

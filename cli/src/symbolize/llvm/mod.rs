@@ -105,7 +105,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
         }
     }
 
-    /// The code object that has an address of the process, and the address in it.
+    /// Returns the code object that has an address of the process, and the address in it.
     fn object_at(&mut self, address: u64) -> Option<(usize, u64)> {
         let address = ProcessAddress(address);
         let objects = self.answers.symbolizer.objects_at(address);
@@ -117,7 +117,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
         Some((object, load_address.to_code(address).0))
     }
 
-    /// The frames of an address, at least one.
+    /// Returns the frames of an address, at least one.
     fn code(&mut self, object: usize, address: u64, inlines: bool) -> Vec<Frame> {
         let Some((program, _)) = self.answers.symbolizer.program(object) else {
             return vec![Frame::default()];
@@ -212,7 +212,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
     }
 }
 
-/// A frame as it is printed; None for code without a function whose file is not known.
+/// Returns a frame as it is printed; None for code without a function whose file is not known.
 fn shown(
     names: FunctionNames,
     basenames: bool,

@@ -9,7 +9,7 @@ pub struct Region {
     pub address: u64,
     /// What it has.
     pub bytes: Vec<u8>,
-    /// Whether only the GPU's half has the bytes.
+    /// True if only the GPU's half has the bytes.
     pub of_gpu: bool,
 }
 

@@ -20,9 +20,9 @@ pub struct CoreSpec {
     pub kfd: (u32, u32),
     /// The state of the runtime.
     pub runtime_state: u32,
-    /// Whether the note says that trap temporaries are set up.
+    /// True if the note says that trap temporaries are set up.
     pub ttmp_setup: bool,
-    /// Whether the agent says so.
+    /// True if the agent says so.
     pub ttmp_always: bool,
     /// The queues.
     pub queues: Vec<QueueSpec>,

@@ -49,7 +49,7 @@ pub struct Generator<'r, 'c> {
     /// How many operations may still be made.
     fuel: usize,
     labels: u32,
-    /// Whether the expression is evaluated in the caller's frame.
+    /// True if the expression is evaluated in the caller's frame.
     in_caller: bool,
     /// How deep blocks are nested.
     depth: usize,

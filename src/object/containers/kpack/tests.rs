@@ -5,7 +5,7 @@ use crate::error::ErrorKind;
 use crate::object::testing::{PROGBITS, linked, relocatable, section};
 use crate::object::{EmbeddedCodeObject, code_objects, code_objects_and_packages};
 
-/// A code object whose header says this in `e_flags`.
+/// Returns a code object whose header says this in `e_flags`.
 fn object_for(flags: u32) -> Vec<u8> {
     let mut data = relocatable(&[]);
     data[48..52].copy_from_slice(&flags.to_le_bytes());
@@ -47,7 +47,7 @@ fn toc(rows: Vec<Row<'_>>) -> Pack {
     Pack::Map(rows.into_iter().map(row).collect())
 }
 
-/// A package with `body` at 16, where the padding of real ones is, and a table after it.
+/// Returns a package with `body` at 16, where the padding of real ones is, and a table after it.
 fn package(body: &[u8], table: &Pack) -> Vec<u8> {
     let mut file = b"KPAK\x01\0\0\0".to_vec();
     file.extend((16 + body.len() as u64).to_le_bytes());
@@ -76,7 +76,7 @@ fn plain(parts: &[Vec<u8>], rows: Vec<Row<'_>>) -> Vec<u8> {
     package(&parts.concat(), &table)
 }
 
-/// A Zstandard frame of one raw block: magic, a header with the size in 8 bytes, the header of the last block (RFC 8878, 3.1.1).
+/// Returns a Zstandard frame of one raw block: magic, a header with the size in 8 bytes, the header of the last block (RFC 8878, 3.1.1).
 fn frame(part: &[u8]) -> Vec<u8> {
     let mut frame = 0xfd2f_b528_u32.to_le_bytes().to_vec();
     frame.push(0xe0);
@@ -177,7 +177,7 @@ fn reference(extra: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A library of the host, with what is left of a bundle.
+/// Returns a library of the host, with what is left of a bundle.
 fn library(reference: &[u8]) -> Vec<u8> {
     let mut file = linked(&[
         section(

@@ -5,7 +5,7 @@ fn object(text: &[u8]) -> Vec<u8> {
     linked(&[section(".text", PROGBITS, text)])
 }
 
-/// The places and sizes of the code objects in a file.
+/// Returns the places and sizes of the code objects in a file.
 fn found(file: &[u8]) -> Vec<(u64, usize)> {
     let found = code_objects(file).unwrap_or_default();
     let row =
@@ -13,7 +13,7 @@ fn found(file: &[u8]) -> Vec<(u64, usize)> {
     found.iter().map(row).collect()
 }
 
-/// A host object with sections.
+/// Returns a host object with sections.
 fn host(sections: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
     let section = |(name, contents): &(&'static str, Vec<u8>)| section(name, PROGBITS, contents);
     let sections: Vec<_> = sections.iter().map(section).collect();

@@ -18,7 +18,7 @@ fn block(label: &'static str, start: u64, end: u64) -> Made {
     code(DW_TAG_lexical_block, label, start, end)
 }
 
-/// A function whose code is the first list of `.debug_rnglists`.
+/// Returns a function whose code is the first list of `.debug_rnglists`.
 fn of_list(label: &'static str) -> Made {
     made(DW_TAG_subprogram, label).with(DW_AT_ranges, Offset(12))
 }
