@@ -38,6 +38,8 @@ pub enum EventKind {
     },
 }
 
+/// Every line with an event has one of these; lines of registers, which are the most, have none.
+const MARKS: &[u8] = b"FHMg(=";
 /// The longest text that is kept, in bytes.
 const LONGEST: usize = 1024;
 /// The longest prefix of a launcher, in bytes.
@@ -46,6 +48,9 @@ const LONGEST_PREFIX: usize = 80;
 impl RuntimeEvent {
     /// Reads a line.
     pub(super) fn of_line(line: &str) -> Option<RuntimeEvent> {
+        if !line.bytes().any(|byte| MARKS.contains(&byte)) {
+            return None;
+        }
         let from = |at: usize| line.split_at_checked(at);
         let event = |at: usize, kind: EventKind| {
             let (prefix, text) = from(at)?;

@@ -31,8 +31,9 @@ impl<'s> Session<'s> {
             Some(number) => self.handles.frame(number)?,
             None => self.current,
         };
-        // Columns count from 1, in units of UTF-16.
-        let units = usize::try_from(column.saturating_sub(1)).unwrap_or(0);
+        // Columns count units of UTF-16.
+        let units = self.numbering.columns_before(column);
+        let numbering = self.numbering;
         let before = first_units(text, units);
         let is_part = |one: char| one.is_alphanumeric() || one == '_';
         let start = before.trim_end_matches(is_part).len();
@@ -49,7 +50,7 @@ impl<'s> Session<'s> {
                     targets.push(CompletionItem {
                         label: Untrusted::from(name).to_string(),
                         kind,
-                        start: units_of(before).saturating_add(1),
+                        start: numbering.column(units_of(before).saturating_add(1)),
                         length: units_of(&word),
                     });
                 }
@@ -103,8 +104,8 @@ fn first_units(text: &str, units: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-fn units_of(text: &str) -> usize {
-    text.encode_utf16().count()
+fn units_of(text: &str) -> u64 {
+    text.encode_utf16().count() as u64
 }
 
 /// Returns the end of a text that is the operand of a member access: names, indices and members.

@@ -123,7 +123,7 @@ impl<'s> Session<'s> {
         let (Some(of), true) = (&line.file, line.line != 0) else {
             return Ok(None);
         };
-        one.line = Some(line.line);
+        one.line = Some(self.numbering.line(line.line));
         let this = (line.unit, of.index);
         if file.replace(this) == Some(this) {
             return Ok(None);

@@ -85,7 +85,7 @@ impl<'s> Session<'s> {
         }
         reference.address = reference.address.wrapping_add_signed(offset);
         let wave = self.current.wave;
-        let lanes = self.lane_count(wave)?;
+        let lanes = self.wave(wave)?.lanes;
         let lane = reference.lane.or(self.focus.get(&wave).copied());
         match lane {
             Some(lane) if u32::from(lane.0) >= lanes => {

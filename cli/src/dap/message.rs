@@ -236,6 +236,16 @@ impl Request {
         Ok((start, count))
     }
 
+    /// Returns an argument that is true or false; None if it is absent.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, String> {
+        let value = field(&self.arguments, name);
+        match value.as_bool() {
+            Some(flag) => Ok(Some(flag)),
+            None if value.is_null() => Ok(None),
+            None => Err(format!("{name}: true or false is expected")),
+        }
+    }
+
     /// Returns an argument that is a text; None if it is absent.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, String> {
         let value = field(&self.arguments, name);

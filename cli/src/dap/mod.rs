@@ -13,6 +13,7 @@ mod handle;
 mod kept;
 mod memory;
 mod message;
+mod numbering;
 mod open;
 mod parts;
 mod protocol;

@@ -7,6 +7,7 @@ use hetdwarf::limits::Limits;
 use hetdwarf::report::CoreRequest;
 
 use super::message::{Connection, Next, Received, Request};
+use super::numbering::Numbering;
 use super::protocol::{Body, Capabilities, Event};
 use super::session::Session;
 use crate::arguments::CoreObjects;
@@ -16,6 +17,7 @@ use crate::sources::Sources;
 
 /// Answers requests until the editor leaves.
 pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
+    let mut numbering = Numbering::default();
     while let Some(received) = connection.receive()? {
         let request = match received {
             Received::Request(request) => request,
@@ -25,8 +27,12 @@ pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
             }
         };
         match request.command.as_str() {
-            "initialize" => connection.respond(&request, Ok(capabilities()))?,
-            "launch" | "attach" => match open(connection, &request)? {
+            "initialize" => {
+                let said = Numbering::of(&request);
+                numbering = said.as_ref().copied().unwrap_or_default();
+                connection.respond(&request, said.map(|_| capabilities()))?;
+            }
+            "launch" | "attach" => match open(connection, &request, numbering)? {
                 Next::End => return Ok(()),
                 Next::GoOn => {}
             },
@@ -94,7 +100,11 @@ impl Wanted {
 }
 
 /// Opens a core and answers requests about it until the editor leaves. If it cannot be opened, the editor may ask for another.
-fn open(connection: &mut Connection<'_>, request: &Request) -> std::io::Result<Next> {
+fn open(
+    connection: &mut Connection<'_>,
+    request: &Request,
+    numbering: Numbering,
+) -> std::io::Result<Next> {
     let wanted = match Wanted::of(request) {
         Ok(wanted) => wanted,
         Err(message) => {
@@ -112,7 +122,7 @@ fn open(connection: &mut Connection<'_>, request: &Request) -> std::io::Result<N
         |document, source| {
             is_open = true;
             let sources = Sources::new(&wanted.sources);
-            let mut session = Session::new(document, source, sources);
+            let mut session = Session::new(document, source, sources, numbering);
             connection.respond(request, Ok(Body::None))?;
             connection.event(Event::Initialized {})?;
             Ok(session.serve(connection)?)

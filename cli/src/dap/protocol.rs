@@ -215,9 +215,9 @@ pub(super) struct CompletionItem {
     pub(super) label: String,
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
-    /// Where the text starts that it replaces, from 1, and how long that is, in units of UTF-16.
-    pub(super) start: usize,
-    pub(super) length: usize,
+    /// The column at which the text starts that it replaces, and how long that is, in units of UTF-16.
+    pub(super) start: u64,
+    pub(super) length: u64,
 }
 
 #[derive(Debug, Serialize)]

@@ -10,6 +10,7 @@ use hetdwarf::report::{CoreDocument, CoreWaveDocument};
 use super::handle::{FrameId, Handles};
 use super::kept::Kept;
 use super::message::{Connection, Next, Received, Request, field};
+use super::numbering::Numbering;
 use super::protocol::{Body, Breakpoint, Event, Stopped};
 use crate::core::WaveSource;
 use crate::failure::Failure;
@@ -31,6 +32,7 @@ pub(super) struct Session<'s> {
     pub(super) texts: SourceTexts,
     pub(super) files: Vec<SourceFile>,
     pub(super) handles: Handles,
+    pub(super) numbering: Numbering,
     /// The variables of the frames that were asked for last.
     pub(super) kept: Kept,
     /// The lane that each wave is seen in, if the user chose one.
@@ -79,6 +81,7 @@ impl<'s> Session<'s> {
         document: &'s CoreDocument,
         source: &'s dyn WaveSource,
         sources: Sources,
+        numbering: Numbering,
     ) -> Session<'s> {
         let wave = document.verdict.wave.unwrap_or(1);
         Session {
@@ -88,6 +91,7 @@ impl<'s> Session<'s> {
             texts: SourceTexts::default(),
             files: Vec::new(),
             handles: Handles::default(),
+            numbering,
             kept: Kept::default(),
             focus: BTreeMap::new(),
             current: FrameId { wave, frame: 0 },
@@ -256,14 +260,6 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Returns how many lanes a wave has.
-    pub(super) fn lane_count(&mut self, index: usize) -> Result<u32, String> {
-        let known = self.wave(index)?.lanes;
-        self.with_wave(index, |_, wave, _| {
-            Ok(wave.map_or(known, |wave| wave.wave_size().lanes()))
-        })
-    }
-
     fn set_lane(&mut self, request: &Request) -> Answer<'s> {
         let wave = usize::try_from(request.needed("threadId")?).unwrap_or(0);
         self.see_lane(wave, request.integer("lane")?)?;
@@ -272,7 +268,7 @@ impl<'s> Session<'s> {
 
     /// Sees variables of a wave in a lane, or in all of them.
     pub(super) fn see_lane(&mut self, wave: usize, lane: Option<i64>) -> Result<(), String> {
-        let lanes = self.lane_count(wave)?;
+        let lanes = self.wave(wave)?.lanes;
         match lane {
             None => {
                 self.focus.remove(&wave);

@@ -82,8 +82,10 @@ impl<'s> Session<'s> {
             name,
             presentation_hint: source.is_none().then_some("subtle"),
             source,
-            line: document.line.unwrap_or(0),
-            column: document.column.unwrap_or(0),
+            line: document.line.map_or(0, |line| self.numbering.line(line)),
+            column: document
+                .column
+                .map_or(0, |column| self.numbering.column(column)),
             instruction_pointer_reference: pc,
             module_id: module,
         })

@@ -82,7 +82,10 @@ impl<'s> Session<'s> {
         };
         let description = match is_of_wave {
             true => verdict.text.clone(),
-            false => Untrusted::from(name(wave)),
+            false => Untrusted::from(match access(wave) {
+                Some(access) => format!("{}: {access}", name(wave)),
+                None => name(wave),
+            }),
         };
         Ok(Body::ExceptionInfo(ExceptionInfo {
             exception_id: kind,
@@ -95,6 +98,26 @@ impl<'s> Session<'s> {
             },
         }))
     }
+}
+
+/// Describes the likeliest of the accesses at which a wave faulted: `store (flat_store_b32) in k at calls.cl:34 may have faulted`.
+fn access(wave: &CoreWaveDocument) -> Option<String> {
+    let likeliest = wave.fault.as_ref()?.candidates.first()?;
+    let (name, _) = likeliest.instruction.split_once(' ')?;
+    let mut text = format!("{} ({name})", likeliest.kind);
+    if let Some(function) = &likeliest.function {
+        text.push_str(&format!(" in {function}"));
+    }
+    if let (Some(file), Some(line)) = (&likeliest.file, likeliest.line) {
+        let raw = file.raw();
+        let file = Untrusted::from(raw.rsplit('/').next().unwrap_or(raw));
+        text.push_str(&format!(" at {file}:{line}"));
+    }
+    text.push_str(match likeliest.certain {
+        true => " faulted",
+        false => " may have faulted",
+    });
+    Some(text)
 }
 
 /// Returns a wave's name: `wave 1:382:(2,0,0)/0 k  memory violation`, with its queue, its packet, its workgroup and its number in that.

@@ -1,5 +1,7 @@
 //! A core is opened, looked at and left, as editors do it.
 
+use dwarf_tests::cores::Folder;
+use dwarf_tests::hetdwarf;
 use serde_json::{Value, json};
 
 use crate::client::{Client, demo, demo_core, text};
@@ -121,4 +123,83 @@ fn a_core_is_opened_as_editors_do() {
     let refused = client.ask("continue", json!({ "threadId": 3 }));
     assert_eq!(refused["success"], false);
     client.body("disconnect", json!({}));
+}
+
+/// Why each wave of a core stopped: what `hetdwarf core` says, with the access that is likeliest at fault.
+#[test]
+fn exceptions_are_those_of_the_core() {
+    let folder = Folder::of("gfx1100");
+    let core = text(&folder.path("merged.core"));
+    let document = hetdwarf(["core", &core, "--format", "json"]).out;
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let mut client = Client::open(json!({ "coreFile": core }));
+    let threads = client.body("threads", json!({}));
+    let (mut faulted, mut running) = (0, 0);
+    for wave in document["waves"].as_array().unwrap() {
+        let info = client.body("exceptionInfo", json!({ "threadId": wave["index"] }));
+        let reason = wave["stop"][0].as_str().unwrap_or("none");
+        let is_of_verdict = document["verdict"]["wave"] == wave["index"];
+        if is_of_verdict {
+            assert_eq!(info["description"], document["verdict"]["text"]);
+        }
+        if reason == "none" {
+            running += 1;
+            assert_eq!(info["details"].get("typeName"), None);
+        }
+        assert_eq!(
+            info["exceptionId"].as_str().unwrap().replace('-', "_"),
+            reason
+        );
+        let name = threads["threads"].as_array().unwrap().iter();
+        let name = name.into_iter().find(|one| one["id"] == wave["index"]);
+        let name = name.unwrap()["name"].as_str().unwrap();
+        let described = info["description"].as_str().unwrap();
+        assert!(is_of_verdict || described.starts_with(name), "{described}");
+        let Some(access) = wave["fault"]["candidates"].get(0) else {
+            continue;
+        };
+        faulted += 1;
+        let instruction = access["instruction"].as_str().unwrap();
+        let (mnemonic, _) = instruction.split_once(' ').unwrap();
+        let line = format!(":{}", access["line"]);
+        assert!(
+            described.contains(mnemonic) && described.contains(&line),
+            "{described}"
+        );
+        assert_eq!(info["details"]["fault"], wave["fault"]);
+    }
+    assert!(faulted >= 2 && running >= 4, "{faulted} {running}");
+}
+
+/// An editor that counts from 0 has every line and column one less.
+#[test]
+fn lines_are_counted_as_the_editor_counts() {
+    let from_0 = json!({ "linesStartAt1": false, "columnsStartAt1": false, "pathFormat": "path" });
+    let mut shown = Vec::new();
+    for initialize in [json!({}), from_0] {
+        let mut client = Client::new();
+        client.body("initialize", initialize);
+        client.body("attach", json!({ "coreFile": demo_core() }));
+        let frames = client.frames(&json!(3));
+        let listed = client.body(
+            "disassemble",
+            json!({ "memoryReference": "0x7f4000001600", "instructionCount": 1 }),
+        );
+        let column = 4 + u64::from(shown.is_empty());
+        let arguments =
+            json!({ "text": "1 + x", "column": column + 1, "frameId": frames[0]["id"] });
+        let found = client.body("completions", arguments);
+        shown.push([
+            frames[0]["line"].clone(),
+            frames[0]["column"].clone(),
+            listed["instructions"][0]["line"].clone(),
+            found["targets"][0]["start"].clone(),
+        ]);
+    }
+    assert_eq!(
+        shown,
+        [[10, 3, 8, 5], [9, 2, 7, 4]].map(|one| one.map(Value::from))
+    );
+    let refused = Client::new().ask("initialize", json!({ "pathFormat": "uri" }));
+    assert_eq!(refused["success"], false);
 }

@@ -157,3 +157,47 @@ fn the_variables_of_a_frame_are_read_once() {
     assert!(of_each[4] < of_each[3] / 2, "{of_each:?}");
     assert!(of_each[5] < of_each[3] / 4, "{of_each:?}");
 }
+
+/// Of more waves than an editor can list there are those that stopped, one of each group of the others, and those that the user went to.
+#[test]
+fn the_rest_of_many_waves_is_listed_on_request() {
+    let waves = 20_010;
+    let wave = |number: usize| {
+        let state = match number {
+            7_000 | 15_000 => "stopped, reason: MEMORY_VIOLATION",
+            _ => "running",
+        };
+        // Two groups of those that run.
+        let pc = 0x1000 + 4 * (number / 10_000).min(1);
+        format!("wave_{number}: pc={pc:#x} ({state})\n\nsystem registers:\n  exec: ffffffff\n\n")
+    };
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let text_of_all: String = (1..=waves).map(wave).collect();
+    std::fs::write(&log, text_of_all).unwrap();
+    let mut client = Client::open(json!({ "log": text(&log) }));
+    let threads = |client: &mut Client| -> Vec<u64> {
+        let listed = client.body("threads", json!({}));
+        let listed = listed["threads"].as_array().unwrap();
+        listed
+            .iter()
+            .map(|one| one["id"].as_u64().unwrap())
+            .collect()
+    };
+    assert_eq!(threads(&mut client), [7_000, 15_000, 1, 10_000]);
+    // All of them are in the groups.
+    let groups = client.body("hetdwarf/groups", json!({}));
+    let groups = groups["groups"].as_array().unwrap().iter();
+    let listed: usize = groups
+        .map(|one| one["waves"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(listed, waves);
+    client.body("hetdwarf/focus", json!({ "threadId": 12_345 }));
+    assert_eq!(threads(&mut client), [7_000, 15_000, 1, 10_000, 12_345]);
+    assert_eq!(client.frames(&json!(20_010)).len(), 1);
+    // There is no other.
+    for wrong in [0, -1, 20_011] {
+        let answer = client.ask("hetdwarf/focus", json!({ "threadId": wrong }));
+        assert_eq!(answer["success"], false, "{wrong}");
+    }
+}

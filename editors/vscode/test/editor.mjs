@@ -244,6 +244,9 @@ async function look(page, url, name) {
 async function lookAtMany(page, name) {
   await page.keyboard.press('Shift+F5');
   await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
+  // Room for the tree.
+  await setOpen(page, 'Watch', false);
+  await setOpen(page, 'Variables', false);
   const begin = performance.now();
   await page.keyboard.press('F5');
   const waves = paneOf(page, 'Waves').locator('.monaco-list-row');
@@ -275,13 +278,19 @@ async function lookAtManyInCore(page, name) {
   const waves = pane.locator('.monaco-list-row');
   await pane.locator('.pane-header', { hasText: '10000' }).waitFor();
   await waves.filter({ hasText: '556 × mid at calls.cl:15' }).waitFor();
-  await page.locator('.debug-variables .monaco-list-row').nth(1).waitFor();
+  await page.locator('.debug-call-stack .monaco-list-row', { hasText: 'wave 1:382:(0,0,0)/0' }).waitFor();
   const seconds = (performance.now() - begin) / 1000;
   assert.ok(seconds < 15, `${seconds} s until a core of 10,000 waves is there`);
   const lanes = await viewFrame(page);
   // From wave to wave, each with its variables and lanes.
   const times = [];
+  await setOpen(page, 'Variables', true);
+  await pane.locator('.pane-header').hover();
+  await pane.locator('[aria-label^="Filter"]').first().click();
+  await page.locator('.quick-input-widget input').fill('leaf at calls.cl:8');
+  await page.keyboard.press('Enter');
   await waves.filter({ hasText: '556 × leaf at calls.cl:8' }).click();
+  await waves.filter({ hasText: '1 to 200' }).click();
   for (let number = 0; number < 3; number += 1) {
     const wave = waves.filter({ hasText: /^wave \d+:\d+:\(\d+,0,0\)/ }).nth(number);
     const title = /\(\d+,0,0\)\/\d+/.exec(await wave.innerText())[0];

@@ -9,7 +9,7 @@ use super::fault::FaultDocument;
 use super::groups::groups;
 use super::places::{Places, Stack};
 use super::verdict::{Found, VerdictDocument};
-use super::workgroups::{Started, WavePlace, workgroups};
+use super::workgroups::{KnownPlaces, Started, WavePlace, workgroups};
 use super::{
     CoreDocument, CoreObjectDocument, CoreRequest, CoreWaveDocument, ProblemDocument, name_stacks,
 };
@@ -20,7 +20,7 @@ use crate::inspect::Stop;
 use crate::meter::Meter;
 use crate::report::FrameDocument;
 use crate::untrusted::Untrusted;
-use crate::wave::Snapshot;
+use crate::wave::{Snapshot, Wave};
 use std::rc::Rc;
 
 /// Something that the runtime said.
@@ -93,6 +93,7 @@ pub struct LogDocuments<'m> {
     request: CoreRequest,
     meter: &'m Meter,
     places: Places<'m>,
+    whereabouts: KnownPlaces,
     waves: Vec<CoreWaveDocument>,
     found: Vec<(Stack, WavePlace)>,
     started: Vec<Started>,
@@ -107,6 +108,7 @@ impl<'m> LogDocuments<'m> {
             request,
             meter,
             places: Places::new(meter),
+            whereabouts: KnownPlaces::default(),
             waves: Vec::new(),
             found: Vec::new(),
             started: Vec::new(),
@@ -132,13 +134,20 @@ impl<'m> LogDocuments<'m> {
         let document = self.document(index, of, &stack);
         let started = Started {
             dispatch: of.snapshot.and_then(|snapshot| snapshot.dispatch),
-            wave_size: of
-                .snapshot
-                .map_or(WaveSize::Wave32, crate::wave::Wave::wave_size),
+            wave_size: of.snapshot.map_or(WaveSize::Wave32, Wave::wave_size),
             exec: u64::try_from(document.exec.0).unwrap_or(0),
         };
-        let place = stop.map(|stop| WavePlace::of(stop).with_off_lanes(stop, &started));
-        let place = place.unwrap_or_default();
+        let place = match (stop, of.code_object) {
+            (Some(stop), Some(index)) => {
+                let callers = stack.iter().map(|frame| frame.pc).collect();
+                let key = (index, wave.pc, callers);
+                let place = self
+                    .whereabouts
+                    .find(key, self.meter, || WavePlace::of(stop));
+                place.with_off_lanes(stop, &started)
+            }
+            (_, _) => WavePlace::default(),
+        };
         if let Some(stop) = stop
             && let Err(error) = self.meter.work(stop.meter().steps())
         {
@@ -191,7 +200,11 @@ impl<'m> LogDocuments<'m> {
             packet_id: None,
             workgroup: of.place.map(|(workgroup, _)| workgroup),
             wave_in_group: of.place.map(|(_, number)| number),
-            lanes: wave.wave_size().map_or(0, WaveSize::lanes),
+            lanes: of
+                .snapshot
+                .map(Wave::wave_size)
+                .or(wave.wave_size())
+                .map_or(0, WaveSize::lanes),
             pc: Hex::from(wave.pc),
             exec: Hex::from(exec.copied().unwrap_or(0)),
             state: match (is_running, wave.is_code_alone()) {

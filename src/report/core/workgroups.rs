@@ -95,11 +95,35 @@ const PER_WAVE: u64 = 8;
 /// The most waves at barriers whose inactive lanes are located.
 const MOST_DIVERGENT: usize = 32;
 
+/// Places of waves, by code object, address and the pcs of the frames further out, which decide about loops.
+#[derive(Debug, Default)]
+pub(super) struct KnownPlaces(BTreeMap<(usize, u64, Vec<Hex>), WavePlace>);
+
+impl KnownPlaces {
+    /// Returns the place of a wave; one that is not known is found.
+    pub(super) fn find(
+        &mut self,
+        key: (usize, u64, Vec<Hex>),
+        meter: &Meter,
+        find: impl FnOnce() -> WavePlace,
+    ) -> WavePlace {
+        if let Some(known) = self.0.get(&key) {
+            return known.clone();
+        }
+        if meter.work(PER_WAVE).is_err() {
+            return WavePlace::default();
+        }
+        let found = find();
+        self.0.insert(key, found.clone());
+        found
+    }
+}
+
 /// Finds the places of waves, of each address once.
 pub(super) struct WavePlaces<'w, 'p> {
     programs: &'w Programs<'p>,
     meter: &'w Meter,
-    known: BTreeMap<(usize, u64, Vec<Hex>), WavePlace>,
+    known: KnownPlaces,
     /// The number of waves whose inactive lanes were located.
     divergent: usize,
 }
@@ -109,7 +133,7 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
         WavePlaces {
             programs,
             meter,
-            known: BTreeMap::new(),
+            known: KnownPlaces::default(),
             divergent: 0,
         }
     }
@@ -139,25 +163,18 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
         let Some(object) = self.programs.object_of(wave) else {
             return WavePlace::default();
         };
+        let (programs, meter) = (self.programs, self.meter);
         let key = (object, wave.pc().0, callers);
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
-        if self.meter.work(PER_WAVE).is_err() {
-            return WavePlace::default();
-        }
-        let arena = Arena::new();
-        let found = match self.programs.stop(wave, &arena) {
-            Some(stop) => {
-                let found = WavePlace::of(&stop);
-                // What was refused shows at the next wave.
-                let _ = self.meter.work(stop.meter().steps());
-                found
-            }
-            None => WavePlace::default(),
-        };
-        self.known.insert(key, found.clone());
-        found
+        self.known.find(key, meter, || {
+            let arena = Arena::new();
+            let Some(stop) = programs.stop(wave, &arena) else {
+                return WavePlace::default();
+            };
+            let found = WavePlace::of(&stop);
+            // What was refused shows at the next wave.
+            let _ = meter.work(stop.meter().steps());
+            found
+        })
     }
 }
 
