@@ -7,14 +7,19 @@
 //! Files are read into memory, where nobody can change them any more: one that another process cuts while it is read
 //! is an error of that file. Of a mapped one that is cut the command cannot go on, since its bytes are gone: `interrupt` ends it with an
 //! error. Only what is too large to be read is mapped, of which a question needs little.
+//!
+//! Code objects and cores may be compressed ([`Packing`]): what is in the file is read then, and all that is too large for that is put into a
+//! temporary file, which is mapped.
 
 use core::fmt;
 use core::ops::Deref;
 use std::fs::{File, FileType, Metadata, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::Path;
 
 use memmap2::Mmap;
+
+use super::packing::Packing;
 
 /// What something is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,13 @@ struct Rule {
     pipe: bool,
 }
 
+impl Rule {
+    /// Whether it may be compressed: as code objects and cores, which are large, may be.
+    fn unpacks(self) -> bool {
+        self.name == "code object"
+    }
+}
+
 impl Input {
     #[rustfmt::skip]
     fn rule(self) -> Rule {
@@ -95,10 +107,12 @@ impl Contents {
 
     /// The first bytes of a file, as many as tell what it is.
     pub(crate) fn start(path: &Path) -> io::Result<Vec<u8>> {
-        let mut start = Vec::new();
-        let file = Opened::new(path, Input::Whole)?.file;
-        file.take(512).read_to_end(&mut start)?;
-        Ok(start)
+        let Opened { file, metadata, .. } = Opened::new(path, Input::Whole)?;
+        let start = first_bytes(&file)?;
+        match Packing::of(&start) {
+            Some(packing) => first_bytes(packing.reader((&*start).chain(file), metadata.len())),
+            None => Ok(start),
+        }
     }
 
     /// Lets the system have the memory that a mapped file takes. What is read again is read from the file again.
@@ -143,7 +157,19 @@ impl Deref for Contents {
 /// # Errors
 /// If it cannot be read, or has more bytes than are read for this.
 pub(crate) fn standard_input(input: Input) -> io::Result<Vec<u8>> {
-    read(io::stdin().lock(), 0, input.rule())
+    let rule = input.rule();
+    let bytes = read(io::stdin().lock(), 0, rule)?;
+    match Packing::of(&bytes).filter(|_| rule.unpacks()) {
+        Some(packing) => read(packing.reader(&*bytes, bytes.len() as u64), 0, rule),
+        None => Ok(bytes),
+    }
+}
+
+/// As many bytes as tell what a file is.
+fn first_bytes(input: impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    input.take(512).read_to_end(&mut start)?;
+    Ok(start)
 }
 
 /// An open file that nothing was read of.
@@ -179,8 +205,16 @@ impl Opened {
         })
     }
 
-    fn contents(self) -> io::Result<Contents> {
+    fn contents(mut self) -> io::Result<Contents> {
         let length = self.metadata.len();
+        if self.rule.unpacks() && self.metadata.is_file() {
+            let mut start = Vec::new();
+            (&self.file).take(4).read_to_end(&mut start)?;
+            self.file.rewind()?;
+            if let Some(packing) = Packing::of(&start) {
+                return unpacked(packing.reader(self.file, length), self.rule);
+            }
+        }
         if length > self.rule.most && self.rule.maps {
             let map = map(&self.file)?;
             return Ok(Contents::Mapped(map, self.file));
@@ -191,6 +225,22 @@ impl Opened {
         }
         Ok(Contents::Read(bytes))
     }
+}
+
+/// Reads what is in a compressed file, or puts it into a temporary file that is mapped.
+fn unpacked(mut input: impl Read, rule: Rule) -> io::Result<Contents> {
+    let mut bytes = Vec::new();
+    let most = rule.most.saturating_add(1);
+    (&mut input).take(most).read_to_end(&mut bytes)?;
+    if (bytes.len() as u64) < most {
+        return Ok(Contents::Read(bytes));
+    }
+    let mut file = tempfile::tempfile()?;
+    file.write_all(&bytes)?;
+    drop(bytes);
+    io::copy(&mut input, &mut file)?;
+    let map = map(&file)?;
+    Ok(Contents::Mapped(map, file))
 }
 
 fn nobody_writes() -> io::Error {

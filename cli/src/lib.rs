@@ -28,6 +28,7 @@ mod limits;
 mod merge;
 mod outputs;
 mod packages;
+mod packing;
 mod pattern;
 mod plain;
 mod print;

@@ -19,6 +19,11 @@ impl Default for Shard {
 }
 
 impl Shard {
+    /// Returns true if there are other parts.
+    pub(crate) fn is_part(self) -> bool {
+        self.count > 1
+    }
+
     /// Returns true if the file with a number, from 0, is in it.
     pub(crate) fn has(self, number: usize) -> bool {
         number.checked_rem(self.count) == Some(self.index)

@@ -194,7 +194,6 @@ impl<'m> Merge<'m> {
                     None => self.is_partial = true,
                 }
             }
-            _ => {}
         }
         let added = self.store.add(record.key(), text, place);
         added.map_err(store_error)
@@ -303,7 +302,7 @@ impl<'m> Merge<'m> {
                 match Record::parse(line.as_bytes())? {
                     Record::Wave(wave) => crashes.add(&wave),
                     Record::Error(error) => crashes.add_error(&error),
-                    _ => {}
+                    Record::Finding(_) | Record::File(_) | Record::Folder(_) => {}
                 }
             }
             Ok(())
@@ -327,7 +326,7 @@ fn checked(lines: Lines) -> Result<(CheckedFile, u64), Failure> {
             Record::Finding(finding) => findings.push(*finding),
             Record::File(found) => file = Some(*found),
             Record::Error(error) => return Ok((error.to_checked(), 0)),
-            _ => {}
+            Record::Folder(_) | Record::Wave(_) => {}
         }
     }
     let Some(file) = file else {

@@ -93,10 +93,10 @@ impl Use<'_> {
     /// Says in the document how much was taken, and what differs from the baseline that is there: what it lists and nobody finds
     /// any more would be let come back.
     ///
-    /// * `asked`: what was to be checked.
+    /// * `asked`: what was to be checked; None if other machines check a part of it, so that nothing is known to be gone.
     pub(super) fn finish(
         self,
-        asked: &[PathBuf],
+        asked: Option<&[PathBuf]>,
         selection: &Selection,
         document: &mut VerifyDocument,
         err: &mut dyn Write,
@@ -104,6 +104,11 @@ impl Use<'_> {
         match self {
             Use::None => Ok(()),
             Use::Known(place, known) => {
+                let Some(asked) = asked else {
+                    known.finish(document, |path| place.name(path), |_| false);
+                    document.stale.clear();
+                    return Ok(());
+                };
                 let judged = Judged::new(asked, place.here, document);
                 let is_checked = |name: &Untrusted<'_>| judged.holds(&place.absolute(name));
                 known.finish(document, |path| place.name(path), is_checked);

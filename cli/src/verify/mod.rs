@@ -77,32 +77,19 @@ pub(crate) fn run(
     files.shard = arguments.shard.unwrap_or_default();
     let limits = arguments.limits.limits();
     let check = Check {
+        asked: (!files.shard.is_part()).then_some(arguments.paths.as_slice()),
         jobs: arguments.jobs,
         selection: &selection,
         limits: &limits,
         wants_sha256: arguments.format == VerifyFormat::Jsonl,
     };
     let sources = Sources::new(&arguments.sources.source_dirs);
-    let mut texts = SourceTexts::default();
     let Some(format) = arguments.format.document() else {
         if arguments.summary {
-            return Err(Failure::new(
-                "--summary: the table is printed as text or json",
-            ));
+            let message = "--summary: the table is printed as text or json";
+            return Err(Failure::new(message));
         }
-        let mut lines = Lines::new(out, &files);
-        let is_checked = check.all(&files, |mut checked| {
-            let before = count_findings(&checked.found.objects);
-            for object in &mut checked.found.objects {
-                baseline.take(object);
-                show_sources(object.findings.iter_mut(), &sources, &mut texts);
-            }
-            lines.add(checked, before);
-        });
-        let (mut document, exit) = lines.finish(&mut files, &is_checked, err)?;
-        baseline.finish(&arguments.paths, &selection, &mut document, err)?;
-        warn(&texts, err)?;
-        return Ok(exit);
+        return print_records(&check, files, baseline, &sources, out, err);
     };
     let mut gathering = match arguments.each {
         true => Gathering::each(),
@@ -121,7 +108,8 @@ pub(crate) fn run(
     });
     let mut document = gathering.finish();
     report_unreadable(&document, err);
-    baseline.finish(&arguments.paths, &selection, &mut document, err)?;
+    baseline.finish(check.asked, &selection, &mut document, err)?;
+    let mut texts = SourceTexts::default();
     let findings = document.files.iter_mut();
     let findings = findings.flat_map(|file| &mut file.findings);
     show_sources(findings, &sources, &mut texts);
@@ -133,6 +121,31 @@ pub(crate) fn run(
     };
     printing.print(&document, out)?;
     Ok(exit(&document))
+}
+
+/// Checks the files and prints what is found in each as it is finished.
+fn print_records(
+    check: &Check<'_>,
+    mut files: Files,
+    mut baseline: Use<'_>,
+    sources: &Sources,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let mut texts = SourceTexts::default();
+    let mut lines = Lines::new(out, &files);
+    let is_checked = check.all(&files, |mut checked| {
+        let before = count_findings(&checked.found.objects);
+        for object in &mut checked.found.objects {
+            baseline.take(object);
+            show_sources(object.findings.iter_mut(), sources, &mut texts);
+        }
+        lines.add(checked, before);
+    });
+    let (mut document, exit) = lines.finish(&mut files, &is_checked, err)?;
+    baseline.finish(check.asked, check.selection, &mut document, err)?;
+    warn(&texts, err)?;
+    Ok(exit)
 }
 
 /// Says what has to be said about source files.

@@ -21,6 +21,7 @@ pub fn file_records(
     limits: &Limits,
 ) -> FileRecords {
     let check = Check {
+        asked: None,
         jobs: None,
         selection,
         limits,

@@ -114,9 +114,9 @@ impl<'o> Lines<'o> {
         });
         let document = self.gathering.finish();
         report_unreadable(&document, err);
-        let exit = match exit(&document) {
-            Exit::Done if self.has_errors => Exit::BadNews,
-            exit => exit,
+        let exit = match self.has_errors && document.unreadable.is_empty() {
+            true => Exit::BadNews,
+            false => exit(&document),
         };
         Ok((document, exit))
     }

@@ -74,7 +74,7 @@ fn wrong_lines_are_named() {
         ),
         (
             ["[".repeat(100_000), "]".repeat(100_000)].concat().into(),
-            "recursion limit",
+            "invalid type: sequence",
         ),
         (
             format!(
@@ -83,7 +83,7 @@ fn wrong_lines_are_named() {
                 "]".repeat(1000)
             )
             .into(),
-            "recursion limit",
+            "missing field `file`",
         ),
     ];
     let expected = {

@@ -6,6 +6,7 @@
     reason = "a test"
 )]
 
+mod compressed;
 mod cores;
 mod hostile;
 mod records;

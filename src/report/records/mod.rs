@@ -24,7 +24,8 @@ use crate::error::{Error, Result};
 use crate::untrusted::Untrusted;
 
 /// A line.
-#[non_exhaustive]
+///
+/// It is exhaustive on purpose: whoever makes reports of records has to place each.
 #[derive(Clone, Debug)]
 pub enum Record {
     /// `hetdwarf-finding/1`.

@@ -1,7 +1,7 @@
 //! Findings made by hand, in every form.
 
 use super::*;
-use crate::verify::{Excerpt, Finding};
+use crate::verify::{Excerpt, Finding, Rule};
 
 fn rule(id: &str) -> &'static Rule {
     Rule::by_id(id).unwrap()

@@ -1,0 +1,264 @@
+//! Compressed files: what is read of a core or a code object that a system or a person has compressed.
+//!
+//! Sources: RFC 1952 (gzip), RFC 8878 (Zstandard), "LZ4 Frame Format Description" 1.6.3, which systemd-coredump writes.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use lz4_flex::frame::FrameDecoder as Lz4Decoder;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// How many bytes a compressed one may stand for: as many as DEFLATE can make of one. A file that would be larger was made to do harm.
+const MOST_RATIO: u64 = 1032;
+/// As many bytes may be in any compressed file.
+const ALWAYS: u64 = 64 << 20;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packing {
+    Gzip,
+    Zstandard,
+    Lz4,
+}
+
+impl Packing {
+    /// Finds how a file that starts so is compressed.
+    pub(crate) fn of(start: &[u8]) -> Option<Packing> {
+        Some(match start {
+            [0x1f, 0x8b, 8, ..] => Packing::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Packing::Zstandard,
+            [0x04, 0x22, 0x4d, 0x18, ..] => Packing::Lz4,
+            _ => return None,
+        })
+    }
+
+    /// Reads what is in a file.
+    ///
+    /// * `length`: how many bytes the file has; the reader fails once there are too many for it.
+    pub(crate) fn reader<'r>(self, file: impl Read + 'r, length: u64) -> Box<dyn Read + 'r> {
+        let file = BufReader::new(file);
+        let most = length.saturating_mul(MOST_RATIO).max(ALWAYS);
+        match self {
+            Packing::Gzip => Box::new(AtMost::new(MultiGzDecoder::new(file), most)),
+            Packing::Zstandard => Box::new(AtMost::new(Frames::new(file), most)),
+            Packing::Lz4 => Box::new(AtMost::new(Lz4Frames::new(file), most)),
+        }
+    }
+}
+
+/// A reader of limited length.
+struct AtMost<R> {
+    reader: R,
+    left: u64,
+    most: u64,
+}
+
+impl<R> AtMost<R> {
+    fn new(reader: R, most: u64) -> AtMost<R> {
+        AtMost {
+            reader,
+            left: most,
+            most,
+        }
+    }
+}
+
+impl<R: Read> Read for AtMost<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(out)?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => self.left = left,
+            None => {
+                let most = self.most;
+                let message = format!(
+                    "it is compressed, and has more than {most} bytes: more than {MOST_RATIO} for each of the file"
+                );
+                return Err(io::Error::other(message));
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// The frames of a Zstandard file, one after the other.
+struct Frames<R> {
+    source: R,
+    decoder: FrameDecoder,
+    is_open: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    fn new(source: R) -> Frames<R> {
+        Frames {
+            source,
+            decoder: FrameDecoder::new(),
+            is_open: false,
+        }
+    }
+
+    /// Begins the next frame; returns false if there is none.
+    fn begin(&mut self) -> io::Result<bool> {
+        loop {
+            if self.source.fill_buf()?.is_empty() {
+                return Ok(false);
+            }
+            let mut magic = [0; 4];
+            self.source.read_exact(&mut magic)?;
+            if u32::from_le_bytes(magic) & 0xffff_fff0 != 0x184d_2a50 {
+                let start = magic.as_slice().chain(&mut self.source);
+                self.decoder.reset(start).map_err(io::Error::other)?;
+                self.is_open = true;
+                return Ok(true);
+            }
+            // A frame for somebody else.
+            let mut length = [0; 4];
+            self.source.read_exact(&mut length)?;
+            let length = u64::from(u32::from_le_bytes(length));
+            let mut rest = (&mut self.source).take(length);
+            if io::copy(&mut rest, &mut io::sink())? < length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    fn check(&self) -> io::Result<()> {
+        let (stated, found) = (
+            self.decoder.get_checksum_from_data(),
+            self.decoder.get_calculated_checksum(),
+        );
+        match (stated, found) {
+            (Some(stated), Some(found)) if stated != found => Err(io::Error::other(
+                "the checksum of a Zstandard frame is wrong",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if !self.is_open && !self.begin()? {
+                return Ok(0);
+            }
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let blocks = BlockDecodingStrategy::UptoBlocks(1);
+                let decoded = self.decoder.decode_blocks(&mut self.source, blocks);
+                decoded.map_err(io::Error::other)?;
+            }
+            let read = self.decoder.read(out)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            self.check()?;
+            self.is_open = false;
+        }
+    }
+}
+
+/// The frames of an LZ4 file, one after the other.
+struct Lz4Frames<R: Read> {
+    decoder: Lz4Decoder<R>,
+}
+
+impl<R: BufRead> Lz4Frames<R> {
+    fn new(source: R) -> Lz4Frames<R> {
+        Lz4Frames {
+            decoder: Lz4Decoder::new(source),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Lz4Frames<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let read = self.decoder.read(out).map_err(io::Error::other)?;
+            // At the end of a frame it reads nothing; the next call begins another one.
+            if read > 0 || self.decoder.get_mut().fill_buf()?.is_empty() {
+                return Ok(read);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unpacked(packed: &[u8]) -> io::Result<Vec<u8>> {
+        let packing = Packing::of(packed).unwrap();
+        let mut bytes = Vec::new();
+        let mut reader = packing.reader(packed, packed.len() as u64);
+        reader.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn hex(text: &str) -> Vec<u8> {
+        hetdwarf::report::parse_hex_bytes(text).unwrap()
+    }
+
+    /// What `printf hetdwarf | gzip -9n`, `zstd --check` (1.5.7) and `lz4 -9` (1.10.0) write.
+    const PACKED: [&str; 3] = [GZIP, ZSTANDARD, LZ4];
+    const GZIP: &str = "1f8b0800000000000203cb482d49294f2c4a0300547f864508000000";
+    const ZSTANDARD: &str = "28b52ffd04584100006865746477617266c9730e94";
+    const LZ4: &str = "04224d186440a708000080686574647761726600000000dfdefdc9";
+
+    #[test]
+    fn files_of_other_programs_are_read() {
+        for packed in PACKED {
+            let packed = hex(packed);
+            assert_eq!(unpacked(&packed).unwrap(), b"hetdwarf", "{packed:x?}");
+            // Files can be put one after the other.
+            let twice = [&*packed, &*packed].concat();
+            assert_eq!(unpacked(&twice).unwrap(), b"hetdwarfhetdwarf");
+        }
+        // A skippable frame of three bytes before it.
+        let skipped = [hex("502a4d1803000000616263"), hex(ZSTANDARD)].concat();
+        let mut bytes = Vec::new();
+        let mut reader = Packing::Zstandard.reader(&*skipped, 0);
+        reader.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, b"hetdwarf");
+    }
+
+    /// Each byte that is missing or wrong is an error or harmless, and never a panic.
+    #[test]
+    fn damaged_files_are_errors() {
+        for packed in PACKED {
+            let packed = hex(packed);
+            for length in 4..packed.len() {
+                assert!(unpacked(&packed[..length]).is_err(), "{packed:x?} {length}");
+            }
+            for at in 4..packed.len() {
+                for bit in 0..8 {
+                    let mut packed = packed.clone();
+                    packed[at] ^= 1 << bit;
+                    let _ = unpacked(&packed);
+                }
+            }
+        }
+        let mut wrong = hex(ZSTANDARD);
+        *wrong.last_mut().unwrap() ^= 1;
+        let error = unpacked(&wrong).unwrap_err().to_string();
+        assert!(error.contains("checksum"), "{error}");
+    }
+
+    #[test]
+    fn a_bomb_ends() {
+        let zeros = vec![0; 80 << 20];
+        let packed =
+            ruzstd::encoding::compress_to_vec(&*zeros, ruzstd::encoding::CompressionLevel::Fastest);
+        assert!(
+            (packed.len() as u64) < ALWAYS / MOST_RATIO,
+            "{}",
+            packed.len()
+        );
+        let error = unpacked(&packed).unwrap_err().to_string();
+        assert!(error.contains("more than 67108864 bytes"), "{error}");
+    }
+}
