@@ -28,8 +28,6 @@ pub(super) struct Checked {
 
 /// How files are checked.
 pub(super) struct Check<'c> {
-    /// What was named; None if only a part of it is checked here.
-    pub(super) asked: Option<&'c [PathBuf]>,
     pub(super) jobs: Option<NonZeroUsize>,
     pub(super) selection: &'c Selection,
     pub(super) limits: &'c Limits,

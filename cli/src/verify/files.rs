@@ -53,6 +53,8 @@ pub(super) struct Files {
     folders: Vec<Folder>,
     /// What was named and the configuration leaves out.
     left_out: Vec<PathBuf>,
+    /// What was named.
+    named: Vec<PathBuf>,
     /// Which of the targets are checked.
     pub(super) shard: Shard,
 }
@@ -60,7 +62,10 @@ pub(super) struct Files {
 impl Files {
     /// Finds the files of paths, without those that the configuration leaves out.
     pub(super) fn find(paths: &[PathBuf], config: &Config) -> Files {
-        let mut files = Files::default();
+        let mut files = Files {
+            named: paths.to_vec(),
+            ..Files::default()
+        };
         for path in paths {
             if config.excludes(path) {
                 files.left_out.push(path.clone());
@@ -78,6 +83,11 @@ impl Files {
             }
         }
         files
+    }
+
+    /// What was named; None if only a part of it is checked here.
+    pub(super) fn asked(&self) -> Option<&[PathBuf]> {
+        (!self.shard.is_part()).then_some(&*self.named)
     }
 
     /// Adds a file of a folder, or one that was named.

@@ -77,7 +77,6 @@ pub(crate) fn run(
     files.shard = arguments.shard.unwrap_or_default();
     let limits = arguments.limits.limits();
     let check = Check {
-        asked: (!files.shard.is_part()).then_some(arguments.paths.as_slice()),
         jobs: arguments.jobs,
         selection: &selection,
         limits: &limits,
@@ -104,11 +103,11 @@ pub(crate) fn run(
     files.note_unchecked(&is_checked);
     gathering.add(CheckedFile {
         objects: Vec::new(),
-        unreadable: files.unreadable,
+        unreadable: core::mem::take(&mut files.unreadable),
     });
     let mut document = gathering.finish();
     report_unreadable(&document, err);
-    baseline.finish(check.asked, &selection, &mut document, err)?;
+    baseline.finish(files.asked(), &selection, &mut document, err)?;
     let mut texts = SourceTexts::default();
     let findings = document.files.iter_mut();
     let findings = findings.flat_map(|file| &mut file.findings);
@@ -143,7 +142,7 @@ fn print_records(
         lines.add(checked, before);
     });
     let (mut document, exit) = lines.finish(&mut files, &is_checked, err)?;
-    baseline.finish(check.asked, check.selection, &mut document, err)?;
+    baseline.finish(files.asked(), check.selection, &mut document, err)?;
     warn(&texts, err)?;
     Ok(exit)
 }

@@ -21,7 +21,6 @@ pub fn file_records(
     limits: &Limits,
 ) -> FileRecords {
     let check = Check {
-        asked: None,
         jobs: None,
         selection,
         limits,
