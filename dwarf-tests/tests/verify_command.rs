@@ -308,10 +308,15 @@ fn a_profile_says_what_counts() {
         application.out
     );
     assert!(
-        application.out.contains("help: debugging `"),
+        application
+            .out
+            .contains("debuggers will show a wrong value of s33 in callers of `"),
         "{}",
         application.out
     );
+    // People who take the compiler as it is do not write directives.
+    assert!(!application.out.contains(".cfi_"), "{}", application.out);
+    assert!(compiler.out.contains(".cfi_"), "{}", compiler.out);
     // What is chosen for a rule goes before.
     let deny = hetdwarf([
         "verify",

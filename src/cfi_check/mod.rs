@@ -73,7 +73,7 @@
 //! assert!(leaf.is_empty());
 //! assert_eq!(
 //!     mid[1].to_string(),
-//!     "at 0x1690 exec has no rule, so a debugger assumes it is unchanged, but the instruction at 0x168c overwrites it. \
+//!     "at 0x1690 exec has no rule, so a debugger assumes it is unchanged, but the instruction at 0x168c changes exec. \
 //!      The caller's value is in s0"
 //! );
 //! # Ok::<(), hetdwarf::Error>(())

@@ -62,7 +62,7 @@ rules! {
         "Functions preserve these registers for their callers. One that has no rule is taken to be unchanged, so that a debugger shows the \
          callee's value in the caller's frame. Back ends that make no rules within a clause of instructions lose them in this way.";
     EXEC_WITHOUT_RULE "cfi-exec-without-rule" Warning "HET A.6.4.1" BySubject
-        "the instruction at {pc} overwrites it"
+        "the instruction at {pc} changes exec"
         "the execution mask was changed and has no rule, though rules ask for it as it was on entry"
         "Vector registers are saved for the lanes that are active on entry, and their rules select lanes by the mask of the entry. EXEC without \
          a rule is taken to be unchanged: where lanes have been switched off since, their values are taken from the wrong place. \

@@ -60,7 +60,6 @@ use crate::cfi_check;
 use crate::error::Error;
 use crate::inspect::Program;
 use crate::meter::Meter;
-use crate::untrusted::Untrusted;
 use finding::Findings;
 use subject::Subject;
 
@@ -187,17 +186,17 @@ pub(crate) fn verify_within(
         if let Some((source, md5)) = subject.source_at(pc) {
             (finding.source, finding.source_md5) = (Some(source), md5);
         }
-        if selection.profile() == Profile::Application && finding.contradiction.is_some() {
-            let name = finding
-                .function
-                .as_ref()
-                .map_or("this function", Untrusted::raw);
-            let text = format!(
-                "debugging `{name}` will show wrong callers, or wrong values in them, after {pc:#x}"
-            );
-            finding.help = Some(text.into());
+    }
+    match selection.profile() {
+        // People who take the compiler as it is do not write directives.
+        Profile::Application => {
+            for finding in &mut verdict.findings {
+                (finding.excerpt, finding.help) = (None, None);
+            }
+        }
+        Profile::Compiler | Profile::Release => {
+            remedy::add(&subject, selection.assembler(), &mut verdict.findings);
         }
     }
-    remedy::add(&subject, selection.assembler(), &mut verdict.findings);
     verdict
 }

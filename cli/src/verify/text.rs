@@ -156,10 +156,13 @@ fn summary(summary: &VerifySummary) -> String {
 
 fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocument) -> fmt::Result {
     let style = style(finding.severity);
+    let consequence = finding.consequence().map(Untrusted::from);
     writeln!(
         text,
         "{style}{}{style:#}{BOLD}[{}]: {}{BOLD:#}",
-        finding.severity, finding.rule, finding.message
+        finding.severity,
+        finding.rule,
+        consequence.as_ref().unwrap_or(&finding.message)
     )?;
     write!(
         text,
@@ -179,6 +182,13 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
         write!(text, " (pc {:#x})", pc.0)?;
     }
     text.push('\n');
+    if consequence.is_some() {
+        writeln!(
+            text,
+            "  {FAINT}={FAINT:#} {BOLD}cause{BOLD:#}: {}",
+            finding.message
+        )?;
+    }
     if let Some((source, line)) = finding
         .source
         .as_ref()

@@ -7,6 +7,7 @@
 
 mod baseline;
 mod check;
+mod consequence;
 mod fingerprint;
 mod gathering;
 mod github;
