@@ -1888,7 +1888,8 @@ hetdwarf_status hetdwarf_object_get_info(const struct hetdwarf_object *object,
 /// * `json`: gets a string that belongs to the object.
 ///
 /// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
-hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object, const char **json);
+hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object,
+                                          const char **json);
 
 /// A kernel of an object.
 ///
