@@ -22,8 +22,8 @@ impl<'s> Session<'s> {
         self.source_at(frame.stop(), unit, file, line)
     }
 
-    /// Returns the source of a line. Editors go to frames with a source only, so that there is one, too, if the text was not found: asked
-    /// for the text, the adapter says what is missing.
+    /// Returns the source of a line. Editors go to frames with a source only, so that there is one, too, if the text was not found: what is
+    /// missing is said in its place.
     pub(super) fn source_at(
         &mut self,
         stop: &Stop<'_, '_>,
@@ -123,10 +123,11 @@ impl<'s> Session<'s> {
             .and_then(|file| self.texts.files().get(file.text));
         let text = file.ok_or("the source is not known")?;
         if text.lines().next().is_none() {
+            // Of a source that cannot be had VS Code shows no frame any more.
             let path = text.path();
-            return Err(format!(
-                "{path} was not found: give the folder that it is in by \"sourceDir\""
-            ));
+            let content =
+                format!("{path} was not found: give the folder that it is in by \"sourceDir\".\n");
+            return Ok(Body::Source { content });
         }
         let mut content = String::new();
         for (_, line) in text.lines() {

@@ -116,8 +116,8 @@ fn source_that_is_not_found_is_said_to_be_missing() {
     assert_eq!(source.get("path"), None);
     assert_eq!(frames[0].get("presentationHint"), None);
     let arguments = json!({ "source": source, "sourceReference": source["sourceReference"] });
-    let answer = client.ask("source", arguments);
-    let message = answer["message"].as_str().unwrap();
+    let answer = client.body("source", arguments);
+    let message = answer["content"].as_str().unwrap();
     assert!(
         message.contains("calls-O2.cl was not found") && message.contains("sourceDir"),
         "{message}"
