@@ -136,8 +136,8 @@ impl<'c> Connection<'c> {
             Ok(body) => (body, None),
             Err(text) => {
                 // The identifier is for the editor's log; there is one text for all of them. What is wrong with an expression shows
-                // where it stands.
-                let show_user = !["evaluate", "completions"].contains(&&*request.command);
+                // where it stands, and what is wrong with a source in its editor.
+                let show_user = !["evaluate", "completions", "source"].contains(&&*request.command);
                 let error = ErrorMessage {
                     id: 1,
                     format: text.clone(),

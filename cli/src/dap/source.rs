@@ -10,7 +10,7 @@ use super::protocol::{Body, Event, Source};
 use super::session::{Answer, Session, SourceFile};
 
 impl<'s> Session<'s> {
-    /// Returns the source of a frame; None if its text is not known.
+    /// Returns the source of a frame, if its file is known.
     pub(super) fn source_of(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
@@ -22,7 +22,8 @@ impl<'s> Session<'s> {
         self.source_at(frame.stop(), unit, file, line)
     }
 
-    /// Returns the source of a line; None if its text is not known.
+    /// Returns the source of a line. Editors go to frames with a source only, so that there is one, too, if the text was not found: what is
+    /// missing is said in its place.
     pub(super) fn source_at(
         &mut self,
         stop: &Stop<'_, '_>,
@@ -37,9 +38,7 @@ impl<'s> Session<'s> {
         let Some(found) = self.texts.files().get(text) else {
             return Ok(None);
         };
-        if found.lines().next().is_none() {
-            return Ok(None);
-        }
+        let is_found = found.lines().next().is_some();
         let number = match self.files.iter().position(|file| file.text == text) {
             Some(number) => number,
             None => {
@@ -51,11 +50,13 @@ impl<'s> Session<'s> {
                     warned: 0,
                 });
                 let number = self.files.len().saturating_sub(1);
-                let source = self.described(number)?;
-                self.events.push(Event::LoadedSource {
-                    reason: "new",
-                    source,
-                });
+                if is_found {
+                    let source = self.described(number)?;
+                    self.events.push(Event::LoadedSource {
+                        reason: "new",
+                        source,
+                    });
+                }
                 number
             }
         };
@@ -121,6 +122,13 @@ impl<'s> Session<'s> {
             .get(*number)
             .and_then(|file| self.texts.files().get(file.text));
         let text = file.ok_or("the source is not known")?;
+        if text.lines().next().is_none() {
+            // Of a source that cannot be had VS Code shows no frame any more.
+            let path = text.path();
+            let content =
+                format!("{path} was not found: give the folder that it is in by \"sourceDir\".\n");
+            return Ok(Body::Source { content });
+        }
         let mut content = String::new();
         for (_, line) in text.lines() {
             content.push_str(line);
@@ -131,8 +139,17 @@ impl<'s> Session<'s> {
 
     /// Lists the sources that frames were in so far.
     pub(super) fn loaded_sources(&mut self) -> Body<'s> {
-        let all = 0..self.files.len();
-        let sources = all.filter_map(|number| self.described(number).ok());
+        let is_found = |file: &SourceFile| {
+            let text = self.texts.files().get(file.text);
+            text.is_some_and(|text| text.lines().next().is_some())
+        };
+        let all = self.files.iter().enumerate();
+        let all: Vec<usize> = all
+            .filter_map(|(number, file)| is_found(file).then_some(number))
+            .collect();
+        let sources = all
+            .into_iter()
+            .filter_map(|number| self.described(number).ok());
         Body::LoadedSources {
             sources: sources.collect(),
         }

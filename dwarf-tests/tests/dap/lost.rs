@@ -106,6 +106,34 @@ fn registers_need_no_code_object() {
     assert!(compared > 500);
 }
 
+/// Editors go to frames with a source only: there is one if the text is not, which says what is missing.
+#[test]
+fn source_that_is_not_found_is_said_to_be_missing() {
+    let mut client = Client::open(json!({ "coreFile": demo_core() }));
+    let frames = client.frames(&json!(3));
+    let source = &frames[0]["source"];
+    assert_eq!(source["name"], "calls-O2.cl");
+    assert_eq!(source.get("path"), None);
+    assert_eq!(frames[0].get("presentationHint"), None);
+    let arguments = json!({ "source": source, "sourceReference": source["sourceReference"] });
+    let answer = client.body("source", arguments);
+    let message = answer["content"].as_str().unwrap();
+    assert!(
+        message.contains("calls-O2.cl was not found") && message.contains("sourceDir"),
+        "{message}"
+    );
+    assert_eq!(
+        client.body("loadedSources", json!({}))["sources"],
+        json!([])
+    );
+    assert!(
+        client
+            .events
+            .iter()
+            .all(|one| one["event"] != "loadedSource")
+    );
+}
+
 /// Source that was edited after it was compiled is shown, and said to be another, once.
 #[test]
 fn edited_source_is_said_to_be() {

@@ -277,28 +277,35 @@ async function lookAtManyInCore(page, name) {
   const pane = paneOf(page, 'Waves');
   const waves = pane.locator('.monaco-list-row');
   await pane.locator('.pane-header', { hasText: '10000' }).waitFor();
-  await waves.filter({ hasText: '556 × mid at calls.cl:15' }).waitFor();
-  await page.locator('.debug-call-stack .monaco-list-row', { hasText: 'wave 1:382:(0,0,0)/0' }).waitFor();
+  await waves.filter({ hasText: '556 × mid at calls.cl:15' }).first().waitFor();
+  // Also without its source, the frame is gone to and its variables are shown.
+  await setOpen(page, 'Variables', true);
+  await page.locator('.debug-variables .monaco-list-row').nth(1).waitFor();
   const seconds = (performance.now() - begin) / 1000;
   assert.ok(seconds < 15, `${seconds} s until a core of 10,000 waves is there`);
   const lanes = await viewFrame(page);
   // From wave to wave, each with its variables and lanes.
   const times = [];
-  await setOpen(page, 'Variables', true);
   await pane.locator('.pane-header').hover();
   await pane.locator('[aria-label^="Filter"]').first().click();
   await page.locator('.quick-input-widget input').fill('leaf at calls.cl:8');
   await page.keyboard.press('Enter');
-  await waves.filter({ hasText: '556 × leaf at calls.cl:8' }).click();
-  await waves.filter({ hasText: '1 to 200' }).click();
+  await waves.filter({ hasText: '556 × leaf at calls.cl:8' }).first().click();
+  const ofWaves = waves.filter({ hasText: /wave \d+:\d+:\(\d+,0,0\)/ });
+  // A click while the tree is drawn anew is lost.
+  for (let tries = 0; tries < 5 && (await ofWaves.count()) === 0; tries += 1) {
+    await waves.filter({ hasText: '1 to 200' }).first().click();
+    await page.waitForTimeout(1000);
+  }
   for (let number = 0; number < 3; number += 1) {
-    const wave = waves.filter({ hasText: /^wave \d+:\d+:\(\d+,0,0\)/ }).nth(number);
+    const wave = ofWaves.nth(number);
     const title = /\(\d+,0,0\)\/\d+/.exec(await wave.innerText())[0];
     const start = performance.now();
     await wave.click();
     await lanes.locator('#title', { hasText: title }).waitFor();
     await lanes.locator('#grid button').nth(31).waitFor();
-    await page.locator('.debug-call-stack .monaco-list-row', { hasText: /leaf/ }).first().waitFor();
+    // A variable of leaf alone.
+    await page.locator('.debug-variables .monaco-list-row', { hasText: /^x\b/ }).waitFor();
     times.push(performance.now() - start);
   }
   assert.ok(Math.max(...times) < 5000, `${times} ms from wave to wave`);
