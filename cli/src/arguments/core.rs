@@ -21,7 +21,7 @@ pub(super) const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core crashes/*.core --tree
   hetdwarf core --how
 
-Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
+Exit status: 0 everything could be read, 1 only a part, 2 nothing.";
 
 pub(super) const CORE_HELP: &str = "Examples:
   hetdwarf core merged.core
@@ -33,45 +33,47 @@ pub(super) const CORE_HELP: &str = "Examples:
   hetdwarf core crashes/*.core --tree
   hetdwarf core --how
 
-What the ROCm runtime writes (gpucore.PID) has scratch, code and buffers of the GPU; what the kernel writes (core.PID) \
-has everything else, and waves are there. Give both, or what roccoremerge or rocgdb's gcore made of them.
+The ROCm runtime writes scratch, code and buffers of the GPU to gpucore.PID. The Linux kernel writes everything else, \
+including the waves, to core.PID. Give both files, or one file that roccoremerge or rocgdb's gcore made of them.
 
-Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
+Exit status: 0 everything could be read, 1 only a part, 2 nothing.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CoreArguments {
-    /// The core file; or the GPU's half and the host's, in any order. Of more processes than one: a table of their distinct crashes
+    /// The core file, or the GPU file and the host file in any order. With files of several processes: print a table of
+    /// distinct crashes
     #[arg(value_name = "FILE", required_unless_present = "how")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) objects: CoreObjects,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
-    /// Also write each wave as a snapshot, wave-INDEX.json (hetdwarf-wave/1), and each code object, object-N.hsaco
+    /// Also write each wave as a snapshot (wave-INDEX.json, hetdwarf-wave/1) and each code object (object-N.hsaco) to this
+    /// directory
     #[arg(long, value_name = "DIR")]
     pub(crate) export: Option<PathBuf>,
-    /// Also write a page for a browser, one file: groups of waves, and of each wave its lanes, stack, source and variables;
-    /// with --all those of every wave, however many there are. Of several processes, their crashes
+    /// Also write an HTML page with the groups of waves, and the lanes, stack, source and variables of the most important
+    /// waves, or with --all of every wave. With files of several processes: a page of their crashes
     #[arg(long, value_name = "OUT")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
-    /// With --export: how many MiB are written at most; without it 1,024, and 1,024 times the size of the core
+    /// With --export: write at most this many MiB [default: 1024, plus 1024 times the size of the core]
     #[arg(long, value_name = "MIB", requires = "export")]
     pub(crate) export_limit: Option<u64>,
-    /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
+    /// With --export: the memory to include besides LDS, scratch and kernel arguments
     #[arg(long, value_enum, default_value_t, requires = "export")]
     pub(crate) memory: MemoryName,
-    /// Look for the access to this address, or to its page: the one that the runtime said a wave has faulted at
+    /// Find the access to this address or its page, as reported by the runtime
     #[arg(long, value_name = "ADDRESS", value_parser = parse_offset)]
     pub(crate) fault_address: Option<u64>,
-    /// Say where an address of the process lies: in which memory, or how far from it, and from what arguments of the kernel point to
+    /// Print the memory that contains this address, or the distance to the nearest memory and kernel argument
     #[arg(long = "where", value_name = "ADDRESS", value_parser = parse_offset)]
     pub(crate) whereabouts: Option<u64>,
-    /// Say how to get a core, and what prevents one; no file is read
+    /// Explain how to get a core file; no file is read
     #[arg(long)]
     pub(crate) how: bool,
-    /// What the waves of a group have in common
+    /// Group waves by this
     #[arg(long, value_enum, default_value_t)]
     pub(crate) group_by: GroupByName,
     /// Show the call stacks of all waves as one tree, with the distinct crashes
@@ -80,50 +82,50 @@ pub(crate) struct CoreArguments {
     /// With several processes: how many cores are read at once; by default as many as there are processors
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Every wave that stopped in full, and a line for each wave
+    /// Show every stopped wave in full, and one line for each wave
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) recovery: RecoveryArguments,
-    /// The GPUs
+    /// Show the GPUs
     #[arg(long)]
     pub(crate) agents: bool,
-    /// The queues
+    /// Show the queues
     #[arg(long)]
     pub(crate) queues: bool,
-    /// The dispatches
+    /// Show the dispatches
     #[arg(long)]
     pub(crate) dispatches: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: CoreFormat,
 }
 
-/// How the answer about a core is printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CoreFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
     /// One JSON document.
     Json,
-    /// A JSON document in a line for each wave, for collections of crashes.
+    /// One line of JSON per wave, for collections of crashes.
     Jsonl,
 }
 
-/// Which global memory is exported.
+/// The global memory to export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MemoryName {
-    /// What the variables of the frames reach.
+    /// Memory that variables of the frames point to.
     #[default]
     Reached,
-    /// All that the core has.
+    /// All memory of the core.
     All,
 }
 
-/// What waves of a group have in common.
+/// The key by which waves are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupByName {
     /// The call stack.
@@ -133,17 +135,17 @@ pub(crate) enum GroupByName {
     Kernel,
     /// The line they are at.
     Line,
-    /// Nothing: each wave by itself.
+    /// Nothing; each wave is a group.
     None,
 }
 
 /// The code objects of a core that are not in it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CoreObjects {
-    /// A code object in place of one that is lost or stripped: where its code is found loaded, or at LOAD
+    /// Use this file for a missing or stripped code object, matched by content or placed at LOAD
     #[arg(long = "object", value_name = "OBJ[@LOAD]")]
     pub(crate) given: Vec<PathBuf>,
-    /// A folder to look in for code objects that are lost or stripped, and for those that are in files
+    /// Search this directory for missing or stripped code objects
     #[arg(long = "object-path", value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
 }
@@ -202,8 +204,8 @@ impl CoreObjectChoice {
 /// A core in place of a code object, whose waves `--wave` chooses from.
 #[derive(Debug, Args)]
 pub(crate) struct CoreChoice {
-    /// A core file in place of OBJECT, or twice for the GPU's half and the host's; --wave is then the number of a wave,
-    /// QUEUE:PACKET:(x,y,z)/w, or `stopped` (the default: the first that faulted)
+    /// Read the wave from a core file instead of OBJECT (give the option twice for separate GPU and host files). --wave
+    /// then takes a wave number, QUEUE:PACKET:(x,y,z)/w, or `stopped` for the first faulted wave [default: stopped]
     #[arg(long, value_name = "FILE")]
     pub(crate) core: Vec<PathBuf>,
     #[command(flatten)]
@@ -213,10 +215,10 @@ pub(crate) struct CoreChoice {
 /// A core in place of a code object, which is one of its own.
 #[derive(Debug, Args)]
 pub(crate) struct CoreObjectChoice {
-    /// A core file in place of OBJECT, or twice for the GPU's half and the host's
+    /// Read the code object from a core file (give the option twice for separate GPU and host files)
     #[arg(long, value_name = "FILE")]
     pub(crate) core: Vec<PathBuf>,
-    /// Of the code objects of the core, the one with this number, from 0, as `hetdwarf core` lists them
+    /// Choose the code object with this number, counted from 0 as `hetdwarf core` lists them
     #[arg(long, value_name = "N", requires = "core")]
     pub(crate) code_object: Option<usize>,
     #[command(flatten)]

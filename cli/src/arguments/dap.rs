@@ -6,22 +6,22 @@ pub(super) const DAP_EXAMPLES: &str = "Examples:
   hetdwarf dap
   hetdwarf dap --port 4711
 
-An editor starts it and opens a core with a configuration like
+An editor starts this command and opens a core with a configuration such as
   { \"type\": \"hetdwarf\", \"request\": \"attach\", \"coreFile\": \"gpucore.4242\", \"sourceDir\": [\"src\"] }
-in which may be
-  coreFile    the core, or a list of the GPU's half and the host's
-  waveFile    a snapshot of a wave, in place of a core
-  log         what ROCm's debug agent printed, in place of a core
-  object      code objects, OBJ or OBJ@LOAD, for those that are lost or stripped
-  objectPath  folders to look in for code objects
-  sourceDir   folders to look in for the source, or OLD=NEW
+with these fields:
+  coreFile    the core, or a list of the GPU file and the host file
+  waveFile    a snapshot of a wave, instead of a core
+  log         a log of ROCm's debug agent, instead of a core
+  object      code objects, OBJ or OBJ@LOAD, that replace missing or stripped ones
+  objectPath  directories to search for code objects
+  sourceDir   directories to search for source files, or OLD=NEW
 
-Exit status: 0 the editor has left, 2 the port cannot be used.";
+Exit status: 0 the editor disconnected, 2 the port cannot be used.";
 
 #[derive(Debug, Args)]
 pub(crate) struct DapArguments {
-    /// Listen on this port of 127.0.0.1, for any number of editors, until stopped; 0 takes a free one. Without it the editor is at
-    /// standard input and output
+    /// Listen on this port of 127.0.0.1 for any number of editors; 0 chooses a free port [default: use standard input and
+    /// output]
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
 }

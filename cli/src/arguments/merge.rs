@@ -14,29 +14,30 @@ pub(super) const MERGE_EXAMPLES: &str = "Examples:
   zstdcat part-*.jsonl.zst | hetdwarf merge -
   hetdwarf merge crashes-*.jsonl --tree
 
-Exit status: of records of verify 0 no error was found, 1 errors were found, 2 not everything could be checked;
-of records of core 0 all of it could be read, 1 a part, 2 a core was not; 2 also if a line is no record.";
+Exit status of records of verify: 0 no error was found, 1 errors were found, 2 something could not be checked.
+Of records of core: 0 everything could be read, 1 only a part of a core, 2 a core could not be read.
+It is also 2 if a line is not a record.";
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
-    /// Records that `verify --format jsonl` or `core --format jsonl` printed, in any order; `-` is standard input
+    /// Records from `verify --format jsonl` or `core --format jsonl`, in any order; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Every finding by itself, not one for each cause
+    /// Report every finding, instead of one per cause
     #[arg(long)]
     pub(crate) each: bool,
-    /// Only the table: for each rule its level and how many findings, functions and files
+    /// Print only a table of rules with counts
     #[arg(long, conflicts_with = "each")]
     pub(crate) summary: bool,
-    /// Add the call stacks of all waves of the cores as one tree
+    /// Also print the call stacks of all waves as one tree
     #[arg(long)]
     pub(crate) tree: bool,
-    /// Also write a page for a browser about the crashes of the cores
+    /// Also write an HTML page of the crashes
     #[arg(long, value_name = "OUT")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: VerifyFormat,
 }

@@ -160,7 +160,7 @@ pub(crate) enum Command {
     /// Find errors in debugging information, for CI and compiler tests
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),
-    /// Make one report of the records of many files or cores
+    /// Merge the records of many files or cores into one report
     #[command(after_help = MERGE_EXAMPLES)]
     Merge(MergeArguments),
 }

@@ -22,85 +22,86 @@ pub(super) const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify --explain cfi-entry
   hetdwarf verify build --format jsonl --shard 3/7 > part-3.jsonl    # see hetdwarf merge
 
-hetdwarf.toml, in this folder or the next above that has one, has a repository's choices:
+A repository keeps its choices in hetdwarf.toml, which is looked up from the current directory upwards:
   [verify]
-  allow = [\"RULE\"]          # and warn, deny; options go before what is said here
-  exclude = [\"third_party\"]  # paths from the folder of the file; names without / in any folder
-  baseline = \"known.json\"      # in the folder of the file or below
+  allow = [\"RULE\"]          # also warn, deny; command line options take precedence
+  exclude = [\"third_party\"]  # paths relative to the file; names without / match in any directory
+  baseline = \"known.json\"      # in the directory of the file or below
 
-Exit status: 0 no error was found, 1 errors were found, 2 not everything could be checked,\nor nothing was found to check.";
+Exit status: 0 no error was found, 1 errors were found, 2 something could not be
+checked, or there was nothing to check.";
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// Code objects, bundles, archives, host objects and programs, and folders of such; `-` is standard input
+    /// Code objects, bundles, archives, host objects and programs, or directories of them; `-` reads standard input
     #[arg(value_name = "PATH", required_unless_present_any = ["list", "explain"])]
     pub(crate) paths: Vec<PathBuf>,
-    /// Only these rules; `cfi-*` is all whose names start so, `machine-code` those that read machine code
+    /// Check only these rules; `cfi-*` matches names by prefix, `machine-code` the rules that read machine code
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) rules: Vec<String>,
-    /// Drop what this rule finds
+    /// Ignore findings of this rule
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
-    /// Make what this rule finds a warning
+    /// Report findings of this rule as warnings
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) warn: Vec<String>,
-    /// Make what this rule finds an error
+    /// Report findings of this rule as errors
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
-    /// Who asks, and so what counts; without it what hetdwarf.toml says, or else compiler
+    /// Choose the severity of findings for this audience [default: that of hetdwarf.toml, or compiler]
     #[arg(long, value_enum, value_name = "WHO")]
     pub(crate) profile: Option<ProfileName>,
-    /// How many threads check files and their parts; by default as many as there are processors
+    /// Use N threads [default: the number of processors]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Check only the I-th of N parts: every N-th file of the sorted list. Parts count from 1; `hetdwarf merge` joins their records
+    /// Check only part I of N (from 1), which is every N-th file of the sorted list; `hetdwarf merge` joins the records
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
-    /// Only what is not in this file counts and is printed
+    /// Report only findings that are not in this baseline
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write what is found to this file, and take it as known
+    /// Write all findings to this baseline, and report none
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub(crate) write_baseline: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
-    /// The choices of this file, instead of the next hetdwarf.toml
+    /// Read choices from this file instead of hetdwarf.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Every finding by itself, not one for each cause
+    /// Report every finding, instead of one per cause
     #[arg(long)]
     pub(crate) each: bool,
-    /// Only the table: for each rule its level and how many findings, functions and files
+    /// Print only a table of rules with counts
     #[arg(long, conflicts_with_all = ["each", "list", "explain"])]
     pub(crate) summary: bool,
-    /// Which codes the heterogeneous operations have
+    /// The encoding of the heterogeneous operations
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
-    /// Write what is proposed for this assembler
+    /// Print proposed directives for this assembler
     #[arg(long, value_enum, default_value_t)]
     pub(crate) assembler: AssemblerName,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
-    /// Print the rules
+    /// List the rules
     #[arg(long, conflicts_with_all = ["paths", "explain"])]
     pub(crate) list: bool,
-    /// Print what there is to say of a rule, or of those that a name stands for
+    /// Explain a rule, or the rules that match a pattern
     #[arg(long, value_name = "RULE", conflicts_with = "paths")]
     pub(crate) explain: Option<String>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: VerifyFormat,
 }
 
-/// The assembler that reads what is proposed.
+/// The assembler that proposed directives are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AssemblerName {
-    /// LLVM 22 and 23: many rules are `.cfi_escape`.
+    /// LLVM 22 and 23, where many rules need `.cfi_escape`.
     #[default]
     Llvm22,
-    /// LLVM 24: rules have directives of their own (`.cfi_llvm_register_pair` and others).
+    /// LLVM 24, which has directives such as `.cfi_llvm_register_pair`.
     Llvm24,
 }
 
@@ -113,15 +114,15 @@ impl From<AssemblerName> for Assembler {
     }
 }
 
-/// Who asks for a check.
+/// The audience of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ProfileName {
-    /// Who works on a compiler, an assembler or a linker: everything.
+    /// For developers of compilers, assemblers and linkers: everything.
     Compiler,
-    /// Who ships code objects: errors and warnings.
+    /// For people who ship code objects: errors and warnings.
     Release,
-    /// Who takes the compiler as it is: errors are notes that say what a debugger shows wrongly.
+    /// For users of a compiler: errors become notes that say what a debugger shows wrongly.
     Application,
 }
 
@@ -135,23 +136,23 @@ impl From<ProfileName> for Profile {
     }
 }
 
-/// How findings are printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum VerifyFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
     /// One JSON document.
     Json,
     /// SARIF 2.1.0, for code hosts and editors.
     Sarif,
-    /// Annotations of a GitHub workflow.
+    /// GitHub workflow annotations.
     Github,
-    /// A line for each finding, which stays the same when code only moves: for `FileCheck` and grep.
+    /// One line per finding, without addresses that change when code moves, for `FileCheck` and grep.
     Lines,
     /// `JUnit` XML, for other CIs.
     Junit,
-    /// Records: a line of JSON for each finding and each file, as files are finished. `hetdwarf merge` makes reports of them.
+    /// Records for `hetdwarf merge`: one line of JSON per finding and per file, written as files are finished.
     Jsonl,
 }
 
