@@ -88,6 +88,12 @@ fn a_core_is_opened_as_editors_do() {
     );
     let lanes = client.children(&of_all);
     assert_eq!(lanes[3]["value"], "102");
+    // The most frequent value is the first, though lane 1 has the other.
+    let found = client.body(
+        "evaluate",
+        json!({ "expression": "a > 1", "frameId": frames[0]["id"] }),
+    );
+    assert_eq!(found["result"], "2 values: 1 ×12, 0 ×1");
     let wrong = client.ask(
         "evaluate",
         json!({ "expression": "nosuch", "frameId": frames[0]["id"] }),
