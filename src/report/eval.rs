@@ -242,8 +242,8 @@ pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument, S
         .wave
         .map_or(WaveSize::Wave64, |wave| wave.wave_size());
     let parse = |field: &'static str, source: &Source| {
-        // Text may name operations without a code in the unit's encoding, so it is encoded for memory. Bytes are decoded with the unit's own codes,
-        // unless its dialect is for user operations.
+        // Text may name operations without a code in the unit's encoding, so it is encoded with codes for in-memory use. Bytes are decoded in
+        // their own dialect. In the current dialect, bytes may contain in-memory codes too.
         let encoding = match (source, request.unit.encoding.dialect) {
             (Source::Text(_), _) | (Source::Bytes(_), Dialect::User) => {
                 request.unit.encoding.in_memory()
