@@ -236,7 +236,7 @@ fn classes(form: DwForm, version: u16) -> Classes {
         | c::DW_FORM_strp_sup
         | c::DW_FORM_GNU_str_index
         | c::DW_FORM_GNU_strp_alt => STRING,
-        // The form is indirect or unknown. An unknown form is reported with the entry.
+        // A form that the entry names, or one that nobody knows, which is found with the entry.
         _ => ANY,
     }
 }

@@ -1,7 +1,7 @@
 //! Compares two versions of a program that were made from the same source. Finds variables with more or less coverage. In functions with equal code,
 //! also finds differences in call frame information and lines.
 //!
-//! Functions are matched by their names for the linker, so that neither the order of sections nor where the code is loaded matters.
+//! Functions are matched by their linkage names, so that neither the order of sections nor the load address matters.
 //!
 //! ```
 //! use hetdwarf::coverage::compare;
