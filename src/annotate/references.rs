@@ -33,7 +33,7 @@ pub(super) fn leb128_of(value: usize, size: usize) -> Option<Vec<u8>> {
 
 /// The reason why an expression is not rewritten, or not completely.
 pub(super) enum NotRewritten {
-    /// The rest of the expression is unreadable for every reader.
+    /// No reader can read the rest of the expression.
     Unreadable(Refused),
     /// The unit must stay unchanged.
     Refused(Refused),

@@ -22,8 +22,8 @@ use crate::debug_info::{DieId, Variable};
 use crate::nearest::Nearest;
 
 impl<'a> Checker<'_, '_, '_, 'a> {
-    /// Looks up a name, in this order: a variable of a block, a member of `this`, a variable of the file, an enumerator or function, a variable of
-    /// another file.
+    /// Looks up a name: first variables of a block, then members of `this`, then variables of the file. Enumerators, functions and finally variables
+    /// of other files follow.
     pub(super) fn name(&mut self, path: &Path<'_>) -> Checked<StepId> {
         if let Some(variable) = self.scope.local(path) {
             return self.variable(&variable);

@@ -58,7 +58,7 @@ impl Types {
         id
     }
 
-    /// Returns an arithmetic type of C. `like` is the program's own type, which is preferred because the format of 16 bits has several names.
+    /// Returns an arithmetic type of C. `like` is the program's own type. It is preferred for formats of 16 bits, which have several names.
     pub(super) fn arithmetic(&mut self, ty: Arithmetic, like: Option<TypeId>) -> TypeId {
         match ty {
             Arithmetic::Integer(integer) => self.integer(integer),

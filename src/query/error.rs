@@ -1,4 +1,4 @@
-//! Defines the errors of an expression. They are equal for all lanes, and are found before anything is read.
+//! Defines the errors of an expression. An error concerns all lanes, and is found before anything is read.
 
 use core::fmt;
 

@@ -147,7 +147,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// Returns the object that a step resulted in.
+    /// Returns the object that is the result of a step.
     pub(super) fn given_object(&self, step: StepId) -> Given<Node<'p>> {
         match self.held(step)? {
             Held::Object(object) => Ok(object),
@@ -157,7 +157,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// Returns the number or address that a step resulted in. For an object, reads its value.
+    /// Returns the number or address that is the result of a step. For an object, reads its value.
     pub(super) fn number(&self, id: StepId) -> Given<Number> {
         let step = self.at(id)?;
         let object = match self.held(id)? {
@@ -199,14 +199,14 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// Returns the number that a step resulted in, converted to another type.
+    /// Returns the result of a step as a number of another type.
     pub(super) fn converted(&self, step: StepId, to: Arithmetic) -> Given<Number> {
         let from = representation(self.at(step)?.class);
         let is_wide = from.is_some_and(is_unsigned_128);
         Ok(self.number(step)?.convert(to, is_wide))
     }
 
-    /// Returns the address that a step resulted in, and its pointer type.
+    /// Returns the address that is the result of a step, and its pointer type.
     pub(super) fn address(&self, step: StepId) -> Given<(u64, PointerType)> {
         let pointer = self.at(step)?.class.target();
         let pointer = pointer.ok_or(NoValue::UnknownLayout)?;
@@ -440,7 +440,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(object))
     }
 
-    /// Returns the address that a step resulted in, converted to another address space.
+    /// Returns the address that is the result of a step, converted to another address space.
     pub(super) fn address_in(&self, step: StepId, space: AddressSpace) -> Given<u64> {
         let (address, pointer) = self.address(step)?;
         self.tree.convert(address, pointer.space, space)

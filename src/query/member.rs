@@ -101,8 +101,8 @@ pub(super) fn find_member<'t>(
     None
 }
 
-/// Adds the members whose names are visible in the enclosing record: the members of an anonymous member, a base class or a variant, and of the
-/// payload of a Rust variant.
+/// Adds the members whose names are visible in the enclosing record. These are the members of an anonymous member, a base class or a variant, and of
+/// the payload of a Rust variant.
 fn add_inner<'t>(
     table: &'t TypeTable,
     index: usize,

@@ -327,7 +327,7 @@ impl CoreRequest {
         CoreRequest { group_by, ..self }
     }
 
-    /// Enables the search for the faulting access of every wave. Otherwise only some waves at each place are searched.
+    /// Searches for the faulting access of every wave if `all_faults` is true. Otherwise, only some waves at each place are searched.
     #[must_use]
     pub fn all_faults(self, all_faults: bool) -> CoreRequest {
         CoreRequest { all_faults, ..self }

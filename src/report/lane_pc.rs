@@ -87,7 +87,7 @@ impl LanePcDocument {
         LanePcDocument::by(frame, Recovery::default())
     }
 
-    /// Describes the lanes of a frame. `recovery` chooses if the machine code is analysed.
+    /// Describes the lanes of a frame. `recovery` determines whether the machine code is analysed.
     ///
     /// # Errors
     /// If the expressions of the function cannot be evaluated, or its line table is malformed.

@@ -214,7 +214,7 @@ impl<'r> VarsRequest<'r> {
         VarsRequest { children, ..self }
     }
 
-    /// Sets if the hidden arguments of kernels are listed.
+    /// Lists the hidden arguments of kernels if `hidden` is true.
     #[must_use]
     pub fn hidden(self, hidden: bool) -> VarsRequest<'r> {
         VarsRequest { hidden, ..self }
@@ -407,7 +407,7 @@ impl VarsDocument {
     /// Reads the variables of all frames of a stop.
     ///
     /// All frames together may cost as much as one frame. If a limit is reached, the document has the frames that were read before, and `stopped`
-    /// names the limit.
+    /// reports the limit.
     ///
     /// # Errors
     /// If the debugging information of a frame is malformed.

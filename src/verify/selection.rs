@@ -30,7 +30,7 @@ pub enum Choice {
     Deny,
 }
 
-/// Determines for every rule if its findings are kept, and with which severity.
+/// Determines for every rule whether its findings are kept, and with which severity.
 ///
 /// ```
 /// use hetdwarf::verify::{Choice, Rule, Selection, Severity};

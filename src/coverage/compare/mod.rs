@@ -53,8 +53,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns true if the share of bytes with a location fell by more than `points` percentage points, of all functions together or of a single
-    /// function.
+    /// Returns true if the share of bytes with a location fell by more than `points` percentage points. The share of all functions together and the
+    /// share of each function are compared.
     #[must_use]
     pub fn fell_by_more_than(&self, points: f64) -> bool {
         let fell = |change: &Change| change.fall().is_some_and(|fall| fall > points);
@@ -319,8 +319,8 @@ impl VariableChange {
         }
     }
 
-    /// Returns true if the change is reported: the coverage changed, the new version lacks the variable, or only the new version has it and gives it
-    /// a location.
+    /// Returns true if the change is reported. The coverage changed, or the new version lacks the variable, or only the new version has it and gives
+    /// it a location.
     fn is_one(&self) -> bool {
         let is_omitted = |one: &VariableCoverage| one.covered.omitted > 0;
         match (&self.old, &self.new) {

@@ -1,7 +1,7 @@
 //! Finds the assertion that failed.
 //!
 //! HIP's `assert` calls `__assert_fail(condition, file, line, function)`, and CUDA's calls `__assertfail`. The text of the condition is in constant
-//! memory of the code object, and only that memory is read: any other memory may have changed since.
+//! memory of the code object. Only that memory is read, because any other memory may have changed since.
 
 use serde::Serialize;
 

@@ -1,10 +1,9 @@
 //! Groups findings by cause. An instruction that breaks a rule for several registers or at several addresses is reported once. A mistake that a
 //! compiler makes in all functions is also reported once.
 //!
-//! Causes are determined over all files of a document. Findings have the same cause if the rule, the severity, the producer family, the kind,
-//! the function and the causing instruction are equal. Causes in copies of a function in other files are matched by their order.
-//! If a kind would have more than [`WIDESPREAD`] causes, the function and the instruction are ignored: the mistake is then attributed to the
-//! compiler, as one cause.
+//! Causes are determined over all files of a document. Findings have the same cause if these properties are equal: rule, severity, producer family,
+//! kind, function and causing instruction. Causes in copies of a function in other files are matched by their order. If a kind would have more than
+//! [`WIDESPREAD`] causes, the function and the instruction are ignored. The mistake is then attributed to the compiler, as one cause.
 //!
 //! No finding is lost: each is either shown for its cause or listed in [`also`](super::FindingGroup::also).
 //!
@@ -46,7 +45,7 @@ enum Owner {
     File(Untrusted<'static>),
 }
 
-/// A cause within a kind: the number of its owner, and the position of the cause among the causes of the owner, in the order of the file.
+/// A cause within a kind: the number of its owner, and its position among the causes of the owner, in the order of the file.
 type Cause = (usize, usize);
 
 impl VerifyDocument {

@@ -35,7 +35,7 @@ pub(super) fn of(contradiction: &Contradiction) -> String {
     format!("{subject},{condition}")
 }
 
-/// Returns the affected register of the caller, if the contradiction is about one.
+/// Returns the register of the caller whose value a debugger gets wrong, if the contradiction is about one.
 pub(super) fn register(contradiction: &Contradiction) -> Option<String> {
     match contradiction.subject {
         Subject::ReturnAddress => Some("pc".to_owned()),

@@ -129,7 +129,7 @@ pub struct FindingDocument {
     pub spec: &'static str,
     /// A hash of 16 digits that stays the same when code only moves.
     pub fingerprint: String,
-    /// The affected registers of the caller.
+    /// The registers of the caller whose values a debugger gets wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub registers: Vec<String>,
     /// The surrounding instructions, and the directives of the correct description. Present if machine code contradicts the debugging information.
@@ -181,7 +181,7 @@ pub struct OtherPlace {
     pub section: &'static str,
     /// The function that contains the address.
     pub function: Option<Untrusted<'static>>,
-    /// The affected registers of the caller, one for each finding at this place, if the rule is about registers.
+    /// The registers of the caller whose values a debugger gets wrong. There is one for each finding at this place, if the rule is about registers.
     pub registers: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
 //! Tests each rule with an expression that violates it and a similar one that does not. The table of rules cites the decisive sentences of HET and
-//! DWARF 5. Sizes are from USAGE "Register Identifier": a scalar register has 32 bits, EXEC and PC have 64, and a vector register of a wave with 64
+//! DWARF 5. Sizes are from USAGE "Register Identifier". A scalar register has 32 bits, EXEC and PC have 64, and a vector register of a wave with 64
 //! lanes has 2048.
 
 use std::collections::HashSet;

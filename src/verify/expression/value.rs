@@ -230,7 +230,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the result of an operation with two operands, as precisely as it is equal for all waves.
+    /// Returns the result of an operation with two operands, with only the facts that hold for all waves.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "operations that are not folded give any value"

@@ -526,7 +526,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         item: &InstructionItem<'a>,
         findings: &mut Findings,
     ) {
-        // It is not known if an expression uses the CFA that is on its stack.
+        // An expression may ignore the CFA that is on its stack, so the rule does not require a CFA.
         self.define(register, false, item, findings);
         let found = self.run_expression(expression, usage);
         self.depend(register, found.uses, item, findings);

@@ -1,8 +1,8 @@
 //! Compares a function's own `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` with the machine code ([`lane_flow`](crate::lane_flow)).
 //!
 //! Synthetic waves with disabled lanes are made at each address where the attributes or the analysis change, one for each history of masks. The
-//! attributes are then evaluated on these waves. A history gives a finding only if the attribute is wrong for all bits that the history allows, or if
-//! its value is right for no lane at all. Facts that the code leaves open are no fault. An expression cannot be evaluated on such a wave if it reads
+//! attributes are then evaluated on these waves. A history gives a finding in two cases: the attribute is wrong for all bits that the history allows,
+//! or its value is right for no lane. Facts that the code leaves open are no fault. An expression cannot be evaluated on such a wave if it reads
 //! anything that the code itself does not read. It is then not checked further. Functions of objects with an unknown wave size are not checked.
 //! Source: USAGE `DW_AT_LLVM_lane_pc`.
 

@@ -35,7 +35,7 @@ struct Indexed {
 /// The parent of an index entry.
 #[derive(Clone, Copy, Debug)]
 enum Parent {
-    /// The parent is not given, or is not in the index.
+    /// The parent is missing, or outside the index.
     Unsaid,
     /// The parent is the index entry at this offset of the section.
     At(u64),

@@ -247,7 +247,7 @@ impl Check<'_, '_> {
         found
     }
 
-    /// Converts an entry, and returns it with the offset of its unit. Returns `None` if the unit is in another file or is not given.
+    /// Converts an entry, and returns it with the offset of its unit. Returns `None` if the unit is unknown or in another file.
     fn entry(
         &mut self,
         index: &NameIndex<'_>,

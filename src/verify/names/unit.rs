@@ -241,8 +241,8 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// Returns true if the location of a variable is an address of the program: a fixed address, thread-local storage, or memory that all lanes share
-    /// (HET A.6.1.1.1). Compilers put no variable in private memory into an index, because each lane has its own copy in each frame.
+    /// Returns true if the location of a variable is an address of the program (HET A.6.1.1.1). The address may be fixed, in thread-local storage, or
+    /// in memory that all lanes share. Compilers put no variable in private memory into an index, because each lane has its own copy in each frame.
     fn has_address(&self, die: &Die<'a>) -> bool {
         let Some(attribute) = die.attribute(dw::DW_AT_location) else {
             return false;
