@@ -216,7 +216,7 @@ fn lists(file: &File) -> (Vec<u8>, Vec<u32>) {
     (section, offsets)
 }
 
-/// Returns the unit of a file, with the first abbreviations.
+/// Returns the unit of a file. Its abbreviations are at the start of their section.
 fn unit(file: &File) -> Sections {
     let mut sections = Sections {
         info: vec![0, 0, 0, 0, 5, 0, DW_UT_compile.0, 8, 0, 0, 0, 0],
@@ -448,7 +448,7 @@ fn every_rule_has_examples() {
     }
 }
 
-/// Two variables of a function have the same fault, which is one mistake of the function. The finding gives the number of the other.
+/// Two variables of a function have the same fault, which is one mistake of the function. The finding also counts the second variable.
 #[test]
 fn what_shows_in_many_variables_is_said_once() {
     let function = function()
