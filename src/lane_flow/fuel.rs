@@ -188,7 +188,8 @@ impl Left {
 
     /// Charges for followed instructions.
     ///
-    /// # Errors If fewer are left; none is left afterwards.
+    /// # Errors
+    /// If fewer are left; none is left afterwards.
     pub(super) fn pay(&mut self, instructions: usize) -> Result<(), Reason> {
         let is_enough = instructions <= self.instructions();
         let bytes = 0;

@@ -108,7 +108,8 @@ pub(super) struct PossibleSwitch {
 impl<'a> FunctionFlow<'a> {
     /// Decodes a function and finds the facts from its entry on.
     ///
-    /// # Errors [`Reason::Code`] if the code cannot be decoded, [`Reason::Budget`] if the budget is exceeded.
+    /// # Errors
+    /// [`Reason::Code`] if the code cannot be decoded, [`Reason::Budget`] if the budget is exceeded.
     ///
     /// * `fuel`: the budget of each fact.
     pub(super) fn find(
@@ -166,7 +167,8 @@ impl<'a> FunctionFlow<'a> {
 
     /// Charges for the kept facts about the whole function. Plans visit all of it, and are charged for everything that they need.
     ///
-    /// # Errors As [`ask`](Self::ask).
+    /// # Errors
+    /// As [`ask`](Self::ask).
     pub(crate) fn pay_for_code(&self, meter: &Meter) -> Result<()> {
         pay(meter, self.used)
     }
@@ -371,8 +373,8 @@ impl<'a> FunctionFlow<'a> {
     /// * `find`: finds the fact, and charges for the followed instructions.
     /// * `bytes`: returns the size of the kept fact.
     ///
-    /// # Errors If the budget of the question is exceeded.
-    /// If it costs more than the question may.
+    /// # Errors
+    /// If the budget of the question is exceeded. If it costs more than the question may.
     fn keep<K: Ord, T: Clone>(
         &self,
         kept: &PlaceCache<K, T>,

@@ -187,8 +187,8 @@ impl FunctionFlow<'_> {
     ///
     /// * `plan`: the facts about that instruction.
     ///
-    /// # Errors If the budget of the question is exceeded.
-    /// If it costs more than the question may.
+    /// # Errors
+    /// If the budget of the question is exceeded. If it costs more than the question may.
     pub(super) fn possible(
         &self,
         index: usize,

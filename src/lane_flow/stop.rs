@@ -162,7 +162,8 @@ impl<'a> LaneFlow<'a> {
     /// * `meter`: the budget. Eight instructions that a lane is followed over cost a step, even if another wave was followed there before.
     ///   Kept facts about whole functions are free.
     ///
-    /// # Errors [`ErrorKind::Unavailable`](crate::error::ErrorKind::Unavailable) if EXEC cannot be read;
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::error::ErrorKind::Unavailable) if EXEC cannot be read;
     /// [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if the budget is exceeded.
     pub fn stop(
         &self,
@@ -290,7 +291,8 @@ impl<'a> LaneFlow<'a> {
     /// * `wave`: the frame's program location, `waiting`: the lane's; both in the code object.
     /// * `meter`: the budget.
     ///
-    /// # Errors If the budget is exceeded.
+    /// # Errors
+    /// If the budget is exceeded.
     pub fn changed_between(
         &self,
         wave: u64,
@@ -311,7 +313,8 @@ impl<'a> LaneFlow<'a> {
     ///
     /// * `plan`: the facts about that address, from [`plan`](LaneFlow::plan).
     ///
-    /// # Errors If the budget is exceeded.
+    /// # Errors
+    /// If the budget is exceeded.
     pub(crate) fn possible(
         &self,
         pc: u64,

@@ -64,7 +64,8 @@ impl Tree {
 
     /// Answers for lanes, one bit per lane.
     ///
-    /// # Errors If the budget of the question is exceeded: every node on the path costs the instructions that were followed to find it.
+    /// # Errors
+    /// If the budget of the question is exceeded: every node on the path costs the instructions that were followed to find it.
     pub(super) fn ask(
         &mut self,
         lanes: u32,

@@ -39,7 +39,8 @@ impl LaneFlow<'_> {
     /// * `pc`: an address in the code object.
     /// * `meter`: the budget.
     ///
-    /// # Errors The reason why they are unknown.
+    /// # Errors
+    /// The reason why they are unknown.
     pub fn possibly_off(&self, pc: u64, meter: &Meter) -> Result<PlaceOff, Reason> {
         let at = self.find(pc, false, meter)?;
         let flow = &at.flow;

@@ -38,8 +38,8 @@ impl LaneFlow<'_> {
     ///
     /// * `registers`: one register for a wave of 32 lanes; two for a wave of 64 lanes, the lower half first.
     ///
-    /// # Errors If the budget is exceeded.
-    /// If it costs more than it may.
+    /// # Errors
+    /// If the budget is exceeded. If it costs more than it may.
     pub(crate) fn uniformity(
         &self,
         pc: u64,

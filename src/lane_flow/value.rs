@@ -329,7 +329,8 @@ impl Bitwise {
 
     /// Applies the operation to two dwords.
     ///
-    /// # Errors A place whose bit decides the result.
+    /// # Errors
+    /// A place whose bit decides the result.
     pub(super) fn apply(
         self,
         a: Value,

@@ -18,7 +18,8 @@ impl LaneFlow<'_> {
     ///
     /// All registers may be written if the function cannot be followed.
     ///
-    /// # Errors If the budget is exceeded.
+    /// # Errors
+    /// If the budget is exceeded.
     pub(crate) fn may_have_written(
         &self,
         [from, to]: [u64; 2],
