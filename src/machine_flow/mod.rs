@@ -11,13 +11,13 @@
 //! # To write an analysis
 //!
 //! 1. The lattice of a dword: a type with [`Scalar`]. The top is `UNKNOWN`. `COMPUTED` may be lower, if it matters that a result is none of
-//!   the values of interest.
+//!    the values of interest.
 //! 2. The lattice of a vector register: a type with [`Lanes`], whose `Row` names a row of scratch by a base and a distance ([`Row`]). An
-//!   analysis that does not follow vector registers has one value here, `UNKNOWN`.
+//!    analysis that does not follow vector registers has one value here, `UNKNOWN`.
 //! 3. The state: a [`Machine`], with other followed parts (EXEC, for example) in a struct around it.
 //! 4. The transfer function: [`Transfer`] determines the target of an access, and the lanes that EXEC lets an instruction write. The
-//!   analysis's own `match` over [`Effect`](crate::isa::Effect) handles the operations that it follows, and passes the rest to
-//!   [`Transfer::step_rest`].
+//!    analysis's own `match` over [`Effect`](crate::isa::Effect) handles the operations that it follows, and passes the rest to
+//!    [`Transfer::step_rest`].
 //! 5. [`Analysis`]: charges, the step, and the join. Each join has to rise in a lattice of bounded height, or to be bounded by its charges.
 //!
 //! `tests.rs` has a complete example: the numbers that registers hold.

@@ -115,7 +115,7 @@ impl<S: Scalar> Scalars<S> {
         indices(self.known).zip(self.values.iter().copied())
     }
 
-    /// Returns the registers of which something is known.
+    /// Returns the registers with known values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (MachineRegister, S)> {
         let known = self.numbered();
         known.filter_map(|(index, value)| Some((numbered_scalar(index)?, value)))
