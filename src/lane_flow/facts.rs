@@ -1,5 +1,5 @@
-//! The facts about a function from its entry on, for every wave that stops in it: the location of the stack, the meaning of EXEC, and the
-//! dwords that can still reach EXEC.
+//! The facts about a function from its entry on, for every wave that stops in it. They are the location of the stack, the meaning of EXEC,
+//! and the dwords that can still reach EXEC.
 
 use std::collections::{BTreeMap, BTreeSet};
 

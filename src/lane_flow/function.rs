@@ -430,7 +430,7 @@ impl<'a> FunctionFlow<'a> {
         Ok(found.unwrap_or_default())
     }
 
-    /// Finds the instructions that [`switches`](Self::switches) returns, without keeping them.
+    /// Finds the instructions that `switches` returns, without keeping them.
     ///
     /// * `fuel`: the budget of instructions from the last branch target on.
     pub(super) fn find_switches(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<PossibleSwitch>> {

@@ -1,5 +1,5 @@
-//! Switch-offs of the inactive lanes at one place of a plan: the resulting bits, the bits that have to be asked for, and the combinations
-//! that no lane has.
+//! Switch-offs of the inactive lanes at one place of a plan. They determine the bits that lanes have, the bits to ask for, and the
+//! combinations that no lane has.
 
 use core::cmp::Reverse;
 use std::collections::BTreeMap;

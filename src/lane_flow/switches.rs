@@ -1,4 +1,4 @@
-//! Finds the instruction that switched a lane off: the last one before which it executed.
+//! Finds the instruction that switched a lane off: the one after which it has not executed again.
 //!
 //! The masks at a stop do not name this instruction, but they distinguish most candidates. If a lane was switched off in an inner region,
 //! its bit is set in that region's mask. If it never entered the region, its bit is clear.
