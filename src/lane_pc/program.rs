@@ -76,9 +76,9 @@ impl Program {
     /// Computes the debugging information of a function.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if a region or phase does not lie within what contains it or starts before its
-    /// neighbour ends (as far as labels are offsets); [`crate::error::SpecRule::RegisterNumber`] for a register that does
-    /// not exist; [`ErrorKind::TooMany`](crate::error::ErrorKind::TooMany) for regions nested deeper than 1024.
+    /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if a region or phase extends past the code around it, or starts before
+    /// its neighbour ends (as far as labels are offsets). [`crate::error::SpecRule::RegisterNumber`] for a register that does not exist.
+    /// [`ErrorKind::TooMany`](crate::error::ErrorKind::TooMany) for regions nested deeper than 1024.
     pub fn new(function: &Function) -> Result<Program> {
         let mut maker = Maker {
             wave_size: function.wave_size,

@@ -266,7 +266,7 @@ impl<'g> Maker<'g> {
         }
     }
 
-    /// Finds the regions of masks that nothing but leaving lanes changes, and all enclosing parts.
+    /// Finds the regions of masks that change only because lanes leave, and all enclosing parts.
     fn blocks(&mut self) {
         for number in self.flow.order() {
             for save in self.saves.get(*number).cloned().unwrap_or_default() {

@@ -245,7 +245,7 @@ impl Walk<'_> {
             .iter()
             .filter_map(part)
             .filter(|(_, bracket)| bracket.save == point);
-        // Of the parts that start here, the largest.
+        // Selects the largest of the parts that start here.
         let largest = starts.reduce(|best, next| {
             let is_larger = self.flow.dominates(best.1.close, next.1.close);
             if is_larger { next } else { best }
