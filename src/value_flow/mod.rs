@@ -10,10 +10,10 @@
 //! scalar registers, its own dwords of vector registers and of rows of scratch, and the dwords in lanes of vector registers that
 //! `v_writelane` wrote.
 //!
-//! **Lattice** (`number`). A dword is unknown, a constant, or a number plus a constant. A number stands for the contents of a place on
-//! entry to the function or at an instruction that read it, for a kernel argument in memory that is never written, or for an expression of
-//! these (`expression`). Dwords with the same number are equal. The lattice is flat: values that differ at the ends of two paths become
-//! unknown.
+//! **Lattice** (`number`). A dword is unknown, a constant, or a number plus a constant. A number stands for a place on entry to the
+//! function or at an instruction that read it, for a kernel argument in memory, or for an expression of these (`expression`). Kernel
+//! arguments are never written. Dwords with the same number are equal. The lattice is flat: values that differ at the ends of two paths
+//! become unknown.
 //!
 //! **Numbers on demand.** If an instruction copies an unknown dword or computes with it, the dword gets a number that is named after the
 //! instruction. When the instruction is executed again, the dwords with its earlier number, or computed from it, become unknown first.

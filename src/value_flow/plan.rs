@@ -28,8 +28,8 @@ pub(crate) struct KeptValue {
 pub(crate) struct Kept {
     /// The values for each half, in the order of the variables. Empty if the budget was exceeded.
     pub(crate) halves: Vec<Vec<Option<KeptValue>>>,
-    /// For each half, if the instruction is the return address of a call: the values that the argument registers, from v0 on, had at the
-    /// call, as far as they can be read after it.
+    /// For each half, the values of the argument registers, from v0 on, at a call, if the instruction is its return address. A value is
+    /// `None` if it cannot be read after the call.
     pub(crate) arguments: Vec<Vec<Option<Recipe>>>,
     /// The called function, if it is known. The inner frame can belong to another function, which that one jumped to.
     pub(crate) callee: Option<u64>,

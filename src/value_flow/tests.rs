@@ -200,7 +200,7 @@ fn a_call_leaves_what_the_convention_preserves() {
     assert_eq!(kept(&one, 3, in_v1(0..1)), None);
 }
 
-/// Where paths meet, a value from only one of them is unknown.
+/// If two paths meet, a value from only one of them is unknown.
 #[test]
 fn what_one_path_overwrites_is_gone() {
     let code = [V5_IS_V1, V1_IS_0, SKIP_ONE, V5_IS_0, NOP, RETURN];

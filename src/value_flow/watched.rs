@@ -75,7 +75,7 @@ pub(super) struct LastGiven {
 pub(super) struct Schedule {
     /// The variables that are described for the last time.
     pub(super) given: BTreeMap<usize, Vec<LastGiven>>,
-    /// The variables of which another activation begins.
+    /// The variables for which another activation begins.
     pub(super) entered: BTreeMap<usize, Vec<usize>>,
 }
 
