@@ -154,5 +154,5 @@ pub(super) fn load(raw: &Raw<'_>) -> Effect {
 
 /// `m0`, for instructions that write it without naming it.
 pub(super) const M0: Operand = Operand::Registers(Span::new(MachineRegister::M0, 1));
-/// The condition code `scc`, likewise.
+/// The condition code `scc`, for instructions that write it without naming it.
 pub(super) const SCC: Operand = Operand::Registers(Span::new(MachineRegister::Scc, 1));
