@@ -1,5 +1,5 @@
-//! `verify` on locations of real code objects. What is wrong with them was found by other means: by
-//! llvm-dwarfdump, and by reading what the code does. `spec-notes/verify-locations.md` has the evidence.
+//! Runs `verify` on locations of real code objects. The expected errors were found by other means: llvm-dwarfdump, and reading the code.
+//! `spec-notes/verify-locations.md` has the evidence.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::{Finding, Severity, verify};
 
-/// What `verify` finds outside of call frame information.
+/// Returns the findings outside of call frame information.
 fn findings(bytes: &[u8]) -> Vec<Finding> {
     let Ok(object) = CodeObject::parse(bytes) else {
         return Vec::new();
@@ -76,7 +76,7 @@ fn errors_of_the_corpus_are_those_that_were_proved() {
     assert_eq!(found, expected);
 }
 
-/// Where llvm-dwarfdump sees `DW_OP_fbreg` in a function without `DW_AT_frame_base`: the names of the functions.
+/// Returns the names of functions in which llvm-dwarfdump shows `DW_OP_fbreg` without `DW_AT_frame_base`.
 fn without_frame_base(dump: &str) -> BTreeSet<String> {
     /// A function, until the next one starts.
     #[derive(Default)]
@@ -190,7 +190,7 @@ fn parts_left_out_are_counted_once_for_a_unit() {
 /// ROCm's form of the dword of a lane, after `DW_OP_regx` and the number: `push_lane, lit4, mul, offset`.
 const LANE_OF_REGISTER: [u8; 6] = [0xe9, 0x03, 0x34, 0x1e, 0xe9, 0x04];
 
-/// A byte of it to change, what into, and the rule that says so.
+/// A byte to change, its new value, and the expected rule.
 #[rustfmt::skip]
 const MUTATIONS: &[(usize, u8, &str)] = &[
     (1, 0x00, "expr-decode"),            // vendor code 0 is reserved

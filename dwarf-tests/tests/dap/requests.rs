@@ -1,4 +1,4 @@
-//! Every request has an answer, whatever it is.
+//! Every request gets an answer.
 
 use dwarf_tests::cores::Folder;
 use serde_json::json;
@@ -86,7 +86,7 @@ fn every_request_has_one_answer() {
     client.body("disconnect", json!({}));
 }
 
-/// Bytes that are no message are said to be none, and the session goes on.
+/// Malformed messages are reported, and the session continues.
 #[test]
 fn malformed_messages_end_nothing() {
     let mut client = Client::new();

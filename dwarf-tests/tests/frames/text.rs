@@ -1,4 +1,4 @@
-//! What people read of frames.
+//! Reads frames from text output.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ fn short(path: &str, all: &BTreeSet<&str>) -> String {
         .unwrap_or_else(|| path.to_owned())
 }
 
-/// A frame in a line: `leaf (inlined) at k.cl:3`.
+/// Formats a frame as a line: `leaf (inlined) at k.cl:3`.
 ///
-/// * `nameless`: what stands for a function that is not known.
+/// * `nameless`: the text for an unknown function.
 pub(super) fn line(frame: &Frame, paths: &BTreeSet<&str>, nameless: &str) -> String {
     let function = frame.function.as_deref().unwrap_or(nameless);
     let mark = match (&*frame.kind, frame.symbol_offset) {

@@ -1,5 +1,5 @@
-//! Small functions of gfx1100 as in `code`: vector registers that are written in some lanes, slots of which a part is
-//! overwritten, and the instruction that made a row wrong.
+//! Tests small functions of gfx1100 as in `code`: vector registers written in some lanes, partly overwritten slots, and the instruction
+//! that made a row wrong.
 
 use hetdwarf::cfi_check::{Condition, Subject};
 
@@ -144,10 +144,10 @@ fn the_cause_is_what_changed_a_dword_that_is_wrong() {
         let rule = "cfi-wrong-place";
         (rule, Subject::ReturnAddress, Condition::Always, vec![at])
     };
-    // One instruction too early: the high half has been put back at 0c, the low half is what was written at 04.
+    // One instruction too early: the high half is restored at 0c, and the low half was written at 04.
     let low = found(&[(0x04, PC_S4), (0x10, PC_S30), (0x14, PC_S30)]);
     assert_eq!(low, (vec![wrong((0x10, 0x14))], vec![0x04]));
-    // Both are wrong: what was written last.
+    // Both are wrong: the last write is the cause.
     let both = found(&[(0x04, PC_S4), (0x0c, PC_S30), (0x10, PC_S4), (0x14, PC_S30)]);
     assert_eq!(both, (vec![wrong((0x0c, 0x10))], vec![0x08]));
 }
