@@ -1,4 +1,4 @@
-//! Evaluating an expression allocates nothing, but for what composites keep in the arena.
+//! Evaluating an expression allocates nothing, except for composites in the arena.
 //!
 //! The expressions are those of `vectors/` that can be evaluated, and a few that need entries or a frame.
 

@@ -1,5 +1,5 @@
-//! What the fuzzer holds any bytes against also holds for the inputs it starts from, and for every input that
-//! once broke something: `fixtures/fuzz/TARGET/`, where the name of a file says what it broke.
+//! Runs the fuzzer's checks on its seed inputs, and on every input that once failed: `fixtures/fuzz/TARGET/`, where the name of a file
+//! tells what it broke.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use dwarf_tests::fixture;
 use dwarf_tests::fuzz::{TARGETS, target};
 
-/// How long an input may take: nothing is optimised here, and other tests run beside.
+/// The time limit of an input: builds are unoptimized here, and other tests run at the same time.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// The kept inputs of a target, with their names.

@@ -1,5 +1,5 @@
-//! `hetdwarf import` on text in the form of ROCm's debug agent, which is written here by its description from stopped
-//! waves whose values are known.
+//! Tests `hetdwarf import` on text in the format of ROCm's debug agent, written here according to its description from stopped waves with
+//! known values.
 
 use core::fmt::Write;
 
@@ -240,7 +240,7 @@ fn damaged_text_costs_what_is_damaged() {
         written(&folder, "wave-1-2.json")["memory"][0]["bytes"],
         "2b00000044332211"
     );
-    // Cut at every hundredth byte after the first vector register: what was there is kept.
+    // Truncated at various positions after the first vector register: the values before are kept.
     let start = good.find("[31]").unwrap() + 14;
     for end in (start..good.len()).step_by(97) {
         let (_, file, _) = with(&good.as_bytes()[..end]);

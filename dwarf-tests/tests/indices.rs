@@ -1,5 +1,4 @@
-//! Indices of names and addresses, and GNU's view pairs, through the command; held against llvm-dwarfdump's own
-//! checks of them.
+//! Tests indices of names and addresses, and GNU's view pairs, through the command, and compares them with llvm-dwarfdump's checks.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -25,7 +24,7 @@ fn verify(file: &Path, rules: &str) -> Vec<Value> {
 
 const RULES: &str = "aranges-*,names-*,index-*,range-list";
 
-/// What compilers and linkers write breaks no rule.
+/// Output of compilers and linkers breaks no rule.
 #[test]
 fn real_indices_break_no_rule() {
     let names = ["two", "merged", "types", "split", "wide"];

@@ -1,5 +1,4 @@
-//! What `hetdwarf info` says of kernels, as text and as JSON, against what LLVM's tools print of the same objects; and how
-//! it chooses objects by the triples of LLVM 24.
+//! Compares `hetdwarf info` on kernels, as text and JSON, with LLVM's tools, and tests the choice of objects by the triples of LLVM 24.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -196,8 +195,8 @@ fn objects_are_chosen_by_subarchitecture() {
     }
 }
 
-/// The kernel of each has the dispatch pointer and that of its arguments: 4 user registers. Its code reads the work-group's
-/// x from s4 (gfx1170), and from ttmp9 (gfx1250, and gfx1310, whose code is gfx1201's).
+/// The kernel of each has the dispatch pointer and the pointer to its arguments: 4 user registers. Its code reads the work-group's x from
+/// s4 (gfx1170), and from ttmp9 (gfx1250, and gfx1310, whose code is gfx1201's).
 #[test]
 fn kernels_of_the_newest_processors_are_described() {
     for (name, target, in_register) in [

@@ -1,5 +1,5 @@
-//! Which bits of a kernel descriptor each directive of LLVM's assembler writes, on every family, against the fields
-//! that the library reads there.
+//! Compares the bits of a kernel descriptor that each directive of LLVM's assembler writes, on every family, with the fields that the
+//! library reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -129,8 +129,8 @@ const FROM_GFX12: &[Family] = ALL.split_at(12).1;
 /// Families of which LLVM 22 knows no processor.
 const NEWER_THAN_LLVM_22: &[Family] = &[Family::Gfx11_7, Family::Gfx13];
 
-/// Fields that follow from others: where the code is, how many registers a user's data take, and the number of vector
-/// registers in blocks whose size depends on that of the wave.
+/// Derived fields: the position of the code, the number of user registers, and the number of vector registers in blocks whose size depends
+/// on the wave size.
 const RECKONED: &[Field] = &[
     Field::KernelCodeEntryByteOffset,
     Field::UserSgprCount,
@@ -164,7 +164,7 @@ fn source(
     (text, lines)
 }
 
-/// Runs the assembler; gives what it says is wrong.
+/// Runs the assembler, and returns its errors.
 fn assemble(mc: &Path, folder: &Path, processor: &Processor, text: &str) -> String {
     let source = folder.join("kernels.s");
     std::fs::write(&source, text).unwrap();
@@ -178,7 +178,7 @@ fn assemble(mc: &Path, folder: &Path, processor: &Processor, text: &str) -> Stri
     String::from_utf8(run.stderr).unwrap()
 }
 
-/// The processor of a family that LLVM is asked about: the first that it knows and that is no name for several.
+/// Returns the processor of a family that is given to LLVM: the first that LLVM knows and that is not a generic one.
 fn processor(mc: &Path, folder: &Path, family: Family) -> &'static Processor {
     let known = |p: &&Processor| assemble(mc, folder, p, "").is_empty();
     Processor::ALL

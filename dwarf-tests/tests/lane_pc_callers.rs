@@ -1,4 +1,4 @@
-//! Lanes that were not active on entry to a function are where they wait in its callers.
+//! Lanes that were inactive on entry to a function are found where they wait in its callers.
 
 use dwarf_tests::simulator::object_file::{Addresses, Function, starts, write_with_frames};
 use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};
@@ -13,7 +13,7 @@ use hetdwarf::object::CodeObject;
 use hetdwarf::report::LanePcDocument;
 use hetdwarf::wave::Snapshot;
 
-/// The lanes that enter `outer`, those of its `then`, which call `leaf`, and those of the `then` in there.
+/// The lanes that enter `outer`, the lanes of its `then`, which call `leaf`, and the lanes of the `then` in `leaf`.
 const ENTERED: u64 = 0x00ff_ffff;
 const CALL: u64 = 0x0000_ffff;
 const LEAF: u64 = 0x0000_00ff;
@@ -212,7 +212,7 @@ fn ask_code(return_address: u16) -> (u64, Vec<LanePlace>) {
     (outer, found.places().to_vec())
 }
 
-/// Who is right cannot be told, and the lanes of one call are not those of another.
+/// It cannot be decided which source is right, and the lanes of one call do not apply to another.
 #[test]
 fn lanes_of_a_caller_are_unknown_if_the_code_finds_another() {
     let (outer, places) = ask_code(30);

@@ -1,4 +1,4 @@
-//! Where addresses are in the source: what addr2line 0.27 says of the corpus, and what several threads are told at once.
+//! Compares the source positions of addresses with addr2line 0.27 over the corpus, and the answers of several concurrent threads.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -119,7 +119,7 @@ fn several_threads_ask_one_program() {
     let object = CodeObject::parse(&file).unwrap();
     let expected = values(&Program::load(&object).unwrap(), &wave);
     assert!(expected.len() > 15, "{expected:?}");
-    // Of which nothing has been read when the threads start.
+    // Nothing of it has been read when the threads start.
     let program = Program::load(&object).unwrap();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)

@@ -1,4 +1,4 @@
-//! One finding for one cause: that nothing is lost by it, over all objects of the corpus, and that what is left can be read.
+//! Combining findings of one cause loses no finding, over all objects of the corpus, and leaves a readable number.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use dwarf_tests::{fixture, hetdwarf};
 use serde_json::Value;
 
-/// What makes a finding itself: path, rule, level, section, offset, pc, function and register.
+/// The identity of a finding: path, rule, level, section, offset, pc, function and register.
 type Key = String;
 
 fn verify(arguments: &[&str]) -> Value {

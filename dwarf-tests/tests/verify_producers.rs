@@ -1,5 +1,5 @@
-//! What `verify` says of what linkers and producers write: no fault where there is none, and those that are easily missed.
-//! `fixtures/verify/README.md` says where the files are from, and what each has.
+//! Runs `verify` on the output of linkers and producers: it reports no false positives, and finds errors that are easily missed.
+//! `fixtures/verify/README.md` describes the files.
 
 use std::num::NonZeroUsize;
 
@@ -22,7 +22,7 @@ fn findings(name: &str, dialect: Dialect) -> Vec<Finding> {
     verdict.findings
 }
 
-/// What is found, without the notes that every object of LLVM 22 has.
+/// Returns the findings, without the notes that every object of LLVM 22 has.
 fn rules(name: &str) -> Vec<(Severity, &'static str)> {
     const OF_LLVM_22: [&str; 3] = ["cfi-empty", "loc-legacy-llvm", "loc-narrow-frame-base"];
     let mut rules: Vec<_> = findings(name, Dialect::User)
@@ -35,7 +35,7 @@ fn rules(name: &str) -> Vec<(Severity, &'static str)> {
     rules
 }
 
-/// lld writes 0 for the address of a function that it dropped (`Writer.cpp`, "tombstone"), in `.debug_loc` 1: nobody can repair that.
+/// lld writes 0 for the address of a dropped function in `.debug_loc` 1 (`Writer.cpp`, "tombstone"), which no user can repair.
 #[test]
 fn what_the_linker_dropped_is_no_fault() {
     let dropped = [
@@ -140,7 +140,7 @@ fn a_kernel_with_a_caller_is_found() {
     );
 }
 
-/// In today's codes 0xe1 is no operation; in those of 2020 to 2022 it is `DW_OP_LLVM_form_aspace_address`.
+/// In the current codes 0xe1 is not an operation. In the codes of 2020 to 2022 it is `DW_OP_LLVM_form_aspace_address`.
 #[test]
 fn the_codes_of_another_time_are_chosen() {
     let errors = |dialect| {

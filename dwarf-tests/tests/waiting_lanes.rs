@@ -1,4 +1,4 @@
-//! What `vars` and `unwind` say of lanes that wait: their variables are those of where they wait, and each has a place.
+//! Waiting lanes in `vars` and `unwind`: each has a position, and the variables of that position.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -76,8 +76,8 @@ fn values_of_r(x: i64, id: i64) -> Vec<i64> {
     values
 }
 
-/// In every lane that waits, `id` is the work-item. Of `ifelse.cl` at -O0 the other variables are known too: `x` is what other stops
-/// have, at which the lane was active, and `r` is one of the values that the source gives it.
+/// In every waiting lane, `id` is the work-item. For `ifelse.cl` at -O0 the other variables are known too: `x` has the value of other stops
+/// at which the lane was active, and `r` is one of the values in the source.
 #[test]
 fn waiting_lanes_have_the_variables_of_where_they_wait() {
     let (mut ids, mut others, mut places_seen) = (0, 0, 0);
@@ -130,8 +130,8 @@ fn waiting_lanes_have_the_variables_of_where_they_wait() {
     assert!(places_seen > 200 && ids > 1000 && others > 350);
 }
 
-/// `print` of chosen lanes that wait asks each where it waits: there `id` is the work-item, `x` is what `vars` says, and expressions are made
-/// of both.
+/// `print` evaluates in chosen waiting lanes where they wait: `id` is the work-item, `x` equals the value of `vars`, and expressions
+/// combine both.
 #[test]
 fn expressions_are_those_of_where_lanes_wait() {
     let mut seen = 0;

@@ -1,5 +1,5 @@
-//! Split DWARF, packages and indices of names that were made to do harm: counts, offsets and references from one file to the other,
-//! and names that all have one hash.
+//! Tests hostile split DWARF, packages and indices of names: counts, offsets and references between the files, and names that all have the
+//! same hash.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::elf::{Section, code_object, object_file, uleb};
 use super::growth::{Read, meter, verify};
 use super::guard::Guard;
 
-/// What is asked with a `.dwo` file.
+/// The commands that use a `.dwo` file.
 const COMMANDS: [&str; 8] = [
     "info FILE",
     "dump FILE --dwo DWO --debug-info --debug-line --debug-loclists",
@@ -196,7 +196,7 @@ fn run(guard: &mut Guard, (test, name): (&str, &str), object: &[u8], dwo: &[u8])
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Whatever one file says of the other, every command ends with one of its statuses.
+/// Whatever one file says about the other, every command ends with a documented status.
 #[test]
 fn pairs_of_files_end_with_an_answer_or_an_error() {
     let mut guard = Guard::new();

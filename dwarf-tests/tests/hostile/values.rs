@@ -1,4 +1,4 @@
-//! Types that make much work of a variable of few bytes.
+//! Tests types that make a variable of few bytes expensive.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn file(ty: usize, types: Vec<Entry>) -> Vec<u8> {
     ])
 }
 
-/// What the variables of the frame cost, in steps; and whether the limit was reached.
+/// Returns the cost of the frame's variables in steps, and true if the limit was reached.
 fn steps(file: &[u8]) -> (u64, bool) {
     let meter = Arc::new(Meter::new(&Default::default(), file.len() as u64));
     let object = CodeObject::parse_within(file, &meter).unwrap();
@@ -71,7 +71,7 @@ fn a_layout_without_questions_is_that_of_all_lanes() {
     assert!(!is_limit);
 }
 
-/// The value of each of 1296 elements is looked for among all enumerators, and is that of none, in each of 64 lanes.
+/// The value of each of 1296 elements is compared with all enumerators without a match, in each of 64 lanes.
 #[test]
 fn enumerators_that_are_looked_through_are_paid_for() {
     let of = |enumerators: u64| {

@@ -1,4 +1,4 @@
-//! An object with many programs, as LLVM's assembler and linker make it.
+//! Builds an object with many programs, using LLVM's assembler and linker.
 
 use std::fmt::Write as _;
 use std::path::Path;

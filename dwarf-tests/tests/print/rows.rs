@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{expressions, truth};
 
-/// A lane of a stopped wave, and what is true in it.
+/// A lane of a stopped wave, and its true values.
 struct Lane<'t> {
     id: i128,
     truth: &'t Value,
@@ -51,19 +51,19 @@ fn text(value: impl ToString) -> String {
     value.to_string()
 }
 
-/// What the kernels of `structs` are given as `g`.
+/// The argument `g` of the kernels of `structs`.
 const G: [i128; 12] = [11, -3, 1_234_567, 99, 5, -77, 31, 8, 1000, -1, 4, 6];
 
 fn g(index: i128) -> i128 {
     G[usize::try_from(index).unwrap()]
 }
 
-/// What the kernel of `pointers` is given as `g`.
+/// The argument `g` of the kernel of `pointers`.
 fn longs(index: i128) -> i128 {
     [3, -4, 10 << 32, 6][usize::try_from(index).unwrap()]
 }
 
-/// `area(&recs[0], GREEN)` of structs.cl, after the loop: `recs[0]` is what `fill(…, id, g)` makes.
+/// `area(&recs[0], GREEN)` of structs.cl, after the loop: `fill(…, id, g)` makes `recs[0]`.
 #[rustfmt::skip]
 const AREA: &[Row] = &[
     ("r->x", "int", |l| text(g(l.id & 7)), "r->x = g[id & 7]"),
@@ -300,7 +300,7 @@ const POLY: &[Row] = &[
     ("$_lane - 16", "int", |l| text(l.id - 16), "work-item id is lane id here"),
 ];
 
-/// All rows, by the stop they are asked at. The second is of a wave of 64 lanes that reaches scratch by buffers.
+/// All rows, by stop. The second is a wave of 64 lanes that accesses scratch through buffers.
 #[rustfmt::skip]
 const STOPS: &[(&str, &str, &[Row])] = &[
     ("structs", "w08", AREA), ("structs", "w05", RECORDS),

@@ -1,6 +1,6 @@
-//! `hetdwarf symbolize --format llvm` prints what llvm-symbolizer 22 prints, byte for byte.
+//! `hetdwarf symbolize --format llvm` prints the same as llvm-symbolizer 22, byte for byte.
 //!
-//! Each object that does not is a row of [`DIFFERENCES`], and is justified in `spec-notes/symbolize.md`.
+//! Each object that differs is a row of [`DIFFERENCES`], and is justified in `spec-notes/symbolize.md`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use hetdwarf::object::CodeObject;
 
 use super::{addresses, objects};
 
-/// How an object differs.
+/// The difference of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// It is not linked, and it is refused: relocations of its machine are not applied, or its code is in several sections at 0.

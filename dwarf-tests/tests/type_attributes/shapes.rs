@@ -1,4 +1,4 @@
-//! Types as compilers write them, and what no single attribute makes.
+//! Tests types as compilers write them, and combinations of attributes.
 
 use gimli::*;
 use hetdwarf::arch::Lane;
@@ -22,7 +22,7 @@ fn text(parts: &[Part], bytes: &[u8]) -> String {
     seen.text
 }
 
-/// What the lanes 0 to 3 have of `v`, which is one of the parts.
+/// Returns the values of `v`, one of the parts, in lanes 0 to 3.
 fn lanes(parts: &[Part], bytes: &[u8]) -> Vec<Seen> {
     look_at(&object(0x0c, parts), bytes, |v, types| {
         (0..4).map(|lane| seen(v, types, Lane(lane))).collect()
@@ -244,8 +244,7 @@ fn variants_of_ada_are_members_of_the_record() {
     assert_eq!(text(&parts, &bytes(8)), "{d = 8, x = 4}");
 }
 
-/// `struct { int a : 3; int : 0; int b : 3; }`: what has no bits and no name is not there. One with a name is a number
-/// of no bits.
+/// `struct { int a : 3; int : 0; int b : 3; }`: an unnamed member without bits does not exist. A named one is a number without bits.
 #[test]
 fn bit_fields_of_no_bits_have_no_value() {
     let bits = |size, start| [(DW_AT_bit_size, n(size)), (DW_AT_data_bit_offset, n(start))];

@@ -1,4 +1,4 @@
-//! Stops with many variables and calls, each of which is within its own limits.
+//! Tests stops with many variables and calls, each of which is within its own limits.
 
 use dwarf_tests::probe;
 use hetdwarf::inspect::Program;
