@@ -587,7 +587,7 @@ fn sarif_schema() -> Value {
     schema
 }
 
-/// The output is valid for one of the several JUnit schemas: that of Jenkins' xUnit plugin.
+/// The output is valid for one of the schemas in use: that of Jenkins' xUnit plugin.
 #[test]
 fn junit_is_what_its_schema_says() {
     let Ok(version) = Command::new("xmllint").arg("--version").output() else {

@@ -13,7 +13,7 @@ pub struct Scrambled {
     pub apertures: Option<Apertures>,
 }
 
-/// Returns a pseudo-random number that depends only on the input (the last steps of SplitMix64).
+/// Returns a pseudo-random number that depends only on the input (the last steps of `SplitMix64`).
 pub fn mix(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
