@@ -186,7 +186,7 @@ fn write(random: &mut Random, ranks: &mut [Rank]) -> (String, Vec<Vec<usize>>) {
     (text, ends)
 }
 
-/// Returns true if a wave that was found is one that was printed, as far as it is there.
+/// Returns true if a found wave equals the available part of a printed one.
 fn is_of(found: &LoggedWave, printed: &Printed) -> bool {
     let has = |name: &String, value: &u64| printed.scalars.contains(&(name.clone(), *value));
     let has_lanes = |name: &String, values: &Vec<u32>| {

@@ -34,7 +34,7 @@ use serde_json::Value as Json;
 
 type Bytes<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 
-/// An entry: its tag, its name, the type that it refers to, and where in the section that reference is.
+/// An entry: its tag, its name, the type that it refers to, and the offset of that reference in the section.
 struct Entry {
     offset: usize,
     tag: gimli::DwTag,
@@ -181,7 +181,7 @@ fn annotated(file: &[u8], locations: bool) -> Annotated {
     annotate(file, &Limits::default(), &request).unwrap()
 }
 
-/// The values that are given at a stop, held against those that the variables had; returns how many were not given before.
+/// Compares the given values at a stop with the true values. Returns the number of values that were not given before.
 fn check_stop(
     [before, after]: [&[u8]; 2],
     wave: &Snapshot,
@@ -200,7 +200,7 @@ fn check_stop(
     new.len()
 }
 
-/// A number as LEB128 of so many bytes, or of as many as it needs.
+/// Encodes a number as LEB128 of `size` bytes, or of as many as it needs.
 fn uleb(mut value: u64, size: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -214,7 +214,7 @@ fn uleb(mut value: u64, size: usize) -> Vec<u8> {
     }
 }
 
-/// The file in which each entry of the location lists of some parameters ends after its first instruction, as if the compiler had lost them.
+/// Returns a file in which each location list entry of some parameters ends after its first instruction, as if the compiler had lost them.
 fn with_short_lists(file: &[u8], names: &BTreeSet<Parameter>) -> Vec<u8> {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();

@@ -766,7 +766,7 @@ fn units_of_ranges(file: &[u8]) -> Vec<String> {
     names
 }
 
-/// Each entry leads where its name says, before and after; the operations and constants are those that there were.
+/// Each reference leads to the named entry, before and after, and the operations and constants are unchanged.
 #[test]
 fn everything_that_refers_to_an_entry_is_followed() {
     let before = object();

@@ -86,7 +86,7 @@ impl Tools {
     }
 }
 
-/// Adds rows to call frame information, of which LLVM 22 writes none: at every third line s33 gets a rule, or loses it.
+/// Adds rows to call frame information, which LLVM 22 leaves empty: at every third line s33 gets a rule, or loses it.
 fn with_rows(text: &str) -> String {
     let mut made = String::new();
     let (mut count, mut is_inside) = (0, false);

@@ -142,8 +142,7 @@ fn lost_scratch_costs_what_was_in_it() {
     assert!(ran.out.contains("scratch"), "{}", ran.out);
 }
 
-/// A file without waves is opened, says why there are none, and every question about one is an error that says where to
-/// look.
+/// A file without waves can be opened, and the reason is printed. Every query about a wave is an error that says where to look.
 #[test]
 fn a_core_without_waves_says_so() {
     for case in ["bad-save-area-missing", "bad-file-cut"] {

@@ -325,7 +325,7 @@ fn light_and_dark_have_colours_of_their_own() {
     );
 }
 
-/// Ten thousand waves are there at once: only the rows that are seen are elements.
+/// Ten thousand waves are shown without delay: only the visible rows are elements.
 #[test]
 fn ten_thousand_waves_open_without_delay() {
     let Some(mut browser) = Browser::start() else {
@@ -370,7 +370,7 @@ fn ten_thousand_waves_open_without_delay() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// Nothing that stands in a file is obeyed, wherever it stands: a title, a name, a URI, the source.
+/// Text from a file is never interpreted, wherever it is: a title, a name, a URI, the source.
 #[test]
 fn text_of_files_stays_text() {
     let Some(mut browser) = Browser::start() else {

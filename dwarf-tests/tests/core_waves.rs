@@ -308,7 +308,7 @@ fn exported_files_answer_as_the_core() {
     assert_eq!(hetdwarf(["core", &merged, "--memory", "all"]).status, 2);
 }
 
-/// The document, the export and the page of one command have one budget: for all three more steps are needed than for any two.
+/// The document, the export and the page of one command share one budget: all three need more steps than any two.
 #[test]
 fn what_a_command_makes_of_a_core_has_one_budget() {
     let folder = Folder::of("gfx1100");

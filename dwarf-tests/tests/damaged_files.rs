@@ -182,7 +182,7 @@ fn prefixes(step: usize) {
 /// The number of damaged bytes of a file between two reports of a run that takes hours.
 const REPORT: usize = 256;
 
-/// Each file with every `step`th byte changed to each of the values that differ from it by `changes`.
+/// Tries each file with every `step`th byte changed to each of the values that differ from it by `changes`.
 fn single_bytes(step: usize, changes: impl Iterator<Item = u8> + Clone) {
     let _alone = ALONE.lock().unwrap();
     let folder = Folder::new(&format!("bytes-{step}"));

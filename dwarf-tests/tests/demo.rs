@@ -50,7 +50,7 @@ fn it_fits_on_a_screen() {
     assert_snapshot!("demo", ran.out);
 }
 
-/// The lanes, values and addresses are those that the source gives, computed without the machine code.
+/// The lanes, values and addresses equal those that the source gives, computed without the machine code.
 #[test]
 fn what_it_prints_is_true() {
     let truth = demo::particles_truth();

@@ -93,7 +93,7 @@ const EXCEPTIONS: &[Exception] = &[
     },
 ];
 
-/// Returns true if they stop at an operation that we know, and agree up to there.
+/// Returns true if llvm-dwarfdump stops at an operation that hetdwarf knows, and both agree up to there.
 fn undecoded(theirs: &str, ours: &str, code: &str, name: &str) -> bool {
     theirs
         .split_once("<decoding error> ")
@@ -530,7 +530,7 @@ fn the_style_names_has_bounds_with_a_sign() {
     }
 }
 
-/// Every expression of a code object, with the encoding it is to be read with.
+/// Returns every expression of a code object, with its encoding.
 fn expressions(object: &CodeObject<'_>, split: bool) -> Vec<(Vec<u8>, Encoding)> {
     let mut found = Vec::new();
     let section = |name: &str| Ok(object.section(name)?.unwrap_or_default());
@@ -625,7 +625,7 @@ fn every_expression_is_written_as_it_was_read() {
     assert!(count > 25_000 && padded < 60, "{count}, {padded}");
 }
 
-/// Dumps all parts of an object with one byte changed, in both formats; how often there were errors.
+/// Dumps all parts of an object with one byte changed, in both formats. Returns the number of errors.
 fn dump_damaged(file: &Path, data: &[u8]) -> usize {
     let parts = [
         "--debug-info",
@@ -749,8 +749,8 @@ fn document(sections: &[(&str, &[u8])], part: Part) -> (serde_json::Value, Strin
     (json, problem.unwrap_or_default())
 }
 
-/// DWARF 4 §2.6.2: a pair whose first address is the highest selects a base; without it the entry could not be told from
-/// others.
+/// DWARF 4 §2.6.2: a pair whose first address is the highest possible selects a base. Otherwise it could not be distinguished from an
+/// entry.
 #[test]
 fn json_has_both_addresses_of_a_base_selection() {
     let pairs = [u64::MAX, 0x1000, 0x10, 0x20];
@@ -783,7 +783,7 @@ fn a_length_that_is_reserved_is_said_to_be() {
     }
 }
 
-/// A view pair that is cut short, in the list that a variable of a `.dwo` file has, whose code object is not there.
+/// A truncated view pair, in the list of a variable of a `.dwo` file, without its code object.
 #[test]
 fn an_error_in_a_list_of_a_dwo_file_names_its_section() {
     let entry = |tag, depth, attributes| elf::Entry {

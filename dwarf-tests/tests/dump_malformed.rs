@@ -193,7 +193,7 @@ fn what_is_malformed_is_printed_alike() {
 const PROGRAM: &str =
     "static int g(int n) { return n + 1; }\nint f(int n) {\n  int m = g(n);\n  return m * n;\n}\n";
 
-/// The split units of a skeleton are looked for below the folder in which it was compiled, and nowhere else.
+/// The split units of a skeleton are searched for below its compilation directory, and nowhere else.
 #[test]
 fn statistics_and_lookups_have_the_split_units() {
     let tools = ["llvm-dwarfdump", "clang"].map(llvm_tool);

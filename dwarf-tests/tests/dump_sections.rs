@@ -375,7 +375,7 @@ fn selections_are_the_same() {
     assert!(counts.is_empty(), "{counts:?}");
 }
 
-/// An address of a linked program: in a function, and in a block of one. Of one that is not linked llvm-dwarfdump tells no line.
+/// Looks up addresses of a linked program: in a function, and in a block. llvm-dwarfdump prints no line for a relocatable object.
 #[test]
 fn lookups_are_the_same() {
     let tools = ["llvm-dwarfdump", "clang", "ld.lld"].map(llvm_tool);

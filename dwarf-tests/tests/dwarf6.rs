@@ -136,7 +136,7 @@ fn overlays_have_the_meaning_of_the_dialect() {
     );
 }
 
-/// A composite of DWARF 6 begins with `DW_OP_composite`, and is a location at any time: it can be moved, and be a part.
+/// A composite of DWARF 6 begins with `DW_OP_composite`, and is a location at any time: it can be offset, and be a part.
 #[test]
 fn a_composite_of_dwarf_6_is_a_location() {
     let text = "DW_OP_composite, DW_OP_regx SGPR4, DW_OP_piece 4, DW_OP_regx SGPR5, DW_OP_piece 4, DW_OP_lit4, DW_OP_offset";

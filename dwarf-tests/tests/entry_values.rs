@@ -288,7 +288,7 @@ fn a_register_holds_as_much_as_it_has_room_for() {
     assert_eq!(found, (ValueState::Ok, "5".to_owned()));
 }
 
-/// An entry value is written where the register holds something else by now, so that 7 would be wrong.
+/// The register already holds another value where the entry value is used, so 7 would be wrong.
 #[test]
 fn what_nothing_says_is_not_shown() {
     let nothing = [
@@ -433,7 +433,7 @@ fn a_parameter_that_cannot_be_read_costs_no_other_site() {
     }
 }
 
-/// Two calls of four bytes, 8 bytes apart, that only say where they begin. The second is the one that returns to `RETURN`.
+/// Two calls of four bytes, 8 bytes apart, for which only the start is recorded. The second returns to `RETURN`.
 #[test]
 fn the_nearest_call_before_an_address_is_the_one() {
     let at = |call: u64, value: &[u8]| {
@@ -451,8 +451,8 @@ fn the_nearest_call_before_an_address_is_the_one() {
     assert_eq!(tolerant(sites, false), (ValueState::Ok, "42".to_owned()));
 }
 
-/// No form has the number 0x7f, so that nothing after the entry can be read. Where the parameter may be there, the register
-/// is not taken to be as it is, nor as call frame information says that it was.
+/// No form has the number 0x7f, so nothing after the entry can be read. If the parameter may be there, neither the register's value nor the
+/// value by call frame information is used.
 #[test]
 fn a_parameter_after_what_cannot_be_read_is_not_known() {
     let broken = || {
@@ -520,7 +520,7 @@ fn call_sites_are_paid_for() {
     }
 }
 
-/// The sites of a function that are too many to be kept are not kept, and not counted as if they were.
+/// If a function has too many sites to cache, they are not cached, and not charged as if they were.
 #[test]
 fn call_sites_that_are_too_many_hold_nothing() {
     let file = object(many_sites(1000), &ON_ENTRY, false);

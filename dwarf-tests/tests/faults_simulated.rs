@@ -37,7 +37,7 @@ enum Op {
     Xor(u8, u8, u8),
     ScalarMove(u8, u8),
     ScalarAdd(u8, u8, u32),
-    /// The lanes below a number go on, and EXEC is saved in a register. If none does, there may be a jump to the end.
+    /// The lanes below a number continue, and EXEC is saved in a register. If no lane continues, there may be a jump to the end.
     If(u8, u32, Option<usize>),
     /// Those that were on before.
     EndIf(u8),
@@ -421,7 +421,7 @@ struct Run {
     survives: bool,
 }
 
-/// Returns true if an access counts as a store: atomic operations here do not return anything.
+/// Returns true if an access counts as a store. Atomic operations here do not return a value.
 fn writes(access: &Access) -> bool {
     access.is_store || access.is_atomic
 }

@@ -77,8 +77,8 @@ macro_rules! seeds {
 seeds! { expression text evaluation gimli call_frames object damage capi containers snapshot machine_code gpu_core
 bundles archives configuration baseline adapter entries lines frames lists flow }
 
-/// Changes seeds, and runs targets on them for as long as `HETDWARF_FUZZ_SECONDS` says: where no fuzzer is installed. An input that
-/// breaks something is written to the folder for temporary files. `HETDWARF_FUZZ` names the targets.
+/// Changes seeds, and runs targets on them for `HETDWARF_FUZZ_SECONDS`, for machines without a fuzzer. A failing input is written to the
+/// temporary folder. `HETDWARF_FUZZ` names the targets.
 #[test]
 #[ignore = "takes as long as it is told"]
 fn changed_seeds_break_nothing() {

@@ -468,7 +468,7 @@ fn check_damaged(case: &str, core: &GpuCore<'_>, truth: &Value) {
     }
 }
 
-/// A debugger's question is answered by a wave of a core as by its snapshot, in parts too.
+/// A wave of a core answers a debugger's queries like its snapshot, also about parts of registers.
 #[test]
 fn a_wave_answers_as_its_snapshot_does() {
     let files = [file("gfx1100", "merged.core")];
@@ -511,7 +511,7 @@ fn a_wave_answers_as_its_snapshot_does() {
     }
 }
 
-/// The documents that a debugger's user asks for, of a wave of a core and of the snapshot it was made of.
+/// Compares the documents about a wave of a core and about the snapshot that it was made from.
 #[test]
 fn variables_stacks_and_lanes_are_those_of_the_snapshots() {
     use hetdwarf::inspect::{Program, Programs, Stop, StopOptions};
@@ -572,7 +572,7 @@ fn documents(stop: &hetdwarf::inspect::Stop<'_, '_>) -> Vec<Value> {
     found
 }
 
-/// Every wave is chosen by its number and by its place; without a choice it is the first one that faulted.
+/// Every wave can be chosen by its number and by its position. The default is the first one that faulted.
 #[test]
 fn waves_are_chosen_by_texts() {
     for case in ["gfx1100", "gfx1100-lds", "gfx90a"] {

@@ -97,8 +97,8 @@ const QUEUE_1: ProblemPlace = ProblemPlace::Queue {
     xcc: None,
 };
 
-/// Opens a core that was changed. Exactly one problem has to be there, which is handed on; and the second queue, its
-/// waves and dispatches have to be as ever.
+/// Opens a changed core. It must have exactly one problem, which is passed to `check`. The second queue, its waves and dispatches must be
+/// unchanged.
 fn damaged(change: impl FnOnce(&mut Built), check: impl FnOnce(&GpuCore<'_>, &Problem)) {
     let mut built = built();
     change(&mut built);
@@ -659,8 +659,7 @@ fn an_odd_ring_costs_dispatches() {
     }
 }
 
-/// Cores of every processor whose layout the library knows are written by the tests, too: a new one is named here until
-/// `Generation` has its kind.
+/// The tests also write cores of every processor whose layout the library knows. A new one is named here until `Generation` has its kind.
 #[test]
 fn every_layout_has_a_generation() {
     let family = |version| Processor::family_by_version(version);
@@ -818,7 +817,7 @@ fn headers_that_were_never_written_are_counted() {
     );
 }
 
-/// With the end of a file the number of its program headers is lost, if there are many; they end where contents start.
+/// A truncated file loses the number of its program headers if there are many. They then end where the contents start.
 #[test]
 fn headers_are_found_where_their_number_is_lost() {
     let mut file = built().with_many_segments(70_000);

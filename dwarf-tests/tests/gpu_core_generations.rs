@@ -15,7 +15,7 @@ use hetdwarf::wave::{AccessError, Memory, Wave};
 
 const READ: u64 = 1_000_062;
 
-/// Waves of a queue's XCC: workgroups of one to three, each with sizes of its own.
+/// Returns waves of a queue's XCC: workgroups of one to three waves, each with its own sizes.
 fn waves(generation: Generation, lanes: u32, xcc: u32, spec: &QueueShape) -> Vec<WaveSpec> {
     let mut found = Vec::new();
     for group in 0..5_u32 {
@@ -523,7 +523,7 @@ fn object_for(target: &str) -> Vec<u8> {
     file
 }
 
-/// A wave that stopped at an `s_trap` is at that instruction, where the handler has moved the pc past it.
+/// A wave that stopped at an `s_trap` is at that instruction, although the handler has advanced the pc.
 #[test]
 fn a_wave_that_stopped_at_a_trap_is_at_its_instruction() {
     for (generation, target, name) in Generation::TARGETS {
@@ -578,7 +578,7 @@ fn a_wave_that_never_ran_is_told() {
     }
 }
 
-/// Halves in both orders, and one file with more program headers than the ELF header can count.
+/// Opens halves in both orders, and a file with more program headers than the ELF header can count.
 #[test]
 fn files_are_put_together_and_counted() {
     let spec = spec(Generation::Gfx11, 110_000, 32, 10);

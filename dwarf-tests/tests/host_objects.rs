@@ -125,7 +125,7 @@ fn info_and_verify_leave_out_what_is_about_gpus() {
     }
 }
 
-/// Faults are found as in a code object: here the size of an address, and the offset of the abbreviations.
+/// Faults are found as in a code object: here the address size, and the offset of the abbreviations.
 #[test]
 fn verify_finds_faults_that_are_not_about_gpus() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-host-{}", std::process::id()));
@@ -176,7 +176,7 @@ fn other_commands_say_what_the_file_is() {
     }
 }
 
-/// The entries that these refer to are in another object, and no offset of this one.
+/// The referenced entries are in another object, and not at an offset of this one.
 #[test]
 fn references_into_other_objects_are_no_faults() {
     let object = fixture("host/lto.o");

@@ -7,9 +7,9 @@ use dwarf_tests::cores::{Folder, truth};
 use dwarf_tests::{Ran, fixture, hetdwarf, json, number};
 use serde_json::Value;
 
-/// A stopped wave as the agent prints it.
+/// Returns a stopped wave in the agent's format.
 ///
-/// * `new`: with the kernel's entry in the first line.
+/// * `new`: true for the kernel's entry in the first line.
 fn printed(wave: &Value, index: u64, new: bool) -> String {
     let mut text = String::new();
     let pc = number(&wave["pc"]);

@@ -75,7 +75,7 @@ fn entries_for_type_units_that_are_not_listed_are_those_of_llvm_dwarfdump() {
     assert_eq!(found, expected);
 }
 
-/// The object that gcc wrote with view pairs in its lists, as if it were for gfx90a.
+/// Returns the object that gcc wrote with view pairs in its lists, relabelled for gfx90a.
 fn views() -> Vec<u8> {
     let mut data = std::fs::read(fixture("debug_info/views-in-lists.elf")).unwrap();
     // EI_OSABI and EI_ABIVERSION of code object version 5, EM_AMDGPU, EF_AMDGPU_MACH.

@@ -20,7 +20,7 @@ fn path(name: &str) -> String {
     fixture(name).to_str().unwrap().to_owned()
 }
 
-/// The arguments of each kernel as `llvm-readelf -n` prints them: a list of keys and values.
+/// Returns the arguments of each kernel as `llvm-readelf -n` prints them: a list of keys and values.
 fn arguments_by_readelf(readelf: &Path, object: &Path) -> Vec<Vec<BTreeMap<String, String>>> {
     let ran = Command::new(readelf).arg("-n").arg(object).output();
     let text = String::from_utf8(ran.unwrap().stdout).unwrap();

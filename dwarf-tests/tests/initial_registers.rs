@@ -133,7 +133,7 @@ fn mask(registers: &InitialRegisters) -> Option<u32> {
     Some(bits.map(|bit| 1 << bit).sum())
 }
 
-/// The items that the library finds; of preloaded arguments the first register, as LLVM lists it.
+/// Returns the items that the library finds. Preloaded arguments have their first register, as LLVM lists it.
 fn found(descriptor: &KernelDescriptor) -> BTreeMap<&'static str, Registers> {
     let all = descriptor.initial_registers().into_iter();
     all.map(|mut registers| {
@@ -163,7 +163,7 @@ fn folder(name: &str) -> std::path::PathBuf {
     folder
 }
 
-/// The registers that LLVM's compiler takes each item from are those that the descriptor of the same kernel asks for.
+/// LLVM's compiler reads each item from the registers that the descriptor of the same kernel requests.
 #[test]
 fn registers_are_where_the_compiler_expects_them() {
     let Some(llc) = llvm_tool("llc") else {

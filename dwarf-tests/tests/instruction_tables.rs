@@ -122,7 +122,7 @@ mod isa {
         std::fs::remove_dir_all(&llvm.folder).unwrap();
     }
 
-    /// Processors that LLVM is not asked about for the tables have the instructions of those that it is.
+    /// Processors that were not disassembled for the tables have the instructions of their family's processors that were.
     pub fn check_others() {
         let Some(llvm) = llvm("other-processors") else {
             return;

@@ -154,7 +154,7 @@ fn scores(mut add: impl FnMut(&Value, &Value, Score)) -> Vec<String> {
     problems
 }
 
-/// A table of `right` of those that wait; how many are unknown, if any are.
+/// Prints a table of the right answers for waiting lanes, and the number of unknown ones, if any.
 fn table(title: &str, scores: &BTreeMap<(String, String), Score>) {
     let mut columns: Vec<&String> = scores.keys().map(|(_, column)| column).collect();
     columns.sort();
@@ -225,7 +225,7 @@ fn waiting_lanes_are_where_they_were() {
     assert!(callers.is_at_least(95), "{callers:?}");
 }
 
-/// The waves of another collection, of which is known which lanes entered each frame and which were active there.
+/// The waves of another collection, for which the lanes that entered each frame, and those active there, are known.
 #[test]
 fn lanes_are_in_the_frames_that_they_entered() {
     let (mut stops, mut divergent, mut frames, mut unknown) = (0, 0, 0, 0);

@@ -21,7 +21,7 @@ use hetdwarf::eval::Reading;
 use hetdwarf::expr::{Encoding, Printer};
 use hetdwarf::lane_pc::Program;
 
-/// Checks the program of a seed; one that fails is made small, and shown. Nothing if it runs too long.
+/// Checks the program of a seed. A failing one is reduced and shown. Returns None if it runs too long.
 fn check_seed(seed: u64, way: Way<'_>) -> Option<Figures> {
     let source = generate(seed);
     match check(&source, way) {
@@ -222,7 +222,7 @@ fn random_programs_have_everything() {
     }
 }
 
-/// Runs a tool that makes of one file another. `None` if it is not installed.
+/// Runs a tool that converts a file. Returns `None` if it is not installed.
 fn transform(tool: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let program = llvm_tool(tool)?;
     let folder = format!("hetdwarf-lane-pc-{tool}-{}", std::process::id());

@@ -39,10 +39,10 @@ fn function(mask: u16) -> lane_pc::Program {
     .unwrap()
 }
 
-/// `outer` calls `leaf` from within its `if`.
+/// Returns an object in which `outer` calls `leaf` from within its `if`.
 ///
-/// * `with_exec`: whether the call frame information of `leaf` says where EXEC on entry is.
-/// * `return_address`: the first of the two registers that it says the return address is in.
+/// * `with_exec`: true if the call frame information of `leaf` locates EXEC on entry.
+/// * `return_address`: the first of the two registers with the return address in the call frame information.
 fn object(with_exec: bool, return_address: u16) -> Vec<u8> {
     let programs = [function(10), function(20)];
     let [outer, leaf] =
@@ -89,7 +89,7 @@ fn wave(leaf: u64, outer: u64, more: &[(u16, u64)]) -> Snapshot {
     wave
 }
 
-/// Asks a wave in the `then` of `leaf` where the lanes are that are not in it.
+/// Returns the positions of the lanes that are not in `leaf`, for a wave in its `then`.
 fn ask(
     with_exec: bool,
     answer: impl FnOnce(u64, Vec<Option<u64>>, Vec<Option<LaneInCaller>>, LanePcDocument),

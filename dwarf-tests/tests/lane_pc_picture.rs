@@ -227,8 +227,8 @@ fn without_the_attribute_it_says_so() {
     }
 }
 
-/// Lanes that no attribute places are drawn where the machine code says they are. The truth is an emulator's, by
-/// address; the picture has the line of each.
+/// Lanes without an attribute are drawn where the machine code places them. The emulator gives the true addresses, and the picture has the
+/// line of each.
 #[test]
 fn recovered_lanes_are_drawn() {
     let case = fixture("lanes/ifelse-gfx1100-O2");

@@ -354,7 +354,7 @@ fn what_is_asked_can_be_chosen() {
     assert!(both.err.contains("cannot be used with"), "{}", both.err);
 }
 
-/// The waves of another collection: in each frame the lanes that entered it and are off wait, and have a pc.
+/// The waves of another collection: in each frame the inactive lanes that entered it wait, and have a pc.
 #[test]
 fn lanes_of_other_waves_have_places() {
     let (mut stops, mut waiting, mut lanes_in_callers) = (0, 0, 0);

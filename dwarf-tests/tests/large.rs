@@ -235,7 +235,7 @@ fn instructions_are_what_an_assembler_writes() {
     }
 }
 
-/// Units are damaged here and there, so that there is something to find, and lists of one are named by another.
+/// Some units are damaged to produce findings, and units refer to each other's lists.
 #[test]
 fn several_threads_find_what_one_finds() {
     let (mut bytes, object) = written(&many_units(false));

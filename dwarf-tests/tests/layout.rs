@@ -203,7 +203,7 @@ fn each_lane_has_its_own_number_of_elements() {
     );
 }
 
-/// The last index is m, -1 to 2; and in the second type the first is 1, so that there is one element less.
+/// The last index is m, -1 to 2. In the second type the first index is 1, so there is one element less.
 #[test]
 fn bounds_count_from_the_first_index_to_the_last() {
     let upper = || (UPPER_BOUND, A::Entry(SIGNED_N));

@@ -11,7 +11,7 @@ use serde_json::Value;
 enum Sign {
     /// An error names the limit and its number.
     Error,
-    /// The limit is added for each byte of the file to the one before the dash in its name, whose error it is.
+    /// The limit adds to another for each byte of the file. The error names that one, the part of its name before the dash.
     ErrorOfFloor,
     /// Fewer frames, of which the document says that a limit was reached.
     FewerFrames,
@@ -61,7 +61,7 @@ fn with_and_without(arguments: &[String], limit: &str) -> [String; 2] {
     })
 }
 
-/// Each limit is reached where it is set, and is not where it is not.
+/// Each limit is reached where it is set, and not reached by default.
 #[test]
 fn each_limit_is_reached() {
     for &(limit, value, sign, command) in CASES {

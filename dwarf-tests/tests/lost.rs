@@ -137,7 +137,7 @@ fn check_case(case: &str) -> Tally {
     tally
 }
 
-/// None is wrong, and as many are shown as there are; a number that grows is to be raised here.
+/// No value is wrong, and the number of shown values is at least the recorded one. Raise the record when it grows.
 #[test]
 fn no_value_is_shown_that_a_variable_never_had() {
     for (case, lost, right, older) in [

@@ -211,11 +211,11 @@ fn the_corpus_is_followed() {
     }
 }
 
-/// The number of findings in the corpus, by rule and condition. A number that grows is a false alarm until somebody has read the code:
+/// The number of findings in the corpus, by rule and condition. A number that grows is a false positive until somebody has read the code:
 /// these objects were not run, and a run that does not meet the condition would not show the fault.
 ///
-/// EXEC without a rule is wrong if lanes are inactive where all lanes were switched on, if lanes were switched off where a mask was
-/// combined with it, and always where the inactive lanes have taken the place of the active ones (`s_xor_saveexec -1`).
+/// A missing rule for EXEC is wrong in three cases: lanes are inactive where all lanes were switched on; lanes were switched off where a
+/// mask was combined with EXEC; and always where the inactive lanes have taken the place of the active ones (`s_xor_saveexec -1`).
 const FOUND_IN_CORPUS: [((&str, Condition), usize); 13] = [
     (("cfi-cfa-after-epilogue", Condition::Always), 5),
     (("cfi-cfa-realigned", Condition::StackMisaligned), 2),

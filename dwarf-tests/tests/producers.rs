@@ -128,7 +128,7 @@ fn address_spaces_of_clang_18_have_its_numbers() {
     }
 }
 
-/// The stop's registers hold different numbers in every lane: `x` is v4 and `total` v2, as llvm-dwarfdump says.
+/// The stop's registers hold different numbers in every lane: `x` is v4 and `total` v2, according to llvm-dwarfdump.
 #[test]
 fn registers_of_triton_are_those_of_the_lane() {
     let variables = vars("triton/add-gfx942.hsaco", "triton/stop-gfx942.json", false);
@@ -304,8 +304,8 @@ fn by_llvm_dwarfdump(tool: &Path, object: &Path) -> Vec<&'static str> {
     units
 }
 
-/// Every `DW_OP_regx VGPRn` of every object of the corpus is in a unit that is read in one way, which
-/// llvm-dwarfdump's text confirms; the table of objects is the one in `spec-notes/legacy-llvm.md`.
+/// Every `DW_OP_regx VGPRn` of every object of the corpus is in a unit with a known reading, which llvm-dwarfdump's text confirms. The
+/// table of objects equals the one in `spec-notes/legacy-llvm.md`.
 #[test]
 fn every_unit_of_the_corpus_is_read_as_the_table_says() {
     let tool = llvm_tool("llvm-dwarfdump");
@@ -381,8 +381,8 @@ fn every_unit_of_the_corpus_is_read_as_the_table_says() {
     }
 }
 
-/// A unit of an unknown producer with two pointers: one has the number 2 in `DW_AT_address_class`, and the other the number 1 in
-/// an attribute.
+/// Returns a unit of an unknown producer with two pointers: one has the number 2 in `DW_AT_address_class`, and the other the number 1 in
+/// `attribute`.
 fn unit_with_pointers(attribute: u16) -> Option<Vec<u8>> {
     let text = format!(
         ".section .debug_abbrev,\"\",@progbits\n\

@@ -173,7 +173,7 @@ fn lines_are_those_of_llvm() {
     }
 }
 
-/// The samples as CSV have the same lines, and the statistics of a thread trace the same address as `code.json`.
+/// The samples as CSV give the same lines, and the statistics of a thread trace the same addresses as `code.json`.
 #[test]
 fn other_forms_say_the_same() {
     for case in ["stochastic", "host-trap"] {
@@ -399,7 +399,7 @@ fn what_is_before_a_cut_is_counted() {
     }
 }
 
-/// A file is opened only if it is named, or its folder is; of two that fit neither is taken.
+/// A file is opened only if it or its folder is named. If two files match, neither is used.
 #[test]
 fn code_objects_are_found_in_named_folders_only() {
     let folder = Folder::new("objects");
@@ -545,7 +545,7 @@ fn the_page_shows_what_the_document_says() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// Text of a file is text on the page, and never a part of it.
+/// Text of a file is always text on the page, and never markup.
 #[test]
 fn nothing_of_a_file_is_obeyed() {
     let text = changed(|process| {

@@ -69,7 +69,7 @@ fn lanes(value: &Value) -> Vec<u64> {
     lanes.map(|lane| lane["lane"].as_u64().unwrap()).collect()
 }
 
-/// All frames are the frames one by one, and those that really were on the stack.
+/// The list of all frames equals the single frames, and the true call stack.
 #[test]
 fn all_frames_are_the_frames_one_by_one() {
     for (case, wave) in [("calls", "w09"), ("recursion", "w06"), ("calls-O2", "w06")] {
@@ -306,8 +306,7 @@ fn prologues(object: &Path) -> Option<BTreeMap<u128, bool>> {
     Some(found)
 }
 
-/// At -O0 every variable is in stack memory, and the prologue puts it there. Where the stops are is known from the emulator;
-/// where prologues end from llvm-dwarfdump.
+/// At -O0 the prologue stores every variable in stack memory. The emulator knows the stops, and llvm-dwarfdump the ends of prologues.
 #[test]
 fn before_the_prologue_is_over_memory_is_not_trusted() {
     let (mut before, mut after) = (0usize, 0usize);

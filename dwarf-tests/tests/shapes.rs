@@ -99,7 +99,7 @@ fn printed(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<
     answers.iter().map(shown).collect()
 }
 
-/// Returns the value of each expression in a lane, whatever its state, or the message if it has none.
+/// Returns the value of each expression in a lane, in any state, or the message if it has none.
 fn said(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
     let answers = answers(object, wave, lane, expressions);
     let said = |answer: &Json| {
@@ -115,7 +115,7 @@ fn said(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<Str
     answers.iter().map(said).collect()
 }
 
-/// Scratch as the hardware lays it out: the dwords of all lanes at an offset stand together.
+/// Scratch in the layout of the hardware: the dwords of all lanes at an offset are adjacent.
 struct Scratch {
     lanes: u64,
     bytes: Vec<u8>,
@@ -229,8 +229,8 @@ fn structured_bindings_are_where_their_slot_or_its_pointer_says() {
     }
 }
 
-/// The slot of `r` in `make` has four bytes: `i` is right after it. In `make_none` nothing tells, and it is known where both
-/// readings agree: where the pointer is a generic one into private memory.
+/// The slot of `r` in `make` has four bytes, because `i` follows it. In `make_none` its size is unknown, and the value is known if both
+/// readings agree: if the pointer is a generic one into private memory.
 #[test]
 fn a_result_in_the_callers_memory_is_at_a_private_pointer() {
     for (target, lanes) in TARGETS {
@@ -557,7 +557,7 @@ fn line_tables_without_files_are_read() {
     }
 }
 
-/// Of two functions with the same code the linker keeps one, and the rows of both: `same1` is at line 3.
+/// The linker keeps one of two functions with the same code, and the rows of both: `same1` is at line 3.
 #[test]
 fn function_and_line_of_folded_code_are_of_the_same_function() {
     let wave = json!({"format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": "0x1510",

@@ -49,8 +49,8 @@ fn theirs(context: &Context<EndianSlice<'_, LittleEndian>>, pc: u64) -> Vec<Fram
     found
 }
 
-/// Compares at every address at which a row of a line table starts, and before it; how many had a frame, and how many of those
-/// were inlined.
+/// Compares at the start of every row of a line table, and before it. Returns the number of addresses with a frame, and with an inlined
+/// frame.
 fn compare(path: &Path) -> (usize, usize) {
     let file = std::fs::read(path).unwrap();
     let Ok(object) = CodeObject::parse(&file) else {

@@ -80,7 +80,7 @@ fn dump_prints_what_llvm_dwarfdump_prints() {
     assert!(ran.out.contains("two.c\")"), "{}", ran.out);
 }
 
-/// Without the program nothing says where addresses are, which is no fault; with it they are read.
+/// Without the program the addresses are unknown, which is no fault. With it they are read.
 #[test]
 fn packages_are_checked_and_read_with_their_programs() {
     for version in [4, 5] {

@@ -74,8 +74,8 @@ fn layers_use_those_above_them() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Modules beside each other that use each other: the module that they are in and their names, as `circles.txt` has them,
-/// and which file uses which.
+/// Returns modules at the same level that use each other: their parent and their names, as in `circles.txt`, and the files that use each
+/// other.
 fn circles(modules: &Modules) -> BTreeMap<String, Vec<String>> {
     let uses = modules.uses();
     let mut beside: BTreeMap<&[String], Vec<[&str; 2]>> = BTreeMap::new();

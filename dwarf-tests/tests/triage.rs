@@ -253,7 +253,7 @@ fn unpacked(case: &str) -> (Folder, String) {
     (folder, core.display().to_string())
 }
 
-/// A snapshot of the wave gives the same access as the core, with the page that was reported.
+/// A snapshot of the wave gives the same access as the core, for the reported page.
 #[test]
 fn a_snapshot_is_a_core_of_one_wave() {
     let (folder, core) = unpacked("fault/inline-1100");

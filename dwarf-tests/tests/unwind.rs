@@ -110,8 +110,7 @@ fn differences(
     wrong
 }
 
-/// The call frames of a document, each with the line of the innermost of the frames that it consists of, as the emulator and the
-/// line table have it.
+/// Returns the call frames of a document, each with the line of its innermost frame, as in the emulator and the line table.
 fn calls(document: &Value) -> Vec<Value> {
     let mut calls: Vec<Value> = Vec::new();
     let mut line = None;
@@ -171,7 +170,7 @@ const LEAVES_TRUTH: &[&str] = &[
     "recursion/w08.json",
 ];
 
-/// Registers there are wrong for want of a rule for EXEC, and said to depend on it.
+/// Cases in which registers are wrong because EXEC has no rule, and are marked as depending on it.
 const DEPENDS_ON_EXEC: &[&str] = &[
     "recursion/w06.json",
     "recursion/w07.json",

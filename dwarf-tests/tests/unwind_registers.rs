@@ -105,7 +105,7 @@ fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {
     ));
 }
 
-/// A reserved register has no bits: it is not read, and certainly not as zero.
+/// A reserved register has no bits: it is not read, and not treated as zero.
 #[test]
 fn a_reserved_register_has_no_cfa() {
     for reading in [Reading::Tolerant, Reading::Strict] {

@@ -45,7 +45,7 @@ fn parts(name: &str) -> Option<(&str, char)> {
     Some((program, rest.chars().next()?))
 }
 
-/// Every pair of objects of one source that differ in the target, gfx90a and gfx942, or in the level, 1 and 2.
+/// Returns all pairs of objects of one source that differ in the target, gfx90a and gfx942, or in the level, 1 and 2.
 fn pairs() -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for folder in ["llvm22", "llvm24", "rocm-style"] {

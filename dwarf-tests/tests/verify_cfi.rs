@@ -46,8 +46,8 @@ fn producer(path: &Path) -> String {
     folder.to_string_lossy().into_owned()
 }
 
-/// LLVM's tables break no rule by themselves; LLVM 22's say nothing. GCC gives the value of the return address as its
-/// location, once for each file here, because all units have the same expression (`spec-notes/verify.md`).
+/// LLVM's tables break no rule by themselves, and LLVM 22's are empty. GCC gives the value of the return address as its location, once for
+/// each file here, because all units have the same expression (`spec-notes/verify.md`).
 #[test]
 fn tables_of_compilers() {
     let mut found: BTreeMap<(String, &str), usize> = BTreeMap::new();
@@ -77,7 +77,7 @@ fn tables_of_compilers() {
     );
 }
 
-/// Every error is of a kind that running the code has shown to be one (`machine.rs`), or GCC's return address.
+/// Every error is of a kind that emulated runs have confirmed (`machine.rs`), or GCC's return address.
 #[test]
 fn errors_are_of_kinds_that_are_explained() {
     let mut kinds: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();

@@ -45,7 +45,7 @@ fn damaged() -> Vec<u8> {
     file
 }
 
-/// A static archive, as ar writes it: a magic, and members after headers of 60 characters.
+/// Returns a static archive in ar's format: a magic, and members after headers of 60 characters.
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, data) in members {
@@ -503,7 +503,7 @@ fn rules_are_explained_and_wrong_names_corrected() {
     }
 }
 
-/// A document with everything that one can have, and with all that can be missing.
+/// Returns a document with findings that have every optional part, and findings without them.
 fn document() -> VerifyDocument {
     let finding = |severity, source| {
         let message = "100% {0} of \"it\"\nis wrong";
@@ -545,7 +545,7 @@ fn document() -> VerifyDocument {
     }])
 }
 
-/// The schema of the standard, from the sources of a package that was made from it.
+/// Returns the standard's schema, from the sources of a package generated from it.
 fn sarif_schema() -> Value {
     let host = Command::new("rustc").arg("-vV").output().unwrap();
     let host = String::from_utf8(host.stdout).unwrap();

@@ -142,8 +142,8 @@ fn functions_without_frame_base_are_those_of_llvm_dwarfdump() {
     assert!(functions >= 10, "{functions}");
 }
 
-/// LLVM leaves out the parts after the last one that it knows: as many times as llvm-dwarfdump shows a location with
-/// one part only, and `verify` says it once for a unit.
+/// LLVM leaves out the parts after the last known one. llvm-dwarfdump shows the number of locations with a single part, and `verify`
+/// reports them once for a unit.
 #[test]
 fn parts_left_out_are_counted_once_for_a_unit() {
     let Some(dwarfdump) = dwarf_tests::llvm_tool("llvm-dwarfdump") else {
@@ -235,7 +235,7 @@ fn changed_locations_are_each_found_by_the_rule_meant_for_them() {
     assert!(changed > 200, "{changed}");
 }
 
-/// Whatever the bytes of the sections are, an answer comes, and the same one twice.
+/// For any bytes in the sections there is an answer, and it is reproducible.
 #[test]
 fn damaged_objects_are_checked_to_the_end() {
     for file in [
@@ -262,9 +262,8 @@ fn damaged_objects_are_checked_to_the_end() {
     }
 }
 
-/// The faults that `made.s` has on purpose, each with a comment there: a reference after the unit, a
-/// signature that no type unit has, two entries that complete each other, an attribute that is there twice. Its expressions are blocks, as before
-/// DWARF 4, in a unit of version 5.
+/// The deliberate faults of `made.s`, each with a comment there: a reference past the unit, a signature that no type unit has, two entries
+/// that complete each other, a duplicate attribute. Its expressions are blocks, as before DWARF 4, in a unit of version 5.
 #[test]
 fn faults_made_on_purpose_are_found_and_no_others() {
     let path = dwarf_tests::fixture("debug_info/made.elf");

@@ -67,7 +67,7 @@ fn lists_of_dropped_functions_are_no_fault() {
     assert_eq!(rules("verify/dropped"), dropped);
 }
 
-/// By the source three functions have the same fault. One of them was dropped, and two became one.
+/// In the source three functions have the same fault. The linker dropped one, and merged two.
 #[test]
 fn rows_of_dropped_functions_are_not_checked() {
     let expected = [
@@ -88,8 +88,8 @@ fn rows_of_dropped_functions_are_not_checked() {
     assert!(others[0].message.to_string().starts_with("2 of 4 "));
 }
 
-/// DWARF 5 §5.7.8 asks for the address of the slot of a virtual function; GCC, clang and all others write its number, and every debugger
-/// reads it so.
+/// DWARF 5 §5.7.8 requires the address of a virtual function's slot. GCC, clang and all others write its number, and every debugger reads
+/// it as such.
 #[test]
 fn the_number_of_a_slot_is_no_fault() {
     assert_eq!(rules("verify/virtual"), []);
@@ -101,7 +101,7 @@ fn the_augmentation_string_of_usage_is_known() {
     assert_eq!(rules("verify/names-augmentation"), []);
 }
 
-/// 65 rows are on the stack, so that it is not true that nothing was remembered.
+/// 65 rows are on the stack, so the claim that nothing was remembered would be wrong.
 #[test]
 fn a_limit_is_not_taken_for_a_fault() {
     let found = rules("verify/nested-rows");

@@ -312,7 +312,7 @@ fn the_text_assembles() {
     assert!(CodeObject::parse(&file).is_ok());
 }
 
-/// A function that keeps EXEC in VCC while all lanes are switched on, as LLVM does at times: EXEC_64 is 17 and VCC_64 is 768,
+/// Returns a function that keeps EXEC in VCC while all lanes are switched on, as LLVM sometimes does: EXEC_64 is 17 and VCC_64 is 768,
 /// EXEC_32 is 1 and VCC_32 is 512. The return address is in s[30:31], and the CFA in s32.
 fn with_exec_in_vcc(is_wide: bool, rule: &str, before: &str) -> String {
     let [mask, exec, vcc] = match is_wide {

@@ -49,7 +49,7 @@ fn values(place: &Value, name: &str) -> BTreeMap<u64, i64> {
     readable.map(value).collect()
 }
 
-/// The values that `r` of `ifelse.cl` takes one after the other in a work-item, as far as nothing but `x` and `id` decides.
+/// Returns the successive values of `r` of `ifelse.cl` in a work-item, as far as only `x` and `id` decide.
 fn values_of_r(x: i64, id: i64) -> Vec<i64> {
     let mut values = vec![1];
     let mut next = |value: &dyn Fn(i64) -> i64| {
@@ -227,7 +227,7 @@ fn one_waiting_lane_is_shown_where_it_waits() {
     std::fs::remove_file(&wave).unwrap();
 }
 
-/// `unwind` says of every lane that waits in which frame it does, also in callers that no call frame information leads to.
+/// `unwind` names the frame of every waiting lane, also in callers without call frame information.
 #[test]
 fn the_call_stack_says_where_waiting_lanes_are() {
     let mut waiting = 0;

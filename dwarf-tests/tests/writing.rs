@@ -151,8 +151,7 @@ enum Fixed {
 }
 
 impl Model {
-    /// Calls `visit` with a target and a bit of it for each of `count` bits from `first` on, in the order
-    /// of the places.
+    /// Calls `visit` with a target and one of its bits for each of `count` bits from `first` on, in the order of the places.
     fn each(
         &self,
         first: u64,
@@ -643,7 +642,7 @@ fn a_write_reaches_every_place() {
     assert!(reached > 700, "{reached} places");
 }
 
-/// USAGE "Address Space Identifier": a lane's dwords are as far apart as the wave has dwords for all lanes.
+/// USAGE "Address Space Identifier": the distance between a lane's dwords is one dword for each lane of the wave.
 #[test]
 fn private_memory_of_a_lane_is_written_interleaved() {
     for wave_size in [WaveSize::Wave32, WaveSize::Wave64] {

@@ -134,7 +134,7 @@ fn source_that_is_not_found_is_said_to_be_missing() {
     );
 }
 
-/// Source that was edited after it was compiled is shown, and said to be another, once.
+/// Source that was edited after it was compiled is shown, with a single warning.
 #[test]
 fn edited_source_is_said_to_be() {
     let folder = Folder::new();

@@ -55,7 +55,7 @@ const REQUESTS: [&str; 46] = [
     "hetdwarf/lanes",
 ];
 
-/// Each request is answered once, before something is open and after it, whatever its arguments are.
+/// Each request is answered once, before and after something is opened, whatever its arguments are.
 #[test]
 fn every_request_has_one_answer() {
     let core = demo_core();

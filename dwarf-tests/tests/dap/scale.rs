@@ -122,7 +122,7 @@ fn a_request_costs_the_same_with_many_waves() {
     }
 }
 
-/// A core is opened in one walk of each wave: twice as many waves cost twice as much, at most.
+/// Opening a core walks each wave once: twice as many waves cost at most twice as much.
 #[test]
 fn opening_walks_each_wave_once() {
     let folder = Folder::new();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::demo_core;
 
-/// Starts `hetdwarf dap --port` in this process, and returns the port. It answers as long as the process lives.
+/// Starts `hetdwarf dap --port` in this process, and returns the port. It answers until the process ends.
 fn listening() -> u16 {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();

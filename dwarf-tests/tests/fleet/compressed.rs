@@ -29,8 +29,8 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A frame of raw blocks. Source: RFC 8878, 3.1.1: a window of 1 MiB, no size, no checksum; a block's header has its size, its kind and whether
-/// it is the last.
+/// Returns a frame of raw blocks. Source: RFC 8878, 3.1.1: a window of 1 MiB, no size, no checksum. A block's header has its size, its kind
+/// and a bit for the last block.
 fn zstandard(bytes: &[u8]) -> Vec<u8> {
     let mut file = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 10 << 3];
     let blocks = bytes.chunks(1 << 17);

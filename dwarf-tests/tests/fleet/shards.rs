@@ -144,7 +144,7 @@ fn parts_with_a_baseline_add_up() {
     assert_eq!(number(&merge(&parts, &["--format=json"])), expected);
 }
 
-/// A part in which no code object of a folder is does not say that there is none.
+/// A part without code objects of a folder does not report that the folder has none.
 #[test]
 fn a_part_without_a_code_object_is_no_error() {
     let folder = dwarf_tests::cores::Folder::new();

@@ -62,7 +62,7 @@ pub(super) fn of_document(document: &Value) -> Vec<Lane> {
     lanes.collect()
 }
 
-/// State, pc and the ends of the gap of each lane of a frame, through Rust; None if they cannot be read.
+/// Returns the state, pc and gap of each lane of a frame, through Rust. Returns None if they cannot be read.
 fn of_frame(stop: &Stop<'_, '_>, index: usize) -> Option<Vec<Lane>> {
     let frame = stop.frame(index).unwrap();
     let found = frame.lane_pcs().ok()?;

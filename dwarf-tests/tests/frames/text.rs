@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Frame;
 
-/// The last parts of a path that tell it from all others, at least its name.
+/// Returns the last components of a path that distinguish it from all others, at least its name.
 fn short(path: &str, all: &BTreeSet<&str>) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     (1..=parts.len())
@@ -38,7 +38,7 @@ pub(super) fn line(frame: &Frame, paths: &BTreeSet<&str>, nameless: &str) -> Str
     format!("{function}{mark}{place}{about}")
 }
 
-/// A frame as the stacks of a core have it: without the marks of symbols and of approximate lines.
+/// Returns a frame as the stacks of a core show it: without the marks of symbols and approximate lines.
 pub(super) fn place(frame: &Frame, paths: &BTreeSet<&str>) -> String {
     let line = line(frame, paths, &format!("{:#x}", frame.pc));
     line.replace(" (symbol)", "").replace(" (approximate)", "")

@@ -119,7 +119,7 @@ fn empty_elements(variables: usize) -> Vec<Entry> {
     ]))
 }
 
-/// A function of machine code that was made to be followed in as many ways as there are.
+/// Returns a function of machine code with very many paths.
 fn machine_code(count: usize) -> Vec<u8> {
     // `s_and_saveexec_b64 s[0:1], vcc`, `s_cbranch_execz` forward over half of the rest, `s_xor_b64 exec, exec, s[0:1]`.
     let mut text = Vec::new();
@@ -140,7 +140,7 @@ fn machine_code(count: usize) -> Vec<u8> {
     linked_code(&text, &[all])
 }
 
-/// The metadata of a code object: a map of one key, whose value is this.
+/// Returns the metadata of a code object: a map of one key with this value.
 fn metadata(value: &[u8]) -> Vec<u8> {
     let description = [&[0x81, 0xae][..], b"amdhsa.kernels", value].concat();
     let mut note = Vec::new();
@@ -184,7 +184,7 @@ fn packed_bundle(size: usize) -> Vec<u8> {
     bundle
 }
 
-/// Entries of a bundle that all are the same bundle, and so on: more at each level than there are bytes.
+/// Returns nested bundles whose entries are all the same bundle: each level has more entries than the file has bytes.
 fn bundles_of_the_same(depth: usize) -> Vec<u8> {
     let mut file = with_entries(&function([]));
     for _ in 0..depth {

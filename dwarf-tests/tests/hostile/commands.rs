@@ -175,8 +175,8 @@ fn a_bound_that_is_fixed_is_said_to_be() {
     }
 }
 
-/// Each command with more and more steps, until it has enough: the status is 2, and a document says that it is not complete,
-/// as long as the limit is reached, and then never again.
+/// Runs each command with increasing limits of steps. Up to a limit, the status is 2 and the document is marked as incomplete. Above it,
+/// neither happens.
 #[test]
 fn the_status_is_2_just_where_an_answer_is_not_complete() {
     let files = [

@@ -56,7 +56,7 @@ const CORE_COMMANDS: [&str; 10] = [
     "symbolize --core FILE 0x1000 0:0x1000 --format json",
 ];
 
-/// Cores: the demo's, damaged ones, one with many waves, and the one that was given.
+/// Returns cores: the demo's, damaged ones, one with many waves, and the given one.
 fn cores() -> Vec<(String, Vec<u8>)> {
     let demo = dwarf_tests::package().join("../examples/demo/demo.core");
     let mut all = vec![("demo".to_owned(), std::fs::read(demo).unwrap())];
@@ -162,8 +162,8 @@ impl std::io::Write for Said {
 /// The variable with the arguments of [`one_command`], a line for each.
 const ARGUMENTS: &str = "HETDWARF_ONE_COMMAND";
 
-/// One command, in a process of its own: it prints its status, whether it says why, the most that it has allocated at once, the
-/// most memory that the process has had, and how many milliseconds it has run.
+/// Runs one command in a process of its own. Prints its status, whether it gives a reason, its peak allocation, its peak resident memory,
+/// and its time in milliseconds.
 #[test]
 #[ignore = "is run by another test"]
 fn one_command() {
@@ -264,7 +264,7 @@ fn every_command_ends_and_holds_little_on_every_fixture() {
     every_command_on_every_file(1);
 }
 
-/// * `step`: how many fixtures are passed over for each that is taken, and that one.
+/// * `step`: one of this many fixtures is used.
 fn every_command_on_every_file(step: usize) {
     let fixtures = dwarf_tests::corpus().into_iter().step_by(step).map(|path| {
         let file = std::fs::read(&path).unwrap();

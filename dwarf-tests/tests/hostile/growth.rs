@@ -25,7 +25,7 @@ use hetdwarf::verify::Selection;
 use super::crafted::{self, COMPILE_UNIT, code, debug_frame, entry, int};
 use super::elf::{Attribute as A, Entry, Section, code_object, debug_info, object_file, uleb};
 
-/// The limits, without a floor, so that nothing is hidden below it: as many steps and bytes as the proportion allows.
+/// Returns a meter with limits in proportion to the file and without a floor, so that the floor hides no cost.
 pub fn meter(file: &[u8]) -> Arc<Meter> {
     Arc::new(Meter::new(&Limits::DEFAULT, file.len() as u64))
 }
@@ -416,7 +416,7 @@ pub fn members(count: usize) -> Vec<u8> {
     archive
 }
 
-/// A bundle whose entries are all the same code object, of which there is one.
+/// Returns a bundle whose entries all refer to a single code object.
 pub fn bundle_entries(count: usize) -> Vec<u8> {
     const ID: &[u8] = b"hipv4-amdgcn-amd-amdhsa--gfx90a";
     let object = code_object(&[(".text", &[0; 8])]);
@@ -449,7 +449,7 @@ pub fn zstd_frames(count: usize) -> Vec<u8> {
 const ZLIB: u8 = 1;
 const ZSTD: u8 = 2;
 
-/// A compressed section: the header, which says how and how many bytes it has, and the stream.
+/// Returns a compressed section: the header with the method and the size, and the stream.
 fn compressed(how: u8, size: usize, stream: &[u8]) -> Vec<u8> {
     let mut section = vec![0; 24];
     section[0] = how;
@@ -864,7 +864,7 @@ fn packed_endless(count: usize) -> Vec<u8> {
     packed_with(".debug_info", &info, &[(".debug_abbrev", &abbreviations)])
 }
 
-/// An archive of one member with a long name, a bundle of so many entries.
+/// Returns an archive with one member, with a long name, that is a bundle of `count` entries.
 fn member_with_bundle(name: &str, count: usize) -> Vec<u8> {
     let bundle = bundle_entries(count);
     let names = format!("{name}/\n\n");
@@ -977,7 +977,7 @@ fn limits_at_their_maximum_do_no_harm() {
     }
 }
 
-/// A stack that grows as long as there are steps ends with a limit before the memory does.
+/// A stack that grows with each step reaches a limit before memory runs out.
 #[test]
 fn an_arena_does_not_grow_without_end() {
     let mut limits = all_limits_at_their_maximum();

@@ -32,7 +32,7 @@ fn least(limit: Limit, is_enough: impl Fn(Limits) -> bool) -> u64 {
     enough
 }
 
-/// A core with a queue, in whose ring are so many packets that are not finished.
+/// Returns a core with a queue, whose ring has `count` unfinished packets.
 fn with_packets(count: u64) -> Vec<u8> {
     let mut spec = CoreSpec::new(Generation::Gfx11, 110_000);
     spec.queues.push(QueueSpec {

@@ -10,7 +10,7 @@ use hetdwarf::arch::WaveSize;
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 
-/// The steps that annotating a file took, the most bytes that were held, and how much code it tells where lanes are.
+/// Returns the steps of annotating a file, the most bytes held, and the amount of code with lane positions.
 fn cost(file: &[u8], meter: &Arc<Meter>) -> (u64, u64, u64) {
     let found = annotate_file_within(file, meter, &Request::new(&|_| true)).unwrap();
     let functions = found.functions.iter();

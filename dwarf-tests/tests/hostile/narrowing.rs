@@ -9,7 +9,7 @@ use hetdwarf::meter::Meter;
 
 use super::elf::linked_code;
 
-/// A function of gfx90a that narrows EXEC so often without a branch, and restores it at its end.
+/// Returns a function of gfx90a that narrows EXEC `count` times without a branch, and restores it at its end.
 pub fn straight(count: usize) -> Vec<u8> {
     let mut code = Vec::new();
     // s_mov_b64 s[98:99], exec

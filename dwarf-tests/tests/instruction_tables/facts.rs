@@ -273,8 +273,8 @@ const ACCESSES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Rows that LLVM prints only as part of something larger: the first parts of instructions of two parts, and instructions
-/// whose unused fields have to have certain values.
+/// Rows that LLVM prints only as part of a larger instruction: the first parts of two-part instructions, and instructions whose unused
+/// fields require certain values.
 pub const UNASKED: &[(&str, Encoding, u32, &str, &str)] = &[
     (
         "gfx1250",

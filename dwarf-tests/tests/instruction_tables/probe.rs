@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::table::layout::{Bits, Encoding, Layout};
 
-/// A place for an operand: its letter in the tables, its field, and the number of the register that is put there.
+/// A field for an operand: its letter in the tables, its position, and the number of the register in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     pub letter: char,
@@ -89,7 +89,7 @@ pub struct Llvm {
 }
 
 impl Llvm {
-    /// Returns true if LLVM has the processor: of one that it has not it says so.
+    /// Returns true if LLVM has the processor. Otherwise LLVM prints a message.
     pub fn knows(&self, processor: &str) -> bool {
         let source = self.folder.join("nothing.s");
         std::fs::write(&source, "").unwrap();

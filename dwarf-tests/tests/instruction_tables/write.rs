@@ -8,7 +8,7 @@ use super::probe::{self, Field, Llvm, Probe};
 use super::shape::{self, Parsed};
 use super::table::layout::{Encoding, Layout};
 
-/// Processors with the same layouts of encodings: a column for those that share one, and one for each of the others.
+/// Processors with the same layouts of encodings: a shared column, and one for each processor with its own.
 pub struct Generation {
     pub name: &'static str,
     pub layouts: &'static [Layout],

@@ -310,8 +310,8 @@ pub fn compare(
     effect(ours, &text)
 }
 
-/// LLVM takes the code of a literal for one where there can be none: as a destination or a sampler. And it
-/// accepts it, for nothing, in the field of a source that the operation does not have.
+/// Returns true if LLVM treats the code of a literal as one where literals are invalid: as a destination or a sampler. It also accepts the
+/// code in an unused source field.
 fn has_wrong_literal(dwords: &[u32], text: &str) -> bool {
     let invalid =
         |operand: &str| operand.contains("0x") && operand.contains("/*Invalid immediate*/");
@@ -342,7 +342,7 @@ fn is_dubious(text: &str) -> bool {
     text.contains("Warning") || text.contains("/*Invalid") || no_register
 }
 
-/// LLVM takes the encoding of gfx9's VOP3 for `v_fma_mix` also where it is another one or none.
+/// Returns true if LLVM uses gfx9's VOP3 encoding for `v_fma_mix` where it is another encoding or none.
 pub fn is_garbage(first: u32, text: &str, processor: &str) -> bool {
     !processor.starts_with("gfx9") && first >> 26 == 0x34 && text.starts_with("v_fma_mix")
 }
@@ -576,8 +576,8 @@ fn number(text: &str) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// Several scalar registers start at an even number, more than two at one divisible by four; LLVM prints
-/// others as if they did.
+/// Returns true if a range of scalar registers is aligned: to even numbers, or to multiples of four for more than two. LLVM prints others
+/// as if they were.
 fn is_aligned(span: Span) -> bool {
     let alignment = if span.count > 2 {
         4

@@ -274,7 +274,7 @@ impl Machine {
         ))
     }
 
-    /// Runs one instruction. None if the emulator does not know it, or it reaches memory that is not there.
+    /// Runs one instruction. Returns None if the emulator does not know it, or it accesses missing memory.
     pub fn step(&mut self, one: &Instruction) -> Option<Event> {
         self.pc = one.next;
         if let Some((second, count)) = &one.second {

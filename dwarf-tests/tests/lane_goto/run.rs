@@ -53,7 +53,7 @@ pub enum Failure {
 /// The most instructions that are run.
 const MOST: usize = 400_000;
 
-/// The mask with the active lanes while other lanes execute: the register that it was saved in.
+/// The register that holds the mask of active lanes while other lanes execute.
 #[derive(Clone, Copy)]
 struct Section {
     saved: usize,
@@ -78,7 +78,7 @@ fn ends_section(one: &Instruction, section: Section) -> bool {
     one.name.starts_with("s_mov_b") && from == section.saved
 }
 
-/// Runs a wave to its end. `each` sees it before every instruction.
+/// Runs a wave to its end, and calls `each` before every instruction.
 ///
 /// # Errors
 /// If it cannot be run.
@@ -161,7 +161,7 @@ pub struct Waiting {
     pub decision: u64,
     /// The last instruction at which it was on.
     pub left: u64,
-    /// The first at which it is on again. None if there is none in this frame.
+    /// The first address at which it is active again. None if there is none in this frame.
     pub resumes: Option<u64>,
     /// The next that acts on it.
     pub arrival: Option<u64>,

@@ -61,7 +61,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     assert_eq!(found(code, first, Vec::new()), [cfa((0, 8))]);
 }
 
-/// A return makes the rows after it wrong only if it stands between the rule of the CFA and the place.
+/// A return makes the rows after it wrong only if it is between the CFA rule and the address.
 #[test]
 fn a_cfa_after_an_epilogue_is_another_rule() {
     let code = "
@@ -100,7 +100,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     assert_eq!(with(off), [always("cfi-cfa-wrong", Subject::Cfa, (4, 8))]);
 }
 
-/// A rule that is taken back is none: of a register among others, and of the last one.
+/// A removed rule is ignored: one register's rule among others, and the last one.
 #[test]
 fn a_rule_that_is_restored_is_gone() {
     let code = "
@@ -135,7 +135,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     assert_eq!(found(code, vec![At(PC, lanes)], Vec::new()), [wrong]);
 }
 
-/// The caller's stack pointer is the CFA in units of a lane; of other registers such a rule says nothing that code shows.
+/// The caller's stack pointer is the CFA in units of a lane. For other registers code cannot contradict such a rule.
 #[test]
 fn the_stack_pointer_is_the_cfa_and_nothing_more() {
     let code = "

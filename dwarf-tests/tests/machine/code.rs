@@ -351,7 +351,7 @@ fn masked_rules_need_the_execution_mask_on_entry() {
     assert_eq!(short(&check("gfx1100", MASKED, &rows)), wrong);
 }
 
-/// v9 takes s34 in a lane; it is kept for the lanes not active on entry alone.
+/// v9 gets s34 in a lane. It is saved only for the lanes inactive on entry.
 const INACTIVE: &str = "
 s_xor_saveexec_b32 s0, -1          // BE8024C1           00
 scratch_store_b32 off, v9, s32 offset:4 // DC690004 00200900  04

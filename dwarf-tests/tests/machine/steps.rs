@@ -10,7 +10,7 @@ use crate::tables::{Change, EXEC, PC, START, check, s, v};
 use Change::{At, Cfa, Register as In, Same, Undefined};
 use Condition::{Always, LanesActive, LanesInactive, LanesSwitchedOff};
 
-/// A function of a target: its lines as llvm-mc prints them, then a return, which gets a row of its own.
+/// A function of a target: its lines as llvm-mc prints them, then a return with its own row.
 struct Function {
     target: &'static str,
     cfa: &'static str,
@@ -101,7 +101,7 @@ impl Function {
             .collect()
     }
 
-    /// The offset of the instruction that is named as the cause of the only contradiction at the return.
+    /// Returns the offset of the instruction that the only contradiction at the return names as its cause.
     fn cause(&self, claims: &[Change]) -> u64 {
         let (report, _) = self.report(claims);
         let [one] = &*report.contradictions else {
@@ -354,7 +354,7 @@ fn matrix_instructions_write_all_lanes() {
     assert_eq!(other("gfx90a", &lines).wrong(&claim), []);
 }
 
-/// Scratch is reached by the descriptor that functions get in `s[0:3]`; another one is of other memory.
+/// Scratch is accessed with the descriptor in `s[0:3]` on entry. Another descriptor is for other memory.
 #[test]
 fn other_descriptors_are_not_of_scratch() {
     let saved = "DW_OP_regx 2600, DW_OP_swap, DW_OP_LLVM_offset_uconst 0, DW_OP_LLVM_call_frame_entry_reg 17, \
@@ -423,7 +423,7 @@ fn slots_above_a_call_are_the_callee_s() {
     assert_eq!(framed(&[store, HIGH, CALL]).wrong(&claim), wrong);
 }
 
-/// A store of which it is not known where on the stack it goes may go to any slot, or to one from the stack pointer up.
+/// A store to an unknown stack address may change any slot, or any slot from the stack pointer up.
 #[test]
 fn slots_that_unknown_stores_may_reach_are_not_reported() {
     let claim = [At(v(40), AT_8)];

@@ -106,7 +106,7 @@ pub fn frame(length: usize, rows: &[(u64, Vec<Change>)]) -> Vec<u8> {
     [entry(cie), entry(fde)].concat()
 }
 
-/// The bytes of code as llvm-objdump prints it: after `//` an instruction's dwords, of eight digits each.
+/// Returns the bytes of code in llvm-objdump's format: an instruction's dwords of eight digits follow `//`.
 pub fn assemble(listing: &str) -> Vec<u8> {
     let dwords = (listing.lines())
         .filter_map(|line| line.split_once("// "))

@@ -101,7 +101,7 @@ fn rows(table: &str) -> Vec<(&str, Vec<&str>)> {
         .collect()
 }
 
-/// Members by class, of lines that begin a class and lines that name a member within it.
+/// Returns members by class, from lines that begin a class and lines that name a member.
 fn members(
     text: &str,
     class: impl Fn(&str) -> Option<&str>,

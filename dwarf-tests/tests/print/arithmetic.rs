@@ -400,7 +400,7 @@ int main(void) { signal(SIGFPE, trap);
     source
 }
 
-/// Types and values of expressions with all operators and without brackets, as gcc has them.
+/// Compares types and values of expressions with all operators and without brackets with gcc's.
 #[test]
 fn precedence_types_and_values_are_those_of_gcc() {
     let version = Command::new("gcc").arg("--version").output();
@@ -482,7 +482,7 @@ fn precedence_types_and_values_are_those_of_gcc() {
     );
 }
 
-/// Returns true if a float may be converted to an integer, which C defines only where it fits.
+/// Returns true if a float may be converted to an integer, which C defines only for values in range.
 fn is_open(text: &str) -> bool {
     text.contains("(int)") || text.contains("(char)") || text.contains("(unsigned short)")
 }

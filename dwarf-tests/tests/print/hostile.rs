@@ -138,7 +138,7 @@ fn sizes_are_checked_before_anything_is_made() {
     }
 }
 
-/// Any sequence of tokens has an answer that is one, and no text makes the command fall over.
+/// Any sequence of tokens has a well-formed answer, and no text crashes the command.
 #[test]
 fn random_tokens_are_answered_or_refused() {
     const TOKENS: &[&str] = &[

@@ -21,7 +21,7 @@ impl Lane<'_> {
             .unwrap()
     }
 
-    /// An integer variable; of one whose number the truth does not say, its bytes without a sign.
+    /// Returns an integer variable. If its value is unknown, its bytes are read as unsigned.
     fn int(&self, name: &str) -> i128 {
         let entry = self.entry(name);
         if let Some(text) = entry["value"].as_str() {
@@ -242,7 +242,7 @@ const WIDE: &[Row] = &[
 ];
 
 impl Lane<'_> {
-    /// A character of `c` of wide.cl as gdb prints it: ASCII as it is, or in octal.
+    /// Returns a character of `c` of wide.cl in gdb's notation: ASCII unchanged, others in octal.
     fn char_text(&self) -> String {
         match (-3 * self.id) as u8 {
             byte @ (0x20..=0x5b | 0x5d..=0x7e) => format!("'{}'", char::from(byte)),

@@ -15,7 +15,7 @@ use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 
 use crate::{expressions, print, truth};
 
-/// A text, the error's kind, where it points to, and a part of its message.
+/// A text, the kind of its error, the error's position, and a part of its message.
 type Fault = (&'static str, &'static str, usize, &'static str);
 
 #[rustfmt::skip]
@@ -370,8 +370,8 @@ fn the_exit_status_tells_whether_there_is_an_answer() {
     assert_eq!(status(&["--frame", "9"], &["id"]), 2);
 }
 
-/// A pointer that says no space may point into an aperture: into private memory here, where `arr[0]` is `id`. By the
-/// letter it is one into global memory, of which the wave has nothing there.
+/// A pointer without an address space may point into an aperture: into private memory here, where `arr[0]` is `id`. Exactly as specified it
+/// is a pointer into global memory, where the wave has nothing.
 #[test]
 fn pointers_without_a_space_are_generic_unless_read_by_the_letter() {
     let text = "*(int *)0x2000000000038";

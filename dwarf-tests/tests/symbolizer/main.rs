@@ -29,7 +29,7 @@ enum Difference {
     /// A row has line 0, and the row before it with a line belongs to another function or inlined call. llvm-symbolizer shows that line in
     /// this function. hetdwarf shows the nearest line of this function, or none.
     LineOfAnotherFunction,
-    /// The sections are compressed as GNU's tools did it before ELF could (`.zdebug_…`): llvm-symbolizer does not read them.
+    /// The sections use GNU's compression from before ELF supported it (`.zdebug_…`), which llvm-symbolizer does not read.
     OldCompression,
     /// The line table has no files: llvm-symbolizer shows no line without a file.
     NoFiles,

@@ -46,7 +46,7 @@ fn tried(case: &Case, change: impl Fn(&mut Part)) -> Seen {
     })
 }
 
-/// Returns true if a value, or a part of it, says that something is not understood.
+/// Returns true if a value or a part of it reports the attribute as not understood.
 fn names(seen: &Seen, name: &str) -> bool {
     match &seen.state {
         ValueState::Unsupported { what } => what.contains(name),

@@ -39,7 +39,7 @@ pub struct Part {
     pub attributes: Vec<(gimli::DwAt, Says)>,
 }
 
-/// An entry at a depth below the unit, 1 for a type; other entries refer to it by its label.
+/// Returns an entry at a depth below the unit, 1 for a type. Other entries refer to it by its label.
 pub fn part(
     depth: usize,
     label: &'static str,

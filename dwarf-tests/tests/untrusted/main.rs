@@ -772,7 +772,7 @@ fn lines_of_the_source() {
     assert!(html.contains(&mark("line")), "{html}");
 }
 
-/// No line is shown of a file that only the debugging information names, wherever it is.
+/// Files that only the debugging information names are not read for source lines.
 #[test]
 fn sources_are_shown_from_folders_that_are_named() {
     let files = Files::new(Kind::Short);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The sections of a linked object by their names, as places of their headers and contents.
+/// The sections of a linked object by name, with the positions of their headers and contents.
 struct Elf {
     bytes: Vec<u8>,
     headers: BTreeMap<String, usize>,
@@ -179,7 +179,7 @@ fn symbols(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     elf.replace(".strtab", &strings.finish());
 }
 
-/// The kernel `k`, if there is one, in the metadata, which are `MessagePack`: texts there have their lengths before them.
+/// Renames the kernel `k`, if it exists, in the metadata. They are `MessagePack`, in which texts follow their lengths.
 fn metadata(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     let Some(note) = elf.section(".note") else {
         return;
@@ -218,7 +218,7 @@ fn section_name(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     elf.replace(".shstrtab", &names);
 }
 
-/// A static archive, as ar writes it: members after headers of 60 bytes, long names in a member of their own.
+/// Returns a static archive in ar's format: members after headers of 60 bytes, long names in a member of their own.
 pub fn archive(members: &[(String, &[u8])]) -> Vec<u8> {
     let header = |name: &str, size: usize| {
         let zero = 0;

@@ -282,7 +282,7 @@ impl Drop for Folder {
 /// Rules without an example, because only files of megabytes break them, or no assembler can write the broken form.
 const WITHOUT: &[&str] = &["cfi-too-large", "names-too-large", "relocation-unknown"];
 
-/// Rules whose example is wrong under a condition, which is one degree less bad than the rule.
+/// Rules whose example is wrong under a condition, which lowers the level by one.
 const CONDITIONAL: &[&str] = &["cfi-cfa-realigned"];
 
 /// The function whose code `Setting::Lanes` tells, and one after it.

@@ -18,7 +18,7 @@ pub struct Sections {
     pub labels: BTreeMap<String, u64>,
 }
 
-/// The bytes of an expression; `{x}` in it is the offset of the entry `x`.
+/// Returns the bytes of an expression, in which `{x}` is the offset of the entry `x`.
 pub fn expression(text: &str, labels: &BTreeMap<String, u64>) -> Vec<u8> {
     if text.starts_with("0x") {
         let bytes = text

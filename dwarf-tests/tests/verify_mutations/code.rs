@@ -26,7 +26,7 @@ fn has_caller(list: &[I<'_>]) -> bool {
         .any(|one| matches!(one, I::Expression { register: PC, .. }))
 }
 
-/// Replaces the instructions of an entry of a function; `change` gives nothing where it has nothing to change.
+/// Replaces the instructions of a function's entry. `change` returns None if there is nothing to change.
 fn edit(
     subject: &Subject,
     random: &mut Random,

@@ -75,8 +75,8 @@ fn every_mutation_is_found() {
     assert!(done >= 200 && missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// Rows that are well formed and wrong. The rules are silent where the code does not show it: a register whose rule
-/// was dropped may be written only by loads from memory that are not followed.
+/// Rows that are well formed and wrong. The rules report nothing if the code does not show it: a register without its rule may be written
+/// only by loads from untracked memory.
 #[test]
 fn most_of_what_only_the_code_shows_is_found() {
     let (done, missed) = run(&[CODE], 2026);

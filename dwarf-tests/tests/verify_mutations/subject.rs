@@ -92,7 +92,7 @@ impl Subject {
         data
     }
 
-    /// The file with other instructions in an entry. `None` if there is no room for them.
+    /// Returns the file with other instructions in an entry. Returns `None` if there is no room for them.
     pub fn rewrite(&self, fde: &Fde<'_>, instructions: &[Instruction<'_>]) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         for instruction in instructions {

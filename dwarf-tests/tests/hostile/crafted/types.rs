@@ -9,8 +9,7 @@ use super::stops::command;
 use crate::elf::{Attribute as A, Entry, code_object, debug_info};
 use crate::guard::Guard;
 
-/// A unit with one function, one variable `v` of type `ty` in it, and these types at its end. The
-/// types' numbers start with 3.
+/// Returns a unit with one function, one variable `v` of type `ty` in it, and these types at its end, numbered from 3.
 fn unit(ty: usize, types: Vec<Entry>) -> Vec<Entry> {
     let location = A::expression(&[0x03, 0, 0x10, 0, 0, 0, 0, 0, 0]);
     let mut entries = vec![
