@@ -1,4 +1,4 @@
-//! Threads that share a program get the same answers as a single thread. `.ci/full` runs this under ThreadSanitizer, which detects data
+//! Threads that share a program get the same answers as a single thread. `.ci/full` runs this under the thread sanitizer, which detects data
 //! races.
 #![allow(
     clippy::unwrap_used,
