@@ -34,7 +34,7 @@ enum Part {
 /// The form of a reference to an entry.
 #[derive(Clone, Copy)]
 enum Offset {
-    /// By its offset in the unit, which has so many bytes.
+    /// An offset in the unit, in a field of this many bytes.
     Unit(usize),
     /// By its offset in the unit, encoded as LEB128.
     Leb128(usize),
@@ -140,7 +140,7 @@ impl Made {
     }
 }
 
-/// A number as LEB128 of so many bytes.
+/// Encodes a number as LEB128 of `size` bytes.
 fn padded(mut value: usize, size: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for at in 1..=size {

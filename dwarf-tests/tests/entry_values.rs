@@ -154,7 +154,7 @@ fn site(returns: u64, callee: usize, value: &[u8]) -> Vec<Entry> {
     ]
 }
 
-/// With so many entries of the call site, `leaf` is this one.
+/// Returns the number of `leaf` after this many entries of the call site.
 fn leaf_after(entries: usize) -> usize {
     FIRST_OF_SITE + entries
 }

@@ -187,7 +187,7 @@ fn program(random: &mut Random) -> Vec<Op> {
         let op = match random.below(20) {
             0 => Op::Move(free(random), pair(random)),
             1 => Op::Move(free(random), free(random)),
-            // An address is lost, or changed so that it can be told.
+            // An address is lost, or changed in a way that remains known.
             2 => Op::Move(pair(random) + 1, free(random)),
             3 => {
                 let low = pair(random);

@@ -137,7 +137,7 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
         }
         files += usize::from(same > 0);
         instructions += same;
-        // The boundaries follow from one another too.
+        // Decoding a whole run must give the same boundaries.
         for run in
             lines.chunk_by(|one, next| one.address + 4 * one.dwords.len() as u64 == next.address)
         {

@@ -316,7 +316,7 @@ fn what_is_not_available_is_said_for_the_lanes_concerned() {
     assert!(unknown > 500, "{unknown}");
 }
 
-/// `--no-recover` asks attributes alone, `--recover` the machine code alone.
+/// `--no-recover` uses only attributes, `--recover` only the machine code.
 #[test]
 fn what_is_asked_can_be_chosen() {
     let folder = Folder::new("chosen");

@@ -15,7 +15,7 @@ enum Sign {
     ErrorOfFloor,
     /// Fewer frames, of which the document says that a limit was reached.
     FewerFrames,
-    /// Values of four bytes, of which the document says that so many were read.
+    /// Values of four bytes, and a document that states the number of bytes read.
     PartialValues,
 }
 use Sign::{Error, ErrorOfFloor, FewerFrames, PartialValues};

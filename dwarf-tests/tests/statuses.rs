@@ -28,7 +28,7 @@ fn rows(text: &str) -> Vec<(Vec<String>, u8)> {
     rows.map(row).collect()
 }
 
-/// One code object after the other in bundles, so many in one another.
+/// Returns a code object inside `depth` nested bundles.
 fn nested(depth: usize, object: Vec<u8>) -> Vec<u8> {
     const ID: &[u8] = b"hip-amdgcn-amd-amdhsa--gfx1100";
     (0..depth).fold(object, |inside, _| {

@@ -412,7 +412,8 @@ fn what_does_not_say_which_lanes_are_active_is_no_fault() {
     }
 }
 
-/// An entry of a location list says a place for each of several kinds of lanes, by their masks. Each of them is held against the code.
+/// An entry of a location list gives a position for each of several kinds of lanes, by their masks. Each position is compared with the
+/// code.
 #[test]
 fn every_place_of_an_entry_is_checked() {
     let mut tried = 0;

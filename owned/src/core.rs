@@ -30,7 +30,7 @@ impl LoadedCore {
         let borrow = |bytes: &Arc<[u8]>| unsafe { borrow_bytes(bytes) };
         let bytes: Vec<&'static [u8]> = files.iter().map(borrow).collect();
         let core = Pinned::new(GpuCore::open(&bytes, &Limits::default())?);
-        // SAFETY: `core` is dropped after what borrows from it.
+        // SAFETY: `core` is dropped after all values that borrow from it.
         let opened = unsafe { core.borrow() };
         let given = objects
             .iter()

@@ -13,7 +13,7 @@ fn outputs(client: &Client) -> String {
         .collect()
 }
 
-/// Opens a part of the demo's core, and asks for all that an editor asks.
+/// Opens a part of the demo's core, and sends all requests of an editor.
 #[test]
 fn a_core_that_is_cut_is_opened_as_far_as_it_goes() {
     let core = std::fs::read(demo_core()).unwrap();

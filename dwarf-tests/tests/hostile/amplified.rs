@@ -58,7 +58,7 @@ fn lines(lists: &[u8], program: &[u8], version: u8) -> Vec<u8> {
     ])
 }
 
-/// Namespaces in one another, and a variable in each.
+/// Returns nested namespaces with a variable in each.
 fn namespaces(count: usize) -> Vec<Entry> {
     let mut entries = function([]);
     entries.pop();
@@ -169,7 +169,7 @@ pub fn nested_bundles(depth: usize, inside: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A compressed bundle of so many zeros after a bundle with a code object.
+/// Returns a compressed bundle of zeros after a bundle with a code object.
 fn packed_bundle(size: usize) -> Vec<u8> {
     let object = with_entries(&function([]));
     let mut inside = nested_bundles(1, &object);
@@ -362,7 +362,7 @@ pub fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Abbreviations of codes that follow one another.
+/// Returns abbreviations with consecutive codes.
 fn abbreviation_codes(count: usize) -> Vec<u8> {
     (2..count as u64 + 2)
         .flat_map(|code| [&uleb(code)[..], &[0x34, 0, 0, 0]].concat())

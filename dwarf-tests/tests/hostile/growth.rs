@@ -30,7 +30,7 @@ pub fn meter(file: &[u8]) -> Arc<Meter> {
     Arc::new(Meter::new(&Limits::DEFAULT, file.len() as u64))
 }
 
-/// The limits with so many steps, whatever the file.
+/// Returns limits with this many steps for any file.
 fn so_much_work(work: u64) -> Limits {
     let mut limits = Limits::DEFAULT;
     (limits.work, limits.work_per_byte) = (work, 0);
@@ -433,7 +433,7 @@ pub fn bundle_entries(count: usize) -> Vec<u8> {
     bundle
 }
 
-/// A section in so many Zstandard frames, each of which has nothing in it.
+/// Returns a section in this many empty Zstandard frames.
 pub fn zstd_frames(count: usize) -> Vec<u8> {
     // The frame header with a size of one byte, and a last block that is raw and empty.
     let empty = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];

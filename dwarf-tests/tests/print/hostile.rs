@@ -109,7 +109,7 @@ fn long_texts_and_numbers_are_refused() {
     );
 }
 
-/// No size or index that an expression asks for decides how much is read or kept.
+/// No size or index in an expression controls how much is read or kept.
 #[test]
 fn sizes_are_checked_before_anything_is_made() {
     for text in [

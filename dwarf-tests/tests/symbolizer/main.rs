@@ -295,7 +295,7 @@ impl<'p, 'a> Subject<'p, 'a> {
     }
 }
 
-/// Compares an object at so many addresses.
+/// Compares an object at a number of addresses.
 fn compare(path: &Path, count: usize, sums: &mut Sums) {
     let file = std::fs::read(path).unwrap();
     let Ok(object) = CodeObject::parse(&file) else {

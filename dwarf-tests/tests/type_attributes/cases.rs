@@ -57,7 +57,7 @@ pub fn byte() -> Part {
     base("u8", DW_ATE_unsigned, 1)
 }
 
-/// A structure `T` of so many bytes and these members.
+/// Returns a structure `T` of this size in bytes with these members.
 pub fn structure(bytes: u64, members: Vec<Part>, more: Vec<Part>) -> Vec<Part> {
     let size = (DW_AT_byte_size, n(bytes));
     let ty = part(1, "T", DW_TAG_structure_type, &[name("T"), size]);
