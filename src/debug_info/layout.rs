@@ -33,7 +33,7 @@ pub(crate) enum Question<'a> {
 /// Answers a question.
 type Answer<'q, 'a> = &'q mut dyn FnMut(Question<'a>) -> Result<i128>;
 
-/// A layout that was found out.
+/// A layout determined at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// The size of the type, in bytes.

@@ -292,8 +292,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns the unit with this number.
-    /// The version of DWARF of a unit.
+    /// Returns the version of DWARF of a unit.
     ///
     /// # Errors
     /// If there is no such unit.
