@@ -1,8 +1,7 @@
-//! A rule that a check holds debugging information to: what is checked, how bad it is when broken, and which text
-//! asks for it.
+//! Describes a rule for debugging information: the check, the severity of a violation, and the specification behind it.
 //!
-//! The tables stand beside the checks: [`cfi_check`](crate::cfi_check) has one, [`verify`](crate::verify) the others
-//! and the list of all. Texts are named as everywhere: [HET](crate), [USAGE](crate).
+//! The tables are in the modules with the checks: [`cfi_check`](crate::cfi_check) has one, [`verify`](crate::verify) the others and the list of all.
+//! Specifications are cited as everywhere: [HET](crate), [USAGE](crate).
 //!
 //! ```
 //! use hetdwarf::rule::{Rule, Severity};
@@ -16,19 +15,19 @@ use core::fmt;
 
 /// The level of a finding.
 ///
-/// It is exhaustive on purpose: code that chooses levels has to handle each.
+/// Intentionally exhaustive: code that chooses levels has to handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing; nothing is wrong by it alone.
+    /// Informative: not a fault by itself.
     Note,
-    /// Likely wrong, or wrong where it rarely matters.
+    /// Probably wrong, or wrong where it rarely matters.
     Warning,
-    /// A debugger that relies on it shows something wrong, or cannot read it.
+    /// A debugger that relies on it shows wrong results, or cannot read it.
     Error,
 }
 
 impl Severity {
-    /// `error`, `warning` or `note`.
+    /// Returns `error`, `warning` or `note`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,9 +48,9 @@ impl fmt::Display for Severity {
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct Rule {
-    /// The stable name, `cfi-row-outside-range` for example.
+    /// The stable name, such as `cfi-row-outside-range`.
     pub id: &'static str,
-    /// The level of a finding, unless a choice changes it.
+    /// The level of a finding, unless overridden.
     pub severity: Severity,
     /// The section that states it: `HET A.6.4.1`, `DWARF 5 §6.4.1`, `USAGE "Call Frame Information"`.
     pub spec: &'static str,
