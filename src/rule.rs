@@ -1,7 +1,7 @@
-//! Describes a rule for debugging information: the check, the severity of a violation, and the specification behind it.
+//! Defines the rules by which checks judge debugging information. A rule has a name, a severity, and the section of the specification that states it.
 //!
-//! The tables are in the modules with the checks: [`cfi_check`](crate::cfi_check) has one, [`verify`](crate::verify) the others and the list of all.
-//! Specifications are cited as everywhere: [HET](crate), [USAGE](crate).
+//! The tables are next to the checks: [`cfi_check`](crate::cfi_check) has one, and [`verify`](crate::verify) has the others and the list of all. The
+//! specifications have the same names as everywhere: [HET](crate), [USAGE](crate).
 //!
 //! ```
 //! use hetdwarf::rule::{Rule, Severity};
@@ -13,16 +13,16 @@
 
 use core::fmt;
 
-/// The level of a finding.
+/// The severity of a finding.
 ///
-/// Intentionally exhaustive: code that chooses levels has to handle each.
+/// The enumeration is exhaustive on purpose, because code that chooses severities must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Informative: not a fault by itself.
+    /// Useful information that is not a mistake by itself.
     Note,
-    /// Probably wrong, or wrong where it rarely matters.
+    /// A likely mistake, or a mistake that rarely matters.
     Warning,
-    /// A debugger that relies on it shows wrong results, or cannot read it.
+    /// A mistake that makes a debugger show wrong data or fail to read it.
     Error,
 }
 
@@ -50,13 +50,13 @@ impl fmt::Display for Severity {
 pub struct Rule {
     /// The stable name, such as `cfi-row-outside-range`.
     pub id: &'static str,
-    /// The level of a finding, unless overridden.
+    /// The severity of a finding, unless the selection changes it.
     pub severity: Severity,
-    /// The section that states it: `HET A.6.4.1`, `DWARF 5 §6.4.1`, `USAGE "Call Frame Information"`.
+    /// The section that states the rule: `HET A.6.4.1`, `DWARF 5 §6.4.1`, `USAGE "Call Frame Information"`.
     pub spec: &'static str,
-    /// The problem when the rule is broken, in one sentence.
+    /// The description of a violation, in one sentence.
     pub summary: &'static str,
-    /// The consequence for a debugger, and the remedy: a paragraph.
+    /// The effect on a debugger and the remedy, in one paragraph.
     pub explanation: &'static str,
 }
 

@@ -161,29 +161,52 @@ impl<R: BufRead> Read for Frames<R> {
 
 /// The concatenated frames of an LZ4 file.
 struct Lz4Frames<R: Read> {
-    decoder: Lz4Decoder<R>,
+    decoder: Lz4Decoder<Source<R>>,
+    is_done: bool,
+}
+
+/// A source that knows whether more was asked of it than it has: the decoder takes the end of a file for the end of a frame.
+struct Source<R> {
+    source: R,
+    has_ended: bool,
+}
+
+impl<R: Read> Read for Source<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(out)?;
+        self.has_ended |= read == 0 && !out.is_empty();
+        Ok(read)
+    }
 }
 
 impl<R: BufRead> Lz4Frames<R> {
     fn new(source: R) -> Lz4Frames<R> {
+        let source = Source {
+            source,
+            has_ended: false,
+        };
         Lz4Frames {
             decoder: Lz4Decoder::new(source),
+            is_done: false,
         }
     }
 }
 
 impl<R: BufRead> Read for Lz4Frames<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        loop {
+        while !self.is_done && !out.is_empty() {
             let read = self.decoder.read(out).map_err(io::Error::other)?;
-            // The decoder reads nothing at the end of a frame. The next call begins another frame.
-            if read > 0 || self.decoder.get_mut().fill_buf()?.is_empty() {
+            if read > 0 {
                 return Ok(read);
             }
+            let source = self.decoder.get_mut();
+            if source.has_ended {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            // At the end of a frame the decoder reads nothing; the next call begins another one.
+            self.is_done = source.source.fill_buf()?.is_empty();
         }
+        Ok(0)
     }
 }
 

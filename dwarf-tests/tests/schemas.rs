@@ -104,6 +104,7 @@ fn documents_about_objects_are_valid() {
             "dump FILE --all --verbose --format json",
             "dump FILE --show-section-sizes --format json",
             "verify FILE --format json",
+            "verify FILE --format jsonl",
             "verify FILE --summary --format json",
             "symbolize FILE 0x1a1c 0x1000 0x0 --format json",
         ] {
@@ -125,6 +126,7 @@ fn documents_about_objects_are_valid() {
         &[&fixture("corpus/bundle/ccob3.hipfb")],
     );
     schemas.run("regs --format json", &[]);
+    schemas.run("verify FILE --format jsonl", &[&fixture("corpus/llvm22")]);
     schemas.run("verify --list --format json", &[]);
     schemas.finish(&[
         "hetdwarf-annotate/1",
@@ -137,6 +139,9 @@ fn documents_about_objects_are_valid() {
         "hetdwarf-rules/1",
         "hetdwarf-section-sizes/1",
         "hetdwarf-symbolize",
+        "hetdwarf-file/1",
+        "hetdwarf-finding/1",
+        "hetdwarf-folder/1",
         "hetdwarf-verify/1",
         "hetdwarf-verify-summary/1",
     ]);
@@ -227,7 +232,9 @@ fn documents_about_cores_and_profiles_are_valid() {
             schemas.run(command, &[core]);
         }
     };
-    check(&package().join("../examples/particles/particles.core"));
+    let particles = package().join("../examples/particles/particles.core");
+    let calls = package().join("../examples/demo/demo.core");
+    check(&particles);
     for case in cases().iter().filter(|case| case.starts_with("gfx")) {
         check(&Folder::of(case).path("merged.core"));
     }
@@ -244,6 +251,11 @@ fn documents_about_cores_and_profiles_are_valid() {
         std::io::copy(&mut bytes, &mut std::fs::File::create(&core).unwrap()).unwrap();
         check(&core);
     }
+    let text = package().join("../README.md");
+    for format in ["json", "jsonl"] {
+        let command = format!("core FILE FILE FILE --tree --format {format}");
+        schemas.run(&command, &[&particles, &calls, &text]);
+    }
     for folder in ["stochastic", "host-trap"] {
         let folder = fixture("profiles").join(folder);
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -256,6 +268,8 @@ fn documents_about_cores_and_profiles_are_valid() {
     schemas.finish(&[
         "hetdwarf-core/1",
         "hetdwarf-core-wave/1",
+        "hetdwarf-crashes/1",
+        "hetdwarf-error/1",
         "hetdwarf-profile/1",
     ]);
 }

@@ -21,6 +21,10 @@ def started(name: str) -> Iterator[dict[str, Any]]:
     elif name == "dask":
         distributed = pytest.importorskip("distributed", reason="Dask is not installed")
         options = {"n_workers": WORKERS, "threads_per_worker": 1, "dashboard_address": None}
+        import dask
+
+        # Each death is a start of a worker: two are enough.
+        dask.config.set({"distributed.scheduler.allowed-failures": 1})
         with distributed.LocalCluster(silence_logs=50, **options) as cluster, distributed.Client(cluster) as client:
             yield {"client": client}
     elif name == "ray":

@@ -22,8 +22,8 @@ def size_or_error(path: str) -> list[dict[str, Any]]:
 
 
 def kill() -> None:
-    # Dask does not replace a worker that dies before it has started in full.
-    time.sleep(0.3)
+    # Dask does not replace a worker that dies while its nanny still waits for it to start.
+    time.sleep(2)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -1,12 +1,12 @@
-//! Whether the stack pointer counts the bytes of one lane or of all lanes of the wave.
+//! The unit of the stack pointer: bytes of one lane, or of all lanes of the wave.
 //!
 //! Source: USAGE "Non-Kernel Functions", which gives the unit for each way to address scratch.
 
 use crate::arch::{Processor, ScratchAddressing};
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister, Operand};
 
-/// What the stack pointer counts in this function. On processors that can reach scratch in two ways, the
-/// instructions tell; if there are none, nothing does.
+/// Returns the unit of the stack pointer in this function. On processors with two ways to access scratch, the instructions determine it.
+/// `None` if there are none.
 pub(crate) fn addressing(
     processor: &Processor,
     instructions: &[Instruction],

@@ -1,9 +1,8 @@
-//! Which registers the functions of an object can write, with all that they call.
+//! Finds the registers that the functions of an object and their callees can write.
 //!
-//! Compilers that see a callee's code keep values in caller-saved registers, if the callee does not write
-//! them. Without knowing what callees write, nothing could be said after a call in such code. What is
-//! found here is never too little: where a call cannot be followed, every caller-saved register counts as
-//! written.
+//! Compilers that see a callee's code keep values in caller-saved registers that the callee does not write. Without this analysis, these
+//! registers would be unknown after a call. The result is never too small: if a call cannot be followed, every caller-saved register counts
+//! as written.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -18,7 +17,7 @@ use crate::isa::{
     CallTarget, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span,
 };
 
-/// A function that calls more functions than these is taken to write everything.
+/// The most functions that one function may call. With more, it counts as writing everything.
 const FUNCTIONS: usize = 256;
 
 /// A set of registers.
@@ -57,7 +56,7 @@ impl Registers {
         }
     }
 
-    /// Returns true if the register is one of them.
+    /// Returns true if the set contains the register.
     pub(crate) fn contains(&self, register: MachineRegister) -> bool {
         if let MachineRegister::Sgpr(n) = register {
             return self.scalars & 1u128.checked_shl(n.into()).unwrap_or(0) != 0;
@@ -79,17 +78,16 @@ impl Registers {
     }
 }
 
-/// What one function does by itself.
+/// The effects of one function without its callees.
 #[derive(Debug, Default)]
 struct Summary {
     writes: Registers,
     calls: BTreeSet<u64>,
-    /// It could not be decoded, calls what is not known, or writes registers that are not known.
+    /// True if it could not be decoded, calls an unknown function, or writes unknown registers.
     unknown: bool,
 }
 
-/// A function that can be called. What it does is read when it is asked for: few are called, and an object
-/// can have many.
+/// A function that can be called. It is decoded on demand, since an object can have many functions of which few are called.
 #[derive(Debug)]
 struct Callee<'a> {
     code: &'a [u8],
@@ -98,7 +96,7 @@ struct Callee<'a> {
     writes: OnceLock<Option<Box<Registers>>>,
 }
 
-/// What each function of an object can write.
+/// The registers that each function of an object can write.
 #[derive(Debug)]
 pub(crate) struct Callees<'a> {
     decoder: Option<Decoder>,
@@ -106,7 +104,7 @@ pub(crate) struct Callees<'a> {
 }
 
 impl<'a> Callees<'a> {
-    /// Creates the functions: the address and the code of each.
+    /// Creates the set of functions, from the address and the code of each.
     pub(crate) fn new(
         decoder: Option<Decoder>,
         functions: impl IntoIterator<Item = (u64, &'a [u8])>,
@@ -129,7 +127,7 @@ impl<'a> Callees<'a> {
         self.functions.contains_key(&address)
     }
 
-    /// What the function at this address can write, with all that it calls. `None` if that is not known.
+    /// Returns the registers that the function at this address and its callees can write. `None` if they are unknown.
     pub(crate) fn writes(&self, address: u64) -> Option<&Registers> {
         let callee = self.functions.get(&address)?;
         let writes = callee
@@ -138,7 +136,7 @@ impl<'a> Callees<'a> {
         writes.as_deref()
     }
 
-    /// Adds up what is written by every function that can be reached by calls.
+    /// Combines the writes of every function that is reachable by calls.
     fn all_writes(&self, address: u64) -> Option<Registers> {
         let decoder = self.decoder.as_ref()?;
         let mut all = Registers::default();
@@ -158,10 +156,10 @@ impl<'a> Callees<'a> {
     }
 }
 
-/// Removes functions that overlap many others: their effects are unknown. Each would be read to its end: a function
-/// of a few bytes more for each of so many symbols.
+/// Marks functions that overlap many others as unknown. Otherwise, each would be decoded up to its end, for any number of symbols a few
+/// bytes apart.
 fn leave_out_overlapping(functions: &BTreeMap<u64, Callee<'_>>) {
-    /// How often all code may be read, on average.
+    /// The number of times that all code may be decoded, on average.
     const TIMES: u64 = 4;
     let (mut end, mut covered, mut read) = (0_u64, 0_u64, 0_u64);
     for (address, callee) in functions {
@@ -181,7 +179,7 @@ fn leave_out_overlapping(functions: &BTreeMap<u64, Callee<'_>>) {
     }
 }
 
-/// Reads a function from its first instruction to the last, as if it ran through them all once.
+/// Decodes a function from its first instruction to the last, as if all of them were executed once.
 fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
     let mut summary = Summary::default();
     let Ok(instructions) = decoder.decode_all(code, address) else {
@@ -200,12 +198,12 @@ fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
         }
         addresses.end(instruction);
     }
-    // All of them would be gone through for each function that calls this one.
+    // Otherwise, all of them would be visited for each caller of this function.
     summary.unknown |= summary.calls.len() > FUNCTIONS;
     summary
 }
 
-/// Where the calls and indirect jumps of a function go, if that is known: their numbers in order, and the addresses.
+/// Returns the known targets of the calls and indirect jumps of a function: the index of each instruction, ascending, and the address.
 pub(crate) fn call_targets(instructions: &[Instruction]) -> Vec<(usize, u64)> {
     let mut addresses = Addresses::of(instructions);
     let mut calls = Vec::new();
@@ -222,11 +220,11 @@ pub(crate) fn call_targets(instructions: &[Instruction]) -> Vec<(usize, u64)> {
     calls
 }
 
-/// The code addresses that registers hold, from where they are made to the call, within a stretch without branch targets.
+/// The code addresses in registers, between their computation and the call, within code without branch targets.
 struct Addresses {
-    /// Where branches go, the last first; those that were passed are gone.
+    /// The targets of branches, descending; those before the current instruction are removed.
     targets: Vec<u64>,
-    /// The low halves. They are few.
+    /// The low halves of the addresses.
     known: Vec<(MachineRegister, u64)>,
 }
 
@@ -244,7 +242,7 @@ impl Addresses {
         }
     }
 
-    /// Before an instruction. They come in the order of the code.
+    /// Updates the state before an instruction. Instructions come in the order of the code.
     fn begin(&mut self, instruction: &Instruction) {
         let is_passed = |target: &mut u64| *target <= instruction.address;
         while self.targets.pop_if(is_passed).is_some() {
@@ -257,7 +255,7 @@ impl Addresses {
         found.map(|(_, address)| *address)
     }
 
-    /// The target of a call.
+    /// Returns the target of a call.
     fn called(&self, target: CallTarget) -> Option<u64> {
         match target {
             CallTarget::Address(address) => Some(address),
@@ -265,11 +263,11 @@ impl Addresses {
         }
     }
 
-    /// After an instruction: follows `s_getpc_b64` and the addition to its low half.
+    /// Updates the state after an instruction: follows `s_getpc_b64` and the addition to its low half.
     fn end(&mut self, instruction: &Instruction) {
         let sum = match instruction.effect {
             Effect::GetPc { dst } => dst.registers().map(|span| (span.first, instruction.end())),
-            // Nothing is known at nearly all instructions.
+            // At most instructions, no address is known.
             _ if self.known.is_empty() => return,
             Effect::Scalar {
                 op: ScalarOp::Add,

@@ -1,13 +1,12 @@
-//! Which registers are callee-saved, and where the stack pointer and the return address are.
+//! The callee-saved registers, and the places of the stack pointer and the return address.
 //!
-//! Sources: USAGE "Non-Kernel Functions" for what is preserved; that some blocks of scalar registers are
-//! not, and which, is seen in the code of LLVM 22 (`llvm-22.txt`) and 24 (`spec-notes/cfi-check.md`). For GCC, the
-//! code of GCC 12.
+//! Sources: USAGE "Non-Kernel Functions" for the preserved registers; the code of LLVM 22 (`llvm-22.txt`) and 24
+//! (`spec-notes/cfi-check.md`) for the blocks of scalar registers that are not preserved. For GCC, the code of GCC 12.
 
 use crate::arch::{AccumulationFile, Family};
 use crate::isa::MachineRegister;
 
-/// By whose rules functions call each other.
+/// The calling convention of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Convention {
     /// Stack pointer `s32`, return address `s[30:31]`.
@@ -25,7 +24,7 @@ impl Convention {
         }
     }
 
-    /// The register with the low half of the return address.
+    /// Returns the register with the low half of the return address.
     pub(crate) const fn return_address(self) -> u8 {
         match self {
             Convention::Llvm => 30,
@@ -33,7 +32,7 @@ impl Convention {
         }
     }
 
-    /// Returns true if the register is callee-saved; of vector registers, in the lanes that were active on entry.
+    /// Returns true if the register is callee-saved; a vector register, in the lanes that were active on entry.
     pub(crate) const fn preserves(self, register: MachineRegister, family: Family) -> bool {
         match (self, register) {
             (Convention::Llvm, MachineRegister::Sgpr(n)) => {
@@ -43,7 +42,7 @@ impl Convention {
             (Convention::Llvm, MachineRegister::Agpr(n)) => {
                 n >= 32 && matches!(family.accumulation(), AccumulationFile::Unified)
             }
-            // What GCC's functions save differs from file to file; of these it is sure.
+            // The registers that GCC's functions save differ between files; only these are certain.
             (Convention::Gcc, MachineRegister::Sgpr(n)) => matches!(n, 14..=17),
             (_, _) => false,
         }
@@ -56,7 +55,7 @@ mod tests {
     use crate::arch::Processor;
     use crate::isa::Decoder;
 
-    /// Numbers as `40-47,56`.
+    /// Parses numbers like `40-47,56`.
     fn numbers(text: &str) -> Vec<u16> {
         let runs = text.split(',').filter(|run| !run.is_empty());
         runs.flat_map(|run| {
@@ -66,7 +65,7 @@ mod tests {
         .collect()
     }
 
-    /// Functions that change one register were compiled by clang 22, which saves what the caller may rely on.
+    /// Clang 22 compiled functions that change one register, and saved the registers that the caller may rely on.
     #[test]
     fn llvm_saves_what_is_preserved() {
         let recorded: Vec<(Family, &str)> = include_str!("llvm-22.txt")
@@ -99,7 +98,7 @@ mod tests {
                         "a" => MachineRegister::Agpr(number),
                         _ => MachineRegister::Sgpr(u8::try_from(number).unwrap()),
                     };
-                    // The stack pointer cannot be changed so, and the return address, which is saved, is the caller's no more.
+                    // The stack pointer cannot be changed like this. The return address is saved, but is not the caller's any more.
                     let is_other = matches!(register, MachineRegister::Sgpr(30..=32 | 102..));
                     let is_preserved = Convention::Llvm.preserves(register, family);
                     let is_saved = list.contains(&number);

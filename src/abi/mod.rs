@@ -1,7 +1,7 @@
-//! What functions agree on when they call each other, and what is seen of it in machine code.
+//! The calling conventions of functions, and their traces in machine code.
 //!
-//! The calling conventions, the registers that a callee writes, and the unit of the stack pointer.
-//! `machine_flow` and its clients interpret code by it. Source: USAGE "Non-Kernel Functions".
+//! The module has the conventions, the registers that a callee writes, and the unit of the stack pointer. `machine_flow` and its clients
+//! interpret code with it. Source: USAGE "Non-Kernel Functions".
 
 mod addressing;
 mod callees;

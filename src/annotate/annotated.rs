@@ -1,4 +1,4 @@
-//! What `annotate` says that it did.
+//! Describes the results of `annotate`.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -8,27 +8,27 @@ use crate::error::{Error, Result};
 use crate::lane_flow::Reason;
 use crate::meter::Meter;
 
-/// A code object with what was added.
+/// A code object with its additions.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Annotated {
-    /// The file; as it was if nothing was added.
+    /// The file, which is unchanged if nothing was added.
     pub file: Vec<u8>,
-    /// The functions with debugging information, in its order.
+    /// The functions with debugging information, in the order of the debugging information.
     pub functions: Vec<AnnotatedFunction>,
     /// The variables whose location lists got more entries.
     pub locations: Vec<AnnotatedVariable>,
-    /// Other parts that were left unchanged, and why.
+    /// The parts that were left unchanged, with the reason.
     pub notes: Vec<String>,
-    /// The limit that was reached, if one was: by the whole file, or by a function in its share of the work. What the analysis itself
-    /// gave up on is only among the function's [`missing`](AnnotatedFunction::missing).
+    /// The limit that was reached by the whole file, or by a function in its share of the work. Code that the analysis itself did not finish is only
+    /// counted in the function's [`missing`](AnnotatedFunction::missing).
     pub limit: Option<Error>,
-    /// True if something that would have been needed could not be read.
+    /// True if a required part could not be read.
     pub is_short: bool,
 }
 
 impl Annotated {
-    /// Takes back all that was to be added, since it cannot be written.
+    /// Cancels all additions, because the file cannot be written.
     pub(super) fn refuse(&mut self, error: &Error) {
         self.locations.clear();
         let reason = format!("the file cannot be written anew: {error}");
@@ -45,7 +45,7 @@ impl Annotated {
         }
     }
 
-    /// Returns true if nothing was left out because of a limit, a bound of the analysis, or something that cannot be read.
+    /// Returns true if nothing was left out because of a limit, a bound of the analysis, or an unreadable part.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let is_short =
@@ -53,7 +53,7 @@ impl Annotated {
         self.limit.is_none() && !self.is_short && !self.functions.iter().any(is_short)
     }
 
-    /// Notes that nothing is added to a unit, and why.
+    /// Records that nothing is added to a unit, with the reason.
     pub(super) fn leave_unit(&mut self, name: &str, why: &str, meter: &Meter) -> Result<()> {
         let note = format!("unit {name} is left alone: {why}");
         meter.hold(note.len() as u64)?;
@@ -63,7 +63,7 @@ impl Annotated {
 }
 
 impl AnnotatedFunction {
-    /// Returns a function that nothing was added for so far.
+    /// Creates the result of a function without additions.
     pub(super) fn of(function: &Function<'_>) -> AnnotatedFunction {
         let range = function.ranges.first().cloned().unwrap_or_default();
         AnnotatedFunction {
@@ -77,7 +77,7 @@ impl AnnotatedFunction {
         }
     }
 
-    /// Notes that nothing is added for the function, and why.
+    /// Records that nothing is added for the function, with the reason.
     pub(super) fn leave(&mut self, why: String) {
         (self.covered, self.added) = (0, 0);
         self.left_alone = Some(why);
@@ -94,13 +94,13 @@ pub struct AnnotatedFunction {
     pub address: u64,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// The bytes that have a lane program location now.
+    /// The number of bytes that now have a lane program location.
     pub covered: u64,
-    /// Why not more: bytes by the name of the reason ([`Reason`]).
+    /// The number of bytes without a lane program location, by the name of the reason ([`Reason`]).
     pub missing: BTreeMap<&'static str, u64>,
-    /// The bytes that were added for it.
+    /// The number of bytes that were added for the function.
     pub added: usize,
-    /// Why nothing was added.
+    /// The reason why nothing was added.
     pub left_alone: Option<String>,
 }
 
@@ -110,8 +110,8 @@ pub struct AnnotatedFunction {
 pub struct AnnotatedVariable {
     /// Its name.
     pub name: Option<String>,
-    /// The function that it is in, which may be an inlined one.
+    /// The function that contains it, which may be an inlined function.
     pub function: Option<String>,
-    /// The code for which its location list says something now, and did not before.
+    /// The code that the location list covers now and did not cover before.
     pub ranges: Vec<Range<u64>>,
 }

@@ -1,5 +1,5 @@
-//! A static archive with other contents of its members, as GNU and LLVM write it: the table of symbols at its start says where the
-//! members are that have them, and follows.
+//! Rewrites a static archive with new contents of its members, in the format of GNU and LLVM. The table of symbols at the start has the offset of the
+//! member that defines each symbol, and is updated.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 use crate::object::{FileKind, slice_at};
 
 const MAGIC: &[u8] = b"!<arch>\n";
-/// The size of a member's header in bytes. Ten digits of it are the member's size.
+/// The size of a member's header in bytes. Ten characters of it are the member's size.
 const HEADER: u64 = 60;
 const SIZE: u64 = 48;
 const SIZE_DIGITS: u64 = 10;
 
-/// A member: where its header is, and what it has.
+/// A member: the offset of its header, the header, and the contents.
 struct Member<'f> {
     at: u64,
     header: &'f [u8],
@@ -51,7 +51,7 @@ fn members(file: &[u8]) -> Result<Vec<Member<'_>>> {
     Ok(found)
 }
 
-/// Returns the archive with its members as they are written.
+/// Returns the archive with its members rewritten.
 pub(super) fn rewritten<'f>(file: &'f [u8], writer: &mut Writer<'_>) -> Result<Cow<'f, [u8]>> {
     let members = members(file)?;
     let mut new: Vec<Cow<'f, [u8]>> = Vec::new();
@@ -70,9 +70,9 @@ pub(super) fn rewritten<'f>(file: &'f [u8], writer: &mut Writer<'_>) -> Result<C
     let length: usize = new.iter().map(|one| one.len()).sum();
     writer.pay(file.len().saturating_add(length))?;
     let mut out = MAGIC.to_vec();
-    // Of each member where its header was, and where it is.
+    // The old and the new offset of each member's header.
     let mut moved: Vec<(u64, u64)> = Vec::new();
-    // The table of symbols: where its contents are, and how many bytes its numbers have.
+    // The offset of the contents of the table of symbols, and the size of its numbers in bytes.
     let mut symbols: Option<(usize, usize)> = None;
     for (member, written) in members.iter().zip(new) {
         moved.push((member.at, out.len() as u64));
@@ -102,7 +102,7 @@ pub(super) fn rewritten<'f>(file: &'f [u8], writer: &mut Writer<'_>) -> Result<C
     Ok(Cow::Owned(out))
 }
 
-/// Sets where members are in the table of symbols: a number of them, and an offset for each, all big-endian.
+/// Updates the offsets of members in the table of symbols. The table is a count followed by that many offsets, all big-endian.
 fn move_symbols(out: &mut [u8], start: usize, size: usize, moved: &[(u64, u64)]) -> Option<()> {
     let read = |bytes: &[u8]| {
         bytes
@@ -115,7 +115,7 @@ fn move_symbols(out: &mut [u8], start: usize, size: usize, moved: &[(u64, u64)])
     let table = table.get_mut(..count.checked_mul(size)?)?;
     for field in table.chunks_exact_mut(size) {
         let old = read(field);
-        // They are in the order of the file.
+        // The members are in the order of the file.
         let found = moved.binary_search_by_key(&old, |(at, _)| *at).ok()?;
         let (_, new) = moved.get(found)?;
         let bytes = new.to_be_bytes();

@@ -1,10 +1,10 @@
-//! Files that hold code objects: offload bundles, LLVM's offload binaries, relocatable host objects and static archives. Each code
-//! object in them is annotated, and what holds it is written anew around it: offsets and sizes, and nothing else. What is looked into is
-//! what `object::containers` looks into, and as deep.
+//! Annotates the code objects in container files: offload bundles, LLVM's offload binaries, relocatable host objects and static archives. Each
+//! container is rewritten around its code objects. Only offsets and sizes change. The same containers are searched as in `object::containers`, with
+//! the same maximum depth.
 //!
-//! A linked host program is left alone: what is after the device code in it is loaded. So are thin archives. Sources: "Clang Offload
-//! Bundler", "Bundled Binary File Layout" and "Compressed Offload Bundle"; "Clang Offload Packager", "Binary Format"; System V ABI,
-//! "Archive Files".
+//! A linked host program is left unchanged, because data after its device code is loaded. Thin archives are also left unchanged. Sources: "Clang
+//! Offload Bundler", "Bundled Binary File Layout" and "Compressed Offload Bundle"; "Clang Offload Packager", "Binary Format"; System V ABI, "Archive
+//! Files".
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,23 +20,23 @@ use crate::object::{
     slice_at, u32_at, u64_at,
 };
 
-/// The greatest alignment that is kept: linkers and bundlers align to pages.
+/// The maximum alignment that is preserved. Linkers and bundlers align to pages.
 const PAGE: u64 = 4096;
 
-/// Adds what can be told of lanes to the code objects in a file: one by itself, or those that a container holds.
+/// Adds lane information to the code objects in a file, which is a code object itself or a container.
 ///
 /// # Errors
-/// If a container or a code object is malformed; if a limit is reached.
+/// If a container or a code object is malformed, or a limit is reached.
 pub fn annotate_file(file: &[u8], limits: &Limits, request: &Request<'_>) -> Result<Annotated> {
     annotate_file_within(file, &meter_of(file, limits), request)
 }
 
-/// As [`annotate_file`], as a part of a question.
+/// Does the work of [`annotate_file`] as a part of a larger question.
 ///
-/// * `meter`: what it may cost, all code objects together.
+/// * `meter`: the meter to which all code objects together are charged.
 ///
 /// # Errors
-/// As [`annotate_file`].
+/// Returns the same errors as [`annotate_file`].
 pub fn annotate_file_within(
     file: &[u8],
     meter: &Arc<Meter>,
@@ -63,30 +63,30 @@ pub fn annotate_file_within(
     Ok(found)
 }
 
-/// Writes containers anew.
+/// Rewrites containers.
 pub(super) struct Writer<'w> {
     meter: &'w Arc<Meter>,
     request: &'w Request<'w>,
-    /// What was added, and what was left alone.
+    /// The additions, and the parts that were left unchanged.
     found: Annotated,
-    /// Which part of the file it is, for people: the part of each container.
+    /// The current position in the file, for people: the part of each enclosing container.
     place: Vec<String>,
-    /// How many containers are around what is looked at.
+    /// The number of enclosing containers.
     depth: u16,
 }
 
-/// The longest name of a part that is shown.
+/// The maximum length of a part's name in messages.
 const NAME: usize = 128;
-/// The longest ID of a bundle entry, as `object::containers` has it.
+/// The maximum length of a bundle entry's ID, as in `object::containers`.
 const MAX_ID: u64 = 512;
-/// As how many steps an entry counts, as there.
+/// The number of steps that are charged for an entry, as in `object::containers`.
 const PER_ENTRY: u64 = 16;
 
-/// A bundle written anew, if it is another one now, and how long it was.
+/// The rewritten bundle, if it changed, and the old size of the bundle.
 type Written = (Option<Vec<u8>>, usize);
 
 impl Writer<'_> {
-    /// Says that a part is left alone.
+    /// Records that the current part is left unchanged.
     fn note(&mut self, why: &str) -> Result<()> {
         let place = match self.place.as_slice() {
             [] => "it".to_owned(),
@@ -98,7 +98,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Does something within a part of the file that has a name.
+    /// Runs a function within a named part of the file.
     pub(super) fn within<T>(
         &mut self,
         what: &str,
@@ -112,7 +112,7 @@ impl Writer<'_> {
         written
     }
 
-    /// Returns a file, or what a container holds.
+    /// Returns a file or the contents of a container, with the code objects annotated.
     pub(super) fn file<'f>(
         &mut self,
         holder: Option<FileKind>,
@@ -159,7 +159,7 @@ impl Writer<'_> {
         written
     }
 
-    /// Pays for bytes that are written.
+    /// Charges for bytes that are written.
     pub(super) fn pay(&self, bytes: usize) -> Result<()> {
         self.meter.hold(bytes as u64)?;
         self.meter.charge_bytes(bytes)
@@ -184,9 +184,9 @@ impl Writer<'_> {
         Ok(Cow::Owned(found.file))
     }
 
-    /// Bundles one after the other, with anything between them.
+    /// Rewrites consecutive bundles and preserves the data between them.
     fn bundles<'f>(&mut self, data: &'f [u8]) -> Result<Cow<'f, [u8]>> {
-        // Each with where it was.
+        // The bundles with their offsets.
         let mut written: Vec<(usize, Written)> = Vec::new();
         let mut done = 0_usize;
         let starts = |at: &usize| {
@@ -227,12 +227,12 @@ impl Writer<'_> {
         Ok(Cow::Owned(out))
     }
 
-    /// The bundle at the start of the data.
+    /// Rewrites the bundle at the start of the data.
     fn bundle(&mut self, data: &[u8]) -> Result<Written> {
         let malformed = || Error::malformed("bundle", "its header is cut off");
         let count = u64_at(data, BUNDLE_MAGIC.len() as u64).ok_or_else(malformed)?;
         let mut at = (BUNDLE_MAGIC.len() as u64).saturating_add(8);
-        // Where the numbers of an entry are, its offset, its size, and its ID.
+        // The offset of an entry's numbers, and the entry's offset, size and ID.
         let mut entries: Vec<(u64, u64, u64, &[u8])> = Vec::new();
         for _ in 0..count {
             self.meter.work(PER_ENTRY)?;
@@ -247,7 +247,7 @@ impl Writer<'_> {
         }
         let header_end = at;
         entries.sort_by_key(|(at, offset, size, _)| (*offset, *size, *at));
-        // What each entry has now.
+        // The new contents of each entry.
         let mut written: Vec<Cow<'_, [u8]>> = Vec::new();
         let mut end = header_end;
         for (_, offset, size, id) in &entries {
@@ -285,7 +285,7 @@ impl Writer<'_> {
         Ok((Some(out), size))
     }
 
-    /// The compressed bundle at the start of the data, compressed again if it is another one now.
+    /// Rewrites the compressed bundle at the start of the data. If it changed, it is compressed again.
     fn compressed_bundle(&mut self, data: &[u8]) -> Result<Written> {
         let held = Held::new(Arc::clone(self.meter));
         let was = CompressedBundle::read(data, &held)?;
@@ -295,7 +295,7 @@ impl Writer<'_> {
             return Ok((None, size));
         };
         let rest = was.bundle.get(end..).unwrap_or_default();
-        // The bytes of the rest, and those that are compressed.
+        // Charges for the bytes of the rest, and for the bytes that are compressed.
         self.pay(rest.len().saturating_mul(2).saturating_add(bundle.len()))?;
         bundle.extend(rest);
         let written = stored_bundle(&was, &bundle);
@@ -305,7 +305,7 @@ impl Writer<'_> {
         Ok((written, size))
     }
 
-    /// Offload binaries one after the other, with zeros between them.
+    /// Rewrites consecutive offload binaries, with zeros between them.
     fn offload_binaries<'f>(&mut self, data: &'f [u8]) -> Result<Cow<'f, [u8]>> {
         let malformed =
             || Error::malformed("offload binary", "it does not have the size that it says");
@@ -333,7 +333,7 @@ impl Writer<'_> {
         Ok(Cow::Owned(written.concat()))
     }
 
-    /// Returns an offload binary with one entry, whose image is at its end.
+    /// Rewrites an offload binary with one entry, whose image is at its end.
     fn offload_binary<'f>(&mut self, data: &'f [u8]) -> Result<Cow<'f, [u8]>> {
         let malformed = || Error::malformed("offload binary", "its header is cut off");
         let size = u64_at(data, 8).ok_or_else(malformed)?;
@@ -362,7 +362,7 @@ impl Writer<'_> {
         Ok(Cow::Owned(out))
     }
 
-    /// Returns a host object: the sections that compilers embed device code in.
+    /// Rewrites a host object: the sections in which compilers embed device code.
     fn host<'f>(&mut self, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {
         let sections = elf::named_sections(file, self.meter)?;
         let embeds = |name: &[u8]| {
@@ -371,7 +371,7 @@ impl Writer<'_> {
                 || name == b".llvm.offloading"
         };
         let mut changed = BTreeMap::new();
-        // What is left of the code in such a file means nothing.
+        // The remaining device code in a file that refers to packages has no meaning.
         if let Some(reference) = PackageReference::of(file, self.meter.limits())? {
             self.note(&reference.to_string())?;
             return Ok(Cow::Borrowed(file));
@@ -403,7 +403,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the alignment that something at an offset seems to have, up to that of a page.
+/// Returns the apparent alignment of data at an offset, up to the size of a page.
 fn alignment(offset: u64) -> u64 {
     match offset {
         0 => 1,
@@ -411,7 +411,7 @@ fn alignment(offset: u64) -> u64 {
     }
 }
 
-/// Fills up to a multiple.
+/// Pads to a multiple of the alignment.
 pub(super) fn fill(out: &mut Vec<u8>, alignment: u64) -> Result<()> {
     elf::align(out, alignment)
 }

@@ -1,9 +1,8 @@
-//! A code object with other contents of some sections that are not loaded.
+//! Rewrites a code object with new contents of some sections that are not loaded.
 //!
-//! What is loaded stays where it is, byte for byte: everything up to the end of the last segment and of the
-//! last section that is loaded. Sections after it follow one another again, and the section header
-//! table follows them. What was written is read back and compared with what it should be. Source: ELF gABI, "Section Header
-//! Table".
+//! The loaded part stays in place, byte for byte: everything up to the end of the last segment and of the last loaded section. Later sections follow
+//! one another, and the section header table follows them. The output is read back and compared with the expected contents. Source: ELF gABI,
+//! "Section Header Table".
 
 use std::collections::BTreeMap;
 
@@ -16,11 +15,11 @@ use crate::meter::Meter;
 use crate::object::bytes::{pod_at, slice_at, tail_at};
 use crate::object::elf::{Header, RawSection};
 
-/// What a section gets.
+/// The new contents of a section.
 #[derive(Clone, Debug)]
 pub(super) struct NewSection {
     pub(super) name: &'static str,
-    /// As it is stored.
+    /// The contents in their stored form, which may be compressed.
     pub(super) stored: Vec<u8>,
 }
 
@@ -40,12 +39,12 @@ fn cut() -> Error {
     malformed("its headers are cut off")
 }
 
-/// Returns the file with new contents of sections; those that it does not have are added.
+/// Returns the file with new contents of sections. Missing sections are added.
 ///
-/// * `meter`: pays for what is written.
+/// * `meter`: the meter to which the output is charged.
 ///
 /// # Errors
-/// If headers are malformed, a section to be changed is loaded, or what is written does not read back.
+/// If headers are malformed, a changed section is loaded, or the output does not read back.
 pub(super) fn with_sections(file: &[u8], new: Vec<NewSection>, meter: &Meter) -> Result<Vec<u8>> {
     let (header, sections) = read_headers(file)?;
     meter.hold_all::<RawSection>(sections.len())?;
@@ -71,13 +70,13 @@ pub(super) fn with_sections(file: &[u8], new: Vec<NewSection>, meter: &Meter) ->
     write(file, *header, sections, &changed, meter)
 }
 
-/// A section: its number, its name, and what it has.
+/// A section: its index, its name, and its contents.
 pub(super) type NamedSection<'f> = (usize, &'f [u8], &'f [u8]);
 
-/// Returns the sections of a file that are in it.
+/// Returns the sections that have contents in the file.
 ///
 /// # Errors
-/// If headers are malformed, or there are more names than `meter` pays for.
+/// If headers are malformed, or the names exceed the budget of `meter`.
 pub(super) fn named_sections<'f>(file: &'f [u8], meter: &Meter) -> Result<Vec<NamedSection<'f>>> {
     let (header, sections) = read_headers(file)?;
     let names = names(file, header, sections)?;
@@ -93,15 +92,15 @@ pub(super) fn named_sections<'f>(file: &'f [u8], meter: &Meter) -> Result<Vec<Na
     Ok(found)
 }
 
-/// Returns true if nothing of a file is loaded as it is, since it has still to be linked.
+/// Returns true if the file is a relocatable object, which is not loaded before it is linked.
 pub(super) fn is_relocatable(file: &[u8]) -> bool {
     pod_at::<Header>(file, 0).is_some_and(|header| header.e_type.get(LE) == elf::ET_REL)
 }
 
-/// Returns a relocatable object with other contents of sections, by their numbers; the symbols of the whole of one have its new size.
+/// Returns a relocatable object with new contents of sections, by index. Symbols that cover a whole changed section get its new size.
 ///
 /// # Errors
-/// If headers are malformed, a symbol is within such a section, or what is written does not read back.
+/// If headers are malformed, a symbol covers a part of a changed section, or the output does not read back.
 pub(super) fn with_contents(
     file: &[u8],
     mut changed: BTreeMap<usize, Vec<u8>>,
@@ -137,7 +136,7 @@ pub(super) fn with_contents(
     write(file, *header, sections.to_vec(), &changed, meter)
 }
 
-/// Returns the header of a section that is added, whose name starts at an offset of the names.
+/// Returns the header of an added section, whose name starts at an offset of the section names.
 fn added(name: usize) -> RawSection {
     RawSection {
         sh_name: U32::new(LE, u32::try_from(name).unwrap_or(0)),
@@ -164,7 +163,7 @@ fn read_headers(file: &[u8]) -> Result<(&Header, &[RawSection])> {
     Ok((header, sections))
 }
 
-/// The names of sections.
+/// Returns the contents of the section with the section names.
 fn names<'f>(file: &'f [u8], header: &Header, sections: &[RawSection]) -> Result<&'f [u8]> {
     let index = usize::from(header.e_shstrndx.get(LE).0);
     let names = sections.get(index).ok_or_else(cut)?;
@@ -190,7 +189,7 @@ fn is_named(names: &[u8], section: &RawSection, name: &[u8]) -> bool {
         .is_some_and(|rest| rest.first() == Some(&0))
 }
 
-/// The end of what is loaded, or says what is.
+/// Returns the end of the loaded part, including the program headers.
 fn loaded_end(file: &[u8], header: &Header, sections: &[RawSection]) -> Option<u64> {
     let mut end = size_of::<Header>() as u64;
     if is_relocatable(file) {
@@ -228,10 +227,10 @@ fn write(
     Ok(out)
 }
 
-/// Compares what was written with what it should be.
+/// Compares the output with the expected contents.
 ///
 /// # Errors
-/// If a section, its header or what is loaded is not what it should be.
+/// If a section, its header or the loaded part differs from the expected contents.
 fn read_back(file: &[u8], out: &[u8], changed: &BTreeMap<usize, Vec<u8>>) -> Result<()> {
     let differs = |what: &str| malformed(&format!("written anew it would have other {what}"));
     let (before, old) = read_headers(file)?;
@@ -264,7 +263,7 @@ fn read_back(file: &[u8], out: &[u8], changed: &BTreeMap<usize, Vec<u8>>) -> Res
             return Err(differs("sections"));
         }
     }
-    // Segments have the bytes that they had, but for what the header says of sections.
+    // The loaded part must be unchanged, except for the fields about sections in the header.
     let end = loaded_end(file, before, old).ok_or_else(cut)?;
     let rest = |file| {
         let header = size_of::<Header>() as u64;
@@ -288,7 +287,7 @@ fn lay_out(
 ) -> Result<Vec<u8>> {
     let end = loaded_end(file, &header, &sections).ok_or_else(cut)?;
     let loaded = slice_at(file, 0, end).ok_or_else(cut)?;
-    // Sections can overlap, so that together they are longer than the file.
+    // Sections can overlap, so their total size may exceed the size of the file.
     let sizes = sections.iter().map(|section| section.sh_size.get(LE));
     let sizes = sizes.chain(changed.values().map(|new| new.len() as u64));
     let fillings = sections.iter().map(|section| {
@@ -307,7 +306,7 @@ fn lay_out(
         if is_loaded(section) && new.is_some() && !is_relocatable(file) {
             return Err(malformed("a section that would change is loaded"));
         }
-        // What lies among what is loaded stays there; but what ends after it was cut off.
+        // Data within the loaded part stays there. A section that ends after it was cut off and is written again.
         let section_end = section
             .sh_offset
             .get(LE)
@@ -338,10 +337,10 @@ pub(super) fn set(out: &mut [u8], at: usize, bytes: &[u8]) {
     places.zip(bytes).for_each(|(place, byte)| *place = *byte);
 }
 
-/// The greatest alignment: more than sections ask for that are not loaded.
+/// The maximum alignment. It exceeds the alignment of real sections that are not loaded.
 const MOST_ALIGNMENT: u64 = 1 << 12;
 
-/// Fills up to a multiple.
+/// Pads to a multiple of the alignment.
 pub(super) fn align(out: &mut Vec<u8>, alignment: u64) -> Result<()> {
     if alignment > MOST_ALIGNMENT {
         return Err(malformed(

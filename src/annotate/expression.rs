@@ -1,7 +1,7 @@
-//! Expressions of `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` for what is known of a place of the code.
+//! Makes the expressions of `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` from the facts about a place in the code.
 //!
-//! The operations are those that LLVM decodes: masks are read as the generic type. Sources: USAGE
-//! `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`; HET A.2.5.4.4.
+//! The operations are limited to those that LLVM decodes: masks are read as the generic type. Sources: USAGE `DW_AT_LLVM_lane_pc`,
+//! `DW_AT_LLVM_active_lane`; HET A.2.5.4.4.
 
 use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
 use crate::error::{Error, Result, SpecRule};
@@ -9,19 +9,19 @@ use crate::expr::{Builder, Dialect, Encoding, Operation};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{ActiveLanes, DwordPlace, LanePlan, PlacePlan, Waiting};
 
-/// The size of a lane's program location, in bits: that of the generic type.
+/// The size of a lane's program location in bits, which is the size of the generic type.
 const PC_BITS: u64 = 64;
-/// The lanes of a half of the wave.
+/// The number of lanes in a half of the wave.
 const HALF: u64 = 32;
 /// The size of the program locations of a half of the wave, in bytes.
 const HALF_BYTES: u64 = PC_BITS / 8 * HALF;
 
-/// Makes the expressions of one function.
+/// Makes the expressions of a function.
 pub(super) struct Expressions<'e> {
     pub(super) wave_size: WaveSize,
-    /// Which codes the operations have.
+    /// The encoding of the operations.
     pub(super) dialect: Dialect,
-    /// Returns the place to write for a lane that waits as in [`LanePlan::waiting`]: one of those that are right.
+    /// A function that returns the address to write for a waiting lane ([`LanePlan::waiting`]). It is one of the correct addresses.
     pub(super) shown: &'e dyn Fn(u8, Waiting) -> Result<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// `DW_AT_LLVM_lane_pc`.
+    /// Returns the expression of `DW_AT_LLVM_lane_pc`.
     pub(super) fn lane_pc(&self, plan: &PlacePlan) -> Result<Vec<u8>> {
         let mut builder = Builder::new(self.encoding());
         let lanes = u64::from(self.wave_size.lanes());
@@ -61,7 +61,7 @@ impl Expressions<'_> {
         builder.finish()
     }
 
-    /// `DW_AT_LLVM_active_lane`.
+    /// Returns the expression of `DW_AT_LLVM_active_lane`.
     pub(super) fn active_lane(&self, active: ActiveLanes) -> Result<Vec<u8>> {
         let mut builder = Builder::new(self.encoding());
         self.push_active(active, &mut builder)?;
@@ -69,7 +69,7 @@ impl Expressions<'_> {
         builder.finish()
     }
 
-    /// The mask of active lanes.
+    /// Pushes the mask of active lanes.
     fn push_active(&self, active: ActiveLanes, builder: &mut Builder) -> Result<()> {
         let exec = Register::exec(self.wave_size);
         match active {
@@ -111,9 +111,9 @@ impl Expressions<'_> {
         }
     }
 
-    /// Where the lanes of a half are that are off: a location for all of them.
+    /// Pushes the locations of the inactive lanes of a half, as one location for all lanes.
     fn lanes(&self, first: u8, plan: &LanePlan, builder: &mut Builder) -> Result<()> {
-        /// What is still to be said, the nearest last.
+        /// The remaining steps, the next one last.
         enum Step<'p> {
             Plan(&'p LanePlan),
             Select(DwordPlace),
@@ -144,7 +144,7 @@ impl Expressions<'_> {
         Ok(())
     }
 
-    /// All lanes of a half are at one place.
+    /// Pushes one address for all lanes of a half.
     fn everywhere(&self, address: u64, builder: &mut Builder) -> Result<()> {
         builder
             .push(Operation::Addr { address })?
@@ -152,7 +152,7 @@ impl Expressions<'_> {
         extend(builder)
     }
 
-    /// The dword at a place.
+    /// Pushes the dword at a place.
     fn push_place(&self, place: DwordPlace, builder: &mut Builder) -> Result<()> {
         let lane_offset = |lane: u8| u64::from(lane).saturating_mul(4);
         match place {
@@ -167,7 +167,8 @@ impl Expressions<'_> {
             }
             DwordPlace::Scratch { slot, lane } => {
                 let lanes = i64::from(self.wave_size.lanes());
-                // A register that counts bytes of a lane is scaled with the offset, one that counts those of the wave is not.
+                // If the base register counts the bytes of a lane, it is scaled together with the offset. If it counts the bytes of the wave, it is
+                // not scaled.
                 let (scaled, plus) = match slot.addressing {
                     ScratchAddressing::Flat => (Some(lanes), slot.offset),
                     ScratchAddressing::Buffer => {
@@ -192,7 +193,7 @@ impl Expressions<'_> {
         Ok(())
     }
 
-    /// A scalar register, or half of one that has 64 bits.
+    /// Pushes a scalar register, or half of a register of 64 bits.
     fn push_scalar(&self, register: MachineRegister, builder: &mut Builder) -> Result<()> {
         let (register, is_upper) = register
             .dwarf(self.wave_size)

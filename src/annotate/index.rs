@@ -1,7 +1,7 @@
-//! Indices of names and units, of which the offsets into `.debug_info` are followed.
+//! Updates the offsets into `.debug_info` in indices of names and units.
 //!
-//! Sources: DWARF 5 §6.1.1 and §7.19 (`.debug_names`), DWARF 4 §6.1.1 and §7.19 (`.debug_pubnames`, `.debug_pubtypes`); GNU's have a byte more for each
-//! name. `.gdb_index`: "Index Section Format" of gdb's manual.
+//! Sources: DWARF 5 §6.1.1 and §7.19 (`.debug_names`), DWARF 4 §6.1.1 and §7.19 (`.debug_pubnames`, `.debug_pubtypes`). The GNU variants have an
+//! additional byte for each name. `.gdb_index`: "Index Section Format" of gdb's manual.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::expr::{Cursor, write_uleb};
 use crate::meter::{Held, Meter};
 
-/// The sections that are followed.
+/// The sections that are updated.
 pub(super) const FOLLOWED: [&str; 6] = [
     ".debug_names",
     ".debug_pubnames",
@@ -28,12 +28,12 @@ pub(super) const FOLLOWED: [&str; 6] = [
     ".gdb_index",
 ];
 
-/// Returns an index in which offsets are those of the new `.debug_info`.
+/// Returns an index with the offsets of the new `.debug_info`.
 ///
-/// * `name`: one of [`FOLLOWED`].
+/// * `name`: a name in [`FOLLOWED`].
 ///
 /// # Errors
-/// If it is malformed, or an offset would need more bytes than it has.
+/// If the index is malformed, or a new offset does not fit into its field.
 pub(super) fn followed(
     name: &str,
     section: &[u8],
@@ -55,13 +55,13 @@ fn malformed(what: &'static str) -> Error {
     Error::malformed("index", what)
 }
 
-/// Returns where the entry or unit at an offset is then.
+/// Returns the new offset of the entry or unit at an offset.
 fn moved(shift: &Shift, offset: u64) -> Result<usize> {
     let offset = usize::try_from(offset).map_err(|_| too_small())?;
     Ok(shift.entry(offset))
 }
 
-/// Returns the offset in its unit that an entry has then.
+/// Returns the new offset of an entry within its unit.
 fn moved_in_unit(shift: &Shift, unit: u64, offset: u64) -> Result<usize> {
     let entry = unit
         .checked_add(offset)
@@ -69,14 +69,14 @@ fn moved_in_unit(shift: &Shift, unit: u64, offset: u64) -> Result<usize> {
     Ok(moved(shift, entry)?.saturating_sub(moved(shift, unit)?))
 }
 
-/// Puts a number in the place of another one of the same size.
+/// Replaces a number by another of the same size.
 fn put(section: &mut [u8], at: usize, value: usize, size: u8) -> Result<()> {
     let bytes = fixed(value, size.into()).ok_or_else(too_small)?;
     set(section, at, &bytes);
     Ok(())
 }
 
-/// `.debug_pubnames` and its like.
+/// Updates `.debug_pubnames` or a similar section.
 fn public_names(
     section: &[u8],
     has_flags: bool,
@@ -124,7 +124,7 @@ fn public_names(
     Ok(out)
 }
 
-/// `.gdb_index`, which has no offsets of entries but those of types.
+/// Updates `.gdb_index`. Its only offsets of entries are those in the list of types.
 fn gdb_index(section: &[u8], shift: &Shift, meter: &Arc<Meter>) -> Result<Vec<u8>> {
     let mut out = section.to_vec();
     let mut cursor = Cursor::new(section);
@@ -159,7 +159,7 @@ fn gdb_index(section: &[u8], shift: &Shift, meter: &Arc<Meter>) -> Result<Vec<u8
     Ok(out)
 }
 
-/// `.debug_names`.
+/// Updates `.debug_names`.
 fn names(section: &[u8], shift: &Shift, meter: &Arc<Meter>) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(section.len());
     let mut start = 0_u64;
@@ -174,11 +174,11 @@ fn names(section: &[u8], shift: &Shift, meter: &Arc<Meter>) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// An index of `.debug_names` on the way to the new one.
+/// An index of `.debug_names` that is being rewritten.
 struct Names<'n, 'a> {
     index: &'n NameIndex<'a>,
     shift: &'n Shift,
-    /// The bytes that are held for the entries.
+    /// The charge for the memory of the entries.
     held: Held,
     entries: Vec<(NameEntry, Option<usize>)>,
 }
@@ -193,7 +193,7 @@ impl<'n, 'a> Names<'n, 'a> {
         }
     }
 
-    /// * `bytes`: those of the index.
+    /// * `bytes`: the bytes of the index.
     fn rewritten(mut self, bytes: &[u8]) -> Result<Vec<u8>> {
         let index = self.index;
         if index.version != 5 || !index.fits() || index.broken.is_some() {
@@ -209,7 +209,7 @@ impl<'n, 'a> Names<'n, 'a> {
             put(&mut out, in_index(at), unit, index.offset_size)?;
         }
         self.read_entries()?;
-        // The forms that are too small for some entry.
+        // The abbreviations with a form that is too small for some entry.
         let mut widened: BTreeSet<u64> = BTreeSet::new();
         for (entry, new) in &self.entries {
             if let (Some(value), Some(new)) = (entry.value(dw::DW_IDX_die_offset), new)
@@ -244,7 +244,7 @@ impl<'n, 'a> Names<'n, 'a> {
         Ok(edited(&out, &edits))
     }
 
-    /// Reads all entries, each once, with where what it is about is then in its unit.
+    /// Reads each entry once, with the new offset of its target in the unit.
     fn read_entries(&mut self) -> Result<()> {
         let index = self.index;
         let mut seen = BTreeSet::new();
@@ -267,7 +267,7 @@ impl<'n, 'a> Names<'n, 'a> {
         Ok(())
     }
 
-    /// Returns where the entry is then in its unit; None if that is in another file.
+    /// Returns the new offset of the entry in its unit, or None if the unit is in another file.
     fn new_offset(&self, entry: &NameEntry) -> Result<Option<usize>> {
         let index = self.index;
         let Some(offset) = entry.number(dw::DW_IDX_die_offset) else {
@@ -286,14 +286,14 @@ impl<'n, 'a> Names<'n, 'a> {
                 index.local_type_unit(number)
             }
             (None, Some(number)) => number.and_then(|number| index.unit(number)),
-            // Of an index with one unit.
+            // The index covers only one unit.
             (None, None) => index.unit(0),
         };
         let unit = unit.ok_or_else(|| malformed("an entry is in a unit that is not there"))?;
         moved_in_unit(self.shift, unit, offset).map(Some)
     }
 
-    /// Gives the offsets of a kind of entry a form of as many bytes as they need.
+    /// Changes the form of the offsets in an abbreviation, so that each takes as many bytes as it needs.
     fn widen(
         &self,
         abbreviation: Option<&NameAbbreviation>,
@@ -328,7 +328,7 @@ impl<'n, 'a> Names<'n, 'a> {
         Ok(())
     }
 
-    /// Follows what refers to entries, if some became longer, and sets the length.
+    /// Updates references to entries of the index if some entries became longer, and sets the length.
     fn move_entries(
         &self,
         out: &mut [u8],
@@ -377,7 +377,7 @@ impl<'n, 'a> Names<'n, 'a> {
             .ok()
             .and_then(|old| old.checked_add(more));
         let length = length.ok_or_else(too_small)?;
-        // 64-bit DWARF marks its lengths with four bytes.
+        // In 64-bit DWARF, four marker bytes precede the length.
         put(out, usize::from(size).saturating_sub(4), length, size)
     }
 }

@@ -1,4 +1,4 @@
-//! Location lists that are added at the end of a section.
+//! Adds location lists at the end of a section.
 
 use core::ops::Range;
 
@@ -6,7 +6,7 @@ use gimli::constants as dw;
 
 use crate::expr::write_uleb;
 
-/// Which section a unit's lists are in.
+/// The section that contains a unit's location lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ListKind {
     /// `.debug_loc`, of DWARF 4.
@@ -24,14 +24,14 @@ impl ListKind {
     }
 }
 
-/// An entry: the expression along a range of addresses.
+/// An entry: an expression for a range of addresses.
 pub(super) type Entry = (Range<u64>, Vec<u8>);
 
-/// The lists of a section: what it had, and those that are added.
+/// The location lists that are added to a section.
 #[derive(Debug)]
 pub(super) struct Lists {
     kind: ListKind,
-    /// Where the added lists begin in the section, in bytes: after what it had and a header.
+    /// The offset of the added lists in the section, after the old contents and a header.
     start: usize,
     bytes: Vec<u8>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Lists {
 const HEADER: usize = 12;
 
 impl Lists {
-    /// Lists after those that a section has.
+    /// Creates an empty collection of lists that follow the lists of a section.
     pub(super) fn after(kind: ListKind, section: &[u8]) -> Lists {
         let header = match kind {
             ListKind::Loc => 0,
@@ -53,7 +53,7 @@ impl Lists {
         }
     }
 
-    /// Adds a list; gives its offset in the section. Nothing if an expression is too long for the section.
+    /// Adds a list, and returns its offset in the section. Returns None if an expression is too long for the section.
     ///
     /// * `base`: the address of the function.
     pub(super) fn add(&mut self, base: u64, entries: &[Entry]) -> Option<usize> {
@@ -90,12 +90,12 @@ impl Lists {
         Some(at)
     }
 
-    /// Returns how much was added, in bytes.
+    /// Returns the number of added bytes, as a mark for [`reset`](Lists::reset).
     pub(super) fn mark(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Takes away what was added after a mark.
+    /// Removes the lists that were added after a mark.
     pub(super) fn reset(&mut self, mark: usize) {
         self.bytes.truncate(mark);
     }
@@ -105,14 +105,14 @@ impl Lists {
         self.bytes.is_empty()
     }
 
-    /// Returns the section with the lists, or None if they are too long for 32-bit DWARF.
+    /// Returns the section with the added lists, or None if they are too long for 32-bit DWARF.
     pub(super) fn append_to(self, mut section: Vec<u8>) -> Option<Vec<u8>> {
         if self.kind == ListKind::LocLists {
             // The length field does not count itself.
             let length = self.bytes.len().checked_add(HEADER.saturating_sub(4))?;
             section.extend(u32::try_from(length).ok()?.to_le_bytes());
             section.extend(5_u16.to_le_bytes());
-            // The size of an address, that of a segment selector, and how many offsets follow.
+            // The size of an address, the size of a segment selector, and the number of offsets.
             section.extend([8, 0, 0, 0, 0, 0]);
         }
         section.extend(self.bytes);

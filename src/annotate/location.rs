@@ -1,9 +1,9 @@
-//! Location lists that are made longer: of constant parameters, along the code where the value provably is still kept in registers.
+//! Extends location lists of constant parameters over code in which registers provably still hold the value.
 //!
-//! A value that is kept need not be the present one: the variable may have been assigned to. A parameter whose type is constant is not assigned
-//! to after it was passed, so that it is what it was on entry. What the list gave last is no evidence: compilers name registers that an
-//! epilogue has restored already. Parameters of inlined calls are left out, as a wave
-//! can be in several activations of one, but for those of the code of a kernel, which is entered once. Source: `spec-notes/lost-values.md`.
+//! A kept value need not be the current one, because the variable may have been assigned to. A parameter of a constant type is never assigned to
+//! after the call, so that its value is the value on entry. The last location in the list is no evidence: compilers name registers that an epilogue
+//! has already restored. Parameters of inlined calls are left out, because a wave can be in several activations of such a call. The exception is code
+//! of a kernel, which is entered only once. Source: `spec-notes/lost-values.md`.
 
 use core::ops::Range;
 
@@ -25,7 +25,7 @@ use crate::expr::{Encoding, Operation, operations, write_uleb};
 use crate::isa::MachineRegister;
 use crate::machine_flow::STACK_REGISTERS;
 
-/// What else expressions have that name a register for each lane, or as LLVM does without the extensions.
+/// The other operations of expressions that name a register for each lane, including the expressions of LLVM without the extensions.
 const PLAIN: [&str; 6] = [
     "DW_OP_mul",
     "DW_OP_swap",
@@ -35,24 +35,24 @@ const PLAIN: [&str; 6] = [
     "DW_OP_LLVM_piece_end",
 ];
 
-/// A longer location list of a variable.
+/// An extended location list of a variable.
 #[derive(Debug)]
 pub(super) struct NewLocation {
     /// The offset of the variable's entry in its unit.
     pub(super) entry: usize,
-    /// What the addresses are counted from.
+    /// The base address of the entries.
     pub(super) base: u64,
-    /// The entries that it had, and those that are added.
+    /// The old entries and the added ones.
     pub(super) entries: Vec<Entry>,
     pub(super) report: AnnotatedVariable,
 }
 
 impl<'a> Annotator<'_, 'a> {
-    /// Finds the variables whose location lists can be longer.
+    /// Finds the variables whose location lists can be extended.
     pub(super) fn find_locations(&mut self) {
         let meter = self.object.meter();
         let left = meter.steps_left().saturating_sub(self.budget.reserved);
-        // Where lanes are is found with what is left.
+        // The other half of the budget is left for lane program locations.
         let part = meter.part(left / 2);
         let mut lost = Vec::new();
         let found = lost_values(self.program, Sought::OnEntry, &part, &mut |one| {
@@ -67,7 +67,7 @@ impl<'a> Annotator<'_, 'a> {
         }
     }
 
-    /// The longer list of a variable, if its kept values are provably the present ones.
+    /// Returns the extended list of a variable, if its kept values are provably the current ones.
     fn longer(&self, lost: &LostVariable<'a>) -> Option<NewLocation> {
         let variable = &*lost.variable;
         let info = self.program.info();
@@ -95,7 +95,7 @@ impl<'a> Annotator<'_, 'a> {
                 return None;
             };
             let expression = one.expression;
-            // What refers to entries would have to be followed when they move.
+            // References to entries would have to be updated when the entries move.
             if refers(expression.bytes, expression.unit.encoding) {
                 return None;
             }
@@ -103,7 +103,7 @@ impl<'a> Annotator<'_, 'a> {
                 entries.push((range, expression.bytes.to_vec()));
             }
         }
-        // Where it is on entry.
+        // The location on entry.
         let first = entries.iter().map(|(range, _)| range.start).min()?;
         let mut covering = entries.iter().filter(|(range, _)| range.contains(&first));
         let (Some((_, expression)), None) = (covering.next(), covering.next()) else {
@@ -133,8 +133,8 @@ impl<'a> Annotator<'_, 'a> {
         })
     }
 
-    /// Returns true for types of truth values, which a register may have for all lanes together: the code before the place decides. What cannot
-    /// be read may be one.
+    /// Returns true for a type of truth values. A register may hold a truth value for all lanes together, depending on the preceding code. An
+    /// unreadable type may be one.
     fn is_truth_value(&self, ty: DieId) -> bool {
         let mut types = TypeTable::default();
         let info = self.program.info();
@@ -147,8 +147,8 @@ impl<'a> Annotator<'_, 'a> {
         )
     }
 
-    /// Returns an expression that names registers, with others in their place: one for each dword, in the order of the dwords. None for
-    /// expressions of other shapes.
+    /// Returns an expression with its registers replaced, by one register for each dword in the order of the dwords. Returns None for expressions of
+    /// other forms.
     fn moved(&self, unit: UnitId, expression: &[u8], to: &[MachineRegister]) -> Option<Vec<u8>> {
         let unit = self.program.info().unit_info(unit).ok()?;
         let encoding = Encoding {
@@ -171,7 +171,7 @@ impl<'a> Annotator<'_, 'a> {
                     write_uleb(self.other_register(register, *to_come.next()?)?, &mut bytes);
                     continue;
                 }
-                // LLVM without the extensions names a register by its contents plus 0, and a space. Of one that counts a stack that would be
+                // LLVM without the extensions writes a register as its contents plus 0, with an address space. For a stack register, this would mean
                 // memory.
                 Operation::Bregx {
                     register,
@@ -187,7 +187,7 @@ impl<'a> Annotator<'_, 'a> {
                     continue;
                 }
                 Operation::Piece { byte_size: 4 } => pieces = pieces.saturating_add(1),
-                // The dword of a lane, and the spaces that are none.
+                // The constants of a lane's dword, and of address spaces that LLVM writes for registers.
                 Operation::Lit { value: 1 | 4 | 5 } => {}
                 _ if PLAIN.contains(&item.operation.opcode().row().name) => {}
                 _ => return None,
@@ -201,7 +201,7 @@ impl<'a> Annotator<'_, 'a> {
         (is_whole && to_come.next().is_none() && !to.is_empty()).then_some(bytes)
     }
 
-    /// Returns the number of a register, if it is of the same kind as another.
+    /// Returns the DWARF number of a register, if it is of the same kind as the old register.
     fn other_register(&self, number: u64, other: MachineRegister) -> Option<u64> {
         let class = Register::from_number(number)?.class()?;
         let (register, is_upper) = other.dwarf(self.wave_size)?;

@@ -1,9 +1,8 @@
-//! Debugging information that says where lanes are, added to a code object that has none of it: `DW_AT_LLVM_lanes`,
-//! `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane`, as [`lane_flow`](crate::lane_flow) finds it in the machine code.
+//! Adds debugging information about lanes to a code object without it: `DW_AT_LLVM_lanes`, `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane`. The
+//! facts come from the machine code ([`lane_flow`](crate::lane_flow)).
 //!
-//! What is loaded stays as it is, byte for byte, and all other debugging information reads the same. What cannot be
-//! said for every wave is left out by range. It leaves to others which files there are. Sources: [USAGE](crate)
-//! `DW_AT_LLVM_lane_pc`; DWARF 5 §7; `spec-notes/lane-recovery.md`.
+//! The loaded part stays unchanged, byte for byte, and all other debugging information keeps its meaning. Ranges of code with facts that do not hold
+//! for every wave are left out. Callers find the files. Sources: [USAGE](crate) `DW_AT_LLVM_lane_pc`; DWARF 5 §7; `spec-notes/lane-recovery.md`.
 //!
 //! ```
 //! use hetdwarf::Limits;
@@ -57,26 +56,26 @@ use shift::Shift;
 use unit::{Addition, UnitChange};
 use waves::{active_lane, push};
 
-/// Indices of other files' units, which are not rewritten.
+/// The indices of units in other files, which are not rewritten.
 const INDICES: [&str; 2] = [".debug_cu_index", ".debug_tu_index"];
 
-/// The additions to make, and where.
+/// The requested additions.
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct Request<'r> {
-    /// The functions, by name.
+    /// A function that returns true if the function with a name is selected.
     pub functions: &'r dyn Fn(&str) -> bool,
     /// The encoding of the heterogeneous operations, in the file and in the additions.
     pub dialect: Dialect,
-    /// True if functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. It no longer has a code of its own: tools of LLVM
-    /// take it for another attribute.
+    /// True if functions with whole-wave sections get `DW_AT_LLVM_active_lane` as well. Its code is no longer reserved, and tools of LLVM take it for
+    /// another attribute.
     pub active_lane: bool,
-    /// True if location lists of constant parameters get entries where the value provably is still in registers.
+    /// True if location lists of constant parameters are extended over code in which the value provably is still in registers.
     pub locations: bool,
 }
 
 impl<'r> Request<'r> {
-    /// Requests the places of lanes in some functions, in today's codes.
+    /// Requests lane program locations in the selected functions, with the current encoding.
     #[must_use]
     pub fn new(functions: &'r dyn Fn(&str) -> bool) -> Request<'r> {
         Request {
@@ -98,20 +97,20 @@ impl core::fmt::Debug for Request<'_> {
     }
 }
 
-/// Adds what can be told of lanes to a code object.
+/// Adds lane information to a code object.
 ///
 /// # Errors
-/// If it is no code object, or its sections cannot be read.
+/// If the file is not a code object, or its sections cannot be read.
 pub fn annotate(file: &[u8], limits: &Limits, request: &Request<'_>) -> Result<Annotated> {
     annotate_within(file, &meter_of(file, limits), request)
 }
 
-/// What a file may cost.
+/// Returns a meter with the budget for a file.
 fn meter_of(file: &[u8], limits: &Limits) -> Arc<Meter> {
     Arc::new(Meter::new(limits, file.len() as u64))
 }
 
-/// As [`annotate`], as a part of a question.
+/// Does the work of [`annotate`] as a part of a larger question.
 fn annotate_within(file: &[u8], meter: &Arc<Meter>, request: &Request<'_>) -> Result<Annotated> {
     let object = CodeObject::parse_within(file, meter)?;
     meter.hold(file.len() as u64)?;
@@ -188,7 +187,7 @@ fn add_to<'a>(
     Ok(())
 }
 
-/// Why nothing can be added to a code object.
+/// Returns the reason why nothing can be added to a code object, if there is one.
 fn obstacle(object: &CodeObject<'_>) -> Option<String> {
     if object.is_relocatable() {
         return Some("it is relocatable: only linked code objects are rewritten".to_owned());
@@ -203,7 +202,7 @@ fn obstacle(object: &CodeObject<'_>) -> Option<String> {
     if let Some(section) = old.or(index) {
         return Some(format!("it has {}, which is not rewritten", section.name));
     }
-    // What cannot be followed now cannot be followed when entries have moved.
+    // An index that cannot be updated now cannot be updated after entries have moved.
     index::FOLLOWED.iter().find_map(|name| {
         let section = object.section(name).transpose()?;
         let followed = section
@@ -223,23 +222,23 @@ struct Annotator<'n, 'a> {
     headers: Vec<gimli::UnitHeader<Bytes<'a>>>,
     lists: BTreeMap<ListKind, Lists>,
     changes: Vec<(gimli::UnitHeader<Bytes<'a>>, UnitChange)>,
-    /// The variables that get longer location lists.
+    /// The variables with extended location lists.
     locations: BTreeMap<UnitId, Vec<NewLocation>>,
     budget: Budget,
-    /// True if a function's share was not enough.
+    /// True if the share of a function was not sufficient.
     is_cut: bool,
 }
 
-/// What the plans of functions may take.
+/// The budget for the plans of functions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Budget {
-    /// The steps that it takes to follow what moves.
+    /// The steps that updating moved references takes.
     reserved: u64,
-    /// How many bytes of code still have to be planned.
+    /// The number of bytes of code that are still to be planned.
     code: u64,
 }
 
-/// What a function gets.
+/// The additions for a function.
 struct Planned {
     entry: usize,
     base: u64,
@@ -286,11 +285,11 @@ impl<'n, 'a> Annotator<'n, 'a> {
         })
     }
 
-    /// Reads what will be rewritten, so that enough is left for that when functions have taken their share.
+    /// Reads the parts that will be rewritten, so that a sufficient budget is reserved for them before functions take their shares.
     ///
-    /// * `indices`: what indices took.
+    /// * `indices`: the steps that indices took.
     fn reserve(&mut self, indices: u64) {
-        /// A unit with an expression that cannot be read is gone through twice.
+        /// A unit with an unreadable expression is processed twice.
         const TIMES: u64 = 2;
         let (info, meter) = (self.program.info(), self.object.meter());
         let mut budget = Budget {
@@ -318,7 +317,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         self.budget = budget;
     }
 
-    /// The header of a unit of this file, and the section of its lists.
+    /// Returns the header of a unit of this file, and the section of its lists.
     fn header(
         &self,
         id: UnitId,
@@ -354,7 +353,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         })
     }
 
-    /// Adds to the functions of a unit.
+    /// Makes the additions for the functions of a unit.
     fn unit(&mut self, id: UnitId, found: &mut Annotated) -> Result<()> {
         let info = self.program.info();
         let Some((about, header, kind)) = self.header(id)? else {
@@ -376,7 +375,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 .push(format!("unit {name} is left alone: {reason}"));
         }
         let mut planned = Vec::new();
-        // What refers to entries of other units is followed all the same.
+        // References to entries of other units are still updated.
         let functions = match refused {
             Some(_) => Vec::new(),
             None => info.functions(id)?,
@@ -386,7 +385,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
             if function.die.unit != id || !(self.request.functions)(name) {
                 continue;
             }
-            // It is kept until the report is written, which has a copy.
+            // The name is kept until the report is written, which has a copy.
             const COPIES: u64 = 3;
             let size = (size_of::<Planned>() as u64).saturating_add(name.len() as u64);
             self.object.meter().hold(size.saturating_mul(COPIES))?;
@@ -397,7 +396,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 report.leave(reason);
                 report
             });
-            // What is kept of a function is many times its code, and nobody asks for it again.
+            // The kept analysis of a function is many times the size of its code, and is not needed again.
             if let Some(range) = function.ranges.first() {
                 self.flow.forget(range.start);
             }
@@ -429,7 +428,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         Ok(())
     }
 
-    /// What a function gets, or why nothing.
+    /// Returns the additions for a function, or the reason why there are none.
     fn plan(
         &mut self,
         function: &Function<'a>,
@@ -444,7 +443,8 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let Some(entry) = unit::unit_offset(header, function.die.offset) else {
             return leave("its entry is in another unit");
         };
-        // What switched a lane off is of interest where what acts on it next has no line. Many places of a function go on at the same.
+        // The switch-off point of a lane is needed only if the next instruction that acts on the lane has no line. Many places of a function have the
+        // same next instruction, so results are kept.
         let known: RefCell<BTreeMap<_, bool>> = RefCell::default();
         let wants_switch_off = |_: u8, place: &LanePlan| {
             let Some(waiting) = place.waiting() else {
@@ -456,7 +456,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 !matches!(line, Some(Ok(Some(line))) if line.line != 0)
             })
         };
-        // Each function may take its share of what is left; of what it may take a plan takes half.
+        // Each function may take its share of the remaining budget. A plan takes half of its budget.
         let meter = self.object.meter();
         let left = meter.steps_left().saturating_sub(self.budget.reserved);
         let share = Meter::share(left, report.size, &mut self.budget.code);
@@ -490,7 +490,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         if lane_pc.is_empty() {
             return leave("nothing is known of its lanes");
         }
-        // Where EXEC has other lanes than those that are active, that is known also where nothing else is.
+        // The lanes that differ between EXEC and the active lanes may be known even if nothing else is.
         let active_lane = match self.request.active_lane {
             true => active_lane(&expressions, &self.flow.active_lanes(range.start), &range)?,
             false => None,
@@ -504,7 +504,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         }))
     }
 
-    /// Adds to the entries of a unit.
+    /// Makes the additions for the entries of a unit.
     fn add(
         &mut self,
         id: UnitId,
@@ -556,7 +556,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         }
     }
 
-    /// Returns the file as it is now, read back. `None` if nothing was added.
+    /// Returns the new file, read back and checked. Returns `None` if nothing was added.
     fn written(self, file: &[u8]) -> Result<Option<Vec<u8>>> {
         let (object, units) = (self.object, self.program.info().unit_ids().count());
         let Some(sections) = self.finish()? else {

@@ -1,27 +1,27 @@
-//! References in expressions to entries that move, and the numbers that say where they are then. Sources: DWARF 5 §2.5, §7.6.
+//! Updates references in expressions to entries that move. Sources: DWARF 5 §2.5, §7.6.
 
 use fallible_iterator::FallibleIterator;
 
 use super::unit::{Found, Patch, Refused, SectionReference, UnitChange, refused};
 use crate::expr::{Encoding, Operation, operations, write_uleb};
 
-/// How deep expressions may be in one another.
+/// The maximum nesting of expressions.
 const NESTED: u8 = 4;
 
-/// Returns a number with as many bytes as there are. `None` if it does not fit.
+/// Encodes a number in `size` bytes. Returns `None` if it does not fit.
 pub(super) fn fixed(value: usize, size: usize) -> Option<Vec<u8>> {
     let bytes = (value as u64).to_le_bytes();
     let (kept, lost) = bytes.split_at_checked(size)?;
     lost.iter().all(|byte| *byte == 0).then(|| kept.to_vec())
 }
 
-/// Returns a number as LEB128 of as many bytes as there are. `None` if it does not fit.
+/// Encodes a number as LEB128 in `size` bytes. Returns `None` if it does not fit.
 pub(super) fn leb128_of(value: usize, size: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     write_uleb(value as u64, &mut bytes);
     let missing = size.checked_sub(bytes.len())?;
     if missing > 0 {
-        // The same number with more bytes than it needs.
+        // LEB128 can encode a number in more bytes than it needs.
         if let Some(last) = bytes.last_mut() {
             *last |= 0x80;
         }
@@ -31,11 +31,11 @@ pub(super) fn leb128_of(value: usize, size: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Why an expression is not, or not as a whole, rewritten.
+/// The reason why an expression is not rewritten, or not completely.
 pub(super) enum NotRewritten {
-    /// No reader gets to what follows.
+    /// No reader can read the rest of the expression.
     Unreadable(Refused),
-    /// The unit has to stay as it is.
+    /// The unit must stay unchanged.
     Refused(Refused),
 }
 
@@ -45,9 +45,9 @@ impl From<Refused> for NotRewritten {
     }
 }
 
-/// Makes the references of an expression those to where entries are then.
+/// Updates the references of an expression to the new offsets of entries.
 ///
-/// * `moved`: where in the unit what was at an offset is then.
+/// * `moved`: returns the new offset in the unit for an old one.
 pub(super) fn rewrite(
     found: &Found<'_>,
     encoding: Encoding,
@@ -57,7 +57,7 @@ pub(super) fn rewrite(
     rewrite_nested(found, encoding, moved, NESTED, change)
 }
 
-/// Returns true if an expression refers to entries, or cannot be read.
+/// Returns true if an expression refers to entries or is unreadable.
 pub(super) fn refers(bytes: &[u8], encoding: Encoding) -> bool {
     let mut items = operations(bytes, encoding);
     loop {
@@ -97,7 +97,7 @@ fn rewrite_nested(
     let depth = depth.checked_sub(1);
     let depth = depth.ok_or_else(|| refused("expressions are nested too deep"))?;
     let mut items = operations(found.bytes, encoding);
-    // What follows an operation that is not known may be anything.
+    // The bytes after an unknown operation can have any meaning.
     let unreadable = |error| NotRewritten::Unreadable(refused(error));
     while let Some(item) = items.next().map_err(unreadable)? {
         let at = found.at.saturating_add(item.offset);
@@ -171,7 +171,7 @@ struct UnitOperand {
     after: usize,
 }
 
-/// Returns the operand of an operation that refers to an entry of the unit, if it has one.
+/// Returns the operand that refers to an entry of the unit, if the operation has one.
 ///
 /// * `bytes`: the encoded operation.
 fn unit_reference(operation: Operation<'_>, bytes: &[u8]) -> Option<UnitOperand> {
@@ -194,7 +194,7 @@ fn unit_reference(operation: Operation<'_>, bytes: &[u8]) -> Option<UnitOperand>
     Some(match operation {
         Operation::Call2 { entry } => last(entry.into()),
         Operation::Call4 { entry } | Operation::GnuParameterRef { entry } => last(entry.into()),
-        // The base type is followed by the size of the constant, one byte, and the constant.
+        // The base type is followed by the size of the constant in one byte, and the constant.
         Operation::ConstType {
             base_type: ty,
             bytes,
@@ -205,7 +205,7 @@ fn unit_reference(operation: Operation<'_>, bytes: &[u8]) -> Option<UnitOperand>
         }
         Operation::DerefType { base_type: ty, .. }
         | Operation::XderefType { base_type: ty, .. } => base_type(ty, 2, 0),
-        // 0 is the generic type.
+        // The operand 0 means the generic type.
         Operation::Convert { base_type: ty } | Operation::Reinterpret { base_type: ty }
             if ty != 0 =>
         {
@@ -221,11 +221,10 @@ mod tests {
     use crate::annotate::unit::PatchedSection;
     use crate::expr::Dialect;
 
-    /// The operation has no code in the current encoding, so only a file of 2020 can hold it: 0xe9, a section offset and a signed
-    /// number.
+    /// The operation has no code in the current encoding, so only a file of 2020 can contain it. It is 0xe9, a section offset and a signed number.
     #[test]
     fn a_pointer_into_an_address_space_refers_into_the_section() {
-        // DW_OP_lit1 before it.
+        // DW_OP_lit1 precedes it.
         let bytes = [0x31, 0xe9, 0x44, 0x33, 0x22, 0x11, 0x00];
         let found = Found {
             within: None,

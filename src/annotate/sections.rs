@@ -1,4 +1,4 @@
-//! The sections of a code object after its units were changed: entries that moved are followed from everywhere.
+//! Assembles the sections of a code object after its units were changed, and updates all references to moved entries.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::debug_info::address_ranges::AddressRangeSet;
 use crate::error::{Error, Result};
 
 impl Annotator<'_, '_> {
-    /// Returns the sections that are others now. `None` if none is.
+    /// Returns the changed sections. Returns `None` if there are none.
     pub(super) fn finish(mut self) -> Result<Option<Vec<NewSection>>> {
         let is_unchanged =
             |(_, change): &(_, UnitChange)| change.edits.is_empty() && change.patches.is_empty();
@@ -26,7 +26,7 @@ impl Annotator<'_, '_> {
         self.changes
             .sort_by_key(|(header, _)| header.debug_info_offset().map(|at| at.0));
         let read = |name: &str| {
-            // What is read, changed and stored.
+            // One copy is read, one is changed and one is stored.
             const COPIES: u64 = 3;
             let section = self.object.section(name)?.unwrap_or_default();
             let meter = self.object.meter();
@@ -117,7 +117,7 @@ fn too_long() -> Error {
     Error::malformed("debugging information", "it is too long for its offsets")
 }
 
-/// Sets the length of a unit and where its abbreviations are.
+/// Sets the length of a unit and the offset of its abbreviations.
 fn set_header(
     info: &mut [u8],
     header: &gimli::UnitHeader<Bytes<'_>>,
@@ -131,26 +131,26 @@ fn set_header(
         .iter()
         .map(|edit| edit.bytes.len().saturating_sub(edit.removed));
     let length = header.unit_length().checked_add(more.sum())?;
-    // 64-bit DWARF marks its lengths with four bytes.
+    // In 64-bit DWARF, four marker bytes precede the length.
     let at = start.checked_add(offset_size.saturating_sub(4))?;
     set(info, at, &fixed(length, offset_size)?);
-    // After the length the version; of DWARF 5 then a type and a size.
+    // The version follows the length. In DWARF 5, a type and a size follow the version.
     let before: usize = if header.version() >= 5 { 4 } else { 2 };
     let at = at.checked_add(offset_size)?.checked_add(before)?;
     set(info, at, &fixed(abbreviations, offset_size)?);
     Some(())
 }
 
-/// Moves the offsets of units that the headers of `.debug_aranges` have.
+/// Updates the offsets of units in the headers of `.debug_aranges`.
 fn move_units(ranges: &mut [u8], shift: &Shift) -> Result<()> {
     let mut next = 0;
     while next < ranges.len() as u64 {
         let old = AddressRangeSet::read(ranges, next)?;
         let (unit, end) = (usize::try_from(old.unit), old.end);
-        // Of 64-bit DWARF no producer for this target writes them.
+        // No producer for this target writes these sets in 64-bit DWARF.
         let unit = unit.ok().filter(|_| old.offset_size == 4);
         let moved = unit.and_then(|unit| fixed(shift.entry(unit), 4));
-        // After the length and the version.
+        // The offset follows the length and the version.
         let at = usize::try_from(next).ok().and_then(|at| at.checked_add(6));
         set(
             ranges,

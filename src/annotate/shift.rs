@@ -1,24 +1,24 @@
-//! Where the bytes of a section are after some were put in.
+//! Maps offsets of a section to their new values after insertions.
 
-/// Bytes in the place of others.
+/// Bytes that replace others.
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
-    /// Where, in the old section.
+    /// The offset in the old section.
     pub(super) at: usize,
-    /// How many bytes go.
+    /// The number of removed bytes.
     pub(super) removed: usize,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Where what is in the old section is in the new one.
+/// The mapping from offsets in the old section to offsets in the new one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shift {
-    /// From an old offset on, how many bytes there are more; ascending.
+    /// The old offsets at which the displacement changes, with the total number of inserted bytes; in ascending order.
     steps: Vec<(usize, usize)>,
 }
 
 impl Shift {
-    /// * `edits`: in ascending order; none makes the section shorter.
+    /// * `edits`: the edits in ascending order. None of them makes the section shorter.
     pub(super) fn new<'e>(edits: impl IntoIterator<Item = &'e Edit>) -> Shift {
         let mut total = 0_usize;
         let steps = edits.into_iter().map(|edit| {
@@ -30,7 +30,7 @@ impl Shift {
         }
     }
 
-    /// Where an entry or unit is that starts at an old offset: after what is put in there.
+    /// Returns the new offset of an entry or unit that starts at an old offset. Bytes that are inserted at this offset precede it.
     pub(super) fn entry(&self, old: usize) -> usize {
         let passed = self.steps.partition_point(|(from, _)| *from <= old);
         let last = passed.checked_sub(1).and_then(|last| self.steps.get(last));
@@ -38,7 +38,7 @@ impl Shift {
     }
 }
 
-/// Returns the section with edits, which are in ascending order.
+/// Returns the section with the edits, which are in ascending order.
 pub(super) fn edited(section: &[u8], edits: &[Edit]) -> Vec<u8> {
     let mut out = Vec::with_capacity(section.len());
     let mut from = 0;

@@ -1,11 +1,11 @@
-//! Sections and bundles as they are stored: compressed if they were.
+//! Converts sections and bundles to their stored form, which is compressed if the old one was.
 
 use crate::object::{CodeObject, CompressedBundle, CompressionMethod};
 
-/// zlib's own default, a compromise of size and time.
+/// The default level of zlib, a compromise between size and time.
 const ZLIB_LEVEL: u8 = 6;
 
-/// Returns a section as it is stored: compressed if it was.
+/// Returns a section in its stored form, compressed if the old section was.
 pub(super) fn stored(object: &CodeObject<'_>, name: &'static str, bytes: Vec<u8>) -> Vec<u8> {
     let section = object
         .sections()
@@ -21,9 +21,9 @@ pub(super) fn stored(object: &CodeObject<'_>, name: &'static str, bytes: Vec<u8>
     [header, data].concat()
 }
 
-/// Returns a bundle, compressed as another one was.
+/// Returns a bundle, compressed with the method of the old one.
 ///
-/// Nothing if its sizes are too large for that version of the header.
+/// Returns None if its sizes are too large for this version of the header.
 pub(super) fn stored_bundle(was: &CompressedBundle, bundle: &[u8]) -> Option<Vec<u8>> {
     let data = compressed(was.method, bundle);
     let [hash @ .., _, _, _, _, _, _, _, _] = md5::compute(bundle).0;

@@ -1,8 +1,7 @@
-//! One unit of `.debug_info` with attributes added to some of its entries.
+//! Adds attributes to entries of a unit in `.debug_info`.
 //!
-//! Entries after an addition move, and with them what refers to them: references within the unit, and
-//! operations of expressions, in the unit and in its location lists. Each keeps its size, so that nothing else
-//! moves. Sources: DWARF 5 §7.5, §7.7.1.
+//! Entries after an addition move. References to them are therefore updated: references within the unit, and operations of expressions in the unit
+//! and in its location lists. Each reference keeps its size, so that nothing else moves. Sources: DWARF 5 §7.5, §7.7.1.
 
 mod entry;
 
@@ -25,7 +24,7 @@ use crate::expr::{Dialect, Encoding};
 use crate::meter::{BYTES_PER_STEP, Held, Meter};
 use entry::AbbreviationChange;
 
-/// What an entry gets: the offsets of its lists.
+/// The addition for an entry, with the offsets of its lists.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Addition {
     /// New attributes of a function.
@@ -33,11 +32,11 @@ pub(super) enum Addition {
         lane_pc: usize,
         active_lane: Option<usize>,
     },
-    /// Another location list in place of the one that it has.
+    /// A new location list that replaces the old one.
     Location(usize),
 }
 
-/// Bytes that take the place of as many others.
+/// Bytes that replace the same number of old bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Patch {
     pub(super) section: PatchedSection,
@@ -45,14 +44,14 @@ pub(super) struct Patch {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Where they are.
+/// The section of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PatchedSection {
     Info,
     Lists(ListKind),
 }
 
-/// An offset into `.debug_info` that says where an entry is.
+/// An offset into `.debug_info` that refers to an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionReference {
     pub(super) section: PatchedSection,
@@ -61,42 +60,42 @@ pub(super) struct SectionReference {
     pub(super) target: usize,
 }
 
-/// What becomes of a unit.
+/// The changes of a unit.
 #[derive(Debug, Default)]
 pub(super) struct UnitChange {
     /// The insertions. Empty if the unit has no additions.
     pub(super) edits: Vec<Edit>,
     pub(super) patches: Vec<Patch>,
     pub(super) references: Vec<SectionReference>,
-    /// The unit's abbreviations with those that are added.
+    /// The unit's abbreviations, including added ones.
     pub(super) abbreviations: Option<Vec<u8>>,
-    /// The entries with additions in which an expression or a list cannot be read, with the reason.
+    /// The entries with additions in which an expression or a list is unreadable, with the reason.
     unreadable: BTreeMap<usize, Refused>,
 }
 
-/// What a unit is read from.
+/// The sources of a unit.
 pub(super) struct Source<'s, 'a> {
     pub(super) dwarf: &'s gimli::Dwarf<Bytes<'a>>,
     pub(super) header: gimli::UnitHeader<Bytes<'a>>,
-    /// As gimli reads its entries; without the line table, which could be large.
+    /// The unit as gimli reads it, but without the line table, which could be large.
     pub(super) unit: &'s gimli::Unit<Bytes<'a>>,
     pub(super) wave_size: WaveSize,
     pub(super) abbrev: &'a [u8],
-    /// `.debug_loc` or `.debug_loclists`, whichever is the unit's.
+    /// The section of the unit's lists: `.debug_loc` or `.debug_loclists`.
     pub(super) kind: ListKind,
     pub(super) lists: &'a [u8],
-    /// Which codes operations have.
+    /// The encoding of operations.
     pub(super) dialect: Dialect,
-    /// What the file may cost.
+    /// The meter with the budget for the file.
     pub(super) meter: &'s Arc<Meter>,
 }
 
-/// How many times its length a list takes that has grown.
+/// The maximum ratio of the capacity of a grown vector to its length.
 const GROWN: usize = 2;
 
-/// Pays for patches of a few bytes each.
+/// Charges for patches of a few bytes each.
 fn pay_for_patches(meter: &Meter, count: usize) -> Result<(), Refused> {
-    /// The least that is allocated.
+    /// The minimum size of an allocation.
     const BYTES: u64 = 32;
     meter
         .hold_all::<Patch>(count.saturating_mul(GROWN))
@@ -104,16 +103,16 @@ fn pay_for_patches(meter: &Meter, count: usize) -> Result<(), Refused> {
         .map_err(refused)
 }
 
-/// Why a unit is left alone.
+/// The reason why a unit is left unchanged.
 pub(super) type Refused = String;
 
 pub(super) fn refused(error: impl Display) -> Refused {
     error.to_string()
 }
 
-/// An expression, and where it is.
+/// An expression with its position.
 pub(super) struct Found<'a> {
-    /// The entry with an addition that it is in or below.
+    /// The entry with an addition that contains the expression.
     pub(super) within: Option<usize>,
     pub(super) bytes: &'a [u8],
     pub(super) section: PatchedSection,
@@ -126,12 +125,12 @@ impl<'a> Source<'_, 'a> {
         offset.map_or(0, |offset| offset.0)
     }
 
-    /// What becomes of the unit if entries at these offsets in it get something, but for those in which an expression or a location list
-    /// cannot be read: they are taken out of the additions, and returned with the reason. What follows something that cannot be read in an
-    /// expression is left as it is, as no reader gets there.
+    /// Returns the changes of the unit for these additions, except for entries with an unreadable expression or location list. These entries are
+    /// removed from the additions, and returned with the reason. The rest of an expression after an unreadable part stays unchanged, because no
+    /// reader gets there.
     ///
     /// # Errors
-    /// Why the unit has to stay as it is.
+    /// The reason why the unit must stay unchanged.
     pub(super) fn change_without_unreadable(
         &self,
         additions: &mut BTreeMap<usize, Addition>,
@@ -145,7 +144,7 @@ impl<'a> Source<'_, 'a> {
         Ok((self.change(additions)?, unreadable))
     }
 
-    /// What becomes of the unit if entries at these offsets in it get something.
+    /// Returns the changes of the unit for these additions, by the offsets of entries in the unit.
     pub(super) fn change(
         &self,
         additions: &BTreeMap<usize, Addition>,
@@ -173,10 +172,10 @@ impl<'a> Source<'_, 'a> {
         walk.finish()
     }
 
-    /// The bytes of the unit's abbreviations without the 0 at their end, and the highest code. They are paid for as they are
-    /// read: how many there are is not known before.
+    /// Returns the bytes of the unit's abbreviations without the 0 at their end, and the highest code. They are charged while they are read, because
+    /// their number is not known before.
     fn abbreviation_table(&self) -> Result<(&'a [u8], u64), Refused> {
-        /// The least that an attribute has: a name and a form.
+        /// The minimum size of an attribute: a name and a form.
         const ATTRIBUTE: usize = 2;
         let offset = self.header.debug_abbrev_offset().0;
         let table = self.abbrev.get(offset..).unwrap_or_default();
@@ -218,7 +217,7 @@ impl<'a> Source<'_, 'a> {
 /// A reference to an entry of the unit.
 struct UnitReference {
     at: usize,
-    /// How many bytes it has; with their number it can be LEB128.
+    /// The number of bytes, which an update preserves even for LEB128.
     size: usize,
     is_leb128: bool,
     target: usize,
@@ -234,17 +233,17 @@ struct Walk<'w, 's, 'a> {
     change: UnitChange,
     unit_references: Vec<UnitReference>,
     expressions: Vec<Found<'a>>,
-    /// New codes by the old one and what changes.
+    /// The new codes, by the old code and the change.
     codes: BTreeMap<(u64, AbbreviationChange), u64>,
     /// The bytes of the unit's abbreviations without the 0 at their end.
     abbreviations: &'a [u8],
     next_code: u64,
     new_abbreviations: Vec<u8>,
-    /// The location lists whose expressions are among `expressions`.
+    /// The location lists whose expressions are in `expressions`.
     lists_seen: BTreeSet<usize>,
-    /// `expressions`.
+    /// The charge for `expressions`.
     held: Held,
-    /// The entry with an addition that is being walked, and its depth.
+    /// The current entry with an addition, and its depth.
     within: Option<(usize, isize)>,
 }
 
@@ -347,8 +346,8 @@ impl<'a> Walk<'_, '_, 'a> {
         })
     }
 
-    /// Returns true if an attribute of form block holds an expression. Before DWARF 4 all expressions had these forms; since then readers
-    /// accept them for attributes whose block can be nothing else.
+    /// Returns true if an attribute with a block form holds an expression. Before DWARF 4, all expressions had these forms. Since then, readers
+    /// accept them only for attributes whose block can only be an expression.
     fn is_expression(&self, attribute: &gimli::Attribute<Bytes<'a>>) -> bool {
         let is_data = matches!(
             attribute.name(),
@@ -378,7 +377,7 @@ impl<'a> Walk<'_, '_, 'a> {
         Ok(())
     }
 
-    /// The expressions of a location list, if the value of an attribute is one.
+    /// Adds the expressions of a location list, if the value of an attribute is one.
     fn list(&mut self, value: AttributeValue<Bytes<'a>>) -> Result<(), Refused> {
         let found = self.source.dwarf.attr_locations_offset(self.unit, value);
         let Some(offset) = found.map_err(refused)? else {
@@ -421,7 +420,7 @@ impl<'a> Walk<'_, '_, 'a> {
         }
     }
 
-    /// Notes that what belongs to an entry with an addition cannot be read.
+    /// Records that a part of an entry with an addition is unreadable.
     fn is_unreadable(&mut self, within: Option<usize>, error: &Error) {
         if let Some(entry) = within {
             let unreadable = &mut self.change.unreadable;
@@ -429,11 +428,11 @@ impl<'a> Walk<'_, '_, 'a> {
         }
     }
 
-    /// Follows what moved.
+    /// Updates references to moved entries.
     fn finish(mut self) -> Result<UnitChange, Refused> {
         let shift = Shift::new(&self.change.edits);
         let start = self.start;
-        // An offset in the unit that stays the same, or where it is then.
+        // Returns the new offset in the unit for an old one.
         let moved = |target: usize| {
             let old = start.saturating_add(target);
             shift.entry(old).saturating_sub(start)
@@ -470,7 +469,7 @@ impl<'a> Walk<'_, '_, 'a> {
             let before = self.change.patches.len();
             let references = self.change.references.len();
             let rewritten = rewrite(expression, encoding, &moved, &mut self.change);
-            // There are no more of them than bytes of the expression.
+            // The number of references is at most the number of bytes of the expression.
             let meter = self.source.meter;
             let patches = self.change.patches.len().saturating_sub(before);
             pay_for_patches(meter, patches)?;

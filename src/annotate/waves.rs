@@ -1,4 +1,4 @@
-//! Which lanes are active where.
+//! Determines the active lanes for each range of code.
 
 use core::ops::Range;
 
@@ -7,7 +7,7 @@ use super::lists::Entry;
 use crate::error::Result;
 use crate::lane_flow::ActiveLanes;
 
-/// Adds an entry to a list, or makes the last one longer that says the same.
+/// Adds an entry to a list, or extends the last entry if it is adjacent and equal.
 pub(super) fn push(range: Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>) {
     match list.last_mut() {
         Some((last, same)) if last.end == range.start && *same == expression => {
@@ -17,7 +17,7 @@ pub(super) fn push(range: Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>
     }
 }
 
-/// Returns the entries of `DW_AT_LLVM_active_lane`, or None where EXEC always says it.
+/// Returns the entries of `DW_AT_LLVM_active_lane`, or None if EXEC holds the active lanes everywhere.
 pub(super) fn active_lane(
     expressions: &Expressions<'_>,
     known: &[(Range<u64>, ActiveLanes)],

@@ -1,19 +1,17 @@
 //! Apertures: the ranges of generic addresses that show local and private memory.
 //!
-//! All other generic addresses are global addresses of the same value. Which lane a private address
-//! belongs to, and where it lies in the wave's scratch, is left to [`scratch`](super::scratch). Sources:
-//! USAGE "Address Spaces" (Generic), "Base Type Conversions".
+//! All other generic addresses are global addresses of the same value. The lane and the scratch offset of a private address are left to
+//! [`scratch`](super::scratch). Sources: USAGE "Address Spaces" (Generic), "Base Type Conversions".
 
 use super::AddressSpace;
 
 /// The apertures of the generic address space for the work-group's local memory and the lane's private memory.
 ///
-/// Each aperture is 2^32 bytes long. The machine aligns the bases to that; this is not required here. If
-/// the two overlap, what is in both is local.
+/// Each aperture is 2^32 bytes long. The hardware aligns the bases to that size, but alignment is not required here. If the two overlap,
+/// addresses in both are local.
 ///
-/// On processors with globally accessible scratch
-/// ([`has_globally_accessible_scratch`](super::Processor::has_globally_accessible_scratch)) code forms
-/// generic addresses of private memory in another way, and those are global addresses here.
+/// On processors with globally accessible scratch ([`has_globally_accessible_scratch`](super::Processor::has_globally_accessible_scratch)),
+/// code forms generic addresses of private memory in another way. These are global addresses here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Apertures {
     /// The generic address of the first byte of local memory (`SRC_SHARED_BASE`).
@@ -23,10 +21,10 @@ pub struct Apertures {
 }
 
 impl Apertures {
-    /// What a generic address names: an address of `local`, of `private_lane`, or of global memory
-    /// (`none`). Without apertures everything is global.
+    /// Returns the address that a generic address stands for: in `local`, in `private_lane`, or in global memory (`none`). Without
+    /// apertures, all are global.
     ///
-    /// This is how memory is accessed; no address is taken for NULL.
+    /// This is how memory is accessed; no address is special, not even NULL.
     #[must_use]
     pub const fn resolve(apertures: Option<Apertures>, generic: u64) -> (AddressSpace, u64) {
         if let Some(apertures) = apertures {
@@ -42,8 +40,8 @@ impl Apertures {
 
     /// Returns the generic address of a byte of `space`: the inverse of [`resolve`](Apertures::resolve).
     ///
-    /// Nothing if the byte is not seen in the generic address space: region memory never is,
-    /// `private_wave` addresses are of no lane, and neither is a global address that an aperture hides.
+    /// Returns `None` if the byte has no generic address: region memory, `private_wave` addresses, and global addresses that an aperture
+    /// hides.
     #[must_use]
     pub const fn generic_address(self, space: AddressSpace, address: u64) -> Option<u64> {
         let generic = match space {
@@ -66,10 +64,10 @@ impl Apertures {
         }
     }
 
-    /// Returns a pointer of `space` as a generic one, as code converts it: NULL becomes NULL, and any other
-    /// address what [`generic_address`](Apertures::generic_address) says.
+    /// Returns a pointer of `space` as a generic one, as code converts it. NULL becomes NULL, and any other address is converted by
+    /// [`generic_address`](Apertures::generic_address).
     ///
-    /// USAGE does not speak of NULL here; LLVM 22 compares with NULL first in each `addrspacecast`.
+    /// USAGE does not specify NULL here; LLVM 22 first compares with NULL in each `addrspacecast`.
     #[must_use]
     pub const fn pointer_to_generic(self, space: AddressSpace, address: u64) -> Option<u64> {
         if converts(space) && address == space.null() {
@@ -78,11 +76,11 @@ impl Apertures {
         self.generic_address(space, address)
     }
 
-    /// Returns a generic pointer as one of `space`, as code converts it: NULL becomes NULL, and any other address
-    /// what [`resolve`](Apertures::resolve) finds in that space.
+    /// Returns a generic pointer as one of `space`, as code converts it. NULL becomes NULL, and any other address is converted by
+    /// [`resolve`](Apertures::resolve).
     ///
-    /// Nothing if it points elsewhere: such a conversion is not defined (USAGE "Base Type Conversions").
-    /// For `private_wave`, convert to `private_lane` first.
+    /// Returns `None` if it points to another space: the conversion is undefined (USAGE "Base Type Conversions"). For `private_wave`,
+    /// convert to `private_lane` first.
     #[must_use]
     pub const fn pointer_from_generic(self, space: AddressSpace, generic: u64) -> Option<u64> {
         if converts(space) && generic == AddressSpace::Generic.null() {
@@ -111,10 +109,10 @@ const fn converts(space: AddressSpace) -> bool {
     }
 }
 
-/// The last address of an aperture, counted from its base.
+/// The last address of an aperture, relative to its base.
 const LAST: u64 = 0xffff_ffff;
 
-/// Returns how far `generic` is into the aperture at `base`.
+/// Returns the offset of `generic` in the aperture at `base`.
 const fn inside(base: u64, generic: u64) -> Option<u64> {
     match generic.checked_sub(base) {
         Some(address) if address <= LAST => Some(address),
@@ -193,8 +191,8 @@ mod tests {
         }
     }
 
-    /// The code of LLVM 22 for `addrspacecast` on gfx90a and gfx1100: all ones becomes 0 on the way to
-    /// generic, 0 becomes all ones on the way back.
+    /// The code of LLVM 22 for `addrspacecast` on gfx90a and gfx1100: all ones become 0 in the conversion to generic, and 0 becomes all
+    /// ones in the conversion back.
     #[test]
     fn null_converts_to_null() {
         for space in [Local, PrivateLane] {
@@ -205,7 +203,7 @@ mod tests {
             assert_eq!(APERTURES.pointer_to_generic(space, 0), Some(0));
             assert_eq!(APERTURES.pointer_from_generic(space, 0), Some(0));
         }
-        // 0 is a good address in local memory.
+        // 0 is a valid address in local memory.
         assert_eq!(
             APERTURES.pointer_to_generic(Local, 0),
             Some(APERTURES.shared_base)

@@ -1,8 +1,8 @@
-//! The floating-point formats of 16 bits: IEEE 754's binary16 (`_Float16`, `half`) and bfloat16 (`__bf16`).
+//! The 16-bit floating-point formats: IEEE 754's binary16 (`_Float16`, `half`) and bfloat16 (`__bf16`).
 //!
-//! A double holds every number of both, so values are doubles, and these formats are only decoded and encoded.
+//! A double can represent every number of both formats. Values are therefore doubles, and these formats are only decoded and encoded.
 
-/// A format of 16 bits: a sign, an exponent, and the digits of the mantissa below the point.
+/// A 16-bit format: a sign, an exponent, and the fraction bits of the mantissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Float16 {
     /// IEEE 754 binary16: 5 bits of exponent, 10 of mantissa.
@@ -12,12 +12,12 @@ pub(crate) enum Float16 {
 }
 
 const SIGN: u16 = 1 << 15;
-/// The exponent of a double is stored with this added, above its 52 bits of mantissa.
+/// The bias of a double's exponent, which is above 52 bits of mantissa.
 const DOUBLE_BIAS: i32 = 1023;
 const DOUBLE_MANTISSA_BITS: u32 = 52;
 
 impl Float16 {
-    /// Returns how many binary digits are below the point.
+    /// Returns the number of fraction bits.
     const fn mantissa_bits(self) -> u32 {
         match self {
             Float16::Half => 10,
@@ -25,7 +25,7 @@ impl Float16 {
         }
     }
 
-    /// What is added to an exponent that is stored.
+    /// Returns the bias of the stored exponent.
     const fn bias(self) -> i32 {
         match self {
             Float16::Half => 15,
@@ -33,18 +33,17 @@ impl Float16 {
         }
     }
 
-    /// Returns the exponent of the smallest normal number; those below it have the same distance from each other as it has from
-    /// the next.
+    /// Returns the exponent of the smallest normal number. Subnormal numbers have the same spacing as numbers with this exponent.
     const fn least_exponent(self) -> i32 {
         1 - self.bias()
     }
 
-    /// Returns the bits of infinity: all of the exponent, and no mantissa.
+    /// Returns the bits of infinity: all ones in the exponent, and no mantissa.
     const fn infinity(self) -> u16 {
         (SIGN - 1) >> self.mantissa_bits() << self.mantissa_bits()
     }
 
-    /// Returns the number that the bits stand for.
+    /// Returns the number that the bits represent.
     pub(crate) fn decode(self, bits: u16) -> f64 {
         let magnitude = bits & !SIGN;
         let mantissa_bits = self.mantissa_bits();
@@ -62,8 +61,7 @@ impl Float16 {
         if bits & SIGN == 0 { value } else { -value }
     }
 
-    /// Returns the bits of the nearest number, of two that are as near the even one. A NaN stays one, quiet, with the upper bits
-    /// of its mantissa.
+    /// Returns the bits of the nearest number; ties go to the even one. A NaN becomes a quiet NaN with the upper bits of its mantissa.
     pub(crate) fn encode(self, value: f64) -> u16 {
         let sign = if value.is_sign_negative() { SIGN } else { 0 };
         let mantissa_bits = self.mantissa_bits();
@@ -79,11 +77,10 @@ impl Float16 {
             return sign | self.infinity();
         }
         let exponent = exponent.max(self.least_exponent());
-        // In units of the last digit the number has at most as many digits as the mantissa and one before the point; to
-        // scale by a power of two is exact.
+        // In units of the last digit, the number has at most one digit more than the mantissa. Scaling by a power of two is exact.
         let units = value.abs() * power_of_two(mantissa_bits.cast_signed() - exponent);
         let steps = (exponent - self.least_exponent()) << mantissa_bits;
-        // The digit before the point is added to the exponent, and so is what rounding carries: up to infinity.
+        // The leading digit is added to the exponent, and so is the carry of rounding, up to infinity.
         let encoded = f64::from(steps) + units.round_ties_even();
         #[expect(
             clippy::cast_possible_truncation,
@@ -95,7 +92,7 @@ impl Float16 {
     }
 }
 
-/// Returns a power of two as a double; the exponent is that of a normal number.
+/// Returns a power of two as a double. The exponent must be that of a normal number.
 fn power_of_two(exponent: i32) -> f64 {
     debug_assert!((1 - DOUBLE_BIAS..=DOUBLE_BIAS).contains(&exponent));
     f64::from_bits(u64::from((exponent + DOUBLE_BIAS).unsigned_abs()) << DOUBLE_MANTISSA_BITS)
@@ -109,7 +106,7 @@ mod tests {
 
     #[test]
     fn every_number_is_decoded_and_encoded_as_half_does() {
-        // With hardware a NaN that signals becomes a quiet one, without it stays as it is.
+        // Hardware makes a signaling NaN quiet; software leaves it unchanged.
         const QUIET: u64 = 1 << (DOUBLE_MANTISSA_BITS - 1);
         let same = |value: f64, truth: f64| {
             let quiet = if truth.is_nan() { QUIET } else { 0 };
@@ -126,14 +123,14 @@ mod tests {
         }
     }
 
-    /// Between two neighbours the middle goes to the even one, and the doubles beside it to the nearer one. `half` looks
-    /// at the upper 32 bits of a double only, so it cannot say that.
+    /// Between two neighbours, the middle is rounded to the even one, and the doubles next to the middle to the nearer one. `half` reads
+    /// only the upper 32 bits of a double, so it cannot serve as a reference.
     #[test]
     fn what_is_between_two_numbers_is_rounded_once() {
         for format in [Float16::Half, Float16::Bfloat] {
             for bits in 0..format.infinity() {
                 let low = format.decode(bits);
-                // What comes after the largest number would be as far away as the one before it.
+                // The successor of the largest number would be as far away as its predecessor.
                 let high = if bits + 1 == format.infinity() {
                     low + (low - format.decode(bits - 1))
                 } else {

@@ -1,15 +1,15 @@
-//! Addresses of the process and of the code object.
+//! Addresses in the process and in the code object.
 
 use core::fmt;
 
-/// An address in a code object, as its debugging information and its sections have it.
+/// An address in a code object, as in its debugging information and its sections.
 ///
-/// It is a type where both kinds of addresses are at hand: in `inspect`, `gpu_core`, `wave`. In `frame`, `debug_info`, `cfi_check` and
-/// `lane_flow`, where all are the code object's, addresses are `u64`.
+/// The type is used where both kinds of addresses occur: in `inspect`, `gpu_core` and `wave`. In `frame`, `debug_info`, `cfi_check` and
+/// `lane_flow`, all addresses are the code object's, and are `u64`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CodeAddress(pub u64);
 
-/// An address in the process that loaded code objects, as registers and memory have it.
+/// An address in the process that loaded code objects, as in registers and memory.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessAddress(pub u64);
 
@@ -27,21 +27,21 @@ pub struct ProcessAddress(pub u64);
 pub struct LoadAddress(pub u64);
 
 impl LoadAddress {
-    /// Returns the address in the process of one of the code object.
+    /// Converts an address in the code object to one in the process.
     #[must_use]
     #[inline]
     pub const fn to_process(self, code: CodeAddress) -> ProcessAddress {
         ProcessAddress(code.0.wrapping_add(self.0))
     }
 
-    /// Returns the address in the code object of one of the process, which may be of other code.
+    /// Converts an address in the process to one in the code object. The address may belong to other code.
     #[must_use]
     #[inline]
     pub const fn to_code(self, process: ProcessAddress) -> CodeAddress {
         CodeAddress(process.0.wrapping_sub(self.0))
     }
 
-    /// Returns the address in the process of one of the code object. `None` if it is beyond the last one.
+    /// Converts an address in the code object to one in the process. `None` if it overflows.
     #[must_use]
     #[inline]
     pub const fn checked_to_process(self, code: CodeAddress) -> Option<ProcessAddress> {
@@ -51,7 +51,7 @@ impl LoadAddress {
         }
     }
 
-    /// Returns the address in the code object of one of the process. `None` if it is below the code object.
+    /// Converts an address in the process to one in the code object. `None` if it is below the code object.
     #[must_use]
     #[inline]
     pub const fn checked_to_code(self, process: ProcessAddress) -> Option<CodeAddress> {
@@ -62,7 +62,7 @@ impl LoadAddress {
     }
 }
 
-/// What all three have in common: they are made of numbers that have no type yet, and are printed as numbers.
+/// The common traits of all three: conversion from numbers without a type, and formatting as numbers.
 macro_rules! address {
     ($($ty:ident),+) => {
         $(
@@ -105,8 +105,8 @@ impl fmt::Debug for ProcessAddress {
 mod tests {
     use super::*;
 
-    /// The worked example of `spec-notes/snapshot.md`: pc 0x7f4000001a1c of an object at 0x7f4000000000 is its 0x1a1c. An address
-    /// below is none of the object's, and comes back.
+    /// The example of `spec-notes/snapshot.md`: pc 0x7f4000001a1c of an object at 0x7f4000000000 is 0x1a1c. An address below the object
+    /// does not belong to it, but converts back unchanged.
     #[test]
     fn each_way_is_the_other_backwards() {
         let at = LoadAddress(0x7f40_0000_0000);

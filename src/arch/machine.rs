@@ -1,8 +1,7 @@
-//! Machines of ELF files: AMDGPU, and those of which only the debugging information is read.
+//! Machines of ELF files: AMDGPU, and the machines of which only debugging information is read.
 //!
-//! All that is known of another machine stands in one table: its name, what LLVM's tools call its files, and its DWARF
-//! register numbers. What a relocation computes there is the business of `object`. Sources: ELF gABI "Machine Information";
-//! the psABIs of the machines; names are those of `llvm-dwarfdump` 22.
+//! One table has all facts about other machines: the name, the file format of LLVM's tools, and the DWARF register numbers. Relocations are
+//! left to `object`. Sources: ELF gABI "Machine Information"; the psABIs of the machines; names as in `llvm-dwarfdump` 22.
 
 use core::fmt;
 
@@ -11,12 +10,12 @@ mod registers;
 use super::RegisterName;
 use registers::{AARCH64, BPF, LOONGARCH, MIPS, PPC64, RISCV, X86_64};
 
-/// The machine that an ELF file is for, by its number (`e_machine`).
+/// The machine of an ELF file, by its number (`e_machine`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Machine(pub u16);
 
-/// Registers with consecutive numbers: the first and last number, the stem of their names, and the index of the first
-/// of them; no index if the stem is the whole name.
+/// Registers with consecutive numbers: the first and last number, the stem of their names, and the index of the first one. No index if the
+/// stem is the whole name.
 type Row = (u64, u64, &'static str, Option<u16>);
 
 /// The row of a machine.
@@ -77,7 +76,7 @@ impl Machine {
     /// `EM_LOONGARCH`.
     pub const LOONGARCH: Machine = Machine(258);
 
-    /// Returns true for AMDGPU, whose code, registers and address spaces the rest of the library knows.
+    /// Returns true for AMDGPU. The rest of the library supports only its code, registers and address spaces.
     #[must_use]
     pub fn is_amdgpu(self) -> bool {
         self == Machine::AMDGPU
@@ -89,14 +88,14 @@ impl Machine {
         Some(self.facts()?.name)
     }
 
-    /// Returns what `llvm-dwarfdump` calls a file of this machine: `elf64-x86-64`, or `elf64-unknown`.
+    /// Returns the file format in `llvm-dwarfdump`: `elf64-x86-64`, or `elf64-unknown`.
     #[must_use]
     pub fn file_format(self) -> &'static str {
         self.facts().map_or("elf64-unknown", |facts| facts.format)
     }
 
-    /// Returns the name that `llvm-dwarfdump` prints for a DWARF register number of another machine than AMDGPU, if the table
-    /// has it; those of AMDGPU are [`Register`](super::Register)'s.
+    /// Returns the name that `llvm-dwarfdump` prints for a DWARF register number of a machine other than AMDGPU, if the table has it.
+    /// [`Register`](super::Register) has the names for AMDGPU.
     #[must_use]
     pub fn register_name(self, number: u64) -> Option<RegisterName> {
         let mut rows = self.facts()?.registers.iter();
@@ -117,7 +116,7 @@ impl Machine {
     }
 }
 
-/// The name, or `machine 999`.
+/// Formats the name, or `machine 999` if it is unknown.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
@@ -131,8 +130,8 @@ impl fmt::Display for Machine {
 mod tests {
     use super::*;
 
-    /// `llvm-dwarfdump-22.txt` has the machine, the number and the name of each register that llvm-dwarfdump 22 names, of the
-    /// numbers below 400, and of the control registers of RISC-V, which are 4096 to 8191: what it printed for a CIE with `DW_CFA_undefined` of each.
+    /// `llvm-dwarfdump-22.txt` lists the machine, number and name of each register that llvm-dwarfdump 22 names, among the numbers below
+    /// 400 and the control registers of RISC-V, 4096 to 8191. It was printed for a CIE with `DW_CFA_undefined` of each.
     #[test]
     fn registers_have_the_names_of_llvm_dwarfdump() {
         let text = include_str!("machine/llvm-dwarfdump-22.txt");

@@ -1,5 +1,5 @@
-//! Facts of the machine: registers, address spaces, processors, and the arithmetic of scratch memory
-//! and apertures. It knows nothing of DWARF bytes or files.
+//! Facts about the machine: registers, address spaces, processors, and the arithmetic of scratch memory and apertures. The module is
+//! independent of DWARF encodings and files.
 //!
 //! Source: [USAGE](crate), sections "Register Identifier", "Address Space Identifier", "Memory Space
 //! Identifier", "Lane identifier", "Processors", "Target ID", "Header" (the ELF flags) and "Address
@@ -104,7 +104,7 @@ impl WaveSize {
 pub struct Lane(pub u8);
 
 impl Lane {
-    /// Returns the lane's bit in a mask of lanes; 0 for a number that no lane has.
+    /// Returns the lane's bit in a mask of lanes; 0 for an invalid lane.
     #[must_use]
     pub const fn bit(self) -> u64 {
         match 1_u64.checked_shl(self.0 as u32) {

@@ -1,13 +1,12 @@
-//! Scratch memory: where the bytes of one lane's private memory lie in the wave's.
+//! Scratch memory: the places of one lane's private memory in the wave's.
 //!
-//! The dwords of the lanes are interleaved: first dword 0 of every lane, then dword 1 of every lane.
-//! So bytes that follow each other in `private_lane` are together in `private_wave` only within a dword,
-//! and an access of several bytes is a sequence of [`runs`]. Reading is left to the caller, who has the
-//! memory. Source: USAGE "Address Space Identifier", the formula at `private_wave`.
+//! The dwords of the lanes are interleaved: first dword 0 of every lane, then dword 1 of every lane. Consecutive bytes in `private_lane`
+//! are therefore contiguous in `private_wave` only within a dword, and an access of several bytes is a sequence of [`runs`]. The caller
+//! reads the memory. Source: USAGE "Address Space Identifier", the formula at `private_wave`.
 
 use super::{Lane, WaveSize};
 
-/// What is interleaved, in bytes.
+/// The unit of interleaving, in bytes.
 const DWORD: u64 = 4;
 
 /// The number of bytes that the `private_lane` addresses name.
@@ -15,10 +14,9 @@ const LANE_BYTES: u64 = 1 << 32;
 
 /// Returns the `private_wave` address of the byte that a lane sees at `lane_address`.
 ///
-/// The result can be larger than 32 bits, which no real scratch memory is. Nothing if a wave of this
-/// size has no such lane.
+/// The result can exceed 32 bits, although no real scratch memory is that large. Returns `None` if a wave of this size has no such lane.
 ///
-/// Source: USAGE "Address Space Identifier". The division there is one of integers.
+/// Source: USAGE "Address Space Identifier". The division there is an integer division.
 #[must_use]
 pub const fn wave_address(lane_address: u32, lane: Lane, wave_size: WaveSize) -> Option<u64> {
     if !lane.is_in(wave_size) {
@@ -32,7 +30,7 @@ pub const fn wave_address(lane_address: u32, lane: Lane, wave_size: WaveSize) ->
 /// Returns the lane that owns the byte at `wave_address` of `private_wave`, and its address in that lane's
 /// `private_lane`: the inverse of [`wave_address`].
 ///
-/// Nothing if the lane's address would have more than 32 bits.
+/// Returns `None` if the lane's address would exceed 32 bits.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
@@ -48,10 +46,10 @@ pub const fn lane_address(wave_address: u64, wave_size: WaveSize) -> Option<(Lan
     Some((Lane((dword % lanes) as u8), address as u32))
 }
 
-/// Returns the `private_wave` address of the row of dwords, one a lane and lane 0 first, that the lanes see at
-/// `lane_address`: where a vector register spilled there lies in one piece.
+/// Returns the `private_wave` address of the row of dwords that the lanes see at `lane_address`, one per lane and lane 0 first. A vector
+/// register that is spilled there is contiguous.
 ///
-/// Nothing if the address is not a multiple of 4.
+/// Returns `None` if the address is not a multiple of 4.
 ///
 /// Source: USAGE "Address Space Identifier", the simplified formula.
 #[must_use]
@@ -63,7 +61,7 @@ pub const fn dwords_for_all_lanes(lane_address: u32, wave_size: WaveSize) -> Opt
     }
 }
 
-/// Bytes of one lane that lie together in the wave's memory.
+/// Bytes of one lane that are contiguous in the wave's memory.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -77,10 +75,10 @@ pub struct Run {
     pub length: u8,
 }
 
-/// The runs of an access to `length` bytes at `lane_address`, in ascending order.
+/// Returns the runs of an access to `length` bytes at `lane_address`, in ascending order.
 ///
-/// Nothing if a wave of this size has no such lane, or if the access goes past the end of the lane's
-/// 2^32 bytes: addresses do not wrap.
+/// Returns `None` if a wave of this size has no such lane, or if the access extends past the end of the lane's 2^32 bytes: addresses do not
+/// wrap.
 #[must_use]
 pub const fn runs(lane_address: u32, length: u64, lane: Lane, wave_size: WaveSize) -> Option<Runs> {
     let start = lane_address as u64;
@@ -96,7 +94,7 @@ pub const fn runs(lane_address: u32, length: u64, lane: Lane, wave_size: WaveSiz
     }
 }
 
-/// The iterator that [`runs`] makes: a plain one, as none of its steps can fail.
+/// The iterator of [`runs`]. It is infallible.
 #[derive(Clone, Debug)]
 pub struct Runs {
     start: u64,
@@ -133,8 +131,8 @@ mod tests {
 
     const WAVE_SIZES: [WaveSize; 2] = [WaveSize::Wave32, WaveSize::Wave64];
 
-    /// Returns the bytes of a wave's scratch, in the order they lie in memory: dword after dword, for each all
-    /// lanes, for each the four bytes. Each is named by its lane and its address there.
+    /// Returns the bytes of a wave's scratch in memory order: each dword, in it each lane, in it the four bytes. Each byte is given by its
+    /// lane and its address there.
     fn interleaved(dwords: u32, wave_size: WaveSize) -> Vec<(Lane, u32)> {
         let mut bytes = Vec::new();
         for dword in 0..dwords {
@@ -173,8 +171,7 @@ mod tests {
         assert!(runs(0, 1, Lane(32), WaveSize::Wave32).is_none());
     }
 
-    /// Every length and alignment up to five dwords: the runs together are the access, byte by byte, and
-    /// each is as long as it can be.
+    /// For every length and alignment up to five dwords, the runs together are the access, byte by byte, and each is as long as possible.
     #[test]
     fn runs_are_the_access_byte_by_byte() {
         for wave_size in WAVE_SIZES {

@@ -1,21 +1,20 @@
 //! Address spaces and memory spaces: numbers, names, sizes and NULL.
 //!
-//! An address space is a memory of the machine, or a view of one, in which an address is looked up. A
-//! memory space is what the source language says of a pointer or variable. How addresses of one space
-//! translate to another is said in [`scratch`](super::scratch) and [`Apertures`](super::Apertures).
-//! Sources: USAGE "Address Space Identifier", "Memory Space Identifier", "Address Spaces".
+//! An address space is a memory of the machine, or a view of one, in which an address is looked up. A memory space is a property of a
+//! pointer or variable in the source language. [`scratch`](super::scratch) and [`Apertures`](super::Apertures) convert addresses between
+//! spaces. Sources: USAGE "Address Space Identifier", "Memory Space Identifier", "Address Spaces".
 
 use core::fmt;
 
 /// A DWARF address space of AMDGPU.
 ///
-/// It is exhaustive on purpose: each is reached in its own way.
+/// It is exhaustive on purpose: each is accessed in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressSpace {
     /// The default space: global memory.
     None,
-    /// The flat addresses of the machine, which show global memory, the work-group's local memory and
-    /// the lane's private memory; see [`Apertures`](super::Apertures).
+    /// The flat addresses of the machine, through which global memory, the work-group's local memory and the lane's private memory are
+    /// visible; see [`Apertures`](super::Apertures).
     Generic,
     /// The memory of the device that all waves share (GDS).
     Region,
@@ -23,17 +22,17 @@ pub enum AddressSpace {
     Local,
     /// The private memory (scratch) of one lane.
     PrivateLane,
-    /// The private memory (scratch) of all lanes of the wave, as it lies in memory.
+    /// The private memory (scratch) of all lanes of the wave, in memory order.
     PrivateWave,
 }
 
-/// What is known of one address space.
+/// The facts about one address space.
 struct Row {
     number: u8,
     name: &'static str,
     llvm_name: &'static str,
     usage_name: &'static str,
-    /// True if addresses are as large as those of the process; 32 bits otherwise.
+    /// True if addresses have the size of a process address; otherwise, they have 32 bits.
     process_sized: bool,
     /// LLVM's address space of the same memory, in its intermediate representation.
     ir_number: u32,
@@ -59,7 +58,7 @@ impl AddressSpace {
         AddressSpace::PrivateWave,
     ];
 
-    /// Returns the table. LLVM's names are those of its library; USAGE leaves the `LLVM_` out.
+    /// Returns the row of the table. LLVM's names are those in its library; USAGE omits the `LLVM_`.
     #[rustfmt::skip]
     const fn row(self) -> Row {
         //                    number, names: ours, LLVM's, USAGE's,                                                               process sized, in IR,            NULL
@@ -79,7 +78,7 @@ impl AddressSpace {
         self.row().number
     }
 
-    /// Returns the address space with this number, or nothing if the number is reserved, as 4 is.
+    /// Returns the address space with this number, or `None` if the number is reserved, as 4 is.
     #[must_use]
     pub const fn from_number(number: u64) -> Option<AddressSpace> {
         let mut spaces = AddressSpace::ALL;
@@ -92,19 +91,19 @@ impl AddressSpace {
         None
     }
 
-    /// The short name: `none`, `generic`, `region`, `local`, `private_lane`, `private_wave`.
+    /// Returns the short name: `none`, `generic`, `region`, `local`, `private_lane`, `private_wave`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// LLVM's name, for example `DW_ASPACE_LLVM_AMDGPU_local`. `llvm-dwarfdump` prints the number.
+    /// Returns LLVM's name, for example `DW_ASPACE_LLVM_AMDGPU_local`. `llvm-dwarfdump` prints the number.
     #[must_use]
     pub const fn llvm_name(self) -> &'static str {
         self.row().llvm_name
     }
 
-    /// The address space with this name: the short one, LLVM's, or USAGE's.
+    /// Returns the address space with this name: the short one, LLVM's, or USAGE's.
     #[must_use]
     pub fn from_name(name: &str) -> Option<AddressSpace> {
         AddressSpace::ALL.iter().copied().find(|space| {
@@ -115,8 +114,7 @@ impl AddressSpace {
 
     /// Returns the size of an address, in bits.
     ///
-    /// * `process_address_bytes`: the size of an address of the process, which is what the address size
-    ///   of a unit says: 8 for `amdgcn`.
+    /// * `process_address_bytes`: the size of an address of the process, as the address size of a unit gives it: 8 for `amdgcn`.
     #[must_use]
     pub const fn address_size_in_bits(self, process_address_bytes: u8) -> u32 {
         if self.row().process_sized {
@@ -126,7 +124,7 @@ impl AddressSpace {
         }
     }
 
-    /// An address with all its bits set; `process_address_bytes` as above.
+    /// Returns an address with all its bits set; `process_address_bytes` as above.
     #[inline]
     pub(crate) const fn address_mask(self, process_address_bytes: u8) -> u64 {
         match u64::MAX.checked_shl(self.address_size_in_bits(process_address_bytes)) {
@@ -135,9 +133,8 @@ impl AddressSpace {
         }
     }
 
-    /// Returns the size of the whole storage, in bits: of the bytes that an address can name, whether or not
-    /// they are mapped. `process_address_bytes` as above; a size that makes no sense gives the largest
-    /// number.
+    /// Returns the size of the whole storage, in bits: of all bytes that an address can name, mapped or not. `process_address_bytes` as
+    /// above; an invalid size results in the largest number.
     #[must_use]
     pub const fn size_in_bits(self, process_address_bytes: u8) -> u128 {
         // 2^n bytes are 2^(n + 3) bits.
@@ -147,33 +144,31 @@ impl AddressSpace {
         }
     }
 
-    /// Returns the address that a null pointer has.
+    /// Returns the address of a null pointer.
     ///
-    /// USAGE contradicts itself for private memory: "Address Spaces" says 0xffffffff, "Memory Spaces" in
-    /// the section on AMDHSA says 0. Compilers follow the first: LLVM 22 stores all ones for a null
-    /// pointer in LLVM's address spaces 5, 3 and 2 (for region, USAGE says nothing), and 0 in 0, 1 and 4,
-    /// the same for `gfx600`, `gfx90a`, `gfx1100` and `gfx1250`.
+    /// USAGE contradicts itself about private memory: "Address Spaces" has 0xffffffff, "Memory Spaces" in the section on AMDHSA has 0.
+    /// Compilers follow the first. LLVM 22 stores all ones for a null pointer in LLVM's address spaces 5, 3 and 2 (for region, USAGE has no
+    /// value), and 0 in 0, 1 and 4. It does so for `gfx600`, `gfx90a`, `gfx1100` and `gfx1250`.
     #[must_use]
     pub const fn null(self) -> u64 {
         self.row().null
     }
 
-    /// Returns the number of the same memory as an address space of LLVM's intermediate representation. DWARF has
-    /// no use for it: also clang's `DW_AT_address_class` and `DW_OP_xderef` count as
-    /// [`number`](AddressSpace::number) does.
+    /// Returns the number of the same memory as an address space of LLVM's intermediate representation. DWARF does not use it: even clang's
+    /// `DW_AT_address_class` and `DW_OP_xderef` use [`number`](AddressSpace::number).
     #[must_use]
     pub const fn llvm_ir_number(self) -> u32 {
         self.row().ir_number
     }
 
-    /// The name that goes with [`llvm_ir_number`](AddressSpace::llvm_ir_number): `global`, `private`, ….
+    /// Returns the name that belongs to [`llvm_ir_number`](AddressSpace::llvm_ir_number): `global`, `private`, ….
     #[must_use]
     pub const fn llvm_ir_name(self) -> &'static str {
         self.row().ir_name
     }
 
-    /// Returns the memory that an address space of LLVM's intermediate representation is: constant (4) is global
-    /// memory, private (5) that of a lane. Nothing for spaces that are not plain memory.
+    /// Returns the memory of an address space of LLVM's intermediate representation: constant (4) is global memory, private (5) is a
+    /// lane's. `None` for spaces that are not plain memory.
     #[must_use]
     pub const fn from_llvm_ir_number(number: u32) -> Option<AddressSpace> {
         match number {
@@ -186,27 +181,27 @@ impl AddressSpace {
         }
     }
 
-    /// Returns true if an address of the space can mean another byte in each lane: true of `private_lane`, and of generic, whose
-    /// addresses in the private aperture translate to `private_lane`.
+    /// Returns true if an address of the space can name a different byte in each lane. This holds for `private_lane`, and for generic,
+    /// whose addresses in the private aperture translate to `private_lane`.
     #[must_use]
     pub const fn is_lane_specific(self) -> bool {
         matches!(self, AddressSpace::PrivateLane | AddressSpace::Generic)
     }
 }
 
-/// The short name.
+/// Formats the short name.
 impl fmt::Display for AddressSpace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// A DWARF memory space: what the source language says of where a pointer points or a variable lies.
+/// A DWARF memory space: the memory of a pointer's target or a variable, as a property in the source language.
 ///
 /// It is exhaustive on purpose: the extensions define these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemorySpace {
-    /// Nothing: the language's generic memory.
+    /// None: the language's generic memory.
     None,
     /// Global memory.
     Global,
@@ -218,7 +213,7 @@ pub enum MemorySpace {
     Private,
     /// The region (GDS) of AMDGPU, 0x8000.
     Region,
-    /// Another one of the vendors' range 0x8000 to 0xffff.
+    /// Another one in the vendor range 0x8000 to 0xffff.
     Other(u16),
 }
 
@@ -233,7 +228,7 @@ impl MemorySpace {
         MemorySpace::Region,
     ];
 
-    /// Returns the table: number, short name, DWARF name, and the address space it is on AMDGPU.
+    /// Returns the row of the table: number, short name, DWARF name, and the corresponding address space of AMDGPU.
     #[rustfmt::skip]
     const fn row(self) -> (u16, Option<(&'static str, &'static str, AddressSpace)>) {
         match self {
@@ -253,8 +248,8 @@ impl MemorySpace {
         self.row().0
     }
 
-    /// Returns the memory space with this number. `None` if no one has assigned it: below the vendors' range
-    /// (`DW_MSPACE_LLVM_lo_user`, 0x8000) those from 5 on, and all above it (0xffff).
+    /// Returns the memory space with this number. `None` for unassigned numbers: from 5 up to the vendor range (`DW_MSPACE_LLVM_lo_user`,
+    /// 0x8000), and above it (0xffff).
     #[must_use]
     pub fn from_number(number: u64) -> Option<MemorySpace> {
         let number = u16::try_from(number).ok()?;
@@ -265,8 +260,7 @@ impl MemorySpace {
         named.or((number >= 0x8000).then_some(MemorySpace::Other(number)))
     }
 
-    /// The short name: `none`, `global`, `constant`, `group`, `private`, `region`. `None` for another
-    /// vendor's.
+    /// Returns the short name: `none`, `global`, `constant`, `group`, `private`, `region`. `None` for another vendor's.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         match self.row().1 {
@@ -275,7 +269,7 @@ impl MemorySpace {
         }
     }
 
-    /// The name in DWARF, for example `DW_MSPACE_LLVM_group`. `None` for another vendor's.
+    /// Returns the name in DWARF, for example `DW_MSPACE_LLVM_group`. `None` for another vendor's.
     #[must_use]
     pub const fn llvm_name(self) -> Option<&'static str> {
         match self.row().1 {
@@ -284,7 +278,7 @@ impl MemorySpace {
         }
     }
 
-    /// The memory space with this name, the short one or DWARF's.
+    /// Returns the memory space with this name, the short one or DWARF's.
     #[must_use]
     pub fn from_name(name: &str) -> Option<MemorySpace> {
         MemorySpace::ALL
@@ -293,9 +287,9 @@ impl MemorySpace {
             .find(|space| space.name() == Some(name) || space.llvm_name() == Some(name))
     }
 
-    /// Returns the address space that it is on AMDGPU. `None` for another vendor's.
+    /// Returns the corresponding address space of AMDGPU. `None` for another vendor's.
     ///
-    /// This is what the memory space means, not how addresses of it are held: a pointer type says that with
+    /// This is the memory that the space names, and not the representation of its addresses. A pointer type specifies that with
     /// `DW_AT_LLVM_address_space`.
     #[must_use]
     pub const fn address_space(self) -> Option<AddressSpace> {
@@ -306,7 +300,7 @@ impl MemorySpace {
     }
 }
 
-/// The short name, or the number in hexadecimal where there is none.
+/// Formats the short name, or the number in hexadecimal if there is none.
 impl fmt::Display for MemorySpace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
@@ -320,8 +314,8 @@ impl fmt::Display for MemorySpace {
 mod tests {
     use super::*;
 
-    /// USAGE, table "AMDGPU DWARF Address Space Mapping": name, value, address size in a 64-bit and in a
-    /// 32-bit process, and LLVM's address space by the table of "Address Spaces".
+    /// USAGE, table "AMDGPU DWARF Address Space Mapping": name, value, address size in a 64-bit and in a 32-bit process; and LLVM's address
+    /// space, from the table of "Address Spaces".
     const USAGE: &[(&str, u64, u32, u32, u32)] = &[
         ("DW_ASPACE_LLVM_none", 0, 64, 32, 1),
         ("DW_ASPACE_AMDGPU_generic", 1, 64, 32, 0),
@@ -377,7 +371,7 @@ mod tests {
         assert_eq!(AddressSpace::None.size_in_bits(255), u128::MAX);
     }
 
-    /// What LLVM 22 stores for `nullptr` in its address spaces 0 to 5, on gfx90a.
+    /// The values that LLVM 22 stores for `nullptr` in its address spaces 0 to 5, on gfx90a.
     #[test]
     fn null_is_what_the_compiler_stores() {
         let stored = [0, 0, 0xffff_ffff, 0xffff_ffff, 0, 0xffff_ffff];

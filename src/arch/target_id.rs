@@ -1,8 +1,7 @@
 //! Target ids: the processor a code object was built for, and the features it was built with.
 //!
-//! They stand in the flags of an ELF header and, as text, in metadata, bundles and options. Reading the
-//! header is left to `object`. Sources: USAGE "Target ID", "Header" (the tables of `e_flags`), "Generic
-//! Processor Versioning".
+//! They are in the flags of an ELF header and, as text, in metadata, bundles and options. Reading the header is left to `object`. Sources:
+//! USAGE "Target ID", "Header" (the tables of `e_flags`), "Generic Processor Versioning".
 
 use core::fmt;
 use core::str::FromStr;
@@ -10,7 +9,7 @@ use core::str::FromStr;
 use super::{Machine, Processor, TargetFeature};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The version of the ABI of code objects, which says how the flags of the ELF header are laid out.
+/// The version of the code object ABI, which determines the layout of the flags in the ELF header.
 ///
 /// Source: USAGE "Header", `EI_ABIVERSION`.
 #[non_exhaustive]
@@ -31,9 +30,8 @@ pub enum CodeObjectVersion {
 impl CodeObjectVersion {
     /// Returns the version by `EI_OSABI` and `EI_ABIVERSION` of an ELF header.
     ///
-    /// Objects that are not for HSA (PAL, Mesa, and those for no operating system) have no version of
-    /// their own; their flags are those of version 3, which is what LLVM writes. Nothing for versions
-    /// that the table does not have.
+    /// Objects that are not for HSA (PAL, Mesa, and those for no operating system) have no version. Their flags have the layout of version
+    /// 3, as LLVM writes them. Returns `None` for versions that the table does not have.
     #[must_use]
     pub const fn from_elf(os_abi: u8, abi_version: u8) -> Option<CodeObjectVersion> {
         /// `ELFOSABI_NONE`, `ELFOSABI_AMDGPU_HSA`, `…_PAL` and `…_MESA3D`.
@@ -84,14 +82,14 @@ impl FeatureSetting {
 
 /// The target for which a code object was built.
 ///
-/// Printed as a canonical target id: `gfx90a:sramecc+:xnack-`. A feature that can have any setting, or
-/// that the processor does not have, is not printed, and the generic version never is. A processor that is not known
-/// is printed as its number: `unknown-0x27`. Code for another machine than AMDGPU has the machine's name.
+/// Formatted as a canonical target id: `gfx90a:sramecc+:xnack-`. A feature that can have any setting, or that the processor does not have,
+/// is omitted, and so is the generic version. An unknown processor is formatted as its number: `unknown-0x27`. Code for a machine other
+/// than AMDGPU has the machine's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetId {
     machine: Machine,
     processor: &'static Processor,
-    /// `EF_AMDGPU_MACH`, also of a processor that is not known.
+    /// `EF_AMDGPU_MACH`, also for an unknown processor.
     mach: u8,
     sramecc: FeatureSetting,
     xnack: FeatureSetting,
@@ -99,7 +97,7 @@ pub struct TargetId {
 }
 
 impl TargetId {
-    /// Code for this processor that runs with any setting of the features it supports.
+    /// Returns the target of code for this processor that runs with any setting of the features it supports.
     #[must_use]
     pub fn new(processor: &'static Processor) -> TargetId {
         let setting = |feature| {
@@ -121,25 +119,23 @@ impl TargetId {
 
     /// Returns the target in the `e_flags` of an ELF header.
     ///
-    /// Settings are taken from the flags as they are, also where the processor does not support the
-    /// feature: LLVM sets some that USAGE does not list, see [`Processor::features`].
+    /// Settings are taken from the flags even if the processor does not support the feature: LLVM sets some that USAGE does not list, see
+    /// [`Processor::features`].
     ///
-    /// Versions 2 and 3 have one bit a feature and cannot say *any*; a bit that is set reads as *on*, as
-    /// USAGE has it. The flags of version 2 have, by USAGE, no processor; but LLVM, when it still wrote
-    /// version 2, used the layout of version 3, and such flags are read. Where it did not, the processor
-    /// is in a note, and the answer comes from [`from_flags_v2`](TargetId::from_flags_v2).
+    /// Versions 2 and 3 have one bit per feature and cannot express *any*; a set bit reads as *on*, as in USAGE. According to USAGE, the
+    /// flags of version 2 have no processor. However, LLVM used the layout of version 3 when it still wrote version 2, and such flags are
+    /// accepted. Otherwise, the processor is in a note, and [`from_flags_v2`](TargetId::from_flags_v2) returns the target.
     ///
-    /// A number that the table does not have, 0 too, is that of a processor that is not known
-    /// ([`Processor::UNKNOWN`]).
+    /// A number that the table does not have, including 0, is an unknown processor ([`Processor::UNKNOWN`]).
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for flags of version 2 that name no processor, and [`ErrorKind::Malformed`] for those
-    /// that name an unknown one: what their other bits mean depends on whether they name one at all.
+    /// [`ErrorKind::Unsupported`] for flags of version 2 that name no processor, and [`ErrorKind::Malformed`] for flags that name an
+    /// unknown one. The meaning of their other bits depends on whether they name a processor.
     pub fn from_flags(version: CodeObjectVersion, flags: u32) -> Result<TargetId> {
         let [mach, features, _, generic_version] = flags.to_le_bytes();
         let processor = match (Processor::by_mach(mach), version) {
             (Some(processor), CodeObjectVersion::V2) if processor.generation().is_none() => {
-                // The low bits are features there, not the number of an r600 processor.
+                // In this version, the low bits are features, and not the number of an r600 processor.
                 return Err(Error::new(ErrorKind::Unsupported(V2)));
             }
             (Some(processor), _) => processor,
@@ -183,7 +179,7 @@ impl TargetId {
         })
     }
 
-    /// Returns the target in the `e_flags` of a code object of version 2, for a processor that its notes name.
+    /// Returns the target in the `e_flags` of a code object of version 2, for a processor named in its notes.
     #[must_use]
     pub fn from_flags_v2(processor: &'static Processor, flags: u32) -> TargetId {
         let [features, ..] = flags.to_le_bytes();
@@ -194,7 +190,7 @@ impl TargetId {
         }
     }
 
-    /// Returns the target of code for another machine than AMDGPU: of a processor that is not known.
+    /// Returns the target of code for a machine other than AMDGPU, with an unknown processor.
     #[must_use]
     pub fn of_machine(machine: Machine) -> TargetId {
         TargetId {
@@ -203,13 +199,13 @@ impl TargetId {
         }
     }
 
-    /// Returns the machine; any other than AMDGPU has neither a known processor nor features.
+    /// Returns the machine. Machines other than AMDGPU have no known processor and no features.
     #[must_use]
     pub const fn machine(&self) -> Machine {
         self.machine
     }
 
-    /// Returns the target of code for a processor that the table does not have, by its `EF_AMDGPU_MACH`.
+    /// Returns the target of code for a processor that the table does not have, from its `EF_AMDGPU_MACH`.
     fn unknown(mach: u8) -> TargetId {
         TargetId {
             mach,
@@ -239,14 +235,13 @@ impl TargetId {
         }
     }
 
-    /// Returns the version of a generic processor's code object, from 1; 0 for one that is not generic, and if
-    /// the id is from text.
+    /// Returns the version of a generic processor's code object, from 1. 0 for other processors, and if the id was parsed from text.
     #[must_use]
     pub const fn generic_version(&self) -> u8 {
         self.generic_version
     }
 
-    /// Returns true if both are for the same processor. Two that are not known are the same if their numbers are.
+    /// Returns true if both are for the same processor. Unknown processors are compared by their numbers.
     #[must_use]
     pub fn has_processor_of(&self, other: &TargetId) -> bool {
         self.machine == other.machine
@@ -254,8 +249,8 @@ impl TargetId {
             && self.mach == other.mach
     }
 
-    /// Returns true if code for this target runs on `device`: the processors fit, and each feature has a setting
-    /// that does. Generic versions are not compared, since a device has none.
+    /// Returns true if code for this target runs on `device`: the processors and the settings of all features are compatible. Generic
+    /// versions are not compared, since a device has none.
     #[must_use]
     pub fn runs_on(&self, device: &TargetId) -> bool {
         self.processor.runs_on(device.processor)
@@ -287,7 +282,7 @@ const fn two_bits(flags: u8) -> FeatureSetting {
     }
 }
 
-/// The canonical form: features in alphabetical order.
+/// Formats the canonical form, with features in alphabetical order.
 impl fmt::Display for TargetId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.machine.is_amdgpu() {
@@ -308,14 +303,13 @@ impl fmt::Display for TargetId {
     }
 }
 
-/// Reads a target id, canonical or not: `gfx90a:xnack-`, `tahiti`, features in any order; after a target
-/// triple (`amdgcn-amd-amdhsa--gfx90a:xnack+`) too. The subarchitecture of a triple names the processor where nothing else
-/// does (`amdgpu9.42-amd-amdhsa--`, also `amdgpu9.42` alone). The form of code object versions 2 and 3
-/// (`gfx906+xnack`) is read where there is a `+` after the processor: features not named are then off.
-/// `unknown-0x27` is read as it is printed.
+/// Parses a target id, canonical or not: `gfx90a:xnack-`, `tahiti`, with features in any order. It may follow a target triple
+/// (`amdgcn-amd-amdhsa--gfx90a:xnack+`). If nothing else names the processor, the subarchitecture of a triple does
+/// (`amdgpu9.42-amd-amdhsa--`, also `amdgpu9.42` alone). A `+` after the processor indicates the form of code object versions 2 and 3
+/// (`gfx906+xnack`), in which features that are not named are off. `unknown-0x27` is accepted, too.
 ///
-/// Errors: [`ErrorKind::Syntax`] if the processor is not known, or a feature is not one that a target id
-/// for this processor can name, or is named twice.
+/// Errors: [`ErrorKind::Syntax`] if the processor is unknown, or if a target id for this processor cannot name a feature, or names it
+/// twice.
 impl FromStr for TargetId {
     type Err = Error;
 
@@ -333,7 +327,7 @@ impl FromStr for TargetId {
                 *target.setting_mut(*feature) = FeatureSetting::Off;
             }
             for name in features.split('+') {
-                // LLVM spelled it so in these versions.
+                // The spelling of LLVM in these versions.
                 let name = if name == "sram-ecc" { "sramecc" } else { name };
                 set(&mut target, name, FeatureSetting::Off, FeatureSetting::On)?;
             }
@@ -383,8 +377,8 @@ fn set(
     Ok(())
 }
 
-/// Returns the processor that `text` names, alone or after a triple of its architecture; without one, that of the triple's
-/// subarchitecture. The names of generic processors contain dashes too, so the split is found by the name.
+/// Returns the processor that `text` names, alone or after a triple of its architecture. Without a name, the triple's subarchitecture
+/// determines it. The names of generic processors contain dashes, so the text is split by searching for the name.
 fn processor_after_triple(text: &str) -> Option<&'static Processor> {
     if let Some(processor) = Processor::by_name(text) {
         return Some(processor);
@@ -402,24 +396,24 @@ fn processor_after_triple(text: &str) -> Option<&'static Processor> {
     }
 }
 
-/// Returns the processor by the subarchitecture of a triple, after which no target id stands: `amdgpu9.42`, `amdgpu9.42-amd-amdhsa`
-/// and, as bundles have it, `hipv4-amdgpu9.42-amd-amdhsa--`.
+/// Returns the processor from the subarchitecture of a triple that no target id follows: `amdgpu9.42`, `amdgpu9.42-amd-amdhsa` and, as in
+/// bundles, `hipv4-amdgpu9.42-amd-amdhsa--`.
 fn processor_of_triple(text: &str) -> Option<&'static Processor> {
     let mut parts = text.split('-');
-    // In a bundle the kind of offloading is first.
+    // In a bundle, the kind of offloading is first.
     let processor = parts
         .by_ref()
         .take(2)
         .find_map(Processor::by_subarchitecture)?;
     let [_vendor, system, environment, target, more] = [(); 5].map(|()| parts.next());
-    // A processor in the place of the environment would be one that is not known.
+    // A processor in place of the environment would be an unknown one.
     let is_processor = environment.is_some_and(|part| part.starts_with("gfx"));
     let is_alone = !text.contains('-');
     let is_triple = system.is_some() && target.is_none_or(str::is_empty) && more.is_none();
     (is_alone || is_triple && !is_processor).then_some(processor)
 }
 
-/// The number at the end of `unknown-0x27`, if it is no processor's.
+/// Returns the number at the end of `unknown-0x27`, if no known processor has it.
 fn unknown_after_triple(text: &str) -> Option<u8> {
     let (_, digits) = text.rsplit_once("unknown-0x")?;
     let mach = u8::from_str_radix(digits, 16).ok()?;

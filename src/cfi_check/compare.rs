@@ -1,4 +1,4 @@
-//! A row against what is known of the machine at one instruction.
+//! Compares a row with the known state of the machine at one instruction.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -29,19 +29,19 @@ use crate::isa::MachineRegister;
 use crate::machine_flow::{in_lane, indices};
 use cfa::CfaResult;
 
-/// One instruction and the row that holds there.
+/// The input of a comparison: one instruction, and the row that applies to it.
 pub(super) struct Comparison<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) row: &'a DecodedRow,
     pub(super) state: &'a State,
-    /// The addresses of the instruction.
+    /// The address range of the instruction.
     pub(super) place: Place,
     /// The addresses of the returns of the function, ascending.
     pub(super) returns: &'a [u64],
 }
 
 impl Comparison<'_> {
-    /// Compares everything, and adds what is wrong.
+    /// Compares all rules, and adds the contradictions.
     pub(super) fn run(&self, findings: &mut Findings) {
         let Some(cfa) = self.cfa_of_caller() else {
             return;
@@ -64,8 +64,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares again what has no rule and is named by none, where these registers alone have changed since
-    /// all was compared with the row.
+    /// Repeats the comparison of registers that have no rule and are not named by one, if only these have changed since the last comparison
+    /// with the row.
     pub(super) fn run_again(&self, changed: &[MachineRegister], findings: &mut Findings) {
         if self.cfa_of_caller().is_none() {
             return;
@@ -85,12 +85,12 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns the CFA, if the row is of a frame that has a caller.
+    /// Returns the CFA, if the row belongs to a frame with a caller.
     fn cfa_of_caller(&self) -> Option<DecodedCfa> {
         self.row.cfa.filter(|_| self.row.has_caller)
     }
 
-    /// The rule of one register.
+    /// Compares the rule of one register.
     fn register(
         &self,
         register: Register,
@@ -134,7 +134,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What 32 bits are, if the lane was active on entry and if it was not, and who wrote them.
+    /// Returns the value of 32 bits, for lanes active and inactive on entry, and the offset of the instruction that wrote it.
     fn dword(&self, place: ScalarPlace) -> ([Scalar; 2], u32) {
         match place {
             ScalarPlace::Scalar(n) => ([self.state.scalar(n); 2], self.state.scalar_written_at(n)),
@@ -145,7 +145,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns true if the whole register was put back to what it was on entry.
+    /// Returns true if the whole register was restored to its value on entry.
     fn is_reloaded(&self, place: ScalarPlace) -> bool {
         let ScalarPlace::Lane { vector, .. } = place else {
             return false;
@@ -156,7 +156,7 @@ impl Comparison<'_> {
         known.written_at != 0 && (has_own(&known.active) || has_own(&known.inactive))
     }
 
-    /// Scalar registers whose dwords are said to be in these places.
+    /// Compares the rule of scalar registers whose dwords are in these places.
     fn dwords(
         &self,
         subject: Subject,
@@ -202,7 +202,7 @@ impl Comparison<'_> {
         });
     }
 
-    /// What a place of a vector register has, with `mask` for the execution mask on entry.
+    /// Returns the contents of a place of a vector register. `mask` is the execution mask on entry.
     fn contents(
         &self,
         place: &VectorPlace,
@@ -228,7 +228,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns the execution mask on entry, as the row has it.
+    /// Returns the execution mask on entry, according to the row.
     fn entry_exec(&self) -> Mask {
         match &self.row.exec {
             None => self.state.exec,
@@ -256,7 +256,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A vector register that is said to be in some place.
+    /// Compares the rule of a vector register that is in some place.
     fn vector(
         &self,
         subject: Subject,
@@ -278,7 +278,7 @@ impl Comparison<'_> {
             return;
         };
         let without_exec = self.row.exec.is_none() && mask != Mask::ENTRY;
-        // Lanes that were switched off are said to be in the register, which has been overwritten.
+        // For switched-off lanes, the rule names the register itself, which has been overwritten.
         let none_is_right = || match verdicts(Mask::NONE) {
             Some(([active, _], _)) => active != Verdict::Different,
             None => true,
@@ -292,7 +292,7 @@ impl Comparison<'_> {
         };
         let is_right =
             |mask| verdicts(mask).is_some_and(|(found, _)| condition_of(found).is_none());
-        // The rule that is broken, and for which lanes the place is right.
+        // The broken rule, and the lanes for which the place is right.
         let (rule, condition, written_at, lanes) = if without_exec && is_right(Mask::ENTRY) {
             let written_at = self.state.exec_written_at;
             let lanes = Some(SavedLanes::Active);
@@ -300,7 +300,7 @@ impl Comparison<'_> {
         } else if matches!(place, VectorPlace::Saved(_))
             && found == [Verdict::Different, Verdict::Same]
         {
-            // Some lane was active on entry.
+            // At least one lane was active on entry.
             let (condition, lanes) = (Condition::Always, Some(SavedLanes::Inactive));
             (&rule::INACTIVE_LANES_ONLY, condition, written_at, lanes)
         } else {
@@ -332,7 +332,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A register that is said to be the CFA, shifted. That can be the stack pointer alone.
+    /// Compares the rule of a register that is the shifted CFA. Only the stack pointer can be.
     fn scaled(
         &self,
         subject: Subject,
@@ -364,7 +364,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A scalar register that is said to be another one plus a constant.
+    /// Compares the rule of a scalar register that is another one plus a constant.
     fn number(
         &self,
         subject: Subject,
@@ -403,7 +403,7 @@ impl Comparison<'_> {
             Some(_) => (&rule::WRONG_PLACE, self.entry_exec(), RowRule::Other),
         };
         let condition = match (mask.active(), mask.inactive()) {
-            // Some lane was active on entry.
+            // At least one lane was active on entry.
             (Part::None, _) => Condition::Always,
             (Part::Less, _) => Condition::LanesSwitchedOff,
             (Part::All | Part::Unknown, Part::All) => Condition::LanesInactive,
@@ -420,7 +420,7 @@ impl Comparison<'_> {
         });
     }
 
-    /// A scalar register that has no rule, if it was overwritten.
+    /// Compares a scalar register without a rule: it must not have been overwritten.
     fn scalar_without_rule(&self, n: u8, findings: &mut Findings) {
         let return_address = self.context.convention.return_address();
         if self.state.scalar(n).is_entry_of(n) != Verdict::Different
@@ -459,7 +459,7 @@ impl Comparison<'_> {
         });
     }
 
-    /// A vector register that was written, if it has no rule.
+    /// Compares a vector register without a rule that was written.
     fn vector_without_rule(
         &self,
         machine: MachineRegister,
@@ -479,7 +479,7 @@ impl Comparison<'_> {
         let Some((register, _)) = machine.dwarf(self.context.wave_size) else {
             return;
         };
-        // Of every vector register the lanes that were not active on entry are callee-saved.
+        // In every vector register, the lanes that were inactive on entry are callee-saved.
         let is_preserved = self.context.preserves(machine) || condition == Condition::LanesInactive;
         let wrong = Wrong {
             rule: if is_preserved {
@@ -488,7 +488,7 @@ impl Comparison<'_> {
                 &rule::CLOBBERED_NOT_UNDEFINED
             },
             subject: Subject::Register(register),
-            // Some lane was active on entry.
+            // At least one lane was active on entry.
             condition: match condition {
                 Condition::LanesInactive => condition,
                 _ => Condition::Always,
@@ -506,7 +506,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Under which condition something is wrong, from what is known of lanes active and not active on entry.
+/// Returns the condition for a contradiction, from the verdicts for lanes active and inactive on entry.
 fn condition_of([active, inactive]: [Verdict; 2]) -> Option<Condition> {
     match (active, inactive) {
         (Verdict::Different, Verdict::Different) => Some(Condition::Always),

@@ -1,4 +1,4 @@
-//! The comparison of each instruction that is reached with the row that holds there.
+//! Compares each reached instruction with its row.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -16,18 +16,18 @@ use super::step::Context;
 use crate::abi::Convention;
 use crate::isa::{Effect, Instruction, MachineRegister, ScalarOp};
 
-/// Compares each instruction that is reached with its row.
+/// Compares each reached instruction with its row.
 struct Comparer<'c, 'x> {
     context: &'c Context<'x>,
     rows: core::iter::Peekable<core::slice::Iter<'c, DecodedRow>>,
     returns: &'c [u64],
-    /// The row that the state was last compared with, if nothing has changed since but `changed`.
+    /// The row that was compared last, if only `changed` differs since.
     compared: Option<u64>,
     changed: Vec<MachineRegister>,
     findings: Findings,
 }
 
-/// Follows the function, and compares each instruction that is reached with its row.
+/// Follows the function, and compares each reached instruction with its row.
 pub(super) fn compare_all(
     context: &Context<'_>,
     rows: &[DecodedRow],
@@ -91,8 +91,8 @@ impl Visitor for Comparer<'_, '_> {
     }
 }
 
-/// Returns true if what an instruction does makes no difference to a comparison with the row but for registers
-/// that have no rule and that no rule names. Adds those to `changed`.
+/// Returns true if an instruction changes the result of a comparison with the row only for registers that have no rule and are not named by
+/// one. Adds those to `changed`.
 fn is_limited(
     context: &Context<'_>,
     state: &State,
@@ -108,7 +108,7 @@ fn is_limited(
         }
         _ => instruction.writes.is_indirect(),
     };
-    // Of GCC's functions the CFA alone is compared, and nothing else is followed.
+    // For GCC's functions, only the CFA is compared, and no other register is followed.
     if context.convention == Convention::Gcc {
         let mut written = spans.iter().flat_map(|span| span.registers());
         return !written
@@ -117,7 +117,7 @@ fn is_limited(
     if changes_more {
         return false;
     }
-    // What depended on the condition as it was found before changes wherever it is.
+    // Values that depended on the earlier condition change, wherever they are.
     let finds_condition = matches!(
         instruction.effect,
         Effect::Compare { .. }
@@ -139,7 +139,7 @@ fn is_limited(
                     (row.has_scalar(n), is_named)
                 }
                 MachineRegister::ExecLo | MachineRegister::ExecHi => return false,
-                // A rule can name it, as that of EXEC does; it has none of its own.
+                // A rule can name VCC, as the rule of EXEC does; VCC has no rule of its own.
                 MachineRegister::VccLo | MachineRegister::VccHi
                     if scalar_index(register).is_some_and(|n| row.names_scalar(n)) =>
                 {

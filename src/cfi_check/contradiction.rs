@@ -1,6 +1,6 @@
-//! A contradiction: which rule is broken, by what in which rows, at which addresses, and what was expected there.
+//! A contradiction: the broken rule, its subject, the addresses, the cause, and the expected rule.
 //!
-//! Everything is data here; `Display` makes the sentence.
+//! All of these are data; `Display` formats the message.
 
 use core::fmt;
 use core::ops::Range;
@@ -23,32 +23,31 @@ pub enum Subject {
     Row,
 }
 
-/// The condition under which the row is wrong. A run in which all lanes are active does not show what happens to lanes that
-/// are not.
+/// The condition under which the row is wrong. A run in which all lanes are active does not show the effect on inactive lanes.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Condition {
-    /// Each time.
+    /// The row is always wrong.
     Always,
-    /// If a lane that matters was active on entry.
+    /// A relevant lane was active on entry.
     LanesActive,
-    /// If a lane that matters was not active on entry.
+    /// A relevant lane was inactive on entry.
     LanesInactive,
-    /// If lanes have been switched off since the entry.
+    /// Lanes have been switched off since the entry.
     LanesSwitchedOff,
-    /// If the stack pointer was not aligned on entry as the function needs it.
+    /// The stack pointer on entry did not have the alignment that the function needs.
     StackMisaligned,
 }
 
-/// The lanes for which a register is kept in some place.
+/// The lanes for which a register is saved in some place.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SavedLanes {
-    /// All.
+    /// All lanes.
     All,
-    /// Those active on entry.
+    /// The lanes active on entry.
     Active,
-    /// Those not active on entry.
+    /// The lanes inactive on entry.
     Inactive,
 }
 
@@ -66,32 +65,32 @@ pub enum Dword {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RowRule {
-    /// Nothing, which is to say that it is unchanged.
+    /// No rule, which means that the register is unchanged.
     None,
-    /// That it is unchanged: the register itself has it.
+    /// The register is unchanged, and in itself.
     SameValue,
-    /// That it cannot be found.
+    /// The register cannot be recovered.
     Undefined,
-    /// That it is in these places, the low 32 bits first.
+    /// The register is in these places, the low 32 bits first.
     Dwords(Vec<Dword>),
-    /// That it is in a vector or accumulation register, in these lanes.
+    /// The register is in these lanes of a vector or accumulation register.
     Vector(MachineRegister, SavedLanes),
-    /// That it is in scratch at the CFA plus bytes of the wave, in these lanes.
+    /// The register is in these lanes of scratch, at the CFA plus bytes of the wave.
     Scratch(i64, SavedLanes),
-    /// The CFA is `(register << shift) + plus` in this space. Negative shifts go right.
+    /// The CFA is `(register << shift) + plus` in this space. Negative shifts are to the right.
     Cfa {
-        /// The scalar register, or the low one of two.
+        /// The scalar register, or the low register of a pair.
         register: MachineRegister,
-        /// Bits that its value is shifted by.
+        /// The number of bits by which its value is shifted.
         shift: i8,
-        /// Bytes that are added.
+        /// The number of bytes to add.
         plus: i64,
         /// The address space.
         space: AddressSpace,
     },
-    /// That it is the CFA, shifted right by this many bits.
+    /// The register is the CFA, shifted right by this many bits.
     CfaShiftedRight(u8),
-    /// Something else, or it is not known what.
+    /// Another rule, or an unknown one.
     Other,
 }
 
@@ -103,13 +102,13 @@ pub struct Contradiction {
     pub rule: &'static Rule,
     /// The subject of the row's rule.
     pub subject: Subject,
-    /// The addresses at which it is wrong, ascending, half open; at least one.
+    /// The address ranges in which it is wrong, ascending, half open; at least one.
     pub ranges: Vec<Range<u64>>,
-    /// Under which condition it is wrong there.
+    /// The condition under which it is wrong there.
     pub condition: Condition,
     /// The address of the instruction that made it wrong.
     pub cause_pc: u64,
-    /// Why, for the message: [`CfiRule::cause`](super::rule::CfiRule::cause).
+    /// The reason, for the message: [`CfiRule::cause`](super::rule::CfiRule::cause).
     pub(super) cause: &'static str,
     /// The rule of the row at the first address.
     pub actual: RowRule,
@@ -202,7 +201,7 @@ impl fmt::Display for RowRule {
     }
 }
 
-/// Says what the row says at the first address, why that is wrong, and where the value is.
+/// Formats the row's rule at the first address, the reason why it is wrong, and the place of the value.
 impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Contradiction {

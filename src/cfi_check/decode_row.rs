@@ -1,4 +1,4 @@
-//! The rows of a function, decoded once for the comparison with many instructions.
+//! Decodes the rows of a function once, for the comparison with many instructions.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -19,31 +19,31 @@ use crate::isa::MachineRegister;
 pub(super) struct DecodedRow {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// True if it says anything about a caller. A kernel has none.
+    /// True if it has rules about a caller. A kernel has none.
     pub(super) has_caller: bool,
     pub(super) cfa: Option<DecodedCfa>,
-    /// The start of the first row in succession that has this CFA.
+    /// The start of the first of successive rows with this CFA.
     pub(super) cfa_since: u64,
     /// The rule of the return address.
     pub(super) return_address: DecodedRule,
     /// The rule of the execution mask, if there is one.
     pub(super) exec: Option<DecodedRule>,
-    /// The rules of other registers, as far as they can be checked; by ascending register.
+    /// The checkable rules of other registers, by ascending register.
     pub(super) registers: Vec<(Register, MachineRegister, Rc<DecodedRule>)>,
     /// The scalar registers that have a rule.
     scalars: u128,
     /// The vector and accumulation registers that have a rule.
     vectors: RegisterSet,
-    /// Those that the rules name.
+    /// The vector and accumulation registers that the rules name.
     named: RegisterSet,
-    /// The scalar registers that the rules name, that of the CFA too.
+    /// The scalar registers that the rules, including the CFA's, name.
     named_scalars: u128,
-    /// The places in scratch that the rules name: distances from the CFA, in bytes of the wave.
+    /// The places in scratch that the rules name, as distances from the CFA in bytes of the wave.
     pub(super) saved: Vec<i64>,
 }
 
-/// Reads the rows of a function, one after the other. A row shares most rules with the one before: those
-/// that are new or gone are looked at.
+/// Reads the rows of a function in succession. A row shares most rules with the previous one, so only rules that were added, changed or
+/// removed are decoded.
 pub(super) struct RowReader<'a> {
     /// The column of the return address.
     return_address: u64,
@@ -51,11 +51,13 @@ pub(super) struct RowReader<'a> {
     wave_size: WaveSize,
     /// The rules of the last row, by ascending number of the register.
     rules: Vec<(u64, RegisterRule<'a>)>,
-    /// Those rules, decoded.
+    /// The decoded rules.
     decoded: DecodedRow,
 }
 
 impl<'a> RowReader<'a> {
+    /// Creates a reader.
+    ///
     /// * `return_address`: the column of the return address.
     pub(super) fn new(
         return_address: u64,
@@ -74,7 +76,7 @@ impl<'a> RowReader<'a> {
     /// Reads a row.
     pub(super) fn read(&mut self, row: &Row<'a>) -> DecodedRow {
         let mut last = core::mem::take(&mut self.rules);
-        // The first ones are mostly the same.
+        // The first rules are mostly equal.
         let pairs = last.iter().zip(row.rules());
         let same = pairs.take_while(|(before, rule)| before == rule).count();
         let mut before = last.get(same..).unwrap_or_default().iter().peekable();
@@ -161,7 +163,7 @@ impl DecodedRow {
         self.scalars & bit(n) != 0
     }
 
-    /// Those of the scalar registers, a bit each, that have no rule.
+    /// Returns the registers of a set, one bit each, that have no rule.
     pub(super) fn without_rule(&self, registers: u128) -> u128 {
         registers & !self.scalars
     }
@@ -215,7 +217,7 @@ impl DecodedRow {
         }
     }
 
-    /// By whose conventions the function is called: the register in the CFA tells. Nothing if it does not.
+    /// Returns the calling convention of the function, from the register in the CFA. `None` if it is unknown.
     pub(super) fn convention(&self) -> Option<Convention> {
         match self.cfa?.number.register {
             32 | 33 => Some(Convention::Llvm),
@@ -225,11 +227,11 @@ impl DecodedRow {
     }
 }
 
-/// As many as any processor has.
+/// The largest numbers of registers of any processor.
 const VGPRS: u16 = Processor::UNKNOWN.max_vgprs();
 const AGPRS: u16 = Processor::UNKNOWN.max_agprs();
 
-/// A set of vector registers and, after them, accumulation registers: a bit each.
+/// A set of vector registers, followed by accumulation registers, one bit each.
 #[derive(Clone, Debug, Default)]
 struct RegisterSet {
     words: [u64; VGPRS as usize / 64 + AGPRS as usize / 64],
@@ -249,7 +251,7 @@ impl RegisterSet {
         self.set(register, true);
     }
 
-    /// Puts the register in, or takes it out.
+    /// Adds the register, or removes it.
     fn set(&mut self, register: MachineRegister, is_in: bool) {
         if let Some((word, bit)) = RegisterSet::place(register)
             && let Some(word) = self.words.get_mut(word)
@@ -267,12 +269,12 @@ impl RegisterSet {
     }
 }
 
-/// The bit of a scalar register in a set.
+/// Returns the bit of a scalar register in a set.
 fn bit(n: u8) -> u128 {
     1u128.checked_shl(n.into()).unwrap_or(0)
 }
 
-/// Collects the registers and the places in scratch that are named.
+/// Collects the registers and the places in scratch that a place names.
 fn insert_vector_place(registers: &mut RegisterSet, saved: &mut Vec<i64>, place: &VectorPlace) {
     match place {
         VectorPlace::Register(register) => registers.insert(*register),

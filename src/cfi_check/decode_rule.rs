@@ -1,8 +1,7 @@
-//! What a rule of a row says, as far as machine code can contradict it.
+//! Decodes a rule of a row, as far as machine code can contradict it.
 //!
-//! An expression is run without a wave: registers stay names, and the canonical frame address stays a
-//! symbol. What compilers write comes out as one of few shapes; anything else decodes to nothing, and
-//! the rules are silent. Source: HET A.2.5.4, A.6.4.
+//! An expression is evaluated symbolically, without a wave: registers and the canonical frame address are symbols. The expressions of
+//! compilers have one of few forms. Other expressions are not decoded, and not checked. Source: HET A.2.5.4, A.6.4.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -17,10 +16,10 @@ use crate::expr::{self, Encoding, Operation};
 use crate::frame::{CfaRule, RegisterRule};
 use crate::isa::MachineRegister;
 
-/// A number made of a scalar register: `(register << shift) + plus`. A negative shift goes right.
+/// A number computed from a scalar register: `(register << shift) + plus`. A negative shift is to the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scaled {
-    /// The scalar register, or the low one of two.
+    /// The scalar register, or the low register of a pair.
     pub(super) register: u8,
     /// True if it is the 64 bits of two registers.
     pub(super) pair: bool,
@@ -28,19 +27,19 @@ pub(super) struct Scaled {
     pub(super) plus: i64,
 }
 
-/// What the CFA is said to be.
+/// The CFA according to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DecodedCfa {
     pub(super) number: Scaled,
     pub(super) space: AddressSpace,
 }
 
-/// Where 32 bits are said to be.
+/// The place of 32 bits according to a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScalarPlace {
-    /// In a scalar register, by its number among those that are followed ([`scalar_index`]).
+    /// A scalar register, by its index among those that are followed ([`scalar_index`]).
     Scalar(u8),
-    /// In a lane of a vector register.
+    /// A lane of a vector register.
     Lane {
         /// The vector or accumulation register.
         vector: MachineRegister,
@@ -49,21 +48,21 @@ pub(super) enum ScalarPlace {
     },
 }
 
-/// Where a vector register is said to be.
+/// The place of a vector register according to a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum VectorPlace {
-    /// In a vector or accumulation register.
+    /// A vector or accumulation register.
     Register(MachineRegister),
-    /// In scratch, at the CFA plus this many bytes of the wave.
+    /// Scratch, at the CFA plus this many bytes of the wave.
     Saved(i64),
-    /// Each lane in the second place if it is in EXEC as it was on entry, otherwise in the first.
+    /// For each lane, the second place if it is in EXEC on entry, otherwise the first.
     Select(Box<[VectorPlace; 2]>),
 }
 
 /// The rule of a register, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum DecodedRule {
-    /// The register cannot be found, or nothing that could be checked is said.
+    /// The register cannot be recovered, or the rule cannot be checked.
     #[default]
     None,
     /// 32 bits.
@@ -72,18 +71,18 @@ pub(super) enum DecodedRule {
     Pair([ScalarPlace; 2]),
     /// A vector register.
     Vector(VectorPlace),
-    /// The value itself: what is made of a scalar register.
+    /// The value itself, computed from a scalar register.
     Number(Scaled),
     /// The value itself: a multiple of the CFA.
     CfaScaled {
-        /// How far the CFA is shifted; a negative number goes right.
+        /// The shift of the CFA; negative shifts are to the right.
         shift: i8,
-        /// What is added.
+        /// The offset to add.
         plus: i64,
     },
 }
 
-/// Returns the register of the machine that a DWARF register is.
+/// Returns the machine register of a DWARF register.
 pub(super) fn machine_register(register: Register) -> Option<MachineRegister> {
     let index = register.index();
     match (register.class()?, index) {
@@ -103,9 +102,9 @@ pub(super) fn machine_register(register: Register) -> Option<MachineRegister> {
     }
 }
 
-/// Returns the register of the machine in which a rule finds another; of `vcc` it is the first half.
+/// Returns the machine register in which a rule finds another one; for `vcc`, its low half.
 ///
-/// LLVM keeps EXEC there at times.
+/// LLVM sometimes keeps EXEC in `vcc`.
 fn holder(register: Register) -> Option<MachineRegister> {
     match register.class() {
         Some(RegisterClass::Vcc) => Some(MachineRegister::VccLo),
@@ -122,24 +121,24 @@ enum Entry {
         register: MachineRegister,
         bit: u64,
     },
-    /// The CFA plus bytes, and shifted.
+    /// The CFA, shifted and plus an offset.
     Cfa {
         shift: i8,
         plus: i64,
     },
     Memory(Scaled, AddressSpace),
-    /// An address in the space of this number that is no register's.
+    /// An absolute address, independent of registers.
     Absolute,
     Parts {
         parts: Vec<(Entry, u64)>,
         complete: bool,
     },
     Select(Box<[Entry; 2]>),
-    /// The execution mask on entry, its location or its value.
+    /// The execution mask on entry, as a location or a value.
     ExecMask,
 }
 
-/// Returns the rule of the CFA, decoded. `None` if it is not understood.
+/// Decodes the rule of the CFA. Returns `None` if it is not understood.
 pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<DecodedCfa> {
     match rule {
         CfaRule::None => None,
@@ -177,7 +176,7 @@ pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<DecodedCfa> {
     }
 }
 
-/// Returns the rule of a register of this many dwords, decoded.
+/// Decodes the rule of a register of this many dwords.
 pub(super) fn register(
     rule: RegisterRule<'_>,
     dwords: u8,
@@ -226,7 +225,7 @@ fn decode(
     }
 }
 
-/// Where the 32 bits from `bit` of a location are.
+/// Returns the place of the 32 bits that begin at `bit` of a location.
 fn scalar_place(entry: &Entry, bit: u64) -> Option<ScalarPlace> {
     match entry {
         Entry::Register {
@@ -287,7 +286,7 @@ fn vector_place(entry: &Entry, wave_size: WaveSize) -> Option<VectorPlace> {
             let one = vector_place(one, wave_size)?;
             Some(VectorPlace::Select(Box::new([zero, one])))
         }
-        // One part with the whole register.
+        // A single part with the whole register.
         Entry::Parts { parts, .. } => match &**parts {
             [(part, size)] if *size == u64::from(wave_size.lanes()).saturating_mul(32) => {
                 vector_place(part, wave_size)
@@ -305,9 +304,9 @@ fn scalar(register: Register) -> Option<u8> {
     }
 }
 
-/// Runs an expression. Nothing if it does what is not understood.
+/// Evaluates an expression. Returns `None` if it contains an operation that is not understood.
 fn run(bytes: &[u8], initial: Vec<Entry>, encoding: Encoding) -> Option<Entry> {
-    /// What compilers write has some ten.
+    /// Compilers write about ten.
     const STEPS: usize = 64;
     let mut stack = initial;
     let mut items = expr::operations(bytes, encoding);
@@ -321,7 +320,7 @@ fn run(bytes: &[u8], initial: Vec<Entry>, encoding: Encoding) -> Option<Entry> {
     None
 }
 
-/// What an operation pushes that takes nothing from the stack. `None` if it takes something.
+/// Returns the entry that an operation without operands pushes. `None` if it has operands.
 fn push(operation: Operation<'_>) -> Option<Entry> {
     let constant = |value: i64| Some(Entry::Constant(value));
     match operation {
@@ -475,7 +474,7 @@ fn arithmetic(operation: Operation<'_>, a: Entry, b: Entry) -> Option<Entry> {
                 shift.checked_add(by)?,
                 plus.checked_shl(u32::try_from(by).ok()?)?,
             )),
-            // What is shifted out must be nothing.
+            // The bits that are shifted out must be zero.
             Operation::Shr if plus == 0 => Some((shift.checked_sub(by)?, 0)),
             Operation::Plus => Some((shift, plus.checked_add(n)?)),
             Operation::Minus => Some((shift, plus.checked_sub(n)?)),
@@ -507,7 +506,7 @@ fn arithmetic(operation: Operation<'_>, a: Entry, b: Entry) -> Option<Entry> {
     }
 }
 
-/// Returns the sum of two registers: one the high half of an address, the other the low half.
+/// Returns the sum of two registers, the high and the low half of an address.
 fn sum(operation: Operation<'_>, a: Entry, b: Entry) -> Option<Entry> {
     let (Operation::Plus, Entry::Number(high), Entry::Number(low)) = (operation, a, b) else {
         return None;

@@ -1,4 +1,4 @@
-//! Where a value of the caller is at some place of the code: what a row should say.
+//! Finds the correct rule: the place of a value of the caller at some place of the code.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -16,7 +16,7 @@ use crate::abi::Convention;
 use crate::arch::{AddressSpace, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
 
-/// Where the dwords of scalar registers are.
+/// Returns the places of the dwords of scalar registers.
 pub(super) fn dwords(state: &State, registers: &[u8]) -> RowRule {
     let found = registers
         .iter()
@@ -31,7 +31,7 @@ pub(super) fn dwords(state: &State, registers: &[u8]) -> RowRule {
     RowRule::Dwords(found)
 }
 
-/// Returns a place that has this value, whichever lanes are active: the register itself first.
+/// Returns a place that has this value, whichever lanes are active. Prefers the register itself.
 fn dword(state: &State, value: Scalar) -> Option<Dword> {
     if let Scalar::Entry { register, .. } = value
         && state.scalar(register) == value
@@ -51,7 +51,7 @@ fn dword(state: &State, value: Scalar) -> Option<Dword> {
     })
 }
 
-/// Where the execution mask on entry is.
+/// Returns the place of the execution mask on entry.
 pub(super) fn exec(state: &State, wave_size: WaveSize) -> RowRule {
     let halves = [false, true]
         .into_iter()
@@ -62,7 +62,7 @@ pub(super) fn exec(state: &State, wave_size: WaveSize) -> RowRule {
         .map_or(RowRule::Other, RowRule::Dwords)
 }
 
-/// What the caller's stack pointer is: a register that has it, or the CFA, shifted.
+/// Returns the rule of the caller's stack pointer: a register that holds it, or the shifted CFA.
 pub(super) fn stack_pointer(context: &Context<'_>, state: &State) -> RowRule {
     let exact = dwords(state, &[context.convention.stack_pointer()]);
     match (exact, stack_pointer_shift(context)) {
@@ -71,7 +71,7 @@ pub(super) fn stack_pointer(context: &Context<'_>, state: &State) -> RowRule {
     }
 }
 
-/// From which register the CFA can be computed.
+/// Returns the register from which the CFA can be computed.
 pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
     let stack_pointer = context.convention.stack_pointer();
     let of_stack = |value: Scalar| match value {
@@ -79,7 +79,7 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
         _ => None,
     };
     let mut known = (state.known_scalars()).filter_map(|(n, value)| Some((n, of_stack(value)?)));
-    // A register that has it as it is, then any.
+    // Prefers a register that holds the value unchanged.
     let exact = state
         .known_scalars()
         .find(|(_, value)| of_stack(*value) == Some(0));
@@ -103,8 +103,8 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
     }
 }
 
-/// Returns how far an address of the stack pointer is shifted against one that counts bytes of the wave. Nothing
-/// where it is not known how scratch is addressed.
+/// Returns the shift of a stack pointer, relative to an address that counts bytes of the wave. Returns `None` if the unit of scratch
+/// addresses is unknown.
 pub(super) fn stack_pointer_shift(context: &Context<'_>) -> Option<i8> {
     match (context.addressing?, context.wave_size) {
         (ScratchAddressing::Buffer, _) => Some(0),
@@ -113,7 +113,7 @@ pub(super) fn stack_pointer_shift(context: &Context<'_>) -> Option<i8> {
     }
 }
 
-/// Where a vector or accumulation register is.
+/// Returns the place of a vector or accumulation register.
 pub(super) fn vector(context: &Context<'_>, state: &State, register: MachineRegister) -> RowRule {
     let lanes_of = |vector: &Vector| {
         let active = vector.active.is_entry_of(register) == Verdict::Same;

@@ -1,4 +1,4 @@
-//! What was found in a function, merged as the rule's row says: by subject, or by subject and cause.
+//! The contradictions in a function, merged by subject, or by subject and cause, as the table of rules specifies.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(super) struct Place {
     pub(super) end: u64,
 }
 
-/// What is wrong at an instruction.
+/// A contradiction at one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wrong {
     pub(super) rule: &'static CfiRule,
@@ -22,25 +22,26 @@ pub(super) struct Wrong {
     pub(super) cause_pc: u64,
 }
 
-/// By what contradictions are merged into one: the identifier of the rule, and the cause where the rule says so.
+/// The key by which contradictions are merged: the identifier of the rule, the subject, the condition, and the cause for
+/// [`Merge::ByCause`].
 type Key = (&'static str, Subject, Condition, Option<u64>);
 
-/// What was found up to an instruction.
+/// The contradictions up to an instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Findings {
     found: Vec<Contradiction>,
     by_key: BTreeMap<Key, usize>,
-    /// Those that hold at the last instruction that was compared.
+    /// The contradictions at the last instruction that was compared.
     current: Vec<usize>,
 }
 
 impl Findings {
-    /// Begins with an instruction. Instructions come by ascending address.
+    /// Begins an instruction. Instructions come by ascending address.
     pub(super) fn begin(&mut self) {
         self.current.clear();
     }
 
-    /// What was found of these at the last instruction holds no longer, unless it is found again.
+    /// Ends the contradictions of these subjects at the last instruction, unless they are added again.
     pub(super) fn forget(&mut self, subjects: &[Subject]) {
         let found = &self.found;
         self.current.retain(|n| {
@@ -49,7 +50,7 @@ impl Findings {
         });
     }
 
-    /// At this instruction everything is as at the last one.
+    /// Extends the contradictions at the last instruction to this one.
     pub(super) fn go_on(&mut self, place: Place) {
         for n in &self.current {
             if let Some(one) = self.found.get_mut(*n) {
@@ -58,9 +59,9 @@ impl Findings {
         }
     }
 
-    /// Adds that something is wrong at an instruction.
+    /// Adds a contradiction at an instruction.
     ///
-    /// * `rules`: what the row says, and what it should say; asked the first time.
+    /// * `rules`: returns the row's rule and the expected one; called for the first address only.
     pub(super) fn add(
         &mut self,
         wrong: Wrong,
@@ -97,7 +98,7 @@ impl Findings {
         }
     }
 
-    /// Returns all of them, by their first address, then by the identifier of the rule.
+    /// Returns all contradictions, sorted by first address, then by the identifier of the rule.
     pub(super) fn into_sorted(self) -> Vec<Contradiction> {
         let mut all = self.found;
         all.sort_by_key(|one| {

@@ -1,6 +1,6 @@
-//! Following a function: its blocks, the paths between them, and what is known at the start of each.
+//! Follows a function: its blocks, the paths between them, and the state at the start of each.
 //!
-//! Where a jump by a register goes is taken from the state in which it is reached, and not from the control-flow graph.
+//! The target of an indirect jump is taken from the state before it, and not from the control-flow graph.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -14,31 +14,30 @@ use super::value::{Scalar, Verdict};
 use crate::isa::{Effect, Instruction, MachineRegister};
 use crate::machine_flow::{Analysis, Code, Targets, solve};
 
-/// How many instructions may be stepped over for each one that the function has, before it is given up,
-/// and how many in any case. A block is gone through once for each time that more is known of its start;
-/// in real code that is two or three times.
+/// The number of instructions that may be visited per instruction of the function, and the minimum. A block is visited again each time that
+/// the state at its start changes, two or three times in real code.
 const STEPS_EACH: usize = 24;
-/// As how many steps of the meter one of them counts: it is compared with the rules of its row.
+/// The cost of one visit in steps of the meter: the instruction is compared with the rules of its row.
 const PER_INSTRUCTION: u64 = 8;
 const STEPS: usize = 4096;
-/// How many instructions may be stepped over at most, and how many blocks a function may have: each keeps
-/// some thousand bytes. The largest function of the corpus has some seven hundred.
+/// The most instructions that may be visited, and the most blocks of a function, each of which needs some thousand bytes. The largest
+/// function of the corpus has about seven hundred blocks.
 const MOST_STEPS: usize = 1 << 21;
 const MOST_BLOCKS: usize = 1 << 13;
 
-/// What looks at the states that an instruction can be reached in.
+/// Receives the states before instructions.
 pub(super) trait Visitor {
-    /// The instructions that come are those of another block, by ascending address.
+    /// Begins another block. The instructions of a block come by ascending address.
     fn begin_block(&mut self);
 
-    /// An instruction, and all that is known before it.
+    /// Receives an instruction, and the complete state before it.
     fn visit(&mut self, state: &State, instruction: &Instruction);
 }
 
-/// Shows every instruction that is reached to a visitor, by ascending address, and gives the visitor back.
+/// Passes every reached instruction to a visitor, by ascending address, and returns the visitor.
 ///
-/// Where all branches go forward, as in most functions, everything is known of a block when it is reached, and going
-/// through it once is enough. Where that turns out to be wrong, what the visitor has seen is forgotten with it.
+/// If all branches are forward, as in most functions, the state of a block is complete when it is reached, and one visit is sufficient. If
+/// this turns out to be wrong, the visitor is discarded.
 pub(super) fn visit<V: Visitor>(
     context: &Context<'_>,
     mut visitor: impl FnMut() -> V,
@@ -83,9 +82,9 @@ pub(super) fn visit<V: Visitor>(
 /// The analysis.
 struct Values<'v, 'c, V> {
     context: &'v Context<'c>,
-    /// Sees each instruction once, so that no path may go back.
+    /// The visitor, if each instruction is visited once only, so that no path may go back.
     visitor: Option<&'v mut V>,
-    /// How many instructions may still be stepped over.
+    /// The number of instructions that may still be visited.
     left: usize,
 }
 
@@ -119,7 +118,7 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
             .into_iter()
             .flatten()
         {
-            // Those outside are branches out of the function.
+            // Targets outside are branches out of the function.
             if !code.has(target) {
                 continue;
             }
@@ -155,13 +154,13 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
         code.is_block_start(index)
     }
 
-    // By ascending address, as visitors see them.
+    // By ascending address, the order that visitors expect.
     fn order(&self, _: &Code, index: usize) -> usize {
         index
     }
 }
 
-/// Returns the addresses that control goes to after an instruction; none if the function is left.
+/// Returns the addresses of the successors of an instruction; none if it leaves the function.
 fn successors(
     context: &Context<'_>,
     state: &State,
@@ -179,7 +178,7 @@ fn successors(
             match target {
                 _ if is_return == Verdict::Same || is_tail_call(context, state) => Ok([None; 2]),
                 Scalar::CodeAddress { address, .. } => Ok([Some(address), None]),
-                // The register of the return address: that its value was lost sight of changes nothing.
+                // The register of the return address: the jump is a return, even if the value is no longer known.
                 _ if src.registers().map(|span| span.first)
                     == Some(MachineRegister::Sgpr(context.convention.return_address())) =>
                 {
@@ -193,7 +192,7 @@ fn successors(
     }
 }
 
-/// Returns true if everything is as the caller left it, so that a jump leaves the function.
+/// Returns true if the stack pointer and return address are the caller's, so that a jump leaves the function.
 fn is_tail_call(context: &Context<'_>, state: &State) -> bool {
     [
         context.convention.stack_pointer(),

@@ -1,30 +1,30 @@
 //! Sets of lanes, relative to the lanes that were active on entry.
 //!
-//! A divergent branch splits the set of active lanes by a condition, and the join puts the parts together again.
-//! To see that the join restores the set of before, conditions have names, and a set is a truth table over a few of them.
+//! A divergent branch splits the set of active lanes by a condition, and the join reunites the parts. To detect that the join restores the
+//! earlier set, conditions have names. A set is a truth table over a few of them.
 
-/// How many conditions a set can depend on. Deeper nesting is lost sight of.
+/// The most conditions that a set can depend on. With deeper nesting, the set becomes unknown.
 const CONDITIONS: usize = 4;
-/// In place of a condition.
+/// Marks an unused condition.
 const NO_CONDITION: u16 = u16::MAX;
 
-/// Which of the lanes active on entry are in a set.
+/// The lanes active on entry that are in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Inside {
-    /// Those for which the table has a one: bit `n` is for the conditions of which the bit in `n` is set.
+    /// The lanes for which the table has a one. Bit `n` of the table is for the conditions whose bits are set in `n`.
     Table {
         table: u16,
-        /// The instructions that found the conditions, as offsets in dwords, ascending.
+        /// The conditions: the offsets, in dwords, of the instructions that compute them, ascending.
         conditions: [u16; CONDITIONS],
     },
-    /// Some.
+    /// An unknown part of them.
     Some {
-        /// True if there are runs in which it is not all.
+        /// True if in some runs they are fewer than all.
         less: bool,
     },
 }
 
-/// Which of the other lanes are in a set.
+/// The other lanes that are in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outside {
     None,
@@ -39,16 +39,16 @@ pub(super) struct Mask {
     outside: Outside,
 }
 
-/// How much of a set of lanes is in another.
+/// The part of a set of lanes that is in another set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Nothing.
     None,
     /// Everything.
     All,
-    /// In some runs not everything.
+    /// In some runs, fewer than all.
     Less,
-    /// It is not known.
+    /// Unknown.
     Unknown,
 }
 
@@ -75,8 +75,7 @@ impl Mask {
         }
     }
 
-    /// Returns the lanes for which the instruction at this offset, in bytes, found its condition true when it last
-    /// ran.
+    /// Returns the lanes for which the instruction at this offset, in bytes, computed a true condition the last time.
     pub(super) fn condition(at: u32) -> Mask {
         let inside = match condition_of(at) {
             Some(first) => {
@@ -97,7 +96,7 @@ impl Mask {
         }
     }
 
-    /// What is in it of the lanes that were active on entry.
+    /// Returns the part of the lanes active on entry that the set contains.
     pub(super) fn active(self) -> Part {
         match self.inside {
             Inside::Table { table: 0, .. } => Part::None,
@@ -109,7 +108,7 @@ impl Mask {
         }
     }
 
-    /// What is in it of the lanes that were not active on entry.
+    /// Returns the part of the lanes inactive on entry that the set contains.
     pub(super) fn inactive(self) -> Part {
         match self.outside {
             Outside::None => Part::None,
@@ -118,7 +117,7 @@ impl Mask {
         }
     }
 
-    /// Returns true if it depends on what the instruction at this offset, in bytes, found.
+    /// Returns true if it depends on the condition of the instruction at this offset, in bytes.
     pub(super) fn depends_on(self, at: u32) -> bool {
         match self.inside {
             Inside::Table { conditions, .. } => {
@@ -128,7 +127,7 @@ impl Mask {
         }
     }
 
-    /// Returns the lanes, with the conditions forgotten.
+    /// Returns the set, without its conditions.
     pub(super) fn forget(self) -> Mask {
         let less = matches!(self.active(), Part::None | Part::Less);
         Mask {
@@ -175,7 +174,7 @@ impl Mask {
         Mask { inside, outside }
     }
 
-    /// Returns the lanes in one and not in the other.
+    /// Returns the lanes in one but not in the other.
     pub(super) fn xor(self, other: Mask) -> Mask {
         let outside = match (self.outside, other.outside) {
             (Outside::Unknown, _) | (_, Outside::Unknown) => Outside::Unknown,
@@ -197,7 +196,7 @@ impl Mask {
         self.xor(Mask::ALL)
     }
 
-    /// What holds of either.
+    /// Returns the facts that hold for both.
     pub(super) fn join(self, other: Mask) -> Mask {
         let outside = if self.outside == other.outside {
             self.outside
@@ -215,7 +214,7 @@ impl Mask {
         Mask { inside, outside }
     }
 
-    /// Returns true if it has no lane that was not active on entry.
+    /// Returns true if no lane of the set was inactive on entry.
     pub(super) fn is_within_entry(self) -> bool {
         self.outside == Outside::None
     }
@@ -226,7 +225,7 @@ fn condition_of(at: u32) -> Option<u16> {
 }
 
 impl Inside {
-    /// The set of the lanes that `operation` chooses, bit by bit of the tables.
+    /// Returns the set of lanes that `operation` selects, bit by bit of the tables.
     fn combine(self, other: Inside, operation: impl Fn(u16, u16) -> u16) -> Inside {
         let unknown = Inside::Some { less: false };
         let (
@@ -251,7 +250,7 @@ impl Inside {
             return unknown;
         }
         let table = result(&union);
-        // Conditions that make no difference are left out.
+        // Conditions that the table does not depend on are left out.
         let mut kept: smallvec::SmallVec<[u16; 8]> = smallvec::SmallVec::new();
         for (n, condition) in union.iter().enumerate() {
             if depends(table, n) {
@@ -273,7 +272,7 @@ impl Inside {
     }
 }
 
-/// Returns true if the condition at place `n` makes a difference to the table.
+/// Returns true if the table depends on the condition at position `n`.
 fn depends(table: u16, n: usize) -> bool {
     let step = 1u32.checked_shl(u32::try_from(n).unwrap_or(0)).unwrap_or(0);
     (0u32..16)
@@ -285,8 +284,8 @@ fn bit(table: u16, index: u32) -> bool {
     table.checked_shr(index).unwrap_or(0) & 1 != 0
 }
 
-/// Returns a table over some conditions as one over others. A condition that is only in the first counts as not
-/// met, which makes no difference where the table does not depend on it.
+/// Converts a table over some conditions to one over others. A condition that is only in the first counts as false, which has no effect if
+/// the table does not depend on it.
 fn spread(table: u16, from: &[u16; CONDITIONS], to: &[u16]) -> u16 {
     (0u32..16).fold(0, |spread, index| {
         let source = (from.iter().zip(0u32..)).fold(0, |source, (condition, n)| {
@@ -330,7 +329,7 @@ mod tests {
         assert_eq!(inner, Mask::ENTRY.and(a).and(b).and(c).and(d));
         let rest = Mask::ENTRY.and(inner.not());
         assert_eq!(rest.or(inner), Mask::ENTRY);
-        // One more than fits is known to be less, and no more.
+        // With one condition too many, the set is only known to be smaller.
         let lost = inner.and(e);
         assert_eq!((lost.active(), lost.inactive()), (Part::Less, Part::None));
         assert_eq!(lost.or(inner).active(), Part::Unknown);

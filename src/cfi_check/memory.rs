@@ -1,8 +1,7 @@
-//! Loads and stores: which slot of the stack they reach, and what goes in and out.
+//! Loads and stores: the accessed slots of the stack, and the moved values.
 //!
-//! Only accesses whose address is the stack or frame pointer plus a constant reach what registers are
-//! saved in. Those with an address of each lane's own, and those through flat addresses, reach variables
-//! of the program: that they leave saved registers alone is what every compiler relies on.
+//! Only accesses at the stack or frame pointer plus a constant reach save areas of registers. Accesses at per-lane addresses and flat
+//! addresses reach variables of the program. Every compiler guarantees that they do not overwrite saved registers.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -16,9 +15,9 @@ use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Access, AccessKind, MachineRegister, Operand};
 use crate::machine_flow::{Reached, in_lane};
 
-/// Returns the slot that a scalar register plus a constant of one lane points to.
+/// Returns the slot at a scalar register plus a constant of one lane.
 ///
-/// * `addressing`: what the register counts.
+/// * `addressing`: the unit of the register.
 pub(super) fn slot_at(
     value: Scalar,
     offset: i64,
@@ -42,7 +41,7 @@ pub(super) fn slot_at(
     Some(Slot { base, offset })
 }
 
-/// Where an access goes.
+/// Returns the target of an access.
 pub(super) fn reached(state: &State, access: &Access, wave_size: WaveSize) -> Reached<Slot> {
     let addressing = match access.kind {
         AccessKind::Flat => return Reached::Variables,
@@ -70,7 +69,7 @@ pub(super) fn reached(state: &State, access: &Access, wave_size: WaveSize) -> Re
     }
 }
 
-/// Returns true if it is the descriptor that functions get in `s[0:3]`. One that may be it counts.
+/// Returns true if the descriptor is, or may be, the one that functions get in `s[0:3]`.
 fn is_scratch_descriptor(state: &State, access: &Access) -> bool {
     let Some(span) = access.descriptor.and_then(Operand::registers) else {
         return true;
@@ -87,7 +86,7 @@ fn is_scratch_descriptor(state: &State, access: &Access) -> bool {
         })
 }
 
-/// Returns true if a store leaves alone what is saved in these slots: distances from the CFA, in bytes of the wave.
+/// Returns true if a store does not overwrite these slots, given as distances from the CFA in bytes of the wave.
 pub(super) fn leaves_alone(
     state: &State,
     access: &Access,
@@ -97,7 +96,7 @@ pub(super) fn leaves_alone(
     match reached(state, access, wave_size) {
         Reached::Variables | Reached::Elsewhere => true,
         Reached::Scratch | Reached::Above(_) => false,
-        // Beside others with the same base. A CFA that is right is the stack pointer on entry.
+        // It must have the same base as all other rows. A correct CFA is the stack pointer on entry.
         Reached::Row(slot) => {
             let first = slot.offset.saturating_sub(3);
             let end = slot.offset.saturating_add(access.bytes.into());

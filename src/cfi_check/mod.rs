@@ -1,52 +1,51 @@
-//! Call frame information against the machine code that it describes: an abstract interpretation of each function,
-//! and a comparison of what is known before each instruction with the row that holds there.
+//! Checks call frame information against the machine code that it describes. An abstract interpretation of each function computes the state
+//! before each instruction, which is compared with the row there.
 //!
-//! What rows and expressions mean by themselves is checked elsewhere, and findings are made elsewhere. Examples and
-//! figures: `spec-notes/cfi-check.md`. Sources: [HET](crate) A.6.4, [USAGE](crate) "Non-Kernel Functions", "Call Frame Information".
+//! Checks of rows and expressions without code, and reports, are elsewhere. Examples and figures: `spec-notes/cfi-check.md`. Sources:
+//! [HET](crate) A.6.4, [USAGE](crate) "Non-Kernel Functions", "Call Frame Information".
 //!
 //! # The analysis
 //!
-//! A row says where the values are that registers had on entry. So what a register has is expressed by what registers
-//! had on entry, and all else is told apart only as far as it is needed to follow that.
+//! A row gives the places of the values that registers had on entry. The analysis therefore expresses contents in terms of registers on
+//! entry, and distinguishes other values only as far as it has to.
 //!
-//! **Lattice.** A state (`state`) has an abstract value for each scalar register, vector register and slot of scratch, and
-//! the execution mask.
-//! - A scalar (`value`): what a scalar register had on entry, plus a constant; half of a mask; the realigned stack pointer
-//!   plus a constant; half of a code address; a constant. Above these are two elements: `Other`, some value that is not
-//!   one of the entry, and above that `Unknown`, any value.
-//! - A vector register or slot (`vector`): one abstract value each for the lanes active and inactive on entry
-//!   (what a vector register had there on entry, `Other`, `Unknown`), and scalars in lanes that `v_writelane` wrote.
-//! - A mask (`mask`): of the lanes active on entry a truth table over at most four conditions, named by the instructions
-//!   that found them, or some of them, with whether they can be fewer than all; of the others none, all or unknown.
+//! **Lattice.** A state (`state`) has an abstract value for each scalar register, vector register and slot of scratch, and the execution
+//! mask.
+//! - A scalar (`value`) is a scalar register on entry plus a constant, half of a mask, the realigned stack pointer plus a constant, half of
+//!   a code address, or a constant. Above these are two elements. `Other` is a value that no register had on entry; `Unknown`, above it, is
+//!   any value.
+//! - A vector register or slot (`vector`) has one abstract value each for lanes active and inactive on entry: a vector register on entry,
+//!   `Other`, or `Unknown`. It also has the scalars in lanes that `v_writelane` wrote.
+//! - A mask (`mask`) contains a known or unknown part of the lanes active on entry, and none, all, or an unknown part of the others. A
+//!   known part is a truth table over at most four conditions, named by the instructions that compute them. For an unknown part, it is
+//!   known if it can be smaller than all.
 //! - A slot is named by its distance from the stack pointer on entry, or from the realigned one.
 //!
-//! **Join** (`State::join`), by component, where paths meet: equal values stay; what differs becomes `Unknown`, or `Other` if
-//! neither can be a value of the entry; masks that differ keep only whether they can be less.
+//! **Join** (`State::join`), by component, where paths meet. Equal values stay. Different values become `Unknown`, or `Other` if neither
+//! can be a value on entry. Different masks keep only the fact that they can be smaller than all.
 //!
-//! **Transfer functions** (`step`, `memory`). Copies, sums with constants, bitwise operations on masks, lane reads and
-//! writes, and loads and stores at constant distances from the stack or frame pointer move values. When an
-//! instruction that makes a condition is executed again, the condition gets a new name, and values that depend on the old one
-//! become unknown. A call makes the registers that the callee
-//! may write `Unknown`. What any other instruction writes becomes `Other`.
+//! **Transfer functions** (`step`, `memory`). Values are moved by copies, sums with constants, bitwise operations on masks, lane reads and
+//! writes, and loads and stores at constant distances from the stack or frame pointer. If an instruction that computes a condition is
+//! executed again, the condition gets a new name, and values that depend on the old one become unknown. A call makes the registers that the
+//! callee may write `Unknown`. The results of other instructions become `Other`.
 //!
-//! **Why it ends** (`flow`). Blocks are gone through until the states at their starts are stable. Values only rise by joining,
-//! and each has few steps to the top; the number of tracked slots is bounded. The transfer functions are not all monotone
-//! (conditions are renamed), so that there is a bound on instructions as well: a function beyond it is skipped.
+//! **Termination** (`flow`). Blocks are visited until the states at their starts are stable. A join only raises values, each value has few
+//! steps to the top, and the number of tracked slots is bounded. Since conditions are renamed, not all transfer functions are monotone.
+//! Therefore the number of visited instructions is bounded, too; a function that exceeds it is skipped.
 //!
-//! **Comparison** (`compare`). A row (`decode_row`, `decode_rule`) contradicts the code where its rule gives a value
-//! that is surely not the one of the entry. `Unknown` contradicts nothing. What the row should say is looked up in the state
-//! (`find_value`). The rules: `rule`.
+//! **Comparison** (`compare`). A row (`decode_row`, `decode_rule`) contradicts the code if its rule gives a value that is certainly not the
+//! one on entry. `Unknown` contradicts nothing. The correct rule is looked up in the state (`find_value`). The rules are in `rule`.
 //!
-//! **Assumed**:
-//! 1. Accesses at addresses of each lane's own, and flat ones, reach variables and not saved registers.
-//! 2. A stack pointer that is set to a computed value is not lower than it was.
-//! 3. A computed value is not by chance one of the entry, nor are two values of the entry equal by chance.
-//! 4. Some lane is active on entry.
-//! 5. Callees keep to the calling convention, and return.
+//! **Assumptions**:
+//! 1. Accesses at per-lane addresses and flat addresses reach variables, and not saved registers.
+//! 2. A stack pointer that is set to a computed value is not lower than before.
+//! 3. A computed value does not equal a value on entry by chance, nor do two values on entry equal each other.
+//! 4. At least one lane is active on entry.
+//! 5. Callees follow the calling convention, and return.
 //!
 //! A function that cannot be followed is skipped: [`SkipReason`].
 //!
-//! Two functions of the example of `hetdwarf demo`, of which LLVM 24 describes one as it is:
+//! The example checks two functions of `hetdwarf demo`. LLVM 24 describes one of them correctly:
 //!
 //! ```
 //! use fallible_iterator::FallibleIterator;
@@ -126,21 +125,21 @@ pub struct FunctionCode<'a> {
     pub encoding: Encoding,
 }
 
-/// Why a function is skipped.
+/// The reason why a function is skipped.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkipReason {
-    /// There is no decoder for the processor, or the code has what is no instruction.
+    /// There is no decoder for the processor, or the code contains an invalid instruction.
     Undecodable,
-    /// A jump goes to a place that is not known, or into the middle of an instruction.
+    /// A jump goes to an unknown place, or into the middle of an instruction.
     UnknownJump,
-    /// It would take too long.
+    /// The budget was exceeded.
     Budget,
-    /// The rows cannot be read; other rules say why.
+    /// The rows cannot be read; other rules report why.
     Rows,
-    /// The rows say nothing about a caller: those of a kernel, and those that have no rules.
+    /// The rows do not describe a caller: they belong to a kernel, or have no rules.
     NoCaller,
-    /// The CFA is of a calling convention that is not known.
+    /// The CFA belongs to an unknown calling convention.
     Convention,
 }
 
@@ -150,8 +149,8 @@ pub enum SkipReason {
 pub struct Report {
     /// The contradictions, by ascending first address.
     pub contradictions: Vec<Contradiction>,
-    /// Why the function was skipped, if it was. There can be contradictions all the same: those
-    /// that the instructions' boundaries show.
+    /// The reason why the function was skipped, if it was. There can still be contradictions, which follow from the boundaries of
+    /// instructions.
     pub skip_reason: Option<SkipReason>,
 }
 
@@ -164,12 +163,11 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Creates the functions of an object, for what is known after calls. Each is read when one that calls
-    /// it is checked.
+    /// Creates the checker from the functions of an object, which determine the state after calls. A function is read when one of its
+    /// callers is checked.
     ///
-    /// * `wave_size`: the size of the waves that run it. `None` for the processor's default.
-    /// * `functions`: the address and the code of each. One that is missing is taken to write everything
-    ///   that it may.
+    /// * `wave_size`: the size of the waves that run the object. `None` for the processor's default.
+    /// * `functions`: the address and the code of each. A missing function is assumed to write everything that it may.
     #[must_use]
     pub fn new(
         processor: &'static Processor,
@@ -194,10 +192,9 @@ impl<'a> Machine<'a> {
         self.check_within(function, &mut KnownInstructions::default(), meter)
     }
 
-    /// [`Machine::check`], where what is read and followed is paid for. A function that could not be paid for to the end
-    /// has nothing said about it.
+    /// Checks as [`Machine::check`] does, within a budget. If the budget is exceeded, the function has no contradictions.
     ///
-    /// * `known`: what was decoded of other functions of the machine.
+    /// * `known`: the decoded instructions of other functions of the machine.
     pub(crate) fn check_within(
         &self,
         function: &FunctionCode<'_>,
@@ -259,7 +256,7 @@ impl<'a> Machine<'a> {
 
 /// Returns the rows of a function.
 ///
-/// Those that are for no code of it are left out: there can be any number of them in a few bytes.
+/// Rows without code of the function are left out, because a few bytes can define any number of them.
 fn read_rows(
     function: &FunctionCode<'_>,
     wave_size: WaveSize,
@@ -293,7 +290,7 @@ fn read_rows(
     Ok(decoded)
 }
 
-/// Rows start where instructions do.
+/// Checks that rows start at instructions.
 fn check_boundaries(rows: &[DecodedRow], instructions: &[Instruction], findings: &mut Findings) {
     for row in rows {
         let after = instructions.partition_point(|one| one.address <= row.start);

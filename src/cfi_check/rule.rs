@@ -1,6 +1,6 @@
-//! The rules that machine code can contradict: one row each, with all that is said about one.
+//! The table of rules that machine code can contradict.
 //!
-//! To add one: a row here, and the check in [`compare`](super::compare) that names it.
+//! To add a rule, add a row here, and the check in [`compare`](super::compare) that names it.
 
 use crate::rule::{Rule, Severity};
 
@@ -9,16 +9,16 @@ use crate::rule::{Rule, Severity};
 pub(super) struct CfiRule {
     /// The rule.
     pub(super) rule: Rule,
-    /// Which contradictions are one.
+    /// The contradictions that are merged into one.
     pub(super) merge: Merge,
-    /// Why the row is wrong, for the message; `{pc}` stands for the address of the instruction that caused it.
+    /// The reason why the row is wrong, for the message. `{pc}` stands for the address of the instruction that caused it.
     pub(super) cause: &'static str,
 }
 
-/// Which contradictions of a rule, in one function, about the same subject and under the same condition, are one.
+/// The contradictions of a rule that are merged into one, if they have the same function, subject and condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Merge {
-    /// All.
+    /// All of them.
     BySubject,
     /// Those with the same cause.
     ByCause,

@@ -1,4 +1,4 @@
-//! Scratch of the function: dwords of all lanes, counted from the stack pointer on entry or from one that was rounded.
+//! Scratch of the function: dwords of all lanes, relative to the stack pointer on entry or to a rounded one.
 
 use core::cmp::Ordering;
 
@@ -17,11 +17,11 @@ pub(super) enum Base {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) base: Base,
-    /// In bytes of one lane.
+    /// The offset in bytes of one lane.
     pub(super) offset: i64,
 }
 
-/// By base, then by offset. Slots are compared all the time, and numbers are compared fast.
+/// Orders by base, then by offset. Slots are compared often, and integers compare fast.
 impl Ord for Slot {
     fn cmp(&self, other: &Slot) -> Ordering {
         let key = |slot: &Slot| match slot.base {
@@ -51,7 +51,7 @@ impl Row for Slot {
         Slot { offset, ..self }
     }
 
-    /// A frame that is aligned is below the stack pointer as a whole, whichever of the two is known.
+    /// An aligned frame is completely below the stack pointer, whichever of the two bases is known.
     fn is_given_with(self, first: Slot) -> bool {
         self.is_comparable(first) && self >= first
     }

@@ -1,4 +1,4 @@
-//! What is known of the machine at one place of the code, relative to the entry of the function.
+//! The known state of the machine at one place of the code, relative to the entry of the function.
 
 use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::flat::Flat;
 use crate::isa::{MachineRegister, Operand, Span};
 use crate::machine_flow::{self, Lanes as _, Machine, nth};
 
-/// See the head of the module. Copies share what did not change.
+/// The known state of the machine. Copies share unchanged parts.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     machine: Machine<Vector>,
-    /// For each scalar register the offset of the instruction that wrote it last; where paths meet, the highest.
+    /// For each scalar register, the offset of the instruction that wrote it last; the highest where paths meet.
     written_at: Arc<[u32; MachineRegister::SCALARS as usize]>,
     pub(super) exec: Mask,
     /// The offset of the instruction that wrote `exec` last.
     pub(super) exec_written_at: u32,
-    /// How far the stack pointer was above that on entry when that was last known. Where it has been set
-    /// to something computed since, it is no lower: stack is allocated at run time, not given back.
+    /// The distance of the stack pointer from its value on entry, when it was last known. If it has been set to a computed value since, it
+    /// is not lower: stack is allocated at run time, but not freed.
     top: i32,
 }
 
@@ -41,7 +41,7 @@ impl DerefMut for State {
 }
 
 impl State {
-    /// On entry: every register has its own value.
+    /// Returns the state on entry, in which every register has its own value.
     pub(super) fn entry() -> State {
         let on_entry = |register| scalar_index(register).map_or(Scalar::Other, Scalar::entry);
         State {
@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// Returns the scalar registers that surely have not what they had on entry, a bit each from `s0`.
+    /// Returns the scalar registers that certainly differ from their values on entry, one bit each from `s0`.
     pub(super) fn overwritten(&self) -> u128 {
         let is_overwritten =
             |(n, value): &(u8, Scalar)| value.is_entry_of(*n) == Verdict::Different;
@@ -82,7 +82,7 @@ impl State {
         overwritten.fold(0, |set, (n, _)| set | nth(n.into()))
     }
 
-    /// Returns the lowest that the stack pointer can be.
+    /// Returns the lowest possible stack pointer.
     pub(super) fn stack_top(&self) -> Scalar {
         Scalar::Entry {
             register: STACK_POINTER,
@@ -90,14 +90,14 @@ impl State {
         }
     }
 
-    /// Returns the contents of the scalar registers of which anything is known, from `s0`.
+    /// Returns the known contents of scalar registers, from `s0`.
     pub(super) fn known_scalars(&self) -> impl Iterator<Item = (u8, Scalar)> {
         let known = self.scalars.numbered();
         known.filter_map(|(index, value)| Some((followed(index)?, value)))
     }
 
-    /// A callee may have changed these vector registers in the lanes that are active. Those that this
-    /// function never wrote are left as they are: they keep nothing that a row could rightly name.
+    /// Makes the active lanes of vector registers unknown that a callee may have changed. Registers that this function never wrote are left
+    /// unchanged, since no correct row names them.
     pub(super) fn clobber_vectors(&mut self, is_clobbered: impl Fn(MachineRegister) -> bool) {
         let mask = if self.exec.is_within_entry() {
             Mask::ENTRY
@@ -113,8 +113,7 @@ impl State {
         }
     }
 
-    /// The instruction at this offset finds its condition anew: what depended on what it found before
-    /// forgets it.
+    /// Forgets the facts that depend on the earlier condition of the instruction at this offset, which computes a new one.
     pub(super) fn forget(&mut self, at: u32) {
         if self.exec.depends_on(at) {
             self.exec = self.exec.forget();
@@ -124,7 +123,7 @@ impl State {
         forget_in(&mut self.rows, at);
     }
 
-    /// Returns true if a value is expressed by what the instruction at this offset rounded when it ran before.
+    /// Returns true if a value is relative to the earlier result of the rounding instruction at this offset.
     pub(super) fn has_aligned(&self, at: u32) -> bool {
         let is = |value: &Scalar| matches!(value, Scalar::Aligned { at: of, .. } if *of == at);
         let named = |vector: &Vector| {
@@ -161,7 +160,7 @@ impl State {
         }
     }
 
-    /// Dword `n` of an operand.
+    /// Returns dword `n` of an operand.
     pub(super) fn operand(&self, operand: Operand, n: u8) -> Scalar {
         match operand.registers().and_then(|span| span.first.plus(n)) {
             Some(MachineRegister::ExecLo) => Scalar::of_mask(self.exec, false),
@@ -170,8 +169,7 @@ impl State {
         }
     }
 
-    /// Takes in what is known at the end of another path. Gives whether that changed anything but who
-    /// wrote what.
+    /// Joins the state at the end of another path. Returns true if this changes anything except the offsets of writes.
     pub(super) fn join(&mut self, other: &State) -> bool {
         let before = (self.exec, self.top);
         let is_new = self.machine.join(&other.machine);
@@ -201,7 +199,7 @@ fn forget_in<K: Ord + Copy>(map: &mut Arc<Flat<K, Vector>>, at: u32) {
     }
 }
 
-/// Where a register stands among the scalar registers that are followed: `s0` to `s105`, and the two halves of `vcc`.
+/// Returns the index of a register among the followed scalar registers: `s0` to `s105`, and the two halves of `vcc`.
 pub(super) fn scalar_index(register: MachineRegister) -> Option<u8> {
     followed(machine_flow::scalar_index(register)?)
 }
@@ -211,7 +209,7 @@ fn followed(index: u32) -> Option<u8> {
     index.filter(|n| *n < MachineRegister::SCALARS)
 }
 
-/// Returns the scalar register with a number, as [`scalar_index`] counts.
+/// Returns the scalar register with an index of [`scalar_index`].
 pub(super) fn numbered_scalar(n: u8) -> MachineRegister {
     machine_flow::numbered_scalar(n.into()).unwrap_or(MachineRegister::Sgpr(n))
 }

@@ -1,4 +1,4 @@
-//! The transfer functions: what one instruction does to what is known.
+//! The transfer functions: the effects of an instruction on the known state.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -19,23 +19,23 @@ use crate::isa::{
 use crate::machine_flow::{Code, Lanes as _, Reached, ScalarOperation, Transfer};
 use crate::meter::Meter;
 
-/// What the steps of one function have in common.
+/// The context that the steps of one function share.
 #[derive(Debug)]
 pub(super) struct Context<'a> {
     pub(super) wave_size: WaveSize,
     pub(super) convention: Convention,
-    /// The function, whose convention is this one.
+    /// The function, with this convention.
     pub(super) code: &'a Code,
-    /// What the stack pointer counts. `None` where that is not known.
+    /// The unit of the stack pointer. `None` if it is unknown.
     pub(super) addressing: Option<ScratchAddressing>,
     pub(super) callees: &'a Callees<'a>,
-    /// Where the function starts.
+    /// The address of the function.
     pub(super) start: u64,
     pub(super) meter: &'a Meter,
 }
 
 impl Context<'_> {
-    /// Returns true if functions give a register back; of vector registers, in the lanes that were active on entry.
+    /// Returns true if functions preserve a register; a vector register, in the lanes that were active on entry.
     pub(super) fn preserves(&self, register: MachineRegister) -> bool {
         self.code.preserves(register)
     }
@@ -45,7 +45,7 @@ impl Context<'_> {
         u32::try_from(address.wrapping_sub(self.start)).unwrap_or(u32::MAX)
     }
 
-    /// The transfer function: `state` becomes what is known after the instruction.
+    /// Applies the transfer function: updates `state` to the state after the instruction.
     pub(super) fn step(&self, state: &mut State, instruction: &Instruction) {
         let at = self.offset(instruction.address);
         if self.convention == Convention::Gcc {
@@ -87,8 +87,8 @@ impl Context<'_> {
         }
     }
 
-    /// In GCC's functions the CFA alone is compared, so that the stack and frame pointers are followed and
-    /// nothing else. All else keeps the name that it had on entry, which says nothing of them.
+    /// Applies an instruction of GCC's functions, in which only the CFA is compared. Therefore only the stack and frame pointers are
+    /// followed. All other registers keep their symbols from the entry, which are not used.
     fn step_gcc(&self, state: &mut State, instruction: &Instruction, at: u32) {
         let is_followed =
             |register: MachineRegister| matches!(register, MachineRegister::Sgpr(14..=17));
@@ -110,7 +110,7 @@ impl Context<'_> {
         }
     }
 
-    /// An operation of the scalar ALU.
+    /// Applies an operation of the scalar ALU.
     fn scalar(&self, state: &mut State, operation: ScalarOperation, at: u32) {
         let ScalarOperation { op, dst, a, b } = operation;
         let Some(span) = dst.registers() else {
@@ -143,14 +143,13 @@ impl Context<'_> {
         for (register, value) in span.registers().zip(values) {
             self.write_scalar(state, at, register, value);
         }
-        // Of an operation that writes more than two dwords nothing is known.
+        // Results of more than two dwords are unknown.
         for register in span.registers().skip(2) {
             self.write_scalar(state, at, register, Scalar::Unknown);
         }
     }
 
-    /// Returns the mask in an operand that is combined with the execution mask. One of which nothing is known
-    /// becomes a condition of its own, found here.
+    /// Returns the mask in an operand that is combined with the execution mask. An unknown mask becomes a new condition, computed here.
     fn operand_mask(&self, state: &mut State, operand: Operand, at: u32) -> Mask {
         match state.mask(operand, self.wave_size) {
             Mask::UNKNOWN => {
@@ -161,7 +160,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns the result of an operation on masks. `None` if it is none.
+    /// Returns the result of an operation on masks. `None` if it is not one.
     fn mask_result(
         &self,
         state: &mut State,
@@ -199,7 +198,7 @@ impl Context<'_> {
         })
     }
 
-    /// Returns one dword of the result, from what was there, and the operands' dwords.
+    /// Returns one dword of the result, from the old value and the operands' dwords.
     fn value(&self, state: &State, op: ScalarOp, dwords: u8, of: [Scalar; 3], at: u32) -> Scalar {
         let [old, a, b] = of;
         let result = match (op, dwords) {
@@ -211,7 +210,7 @@ impl Context<'_> {
                 Scalar::Constant(n) => plus(a, Scalar::Constant(n.wrapping_neg())),
                 _ => None,
             },
-            // The high half of an address, which a constant was added to or taken from.
+            // The high half of an address after an addition or subtraction of a constant.
             (ScalarOp::AddCarry | ScalarOp::SubBorrow, _) => match (a, b) {
                 (
                     Scalar::CodeAddress { .. } | Scalar::Entry { .. },
@@ -229,7 +228,7 @@ impl Context<'_> {
         })
     }
 
-    /// `a & b` where that rounds the stack pointer down.
+    /// Applies `a & b`, if it rounds the stack pointer down.
     fn round(&self, state: &State, a: Scalar, b: Scalar, at: u32) -> Option<Scalar> {
         match (a, b) {
             (Scalar::Entry { register, .. }, Scalar::Constant(_))
@@ -251,7 +250,7 @@ impl Context<'_> {
         }
     }
 
-    /// A call, until the callee has returned.
+    /// Applies a call, up to the return of the callee.
     fn call(&self, state: &mut State, dst: Operand, target: CallTarget, at: u32) {
         let address = match target {
             CallTarget::Address(address) => Some(address),
@@ -305,7 +304,7 @@ impl Transfer for Context<'_> {
 
     fn write_scalar(&self, state: &mut State, at: u32, register: MachineRegister, value: Scalar) {
         match register {
-            // Half of it, or by an instruction that nothing more is known of.
+            // Half of EXEC, or the result of an unknown instruction.
             MachineRegister::ExecLo | MachineRegister::ExecHi => set_exec(state, Mask::UNKNOWN, at),
             _ => {
                 if let Some(register) = scalar_index(register) {
@@ -332,7 +331,7 @@ impl Transfer for Context<'_> {
         (state.exec != Mask::NONE).then_some(vector)
     }
 
-    /// As everywhere, but in place: each write is kept, if only for where it was.
+    /// Writes in place, since each write is recorded, at least for its offset.
     fn write_vector(&self, state: &mut State, at: u32, register: MachineRegister, new: &Vector) {
         let exec = state.exec;
         if exec != Mask::NONE {
@@ -340,7 +339,7 @@ impl Transfer for Context<'_> {
         }
     }
 
-    /// Matrix instructions, which have large results, write lanes that are not active too.
+    /// Matrix instructions, which have large results, also write inactive lanes.
     fn overwrite_vectors(&self, state: &mut State, at: u32, span: Span) {
         for register in span.registers() {
             self.write_vector(state, at, register, &Vector::COMPUTED);
@@ -378,12 +377,12 @@ fn exec_op(op: ExecOp, source: Mask, exec: Mask) -> Mask {
     }
 }
 
-/// Returns true if it is more than a number that could be anything.
+/// Returns true if the mask is a nonempty subset of the lanes active on entry, and not just a number.
 fn is_relative_to_entry(mask: Mask) -> bool {
     mask.is_within_entry() && mask != Mask::NONE
 }
 
-/// Returns a value plus a constant, where the sum has an abstract value.
+/// Returns a value plus a constant, if the sum has an abstract value.
 fn plus(value: Scalar, constant: Scalar) -> Option<Scalar> {
     let Scalar::Constant(n) = constant else {
         return None;

@@ -1,5 +1,5 @@
-//! The transfer function and its lattice. Code is what llvm-mc 22 makes of the instructions beside it; what they do is in the manuals of
-//! the instruction sets.
+//! Tests of the transfer function and its lattice. The code is encoded by llvm-mc 22; the manuals of the instruction sets define its
+//! effects.
 
 use super::decode_rule::{self, DecodedRule, ScalarPlace, VectorPlace};
 use super::mask::{Mask, Part};
@@ -23,7 +23,7 @@ use MachineRegister::{Agpr, Sgpr, Vgpr};
 
 const START: u64 = 0x1000;
 
-/// Does something in a function of these dwords.
+/// Runs a function in the context of these dwords.
 fn within<T>(
     processor: &str,
     wave_size: WaveSize,
@@ -50,7 +50,7 @@ fn within<T>(
     })
 }
 
-/// Goes through code of gfx1100 with 32 lanes, from its start on.
+/// Executes code of gfx1100 with 32 lanes from its start.
 fn run(state: &mut State, dwords: &[u32]) {
     within("gfx1100", WaveSize::Wave32, dwords, |context| {
         let code = context.code.instructions.iter();
@@ -58,7 +58,7 @@ fn run(state: &mut State, dwords: &[u32]) {
     });
 }
 
-/// Goes through code of gfx90a with 64 lanes.
+/// Executes code of gfx90a with 64 lanes.
 fn run_64(state: &mut State, dwords: &[u32]) {
     within("gfx90a", WaveSize::Wave64, dwords, |context| {
         let code = context.code.instructions.iter();
@@ -79,11 +79,11 @@ fn sums_and_roundings_of_the_stack_pointer_are_followed() {
     // s_mov_b32 s4, 1; s_add_i32 s5, s4, 2
     run(&mut state, &[0xbe84_0081, 0x8105_8204]);
     assert_eq!(state.scalar(5), Scalar::Constant(3));
-    // s_and_b32 s34, s4, -64: what is rounded is the stack pointer alone.
+    // s_and_b32 s34, s4, -64: only the stack pointer can be rounded.
     let mut state = State::entry();
     run(&mut state, &[0x8b22_ff04, 0xffff_ffc0]);
     assert_eq!(state.scalar(34), Scalar::Other);
-    // s_and_b32 s33, s32, -64. The second time it may be another number, and the first one is still in s33.
+    // s_and_b32 s33, s32, -64. The second result may be another number, and s33 still holds the first one.
     run(&mut state, &[0x8b21_ff20, 0xffff_ffc0]);
     assert_eq!(state.scalar(33), Scalar::Aligned { at: 0, plus: 0 });
     run(&mut state, &[0x8b21_ff20, 0xffff_ffc0]);
@@ -122,7 +122,7 @@ fn a_sum_of_two_registers_is_an_address() {
     assert_eq!(found, [half(false), half(true)]);
 }
 
-/// Returns a mask, as what an instruction far away found.
+/// Returns a mask, as a condition of a distant instruction.
 fn condition() -> Mask {
     Mask::condition(0x80).and(Mask::ENTRY)
 }
@@ -159,14 +159,14 @@ fn masks_are_followed_dword_by_dword() {
     run(&mut state, &[0xbe86_2607]);
     assert_eq!(state.exec, Mask::ENTRY.not());
     assert_eq!(state.scalar(6), low(Mask::ENTRY));
-    // s_and_b32 s4, s6, exec_lo: of an unknown mask, those of EXEC that the instruction finds.
+    // s_and_b32 s4, s6, exec_lo: the result of an unknown mask is a new condition within EXEC.
     let mut state = State::entry();
     state.set_scalar(6, Scalar::Unknown, 0);
     run(&mut state, &[0x8b04_7e06]);
     assert_eq!(state.scalar(4), low(Mask::condition(0).and(Mask::ENTRY)));
 }
 
-/// What an instruction finds when it runs again is not what it found before, wherever that is.
+/// A condition that an instruction computes again differs from the earlier one, wherever that is.
 #[test]
 fn a_condition_that_is_found_anew_is_another() {
     let old = Scalar::of_mask(Mask::condition(0).and(Mask::ENTRY), false);
@@ -181,7 +181,7 @@ fn a_condition_that_is_found_anew_is_another() {
     assert!(!again(&[0xd44a_0006, 0x0002_0080], Scalar::Unknown));
     assert!(!again(&[0xbe84_2006], Scalar::Unknown));
     assert!(!again(&[0x8b04_7e06], Scalar::Unknown));
-    // A mask that is known needs no new condition.
+    // A known mask needs no new condition.
     assert!(again(&[0xbe84_2006], Scalar::of_mask(Mask::ENTRY, false)));
 
     let slot = Slot {
@@ -202,7 +202,7 @@ fn a_condition_that_is_found_anew_is_another() {
     );
     assert!(!state.vector(Vgpr(5)).lane(2).depends_on(0));
     assert!(!state.row(slot).lane(2).depends_on(0));
-    // Offsets are told apart, however far from the start they are.
+    // Offsets are distinguished at any distance from the start.
     assert!(!Mask::condition(0x400).depends_on(0));
     assert_eq!(old.forget(4), old);
 }
@@ -232,7 +232,7 @@ fn what_was_rounded_is_known_wherever_it_is() {
         has(&|state| state.set_row(slot, Vector::UNKNOWN)),
         (true, false)
     );
-    // It may be the stack pointer on entry, if that was rounded already; no other register.
+    // It may be the stack pointer on entry, if that was already rounded; it is no other register.
     assert_eq!(aligned.is_entry_of(32), Verdict::Unknown);
     assert_eq!(aligned.is_entry_of(33), Verdict::Different);
 }
@@ -273,7 +273,7 @@ fn instructions_write_the_lanes_of_exec() {
     let mut vector = Vector::of_register(Vgpr(5));
     vector.set_lane(2, Scalar::Unknown, 8);
     assert_eq!(vector.active.is_entry_of(Vgpr(5)), Verdict::Unknown);
-    // Other lanes alone are news, too.
+    // A change of the other lanes alone is also a change.
     let mut state = State::entry();
     let mut other = State::entry();
     other.exec = condition();
@@ -289,7 +289,7 @@ fn a_call_loses_what_callees_may_write() {
     assert_eq!(found, [Scalar::Unknown, Scalar::entry(34), Scalar::Other]);
 }
 
-/// Of GCC's functions s14 to s17 are followed: the frame and the stack pointer, of 64 bits each.
+/// In GCC's functions, s14 to s17 are followed: the frame and the stack pointer, of 64 bits each.
 #[test]
 fn of_gcc_the_stack_alone_is_followed() {
     let after = |dword: u32| {
@@ -344,7 +344,7 @@ fn bytes(text: &str) -> Vec<u8> {
     parsed.encode(Encoding::AMDGPU).unwrap()
 }
 
-/// Returns the rule of a register of so many dwords in a wave of 32 lanes, by an expression for its place or its value.
+/// Returns the rule of a register of this many dwords in a wave of 32 lanes, given by an expression for its place or its value.
 fn rule(text: &str, dwords: u8, is_value: bool) -> DecodedRule {
     let bytes = bytes(text);
     let expression = RuleExpression::from(&*bytes);
@@ -408,7 +408,7 @@ fn rules_are_read_as_far_as_they_can_be_checked() {
         scaled(5, 128)
     );
     assert_eq!(rule("DW_OP_lit5, DW_OP_shr", 1, true), scaled(-5, 0));
-    // What is shifted out would be lost.
+    // The shift would lose bits.
     assert_eq!(
         rule("DW_OP_lit4, DW_OP_plus, DW_OP_lit5, DW_OP_shr", 1, true),
         DecodedRule::None
@@ -432,7 +432,7 @@ fn a_cfa_of_two_registers_is_of_neighbours() {
 #[test]
 fn places_are_suggested_that_have_the_value() {
     let sgpr = |n| Dword::Scalar(Sgpr(n));
-    // A register that has another's value as well is no better place than itself.
+    // A register that also has another's value is not preferred to the other itself.
     let mut state = State::entry();
     state.set_scalar(4, Scalar::entry(5), 0);
     assert_eq!(find_value::dwords(&state, &[5]), RowRule::SameValue);
@@ -441,7 +441,7 @@ fn places_are_suggested_that_have_the_value() {
         find_value::dwords(&state, &[5]),
         RowRule::Dwords(vec![sgpr(4)])
     );
-    // A lane that has it only if it was active on entry does not always have it.
+    // A lane that has the value only if it was active on entry does not always have it.
     let mut vector = Vector::of_register(Vgpr(9));
     vector.set_lane(2, Scalar::entry(34), 0);
     state.set_scalar(34, Scalar::Other, 0);
@@ -501,7 +501,7 @@ fn places_are_suggested_that_have_the_value() {
     });
 }
 
-/// What is known of registers and scratch where something was lost, here or on another path.
+/// Registers and scratch are unknown after they were lost, here or on another path.
 #[test]
 fn what_is_lost_is_unknown() {
     let of = Vgpr(40);
@@ -524,11 +524,11 @@ fn what_is_lost_is_unknown() {
         state
     };
     assert_eq!(verdict(&stored().row(own)), Verdict::Same);
-    // Stored on one path alone.
+    // Stored on one path only.
     let mut state = stored();
     assert!(state.join(&State::entry()));
     assert_eq!(verdict(&state.row(own)), Verdict::Unknown);
-    // A slot of another base may be any of these.
+    // A slot with another base may be any of these.
     let other = slot(Base::Aligned(4), 0);
     let mut state = stored();
     state.set_row(other, Vector::COMPUTED);
@@ -543,7 +543,7 @@ fn what_is_lost_is_unknown() {
     assert_eq!(verdict(&state.row(own)), Verdict::Unknown);
 }
 
-/// The hardware takes as many bits of a lane's number as there are lanes; part of a dword has something new in it.
+/// The hardware uses only the bits that a lane number needs; a partly written dword has new contents.
 #[test]
 fn lanes_and_dwords_are_those_of_the_hardware() {
     // v_writelane_b32 v5, s4, s6

@@ -1,8 +1,7 @@
-//! What is known of a scalar register at one place of the code.
+//! The known contents of a scalar register at one place of the code.
 //!
-//! Everything is relative to the entry of the function, since that is where the registers have the
-//! values that call frame information has to find again. Two tops are kept apart: [`Scalar::Other`] is
-//! surely no value a register had on entry, [`Scalar::Unknown`] may be one.
+//! All values are relative to the entry of the function, since call frame information recovers the values that registers had there. There
+//! are two top elements: [`Scalar::Other`] is certainly not a value on entry, [`Scalar::Unknown`] may be one.
 
 use super::mask::Mask;
 use crate::machine_flow;
@@ -10,41 +9,40 @@ use crate::machine_flow;
 /// The scalar register with the stack pointer of LLVM's functions.
 pub(super) const STACK_POINTER: u8 = 32;
 
-/// 32 bits: the contents of a scalar register, or what one lane of a vector register keeps of one.
+/// 32 bits: the contents of a scalar register, or of one lane of a vector register that holds a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scalar {
     /// The value of the scalar register on entry, plus a constant.
     Entry {
         /// The number of the scalar register.
         register: u8,
-        /// What is added.
+        /// The constant to add.
         plus: i32,
     },
-    /// The low or high half of a mask that is expressed by the one on entry. Never [`Mask::UNKNOWN`].
+    /// The low or high half of a mask that is relative to the mask on entry. Never [`Mask::UNKNOWN`].
     Mask {
         /// The mask.
         mask: Mask,
-        /// True if it is the half of lanes 32 to 63.
+        /// True for the half of lanes 32 to 63.
         high: bool,
     },
-    /// The stack pointer as the instruction at this offset in the function rounded it when it last ran,
-    /// plus a constant.
+    /// The last result of the instruction at this offset in the function, which rounded the stack pointer, plus a constant.
     Aligned {
         /// The offset of the instruction, in bytes.
         at: u32,
-        /// What is added.
+        /// The constant to add.
         plus: i32,
     },
     /// Half of the address of code in the same object.
     CodeAddress {
         /// The address, in the code object.
         address: u64,
-        /// True if it is the high half.
+        /// True for the high half.
         high: bool,
     },
     /// A number.
     Constant(u32),
-    /// Something computed: none of the above, and nothing that a register had on entry.
+    /// A computed value: none of the above, and not a value of a register on entry.
     Other,
     /// Anything.
     Unknown,
@@ -71,12 +69,12 @@ impl machine_flow::Scalar for Scalar {
 }
 
 impl Scalar {
-    /// What the scalar register had on entry.
+    /// Returns the value of the scalar register on entry.
     pub(super) const fn entry(register: u8) -> Scalar {
         Scalar::Entry { register, plus: 0 }
     }
 
-    /// Half of a mask.
+    /// Returns one half of a mask.
     pub(super) fn of_mask(mask: Mask, high: bool) -> Scalar {
         match mask {
             Mask::UNKNOWN => Scalar::Other,
@@ -86,7 +84,7 @@ impl Scalar {
         }
     }
 
-    /// Returns the mask that it is the named half of.
+    /// Returns the mask, if the value is the requested half of one.
     pub(super) fn mask(self, high: bool) -> Mask {
         match self {
             Scalar::Mask { mask, high: half } if half == high => mask,
@@ -102,12 +100,12 @@ impl Scalar {
         }
     }
 
-    /// Returns true if it is half of a mask that depends on what the instruction at this offset found.
+    /// Returns true if it is half of a mask that depends on the condition of the instruction at this offset.
     pub(super) fn depends_on(self, at: u32) -> bool {
         matches!(self, Scalar::Mask { mask, .. } if mask.depends_on(at))
     }
 
-    /// Returns the value, without what depends on the instruction at this offset.
+    /// Returns the value, without facts that depend on the instruction at this offset.
     pub(super) fn forget(self, at: u32) -> Scalar {
         if let Scalar::Mask { mask, high } = self
             && mask.depends_on(at)
@@ -142,7 +140,7 @@ impl Scalar {
         }
     }
 
-    /// Returns true if it may be what some scalar register had on entry.
+    /// Returns true if it may be the value of some scalar register on entry.
     pub(super) fn may_be_entry(self) -> bool {
         matches!(
             self,
@@ -150,11 +148,11 @@ impl Scalar {
         )
     }
 
-    /// Decides if it is the value of a scalar register on entry.
+    /// Compares the value with a scalar register on entry.
     pub(super) fn is_entry_of(self, register: u8) -> Verdict {
         match self {
             Scalar::Entry { register: of, plus } if of == register && plus == 0 => Verdict::Same,
-            // Where the stack pointer was aligned already, rounding changed nothing.
+            // If the stack pointer was already aligned, rounding did not change it.
             Scalar::Aligned { .. } if register == STACK_POINTER => Verdict::Unknown,
             Scalar::Unknown => Verdict::Unknown,
             Scalar::Entry { .. }
@@ -167,14 +165,14 @@ impl Scalar {
     }
 }
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Equal.
     Same,
     /// Not equal.
     Different,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 

@@ -1,7 +1,6 @@
-//! What is known of a vector register, or of the row of scratch dwords where one is saved.
+//! The known contents of a vector register, or of a row of scratch in which one is saved.
 //!
-//! Which lanes were active on entry is not known, so that there is one abstract value each for lanes active and
-//! inactive on entry.
+//! The lanes that were active on entry are unknown. Therefore there is one abstract value each for lanes active and inactive on entry.
 
 use std::sync::Arc;
 
@@ -16,9 +15,9 @@ use crate::machine_flow;
 pub(super) enum LaneValue {
     /// The value of the vector register in the same lane on entry.
     Entry(MachineRegister),
-    /// Something else.
+    /// Another value.
     Other,
-    /// Anything.
+    /// Any value.
     Unknown,
 }
 
@@ -32,7 +31,7 @@ impl LaneValue {
         }
     }
 
-    /// As the contents of a scalar register, which it never was.
+    /// Returns the value as the contents of a scalar register.
     fn as_scalar(self) -> Scalar {
         match self {
             LaneValue::Entry(_) | LaneValue::Other => Scalar::Other,
@@ -41,11 +40,11 @@ impl LaneValue {
     }
 }
 
-/// All lanes: what most have, and the lanes that scalar values were put in.
+/// The contents of all lanes: a common value, and the lanes that scalar values were written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lanes {
     pub(super) rest: LaneValue,
-    /// By ascending lane. `None` if there are none.
+    /// The named lanes, ascending. `None` if there are none.
     named: Option<Arc<Vec<(u8, Scalar)>>>,
 }
 
@@ -79,7 +78,7 @@ impl Lanes {
         self.named.as_ref().map_or(&[], |named| named)
     }
 
-    /// Returns the values, with what depends on a condition that is found anew forgotten. `None` if nothing does.
+    /// Forgets the facts that depend on the earlier condition of an instruction. Returns `None` if there are none.
     fn forget(&self, at: u32) -> Option<Lanes> {
         let depends = |value: Scalar| value.depends_on(at);
         (self.named().iter().any(|(_, value)| depends(*value))).then(|| {
@@ -106,7 +105,7 @@ impl Lanes {
         joined
     }
 
-    /// Decides if every lane has the register's value on entry.
+    /// Compares every lane with the register on entry.
     pub(super) fn is_entry_of(&self, register: MachineRegister) -> Verdict {
         let rest = match self.rest {
             LaneValue::Entry(of) if of == register => Verdict::Same,
@@ -128,12 +127,11 @@ impl Lanes {
 /// A dword for each lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Vector {
-    /// What a lane has that was active on entry.
+    /// The contents of lanes that were active on entry.
     pub(super) active: Lanes,
-    /// What a lane has that was not active on entry.
+    /// The contents of lanes that were inactive on entry.
     pub(super) inactive: Lanes,
-    /// The offset in the function of the instruction that wrote it last, in bytes. Where paths meet, the
-    /// highest.
+    /// The offset in the function, in bytes, of the instruction that wrote it last. The highest where paths meet.
     pub(super) written_at: u32,
 }
 
@@ -157,7 +155,7 @@ impl machine_flow::Lanes for Vector {
         Vector::all(LaneValue::Entry(register), 0)
     }
 
-    /// What was never written is no value of the entry that anybody put there.
+    /// A row that was never written holds no value on entry that the function saved.
     fn of_row(slot: Slot) -> Vector {
         let value = if slot.base == Base::Entry && slot.offset % 4 == 0 {
             LaneValue::Other
@@ -192,26 +190,26 @@ impl Vector {
         }
     }
 
-    /// Returns the dword of one lane, if it was active on entry and if it was not.
+    /// Returns the dword of one lane, for a lane active and a lane inactive on entry.
     pub(super) fn lanes(&self, lane: u8) -> [Scalar; 2] {
         [self.active.get(lane), self.inactive.get(lane)]
     }
 
-    /// Puts a value in one lane, whatever the execution mask.
+    /// Writes a value to one lane, independent of the execution mask.
     pub(super) fn set_lane(&mut self, lane: u8, value: Scalar, at: u32) {
         self.active.set(lane, value);
         self.inactive.set(lane, value);
         self.written_at = at;
     }
 
-    /// Puts in the lanes of `mask` what `value` has there.
+    /// Copies the lanes in `mask` from `value`.
     pub(super) fn write(&mut self, mask: Mask, value: &Vector, at: u32) {
         self.written_at = at;
         write_part(&mut self.active, &value.active, mask.active());
         write_part(&mut self.inactive, &value.inactive, mask.inactive());
     }
 
-    /// Returns the register, with what depends on a condition that is found anew forgotten. `None` if nothing does.
+    /// Forgets the facts that depend on the earlier condition of an instruction. Returns `None` if there are none.
     pub(super) fn forget(&self, at: u32) -> Option<Vector> {
         let (active, inactive) = (self.active.forget(at), self.inactive.forget(at));
         (active.is_some() || inactive.is_some()).then(|| Vector {

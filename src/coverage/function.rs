@@ -1,4 +1,4 @@
-//! One function: where its variables have a location, and where an earlier value is kept.
+//! Analyses one function: the addresses at which its variables have a location, and at which an earlier value is kept.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -15,16 +15,16 @@ use crate::meter::Meter;
 /// A variable with its addresses.
 #[derive(Debug)]
 pub(super) struct VariableSpans<'a> {
-    /// What is known of it; `None` if the scopes of the function contradict each other.
+    /// The kept values; `None` if the scopes of the function contradict each other.
     pub(super) known: Option<KeptVariable<'a>>,
-    /// Where it is in scope.
+    /// The addresses in its scope.
     pub(super) scope: Spans,
-    /// Where it has a location.
+    /// The addresses at which it has a location.
     pub(super) dwarf: Spans,
 }
 
 impl VariableSpans<'_> {
-    /// Where it has no location, and an earlier value of it is kept.
+    /// Returns the addresses at which the variable has no location but an earlier value is kept.
     pub(super) fn recovered(&self) -> Spans {
         let lost = || self.scope.without(&self.dwarf);
         let Some(known) = &self.known else {
@@ -38,7 +38,7 @@ impl VariableSpans<'_> {
     }
 }
 
-/// Where a counted variable is in scope, and where it has a location.
+/// Returns the addresses in the scope of a counted variable, and the addresses at which it has a location.
 fn spans_of(counted: &CountedVariable) -> (Spans, Spans) {
     let scope = Spans::new(counted.addresses.iter().cloned());
     let dwarf = match counted.is_everywhere {
@@ -48,14 +48,13 @@ fn spans_of(counted: &CountedVariable) -> (Spans, Spans) {
     (scope, dwarf)
 }
 
-/// What tells variables of a function apart: the entry, and of an omitted one the copy that omits it.
+/// The identity of a variable in a function: its entry, and the copy that omits it if it is omitted.
 type Key = (DieId, Option<DieId>);
 
-/// Finds the variables of a function, in the order of `counted`. Also returns false if it was not found out of all of them where they are
-/// kept.
+/// Finds the variables of a function, in the order of `counted`. Also returns false if the search for kept values did not finish for all of them.
 ///
 /// # Errors
-/// If it costs more than it may.
+/// If the search exceeds its budget.
 pub(super) fn lost_in_function<'a>(
     program: &Program<'a>,
     visit: Visit<'_, 'a>,
@@ -115,7 +114,7 @@ fn key_of(variable: &Variable<'_>) -> Key {
     (variable.die, copy)
 }
 
-/// Counts how much of the variables of a function a debugger can show.
+/// Counts the coverage of the variables of a function.
 pub(super) fn coverage_of<'a>(program: &Program<'a>, visit: Visit<'_, 'a>) -> FunctionCoverage {
     let Visit {
         function,
@@ -197,7 +196,7 @@ pub(super) fn coverage_of<'a>(program: &Program<'a>, visit: Visit<'_, 'a>) -> Fu
     found
 }
 
-/// The inlined calls that a variable is in, the outermost first.
+/// Returns the inlined calls that contain a variable, the outermost first.
 fn path_of(
     program: &Program<'_>,
     known: Option<&KeptVariable<'_>>,

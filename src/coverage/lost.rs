@@ -1,4 +1,4 @@
-//! Last known values that are kept in one place along code for which location lists say nothing: what a compiler could have said.
+//! Finds last-known values that stay in one place along code that location lists do not cover. A compiler could have described them.
 
 use core::ops::Range;
 use std::fmt::Write as _;
@@ -15,28 +15,28 @@ use crate::meter::Meter;
 pub(crate) use crate::value_flow::Sought;
 use crate::value_flow::{Cell, KeptRange, Recipe, Step};
 
-/// A variable with a last known value that is kept where its location list says nothing.
+/// A variable with a last-known value in code that its location list does not cover.
 #[derive(Debug)]
 pub(crate) struct LostVariable<'a> {
     pub(crate) variable: Arc<Variable<'a>>,
-    /// True if each call of its function has it once.
+    /// True if the variable exists once in each call of its function.
     pub(crate) is_of_function: bool,
-    /// Where, in order.
+    /// The ranges of code, in order.
     pub(crate) ranges: Vec<LostRange>,
 }
 
-/// Code along which a last known value is kept in the same place.
+/// A range of code along which a last-known value stays in the same place.
 #[derive(Clone, Debug)]
 pub(crate) struct LostRange {
     pub(crate) addresses: Range<u64>,
-    /// The last address at which the location list gives the value; `None` for what a parameter was on entry.
+    /// The last address at which the location list gives the value. `None` for the value of a parameter on entry.
     pub(crate) as_of: Option<u64>,
-    /// The dwords of the value, the lowest first: where each is.
+    /// The places of the value's dwords, the lowest first.
     dwords: Vec<Step>,
 }
 
 impl LostRange {
-    /// What is known of a range, if every dword is in a register or a slot, the same for lanes of both halves of a wave.
+    /// Converts a kept range. Returns `None` unless every dword is in a register or a slot, equally for the lanes of both halves of a wave.
     fn new(kept: &KeptRange) -> Option<LostRange> {
         let place = |dword: &Recipe| match dword.0.as_slice() {
             [place @ (Step::Register(_) | Step::Row(_))] => Some(*place),
@@ -50,7 +50,8 @@ impl LostRange {
         })
     }
 
-    /// Returns the registers that have the dwords, if each is in a register by itself: a scalar one, or the lane's own dword of a vector register.
+    /// Returns the registers of the dwords, if each dword is in its own register. The register is scalar, or the dword is the lane's own dword of a
+    /// vector register.
     pub(crate) fn registers(&self) -> Option<Vec<MachineRegister>> {
         let register = |step: &Step| match *step {
             Step::Register(Cell::Scalar(register) | Cell::Own(register)) => Some(register),
@@ -60,12 +61,12 @@ impl LostRange {
         self.dwords.iter().map(register).collect()
     }
 
-    /// Returns how many bytes of code it is.
+    /// Returns the size of the range in bytes of code.
     pub(crate) fn bytes(&self) -> u64 {
         self.addresses.end.saturating_sub(self.addresses.start)
     }
 
-    /// Returns the places, for people: `v4`, `v4 and v5`, `the stack at s32 + 16`.
+    /// Returns the places as text for people: `v4`, `v4 and v5`, `the stack at s32 + 16`.
     pub(crate) fn place(&self) -> String {
         let texts: Vec<String> = self.dwords.iter().filter_map(place_of).collect();
         texts.join(" and ")
@@ -89,12 +90,12 @@ fn place_of(step: &Step) -> Option<String> {
     })
 }
 
-/// Gives each variable that is kept where its location list says nothing, function by function.
+/// Finds each variable with a kept value in code that its location list does not cover, function by function.
 ///
-/// * `sought`: what it may be.
+/// * `sought`: the kind of values.
 ///
 /// # Errors
-/// The limit that was reached before all were found, if one was.
+/// The limit that ended the search early, if one was reached.
 pub(crate) fn lost_values<'a>(
     program: &Program<'a>,
     sought: Sought,

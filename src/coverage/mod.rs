@@ -1,8 +1,8 @@
-//! How much of a program's variables a debugger can show: of the code that each is in scope in, how many bytes have a location, and in
-//! how many the machine code proves that an earlier value is still kept.
+//! Measures the coverage of a program's variables. Counts the bytes of code in each variable's scope, and the bytes at which it has a location. Also
+//! counts the bytes at which the machine code proves that an earlier value is still kept.
 //!
-//! What the debugging information gives is counted as `llvm-dwarfdump --statistics` does (`statistics`); where values are kept besides,
-//! `value_flow` finds. Source: `spec-notes/lost-values.md`.
+//! Locations are counted like in `llvm-dwarfdump --statistics` (`statistics`). `value_flow` finds the kept values. Source:
+//! `spec-notes/lost-values.md`.
 //!
 //! ```
 //! use hetdwarf::coverage::coverage;
@@ -57,7 +57,7 @@ pub enum VariableGroup {
 }
 
 impl VariableGroup {
-    /// All of them.
+    /// All groups.
     pub const ALL: [VariableGroup; 3] = [
         VariableGroup::Parameter,
         VariableGroup::Local,
@@ -81,29 +81,29 @@ impl VariableGroup {
 pub struct Covered {
     /// The number of variables.
     pub variables: u64,
-    /// The number of variables that are in the source, but have no entry in an inlined copy of their function.
+    /// The number of variables that are in the source but have no entry in an inlined copy of their function.
     pub omitted: u64,
     /// The bytes of code in the scopes of all variables.
     pub scope: u64,
-    /// Those in the scopes of omitted variables, which `llvm-dwarfdump --statistics` does not count.
+    /// The bytes in the scopes of omitted variables, which `llvm-dwarfdump --statistics` does not count.
     pub omitted_scope: u64,
-    /// The bytes with a location, or with the value itself.
+    /// The bytes with a location or a constant value.
     pub dwarf: u64,
-    /// How many of the others have an entry value or last-known value: before each of their instructions the argument of a kernel is in
-    /// memory, or the machine code proves that the value is kept in the function itself, for every lane that is active there. What only a
-    /// caller may have is not counted.
+    /// The bytes without a location that have an entry value or last-known value. Either the argument of a kernel is in memory, or the machine code
+    /// proves that the function itself keeps the value, for every active lane. This holds before each instruction of these bytes. A value that only a
+    /// caller may keep is not counted.
     pub recovered: u64,
 }
 
 impl Covered {
-    /// Returns how many have neither.
+    /// Returns the number of bytes that have neither a location nor a recovered value.
     #[must_use]
     pub fn neither(&self) -> u64 {
         let shown = self.dwarf.saturating_add(self.recovered);
         self.scope.saturating_sub(shown)
     }
 
-    /// Returns how many percent of the bytes in scope have a location, if there are any.
+    /// Returns the percentage of the bytes in scope that have a location, if there are any bytes in scope.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -127,7 +127,7 @@ impl Covered {
     }
 }
 
-/// An inlined call that a variable is in.
+/// An inlined call that contains a variable.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallPath {
@@ -143,17 +143,17 @@ pub struct CallPath {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct VariableCoverage {
-    /// Its entry; of an omitted one that of the abstract instance.
+    /// Its entry. For an omitted variable, the entry in the abstract instance.
     pub die: DieId,
     /// Its name in the source.
     pub name: Option<String>,
-    /// The line that it is declared in.
+    /// The line of its declaration.
     pub line: Option<u64>,
     /// The group in which it is counted.
     pub group: VariableGroup,
-    /// True for a parameter, of the function or of an inlined one.
+    /// True for a parameter of the function or of an inlined function.
     pub is_parameter: bool,
-    /// The inlined calls that it is in, the outermost first.
+    /// The inlined calls that contain it, the outermost first.
     pub calls: Arc<[CallPath]>,
     /// The coverage of its scope.
     pub covered: Covered,
@@ -167,20 +167,20 @@ pub struct FunctionCoverage {
     pub die: DieId,
     /// Its name in the source.
     pub name: Option<String>,
-    /// Its name for the linker, where that is another one.
+    /// Its linkage name, if it differs from the name.
     pub linkage_name: Option<String>,
     /// Its first address.
     pub address: u64,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// Its variables and parameters, with those of inlined calls.
+    /// Its variables and parameters, including the variables of inlined calls.
     pub variables: Vec<VariableCoverage>,
-    /// True if all was found out; otherwise more may be recovered.
+    /// True if the search is complete; otherwise more values may be recoverable.
     pub is_complete: bool,
 }
 
 impl FunctionCoverage {
-    /// Returns the sum over some variables.
+    /// Returns the sum over the selected variables.
     fn sum(&self, is_wanted: impl Fn(&VariableCoverage) -> bool) -> Covered {
         let mut sum = Covered::default();
         let wanted = self.variables.iter().filter(|one| is_wanted(one));
@@ -207,10 +207,10 @@ impl FunctionCoverage {
 pub struct Coverage {
     /// The functions with code, in the order of the entries.
     pub functions: Vec<FunctionCoverage>,
-    /// The size of the waves for which values were looked for in the machine code; `None` if the kernels disagree, and functions that are no
-    /// kernels were not looked at.
+    /// The size of the waves for which the machine code was searched. `None` if the kernels disagree; functions other than kernels were then not
+    /// searched.
     pub wave_size: Option<WaveSize>,
-    /// The limit that was reached before all was found, if one was.
+    /// The limit that ended the search early, if one was reached.
     pub limit: Option<Error>,
     /// The parts that could not be read.
     pub problems: Vec<Error>,
@@ -235,7 +235,7 @@ impl Coverage {
         sum
     }
 
-    /// Returns true if all was found out.
+    /// Returns true if the search is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let is_complete = |one: &FunctionCoverage| one.is_complete;
@@ -243,13 +243,13 @@ impl Coverage {
     }
 }
 
-/// Counts how much of a program's variables a debugger can show. What was found before a limit was reached is given.
+/// Measures the coverage of a program's variables. If a limit is reached, returns the results that were found before.
 #[must_use]
 pub fn coverage(program: &Program<'_>) -> Coverage {
     coverage_within(program, &program.meter().question())
 }
 
-/// As [`coverage`], as a part of a question.
+/// Does the work of [`coverage`] as a part of a larger question.
 #[must_use]
 pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
     let mut found = Coverage::default();
@@ -267,7 +267,7 @@ pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
         &mut |visit| {
             let of_function = function::coverage_of(program, visit);
             let is_complete = of_function.is_complete;
-            // What is kept of it is paid for as it is made.
+            // The memory of the function was charged when it was created.
             found.functions.push(of_function);
             is_complete
         },
@@ -278,25 +278,25 @@ pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
     found
 }
 
-/// A function, with what its variables are looked for with.
+/// A function, with the parameters of the search for its variables.
 struct Visit<'v, 'a> {
     function: &'v Function<'a>,
     counted: &'v [CountedVariable],
-    /// The size of the waves that run it, if that is known.
+    /// The size of the function's waves, if it is known.
     wave_size: Option<WaveSize>,
     types: &'v mut TypeTable,
     sought: Sought,
-    /// Bounds the cost.
+    /// The meter with the budget.
     meter: &'v Meter,
 }
 
-/// Goes through the functions of a program in the order of their entries. Each may take its share of what is left.
+/// Visits the functions of a program in the order of their entries. Each may take its share of the remaining budget.
 ///
-/// * `problems`: gets what cannot be read.
-/// * `visit`: returns false if it did not find out everything.
+/// * `problems`: receives the errors of unreadable parts.
+/// * `visit`: returns false if its search did not finish.
 ///
 /// # Errors
-/// The limit that was reached before all was found, if one was.
+/// The limit that ended the search early, if one was reached.
 fn for_each_function<'a>(
     program: &Program<'a>,
     wave_size: Option<WaveSize>,

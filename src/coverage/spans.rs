@@ -1,13 +1,13 @@
-//! Sets of addresses, as sorted ranges that do not touch.
+//! Represents sets of addresses as sorted ranges that do not touch.
 
 use core::ops::Range;
 
-/// Addresses.
+/// A set of addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spans(Vec<Range<u64>>);
 
 impl Spans {
-    /// Creates the addresses of ranges in any order, which may overlap.
+    /// Creates a set from ranges in any order, which may overlap.
     pub(crate) fn new(ranges: impl IntoIterator<Item = Range<u64>>) -> Spans {
         let ranges = ranges.into_iter().filter(|range| range.start < range.end);
         let mut ranges: Vec<Range<u64>> = ranges.collect();
@@ -26,7 +26,7 @@ impl Spans {
         &self.0
     }
 
-    /// Returns how many bytes they are.
+    /// Returns the number of bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let sizes = self
             .0
@@ -35,7 +35,7 @@ impl Spans {
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// Returns the addresses that both have.
+    /// Returns the intersection of two sets.
     pub(crate) fn and(&self, other: &Spans) -> Spans {
         let mut found = Vec::new();
         let mut others = other.0.iter().peekable();
@@ -54,7 +54,7 @@ impl Spans {
         Spans(found)
     }
 
-    /// Returns the addresses that the other does not have.
+    /// Returns the addresses that are not in the other set.
     pub(crate) fn without(&self, other: &Spans) -> Spans {
         let mut found = Vec::new();
         for range in &self.0 {
@@ -79,7 +79,7 @@ impl Spans {
 mod tests {
     use super::*;
 
-    /// Against the same on single addresses.
+    /// Compares the operations with sets of single addresses.
     #[test]
     fn sets_are_those_of_their_addresses() {
         let sets: Vec<Vec<Range<u64>>> = vec![

@@ -1,18 +1,18 @@
-//! What some kinds of errors say more of: whose access failed, what is missing, what cannot be told.
+//! Defines the details of some kinds of errors: failed accesses, missing resources and ambiguities.
 
 use core::fmt;
 use std::sync::Arc;
 
 use crate::arch::{AddressSpace, Register};
 
-/// The error of a debugger's own access, which [`source`](core::error::Error::source) of the [`Error`](super::Error) gives.
+/// The error of a debugger's own access. [`source`](core::error::Error::source) of the [`Error`](super::Error) returns it.
 ///
-/// Two are equal if their texts are.
+/// Two failures are equal if their texts are equal.
 #[derive(Clone, Debug)]
 pub struct AccessFailure(Arc<dyn core::error::Error + Send + Sync>);
 
 impl AccessFailure {
-    /// Creates the failure with this error, or with this text.
+    /// Creates a failure with an error or a text.
     #[must_use]
     pub fn new(error: impl Into<Box<dyn core::error::Error + Send + Sync>>) -> AccessFailure {
         AccessFailure(error.into().into())
@@ -33,7 +33,7 @@ impl PartialEq for AccessFailure {
 
 impl Eq for AccessFailure {}
 
-/// Something only the debugger can supply, and did not.
+/// A resource that only the debugger can supply and did not supply.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resource {
@@ -74,7 +74,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Returns the missing thing, as messages name it.
+    /// Returns the name of the missing element for messages.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -98,16 +98,15 @@ impl Need {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ambiguity {
-    /// An address space by a number that stands for different ones in different versions of the compiler.
+    /// An address space with a number that has different meanings in different versions of the compiler.
     AddressSpace(u64),
-    /// An address that is computed from registers, in a space that nothing names.
+    /// An address that is computed from registers, in an unnamed address space.
     AddressInRegister,
-    /// An address in a vector register, of which no lane is named, where lanes are named elsewhere.
+    /// An address in a vector register without a lane, in a program that names lanes elsewhere.
     LaneOfAddress,
     /// The part of a large object that one register holds.
     PartOfObject,
-    /// The number of vector elements in a part: LLVM writes elements of one byte that it has widened as if two
-    /// of them were there.
+    /// The number of vector elements in a part. LLVM writes a widened element of one byte as if it were two elements.
     WidenedElements,
     /// The base of `DW_OP_fbreg`.
     FrameBase,
@@ -115,12 +114,11 @@ pub enum Ambiguity {
     Operation(&'static str),
     /// The width of the integers that an operation combines.
     Width,
-    /// One of several different meanings of a location: whether integers are compared as signed, how wide a
-    /// pointer in memory is.
+    /// A choice between several meanings of a location, which differ for example in signed comparison or in the width of a pointer in memory.
     Reading,
-    /// A truth value in scalar registers can be one for all lanes or a bit for each.
+    /// A truth value in scalar registers, which may be one value for all lanes or one bit for each lane.
     LaneMask,
-    /// The place of an object in local memory: its symbol is undefined, and the address may be a linker's 0.
+    /// The place of an object in local memory whose symbol is undefined. The address may be a linker's 0.
     UndefinedSymbol(u64),
     /// A part of the location is malformed.
     IllFormed,

@@ -1,11 +1,9 @@
-//! The one error type of the crate: what is wrong, in which operation, where in the file, and which
-//! sentence of the specification says so.
+//! Defines the error type of the crate. An error has a kind, the operation, the place in the file, and the violated sentence of the specification.
 //!
-//! Text is made at the edge, by [`Display`](fmt::Display), in which what comes from a file is escaped as
-//! [`Untrusted`] is; everything before it is data that a caller can match on. Four kinds of trouble are told apart because four different people must act on them:
-//! ill-formed DWARF, missing input ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]),
-//! something this crate cannot do ([`ErrorKind::Unsupported`]) and a [`Limit`]. The sentences are those of [HET](crate), and of
-//! DWARF 5 where it leaves that alone.
+//! An error is data that a caller can match on. Only [`Display`](fmt::Display) makes text from it, in which contents of files are escaped like in
+//! [`Untrusted`]. Four groups of kinds are distinguished, because four different people must act on them. These are ill-formed DWARF, missing input
+//! ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]), unsupported features ([`ErrorKind::Unsupported`]), and a [`Limit`]. The sentences are
+//! from [HET](crate), and from DWARF 5 for rules that HET does not change.
 //!
 //! ```
 //! use hetdwarf::error::ErrorKind;
@@ -29,12 +27,12 @@ pub use crate::limits::Limit;
 use crate::untrusted::Untrusted;
 pub use detail::{AccessFailure, Ambiguity, Need, Resource};
 
-/// The result of everything in this crate that can fail.
+/// The result of every function in this crate that can fail.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// Why there is no answer, and where the reason lies.
+/// The reason why there is no result, and the place of the cause.
 ///
-/// One word wide, so that a `Result<(), Error>` travels in a register.
+/// The size is one word, so that a `Result<(), Error>` fits into a register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -50,9 +48,9 @@ struct Inner {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The section's name, `.debug_info` for example.
+    /// The name of the section, such as `.debug_info`.
     pub section: &'static str,
-    /// The offset of the thing at fault in the section, in bytes.
+    /// The offset of the faulty bytes in the section.
     pub offset: u64,
 }
 
@@ -62,10 +60,10 @@ pub struct Origin {
 pub enum ErrorKind {
     /// An operation, instruction, header or table ends before its last byte.
     Truncated {
-        /// What was being read.
+        /// The kind of data that was read.
         what: &'static str,
     },
-    /// A code that is in no table of operations of the dialect in use.
+    /// A code that is not assigned in the current dialect.
     UnknownOperation {
         /// The operation's first byte.
         opcode: u8,
@@ -74,89 +72,89 @@ pub enum ErrorKind {
     },
     /// An operation needs more stack entries than there are.
     StackUnderflow {
-        /// Entries needed.
+        /// The number of required entries.
         needed: usize,
-        /// Entries present.
+        /// The number of available entries.
         found: usize,
     },
-    /// The DWARF breaks a rule of the specification.
+    /// The DWARF violates a rule of the specification.
     IllFormed(SpecRule),
-    /// A stack entry, result or operand is of a kind that does not convert to the one required.
+    /// A stack entry, result or operand has a kind that does not convert to the required kind.
     TypeMismatch {
-        /// What the specification asks for.
+        /// The required kind.
         expected: &'static str,
-        /// What was there.
+        /// The kind that was found.
         found: &'static str,
     },
     /// Division or remainder by zero.
     DivideByZero,
-    /// A place would start outside its storage, or bits beyond its end were asked for.
+    /// A place outside its storage, or an access beyond the end of its storage.
     OutOfBounds {
-        /// The first bit that is not inside, counted from the start of the storage.
+        /// The first bit outside, counted from the start of the storage.
         bit_offset: i128,
         /// The size of the storage, in bits.
         size_in_bits: u128,
     },
-    /// A value was read from storage that is undefined (optimised away) in part or as a whole.
+    /// A read of storage that is completely or partly undefined (optimised away).
     UndefinedRead,
-    /// The debugger does not have the contents of something that the program does have.
+    /// A resource of the program whose contents the debugger does not have.
     Unavailable(Resource),
-    /// The expression needs something that the context does not give.
+    /// An element that the expression needs and the context does not provide.
     MissingContext(Need),
     /// A limit was reached.
     Limit {
-        /// Which one.
+        /// The limit.
         limit: Limit,
         /// Its value.
         value: u64,
     },
-    /// There is more of something than is ever read; no option changes how much that is.
+    /// The input exceeds a fixed maximum, which no option changes.
     TooMany {
-        /// What there is more of, as the end of a sentence: "rows that are remembered".
+        /// The counted things, as the end of a sentence: "rows that are remembered".
         what: &'static str,
-        /// How many are read.
+        /// The maximum number.
         most: u64,
     },
-    /// Valid, but outside what this crate does; `spec-notes/` says why.
+    /// Valid input that this crate does not support. `spec-notes/` explains the reasons.
     Unsupported(&'static str),
-    /// It can be read in several ways, and nothing decides.
+    /// Input with several possible meanings, of which none can be chosen.
     Ambiguous(Ambiguity),
     /// The debugger's own access failed.
     Access(AccessFailure),
-    /// A file, section or table is not what it says it is.
+    /// A malformed file, section or table.
     Malformed {
-        /// What was being read: "ELF header", "location list", …
+        /// The malformed part: "ELF header", "location list", …
         what: &'static str,
-        /// What was wrong with it.
+        /// The description of the problem.
         reason: String,
     },
-    /// A sound file that holds no AMDGPU code object.
+    /// A valid file without an AMDGPU code object.
     NoCodeObject {
-        /// What it is instead, as a sentence.
+        /// The description of the file, as a sentence.
         found: String,
     },
-    /// Text that does not parse.
+    /// Text that cannot be parsed.
     Syntax {
-        /// What was expected.
+        /// The expected syntax.
         expected: String,
-        /// What was there.
+        /// The text that was found.
         found: String,
     },
-    /// A choice that fits none of the things to choose from, or several.
+    /// A choice that matches no candidate, or several.
     Selection {
-        /// What was asked for.
+        /// The choice.
         wanted: String,
-        /// Everything there is to choose from, or, when several fit, those.
+        /// All candidates or, if several match, the matching ones.
         candidates: Vec<String>,
     },
 }
 
-/// A rule of the specification that DWARF can break.
+/// A rule of the specification that DWARF can violate.
 ///
-/// The table gives the sentence and the section; `Display` prints the sentence.
+/// The table has the sentence and the section of each rule. `Display` prints the sentence.
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident: $spec:literal, $text:literal;)*) => {
-        /// A rule of the specification that DWARF can break.
+        /// A rule of the specification that DWARF can violate.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum SpecRule { $(#[doc = concat!($text, ". Source: ", $spec, ".")] $name,)* }
@@ -165,7 +163,7 @@ macro_rules! rules {
             /// Every rule, in the order of the specification.
             pub const ALL: &'static [SpecRule] = &[$(SpecRule::$name,)*];
 
-            /// Returns the problem when the rule is broken.
+            /// Returns the description of a violation.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(SpecRule::$name => $text,)* }
@@ -214,7 +212,7 @@ rules! {
 }
 
 impl ErrorKind {
-    /// The kind's stable name: `error.kind` of the JSON documents.
+    /// Returns the stable name of the kind, which is `error.kind` in JSON documents.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -237,8 +235,7 @@ impl ErrorKind {
         }
     }
 
-    /// Returns the section of the specification that the DWARF breaks; nothing when a limit, the wave or the
-    /// caller is the reason.
+    /// Returns the section of the specification that the DWARF violates. Returns None if the cause is a limit, the wave or the caller.
     #[must_use]
     pub fn spec(&self) -> Option<&'static str> {
         match self {
@@ -250,7 +247,7 @@ impl ErrorKind {
             ErrorKind::DivideByZero => Some("DWARF 5 §2.5.1.4"),
             ErrorKind::OutOfBounds { .. } => Some("HET A.2.5.4.4.1"),
             ErrorKind::UndefinedRead => Some("HET A.2.5.4.3.4"),
-            // What ends too early may be a file, a table or machine code as well as DWARF.
+            // The truncated data may be a file, a table or machine code instead of DWARF.
             ErrorKind::Truncated { .. }
             | ErrorKind::Unavailable(_)
             | ErrorKind::MissingContext(_)
@@ -268,7 +265,7 @@ impl ErrorKind {
 }
 
 impl Error {
-    /// Creates an error of this kind, with no place yet.
+    /// Creates an error of this kind without a place.
     #[must_use]
     #[cold]
     pub fn new(kind: ErrorKind) -> Error {
@@ -280,7 +277,7 @@ impl Error {
         }))
     }
 
-    /// Returns a file, section or table that is not what it says it is.
+    /// Creates the error of a malformed file, section or table.
     #[must_use]
     #[cold]
     pub fn malformed(what: &'static str, reason: impl Into<String>) -> Error {
@@ -290,8 +287,7 @@ impl Error {
         })
     }
 
-    /// Adds the operation and its offset in the expression, in bytes. What an inner layer already said
-    /// stays.
+    /// Adds the operation and its offset in the expression in bytes, unless an inner layer has already set them.
     #[must_use]
     #[cold]
     pub fn at_operation(mut self, operation: &'static str, offset: u64) -> Error {
@@ -302,8 +298,7 @@ impl Error {
         self
     }
 
-    /// Adds the section the bytes came from and where in it, in bytes. What an inner layer already said
-    /// stays.
+    /// Adds the section of the bytes and the offset in it, unless an inner layer has already set them.
     #[must_use]
     #[cold]
     pub fn within(mut self, section: &'static str, offset: u64) -> Error {
@@ -313,7 +308,7 @@ impl Error {
         self
     }
 
-    /// Returns true if a limit was reached, so that nothing is said of the input.
+    /// Returns true if a limit was reached, so that the error is not about the input.
     pub(crate) fn is_limit(&self) -> bool {
         matches!(
             self.0.kind,
@@ -321,19 +316,19 @@ impl Error {
         )
     }
 
-    /// The kind of an error.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The operation at fault, by its standard name.
+    /// Returns the standard name of the faulty operation.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         self.0.operation
     }
 
-    /// The offset of the operation at fault from the start of its expression, in bytes.
+    /// Returns the offset of the faulty operation from the start of its expression in bytes.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
@@ -375,7 +370,7 @@ impl From<Need> for Error {
 }
 
 impl core::error::Error for Error {
-    /// Returns the error of the debugger, if its access failed; its text is part of this one's.
+    /// Returns the error of the debugger if its access failed. Its text is a part of this error's text.
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         if let ErrorKind::Access(failure) = self.kind() {
             Some(failure.error())
@@ -402,7 +397,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What can hold text of a file.
+/// Escapes text that may come from a file.
 fn shown(text: &str) -> Untrusted<'_> {
     Untrusted::from(text)
 }

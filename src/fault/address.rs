@@ -1,4 +1,4 @@
-//! The addresses that an access had in each lane.
+//! Computes the addresses of an access in each lane.
 //!
 //! Sources: AMD's instruction set architecture documents, "Buffer Addressing", "Range Checking", "Memory Buffer Resource
 //! Descriptor", "Flat Memory Instructions" and "Scalar Memory Operations".
@@ -12,7 +12,7 @@ use super::past::{Now, Past, lanes};
 use crate::arch::{AddressSpace, Apertures, Family, Lane, scratch};
 use crate::isa::{AccessKind, Operand, Reach, ReachKind};
 
-/// Where the wave's memories are.
+/// The addresses of the wave's memories.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memories {
     pub(super) family: Family,
@@ -21,26 +21,26 @@ pub(super) struct Memories {
     pub(super) scratch: Option<u64>,
 }
 
-/// Bytes that an access touches.
+/// The bytes that an access touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touched {
     pub(super) address: u64,
     pub(super) bytes: u64,
-    /// Another address of the same bytes: that of a lane's scratch, as generic addresses have it.
+    /// A second address of the same bytes: the generic address of a lane's scratch.
     pub(super) generic: Option<u64>,
 }
 
 /// The bytes that a lane accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InLane {
-    /// Registers of its address are not known.
+    /// Some registers of its address are unknown.
     Unknown,
-    /// Nothing: LDS, or an access that the bounds of a buffer stop.
+    /// None: LDS, or an access that the bounds of a buffer prevent.
     Nothing,
     At(Touched),
 }
 
-/// Returns what a scalar access touches.
+/// Returns the bytes that a scalar access touches.
 pub(super) fn scalar(now: &Now<'_>, past: &Past, reach: &Reach) -> InLane {
     let found = || {
         let index = past.operand(now, reach.index, 0)?;
@@ -62,7 +62,7 @@ pub(super) fn scalar(now: &Now<'_>, past: &Past, reach: &Reach) -> InLane {
                 )
             }
         };
-        // The lowest bits are not looked at, but for accesses of less than a dword.
+        // The lowest bits are ignored, except for accesses of less than a dword.
         let aligned = match bytes {
             0..4 => address,
             _ => address & !3,
@@ -80,7 +80,7 @@ pub(super) fn scalar(now: &Now<'_>, past: &Past, reach: &Reach) -> InLane {
     }
 }
 
-/// Returns what a lane accesses.
+/// Returns the bytes that a lane accesses.
 pub(super) fn in_lane(
     now: &Now<'_>,
     past: &Past,
@@ -149,7 +149,7 @@ pub(super) fn in_lane(
     found.unwrap_or(InLane::Unknown)
 }
 
-/// Returns an address in a lane's scratch.
+/// Returns the bytes at an address of a lane's scratch.
 fn in_scratch(now: &Now<'_>, reach: &Reach, private: u64, lane: u8, memories: &Memories) -> InLane {
     let generic = memories
         .apertures
@@ -181,10 +181,10 @@ fn pair(now: &Now<'_>, past: &Past, operand: Operand) -> Option<u64> {
     Some(u64::from(high) << 32 | u64::from(low))
 }
 
-/// A descriptor of a buffer.
+/// A buffer descriptor.
 struct Descriptor {
     base: u64,
-    /// Bytes from one element to the next.
+    /// The distance from one element to the next, in bytes.
     stride: u64,
     records: u32,
     /// Words 1 and 3.
@@ -205,13 +205,15 @@ impl Descriptor {
         })
     }
 
+    /// Computes the bytes that a lane accesses through the descriptor.
+    ///
     /// * `parts`: the index, the offset and the scalar offset.
     fn access(&self, reach: &Reach, family: Family, lane: u8, parts: [u32; 3]) -> Option<InLane> {
         let is_old = matches!(
             family,
             Family::Gfx9 | Family::Gfx908 | Family::Gfx90a | Family::Gfx942 | Family::Gfx950
         );
-        // Its base has 57 bits there.
+        // On gfx125x, the base has 57 bits.
         if family == Family::Gfx12_5 {
             return None;
         }
@@ -231,7 +233,7 @@ impl Descriptor {
         let size = u64::from(reach.bytes);
         let records = u64::from(self.records);
         let linear = offset.wrapping_add(index.wrapping_mul(self.stride));
-        // How many bytes of the access are inside of the bounds.
+        // The number of bytes of the access within the bounds.
         let within = |end: u64, at: u64| end.saturating_sub(at).min(size);
         let bytes = match (is_old, self.fourth >> 28 & 3) {
             (true, _) if !is_swizzled => within(records.saturating_sub(scalar), linear),
@@ -276,7 +278,7 @@ impl Descriptor {
     }
 }
 
-/// Returns the lanes of a mask of which an access has an address, and those of which it is not known.
+/// Returns the lanes of a mask with the bytes that an access touches, and true if those of some lanes are unknown.
 pub(super) fn addresses(
     now: &Now<'_>,
     past: &Past,

@@ -1,4 +1,4 @@
-//! The accesses that may be at fault, the likeliest first.
+//! Finds the accesses that may have faulted, most likely first.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use crate::arch::Lane;
 use crate::error::Result;
 use crate::isa::{Reach, ReachKind};
 
-/// How many accesses are looked at.
+/// The most accesses that are examined.
 const MOST_ACCESSES: usize = 64;
 
-/// How likely an access is at fault, the likeliest first.
+/// The likelihood that an access faulted, most likely first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likelihood {
     Certain,
-    /// Lanes are at fault, and every path has passed it.
+    /// Lanes have faulting addresses, and every path has passed the access.
     Passed,
-    /// Lanes are at fault.
+    /// Lanes have faulting addresses.
     Possible,
-    /// Lanes have addresses of which it is not known whether memory is there.
+    /// Lanes have addresses of which it is unknown whether they are mapped.
     Unlisted,
-    /// Lanes have addresses in memory that no argument points to: it may be the host's.
+    /// Lanes have addresses in memory that no argument points to; it may belong to the host.
     Unexpected,
-    /// Its addresses are not known.
+    /// The addresses are unknown.
     Unknown,
 }
 
-/// What the address of a lane says, the worst first.
+/// The assessment of a lane's address, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum OfLane {
     AtFault,
@@ -41,10 +41,10 @@ enum OfLane {
     Sound,
 }
 
-/// Finds the accesses that may be at fault.
+/// Finds the accesses that may have faulted.
 ///
 /// # Errors
-/// If it takes too much.
+/// If the budget is exceeded.
 pub(crate) fn find(question: &Question<'_, '_>) -> Result<Vec<Candidate>> {
     let wave = question.wave;
     let now = Now::new(wave);
@@ -80,7 +80,7 @@ pub(crate) fn find(question: &Question<'_, '_>) -> Result<Vec<Candidate>> {
     let mut found: Vec<(Likelihood, Reverse<bool>, usize, Candidate)> = Vec::new();
     for (distance, (place, reach)) in accesses.into_iter().enumerate() {
         if let Some((likelihood, candidate)) = search.judge(&mut surroundings, place, &reach)? {
-            // The first of those that surely faulted is the one; of others that which is nearest to the stop.
+            // Of accesses that certainly faulted, the first one is reported first; of others, the one nearest to the stop.
             let is_first = matches!(likelihood, Likelihood::Certain | Likelihood::Passed);
             let rank = match is_first {
                 true => MOST_ACCESSES.saturating_sub(distance),
@@ -92,7 +92,7 @@ pub(crate) fn find(question: &Question<'_, '_>) -> Result<Vec<Candidate>> {
     found.sort_by_key(|(likelihood, _, rank, _)| (*likelihood, *rank));
     let mut candidates: Vec<Candidate> = Vec::new();
     for (_, _, _, candidate) in found {
-        // The same instruction in several activations is one.
+        // The same instruction in several activations is reported once.
         if candidates
             .iter()
             .all(|one| one.address != candidate.address)
@@ -103,7 +103,7 @@ pub(crate) fn find(question: &Question<'_, '_>) -> Result<Vec<Candidate>> {
     Ok(candidates)
 }
 
-/// Returns the accesses that may be outstanding, those that are nearest to the stop first.
+/// Returns the accesses that may be outstanding, those nearest to the stop first.
 fn accesses(
     surroundings: &mut Surroundings<'_, '_>,
     stop: Place,
@@ -128,7 +128,7 @@ fn accesses(
     Ok(found)
 }
 
-/// A search for the access at fault.
+/// A search for the access that faulted.
 struct Search<'s, 'q, 'a> {
     question: &'s Question<'q, 'a>,
     memories: Memories,
@@ -137,7 +137,7 @@ struct Search<'s, 'q, 'a> {
 }
 
 impl Search<'_, '_, '_> {
-    /// Says how likely an access is at fault; `None` if it is not.
+    /// Returns the likelihood that an access faulted; `None` if it did not.
     fn judge(
         &self,
         surroundings: &mut Surroundings<'_, '_>,
@@ -188,14 +188,14 @@ impl Search<'_, '_, '_> {
             let lanes = lanes.filter(|(lane, _)| !surely || is_sure(*lane));
             lanes.map(|(_, one)| self.of_lane(one)).min()
         };
-        // Lanes that may have been off have any addresses: these alone make no suspicion.
+        // Lanes that may have been off can have any addresses, which alone are no evidence.
         let worst = match worst_of(false) {
             Some(OfLane::AtFault) => Some(OfLane::AtFault),
             _ => worst_of(true),
         };
         let is_sound = matches!(worst_of(false), Some(OfLane::Sound) | None);
         let is_unknown = is_unknown || (past.surely == 0 && !is_sound);
-        // Those that are as bad as the worst.
+        // Returns the lanes whose assessment equals the worst.
         let chosen = |surely: bool| {
             let hits = touched.iter().filter(|(lane, touched)| {
                 (is_sure(*lane) || !surely) && Some(self.of_lane(touched)) == worst
@@ -224,7 +224,7 @@ impl Search<'_, '_, '_> {
             (Some(OfLane::Unlisted), _) => found(Likelihood::Unlisted, false),
             (_, true) => Some((Likelihood::Unknown, candidate)),
             (Some(OfLane::Unexpected), false) => found(Likelihood::Unexpected, false),
-            // Each lane had an address that is not at fault.
+            // No lane had a faulting address.
             (Some(OfLane::Sound) | None, false) => None,
         })
     }
@@ -261,7 +261,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Returns the lanes that were surely and maybe active at an access, by what EXEC was made of before.
+    /// Returns the lanes that were certainly active and possibly active at an access, from the operands of earlier writes to EXEC.
     fn active(
         &self,
         surroundings: &mut Surroundings<'_, '_>,
@@ -291,7 +291,7 @@ impl Search<'_, '_, '_> {
         }))
     }
 
-    /// Says what the address of a lane says.
+    /// Assesses the address of a lane.
     fn of_lane(&self, touched: &Touched) -> OfLane {
         if self.is_at_fault(touched) {
             return OfLane::AtFault;
@@ -301,7 +301,7 @@ impl Search<'_, '_, '_> {
         }
         let bytes = touched.address..touched.address.saturating_add(touched.bytes);
         let memory = self.question.memory;
-        // What is in the wave's own scratch has a generic address too.
+        // The wave's own scratch has a generic address, too.
         match (memory.is_missing(bytes.clone()), touched.generic) {
             (_, Some(_)) => OfLane::Sound,
             (Some(false), None) if memory.is_expected(bytes) => OfLane::Sound,
@@ -310,7 +310,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Returns true if an access to these bytes is the one that faulted, as far as its address tells.
+    /// Returns true if an access to these bytes faulted, as far as its address determines that.
     fn is_at_fault(&self, touched: &Touched) -> bool {
         let overlaps = |start: u64, page: &core::ops::Range<u64>| {
             start < page.end && start.saturating_add(touched.bytes) > page.start
@@ -329,8 +329,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Returns true if what is said of memory proves that an access faulted. A page that is in the core can be one that the
-    /// GPU may read, and not write.
+    /// Returns true if the known memory proves that an access faulted. A page in the core can be readable by the GPU, but not writable.
     fn is_proof(&self, touched: &[(u8, Touched)]) -> bool {
         let hits = touched.iter().filter(|(_, one)| self.is_at_fault(one));
         let mut bytes = hits.map(|(_, one)| one.address..one.address.saturating_add(one.bytes));

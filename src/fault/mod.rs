@@ -1,23 +1,22 @@
-//! Which access a wave faulted at that stopped some instructions after it.
+//! Finds the access at which a wave faulted that stopped some instructions later.
 //!
-//! Hardware reports a violation late: the wave has gone on, and its pc says only that the access is somewhere before. This goes
-//! back from the stop over all paths of the machine code, undoes what can be undone, and asks of each access on the way which addresses its
-//! lanes had. It leaves to others which memory there is ([`Memory`]), and where an address is in the source. Sources and the rule of
-//! what may still be outstanding: `spec-notes/faults.md`.
+//! Hardware reports a violation late. The wave has gone on, and its pc is only an upper bound for the access. The analysis goes back from
+//! the stop on all paths of the machine code, undoes instructions where it can, and computes the addresses of each access in each lane. The
+//! caller supplies the mapped memory ([`Memory`]) and the source positions. Sources, and the rule for accesses that may be outstanding:
+//! `spec-notes/faults.md`.
 //!
 //! # The analysis
 //!
-//! **State** ([`past`]). What registers had at an earlier place, by lane, in numbers: what no instruction since has written they
-//! still have, and what was copied or added to is computed back (`undo`). The lanes that were active are between two masks: those
-//! that surely were, and those that may have been.
+//! **State** ([`past`]). The contents of registers at an earlier place, by lane, as numbers. A register that was not written since has its
+//! current contents. The operands of copies and additions are computed back (`undo`). The active lanes are bounded by two masks: the
+//! certainly active and the possibly active lanes.
 //!
-//! **Paths** (`walk`). Backwards over all edges, also from where a call returns into the function that was called, and from the
-//! entry of a function to its caller. Where paths come together, only what all agree on is known.
+//! **Paths** (`walk`). Backwards over all edges: from the return of a call into the called function, and from the entry of a function to
+//! its caller. Where paths meet, only facts that hold on all of them are known.
 //!
-//! **How far.** An access that a wait since then was for has completed ([`Room`](past)): nothing before that is looked at.
+//! **Extent.** An access has completed if there was a wait for it since then ([`Room`](past)). The walk stops there.
 //!
-//! **Certain** is an access which every path has passed, at addresses that are the same for all paths, in a lane that surely was
-//! active.
+//! An access is **certain** if every path has passed it, at addresses that are equal on all paths, in a lane that was certainly active.
 
 mod address;
 mod find;
@@ -41,23 +40,23 @@ const PAGE: u64 = 4096;
 
 /// The memory of the process, as far as it is known.
 pub(crate) trait Memory {
-    /// Returns true if some of these bytes are in no memory of the process; `None` if that cannot be told.
+    /// Returns true if some of these bytes are not mapped; `None` if that is unknown.
     fn is_missing(&self, bytes: Range<u64>) -> Option<bool>;
 
-    /// Returns true if these bytes are where the kernel is known to access memory: in a buffer that an argument points to, or in scratch.
+    /// Returns true if the kernel is expected to access these bytes, which are in a buffer that an argument points to, or in scratch.
     fn is_expected(&self, bytes: Range<u64>) -> bool;
 }
 
-/// A wave that faulted, with all that it takes to look for the access.
+/// A wave that faulted, with the input of the search for the access.
 pub(crate) struct Question<'q, 'a> {
     pub(crate) wave: &'q dyn Wave,
-    /// Where it stopped.
+    /// The address at which it stopped.
     pub(crate) pc: ProcessAddress,
     pub(crate) load_address: LoadAddress,
     pub(crate) flow: &'q LaneFlow<'a>,
     pub(crate) decoder: &'q Decoder,
     pub(crate) object: &'a CodeObject<'a>,
-    /// The address at fault, if it was reported; that of its page will do.
+    /// The faulting address, if it was reported; the address of its page is sufficient.
     pub(crate) fault_address: Option<u64>,
     pub(crate) memory: &'q dyn Memory,
     /// The address of the wave's scratch in the process, if it is known.
@@ -65,13 +64,13 @@ pub(crate) struct Question<'q, 'a> {
     pub(crate) meter: &'q Meter,
 }
 
-/// An access that may be at fault.
+/// An access that may have faulted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Where it is, in the code object.
+    /// Its address in the code object.
     pub(crate) address: u64,
     pub(crate) operation: Operation,
-    /// The lanes at fault, with the addresses; empty of a scalar access, and if they are not known.
+    /// The lanes with faulting addresses; empty for a scalar access, and if they are unknown.
     pub(crate) lanes: Vec<(Lane, u64)>,
     /// The address of a scalar access.
     pub(crate) scalar: Option<u64>,

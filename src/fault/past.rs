@@ -1,4 +1,4 @@
-//! The contents of registers at an earlier place of the code, as far as the stop tells.
+//! The contents of registers at an earlier place of the code, as far as they follow from the stop.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -13,10 +13,10 @@ use crate::arch::WaveSize;
 use crate::isa::{Counter, MachineRegister, Operand, Waits};
 use crate::wave::Wave;
 
-/// A dword of each lane, of those lanes in which it is known.
+/// A dword of each lane, in the lanes in which it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lanes {
-    /// The lanes, a bit each.
+    /// The lanes in which it is known, one bit per lane.
     pub(super) known: u64,
     /// The dwords; 0 in other lanes.
     values: Box<[u32; 64]>,
@@ -47,7 +47,7 @@ impl Lanes {
         }
     }
 
-    /// Keeps what two have in common.
+    /// Keeps the values that are equal in both.
     fn meet(&mut self, other: &Lanes) {
         for lane in lanes(self.known) {
             if self.get(lane) != other.get(lane) {
@@ -67,7 +67,7 @@ pub(super) fn lanes(mask: u64) -> impl Iterator<Item = u8> {
     (0..64).filter(move |lane| mask & bit(*lane) != 0)
 }
 
-/// The registers of the stopped wave, read when they are first asked for.
+/// The registers of the stopped wave, read on demand.
 pub(super) struct Now<'w> {
     wave: &'w dyn Wave,
     pub(super) wave_size: WaveSize,
@@ -111,7 +111,7 @@ impl<'w> Now<'w> {
         Rc::clone(kept.entry(register).or_insert(found))
     }
 
-    /// EXEC, if it is known.
+    /// Returns EXEC, if it is known.
     pub(super) fn exec(&self) -> Option<u64> {
         let low = self.scalar(MachineRegister::ExecLo)?;
         let high = match self.wave_size {
@@ -122,34 +122,34 @@ impl<'w> Now<'w> {
     }
 }
 
-/// How many accesses that count on a counter may be outstanding at the stop of those before a place.
+/// The number of accesses on one counter, issued before a place, that may be outstanding at the stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
-    /// None at all: a wait for all of them follows.
+    /// True if none may be: a wait for all of them follows.
     is_closed: bool,
-    /// At most so many of those that complete in order; `None` if as many as there are.
+    /// The most accesses that complete in order; `None` if there is no limit.
     ordered: Option<u32>,
 }
 
-/// What is known at a place before the stop. Copies share the vector registers.
+/// The known contents of registers at a place before the stop. Copies share the vector registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Past {
-    /// Scalar registers that may have had something else than at the stop; `None` if it is not known what.
+    /// The scalar registers that may differ from the stop; `None` if the contents are unknown.
     scalars: BTreeMap<MachineRegister, Option<u32>>,
     /// The dwords of vector registers.
     vectors: BTreeMap<MachineRegister, Rc<Lanes>>,
-    /// All vector registers besides may have had something else.
+    /// True if all other vector registers may differ from the stop.
     are_vectors_lost: bool,
-    /// The lanes that were surely active, and those that may have been.
+    /// The certainly active lanes, and the possibly active lanes.
     pub(super) surely: u64,
     pub(super) maybe: u64,
     rooms: [Room; Counter::COUNT],
 }
 
 impl Past {
-    /// Returns the stop itself.
+    /// Returns the state at the stop itself.
     ///
-    /// * `all`: the lanes that there are.
+    /// * `all`: the existing lanes.
     pub(super) fn at_stop(now: &Now<'_>, all: u64) -> Past {
         let exec = now.exec();
         let open = Room {
@@ -204,13 +204,13 @@ impl Past {
         self.vectors.insert(register, known);
     }
 
-    /// Nothing is known of vector registers.
+    /// Makes all vector registers unknown.
     pub(super) fn lose_vectors(&mut self) {
         self.vectors.clear();
         self.are_vectors_lost = true;
     }
 
-    /// Dword `n` of an operand that is the same in all lanes.
+    /// Returns dword `n` of an operand that is the same in all lanes.
     pub(super) fn operand(&self, now: &Now<'_>, operand: Operand, n: u8) -> Option<u32> {
         match operand {
             Operand::Registers(span) => {
@@ -241,7 +241,7 @@ impl Past {
         }
     }
 
-    /// Returns a mask of lanes that an operand has.
+    /// Returns the mask of lanes in an operand.
     pub(super) fn mask(&self, now: &Now<'_>, operand: Operand) -> Option<u64> {
         let low = u64::from(self.operand(now, operand, 0)?);
         match now.wave_size {
@@ -250,7 +250,7 @@ impl Past {
         }
     }
 
-    /// Keeps what is the same on another path. Returns true if that changed anything.
+    /// Keeps the facts that also hold on another path. Returns true if this changes anything.
     pub(super) fn meet(&mut self, now: &Now<'_>, other: &Past) -> bool {
         let before = self.clone();
         let registers: Vec<MachineRegister> = (self.scalars.keys())
@@ -287,7 +287,7 @@ impl Past {
         *self != before
     }
 
-    /// Goes back over a wait.
+    /// Updates the state from after a wait to before it.
     pub(super) fn wait(&mut self, waits: &Waits) {
         for (room, wait) in self.rooms.iter_mut().zip(waits) {
             if let Some(count) = *wait {
@@ -303,7 +303,7 @@ impl Past {
         room.is_none_or(|room| !room.is_closed && (!is_ordered || room.ordered != Some(0)))
     }
 
-    /// Goes back over an access that completes in order.
+    /// Updates the state from after an access that completes in order to before it.
     pub(super) fn issue(&mut self, counter: Counter) {
         if let Some(room) = self.rooms.get_mut(counter as usize)
             && let Some(left) = &mut room.ordered

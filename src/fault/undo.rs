@@ -1,4 +1,4 @@
-//! Goes back over an instruction: what registers had before it, by what they had after it.
+//! Undoes an instruction: computes the registers before it from the registers after it.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -8,10 +8,10 @@
 use super::past::{Now, Past, bit, lanes};
 use crate::isa::{Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span, VectorOp};
 
-/// Goes back over an instruction.
+/// Undoes an instruction.
 ///
-/// * `all`: the lanes that there are.
-/// * `past`: what is known after it, and then what is known before.
+/// * `all`: the existing lanes.
+/// * `past`: the state after the instruction, which becomes the state before it.
 pub(super) fn undo(now: &Now<'_>, instruction: &Instruction, past: &mut Past, all: u64) {
     let is_undone = writes_exec(instruction)
         || matches!(
@@ -68,7 +68,7 @@ fn undo_known(now: &Now<'_>, instruction: &Instruction, after: &Past, before: &m
     }
 }
 
-/// The result of an operation and one of its sources give the other, in lanes that surely were active.
+/// Computes one source of an operation from the result and the other source, in certainly active lanes.
 fn undo_vector(
     now: &Now<'_>,
     after: &Past,
@@ -101,7 +101,7 @@ fn undo_vector(
     }
 }
 
-/// A register had this in a lane, or at all.
+/// Records the earlier contents of a register, in one lane of a vector register.
 fn learn(now: &Now<'_>, before: &mut Past, register: MachineRegister, lane: u8, value: u32) {
     match register {
         MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
@@ -117,7 +117,7 @@ fn learn(now: &Now<'_>, before: &mut Past, register: MachineRegister, lane: u8, 
     }
 }
 
-/// The source of a copy had what its destination has in lanes that surely were active.
+/// Copies the destination of a copy to its source, in certainly active lanes.
 fn copy_back(
     now: &Now<'_>,
     after: &Past,
@@ -179,10 +179,10 @@ fn undo_scalar(
     }
 }
 
-/// Forgets what an instruction writes.
+/// Forgets the registers that an instruction writes.
 fn lose_written(now: &Now<'_>, instruction: &Instruction, before: &mut Past, all: u64) {
     let writes = &instruction.writes;
-    // Matrix operations write every lane, whatever EXEC is.
+    // Matrix operations write every lane, regardless of EXEC.
     let name = instruction.mnemonic;
     let active = match name.is_some_and(|name| name.is_matrix()) {
         true => all,
@@ -236,7 +236,7 @@ fn is_exec(operand: Operand) -> bool {
         .is_some_and(|span| span.first == MachineRegister::ExecLo)
 }
 
-/// The lanes that were active before an instruction.
+/// Computes the lanes that were active before an instruction.
 fn undo_exec(now: &Now<'_>, instruction: &Instruction, after: &Past, before: &mut Past, all: u64) {
     if !writes_exec(instruction) {
         return;
@@ -266,7 +266,7 @@ fn undo_exec(now: &Now<'_>, instruction: &Instruction, after: &Past, before: &mu
                 (_, _) => (0, all),
             }
         }
-        // The lanes that compare as wanted were active before.
+        // The lanes for which the comparison is true were active before.
         Effect::Compare { to_exec: true, .. } => (after.surely, all),
         _ => (0, all),
     };
@@ -291,7 +291,7 @@ fn undo_exec(now: &Now<'_>, instruction: &Instruction, after: &Past, before: &mu
     }
 }
 
-/// Returns the lanes that are surely and maybe active after an instruction that writes EXEC, by what registers have after it.
+/// Returns the certainly active and possibly active lanes after an instruction that writes EXEC, from the registers after it.
 pub(super) fn exec_after(
     now: &Now<'_>,
     instruction: &Instruction,

@@ -1,4 +1,4 @@
-//! Goes back from the stop over all paths of the code, into functions that have returned and out to those that called.
+//! Walks back from the stop over all paths of the code, into functions that have returned and out to callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,52 +12,52 @@ use crate::machine_flow::Edge;
 use crate::meter::Meter;
 use crate::object::CodeObject;
 
-/// How many calls deep functions are entered that have returned.
+/// The most nested calls for which returned functions are entered.
 const MOST_CALLS: usize = 8;
-/// How many activations of functions are looked at.
+/// The most activations of functions that are visited.
 const MOST_ACTIVATIONS: usize = 64;
-/// How many instructions one walk goes over, counted each time.
+/// The most instructions that one walk visits, including repeated visits.
 const MOST_STEPS: usize = 1 << 13;
 
 /// An activation of a function.
 pub(super) struct Activation<'a> {
     pub(super) flow: Arc<FunctionFlow<'a>>,
-    /// The activation that called it and the instruction that did, as far as that is known.
+    /// The activation and the instruction that called it, if they are known.
     caller: Option<(usize, usize)>,
     depth: usize,
 }
 
-/// A place: the number of the activation, and that of the instruction.
+/// A place: the index of the activation, and the index of the instruction.
 pub(super) type Place = (usize, usize);
 
-/// What an instruction does besides writing registers.
+/// The effects of an instruction other than register writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traits {
     pub(super) reach: Option<Reach>,
     pub(super) waits: Option<Waits>,
 }
 
-/// What a walk does at an instruction, before it goes back over it.
+/// The action of a walk at an instruction, before it is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     GoOn,
     Stop,
 }
 
-/// What a walk calls.
+/// The callback of a walk.
 type Visit<'v, 'w, 'a> =
     dyn FnMut(&mut Surroundings<'w, 'a>, Place, &Instruction, &Past) -> Then + 'v;
 
-/// What became of a way.
+/// The continuation of a path.
 enum After {
     GoesOn,
-    /// Whoever walks wanted no more.
+    /// The callback stopped it.
     Stopped,
-    /// It is not known what was before, or nothing before matters.
+    /// The earlier code is unknown, or irrelevant.
     Escaped,
 }
 
-/// The code around a stop, as walks have found it.
+/// The code around a stop, as explored by walks.
 pub(super) struct Surroundings<'w, 'a> {
     pub(super) inputs: Inputs<'w, 'a>,
     activations: Vec<Activation<'a>>,
@@ -66,20 +66,22 @@ pub(super) struct Surroundings<'w, 'a> {
     traits: BTreeMap<u64, Traits>,
 }
 
-/// A stop, and what walks read.
+/// The input of walks: a stop, and the code.
 pub(super) struct Inputs<'w, 'a> {
     pub(super) now: &'w Now<'w>,
     pub(super) flow: &'w LaneFlow<'a>,
     pub(super) decoder: &'w Decoder,
     pub(super) object: &'a CodeObject<'a>,
-    /// The lanes that there are.
+    /// The existing lanes.
     pub(super) all: u64,
     pub(super) load_address: u64,
     pub(super) meter: &'w Meter,
 }
 
 impl<'w, 'a> Surroundings<'w, 'a> {
-    /// * `pc`: the stop, in the code object.
+    /// Creates the surroundings of a stop.
+    ///
+    /// * `pc`: the address of the stop in the code object.
     pub(super) fn new(inputs: Inputs<'w, 'a>, pc: u64) -> Option<(Surroundings<'w, 'a>, Place)> {
         let (function, index) = inputs.flow.function_at(pc, inputs.meter)?;
         let activation = Activation {
@@ -102,7 +104,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         code.instructions.get(place.1).cloned()
     }
 
-    /// Returns what an instruction reaches and waits for.
+    /// Returns the memory that an instruction accesses, and the counters that it waits for.
     pub(super) fn traits(&mut self, instruction: &Instruction) -> Traits {
         if let Some(known) = self.traits.get(&instruction.address) {
             return *known;
@@ -119,7 +121,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         found
     }
 
-    /// Goes back over an instruction.
+    /// Undoes an instruction.
     pub(super) fn back_over(&mut self, instruction: &Instruction, past: &mut Past) {
         let Traits { reach, waits } = self.traits(instruction);
         undo(self.inputs.now, instruction, past, self.inputs.all);
@@ -133,15 +135,16 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         }
     }
 
-    /// Goes back from a place over all paths, until nothing changes.
+    /// Walks back from a place over all paths, until nothing changes.
     ///
-    /// * `start`: what is known there, before its instruction.
-    /// * `visit`: is called with what is known after each instruction, before the walk goes back over it, perhaps several times with less and less.
+    /// * `start`: the state there, before its instruction.
+    /// * `visit`: receives the state after each instruction, before it is undone. It may be called several times, with fewer and fewer
+    ///   facts.
     ///
-    /// Returns true if a path led to where it is not known what was before, or no access can be outstanding.
+    /// Returns true if a path led to unknown code, or to a place before which no access can be outstanding.
     ///
     /// # Errors
-    /// If it takes too much.
+    /// If the budget is exceeded.
     pub(super) fn walk(
         &mut self,
         from: Place,
@@ -149,7 +152,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         stops_when_closed: bool,
         visit: &mut Visit<'_, 'w, 'a>,
     ) -> Result<bool> {
-        // What is known after instructions from which control comes to the starts of blocks.
+        // The states after the predecessors of block starts.
         let mut known: BTreeMap<Place, Past> = BTreeMap::new();
         let mut work = BTreeSet::new();
         let mut has_escaped = false;
@@ -159,7 +162,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
             while let Some((place, mut past)) = next.take() {
                 let (sources, is_open) = self.sources(place, &past);
                 has_escaped |= is_open;
-                // Within a block there is one way, and nothing to be joined.
+                // Within a block, there is only one path, and no join.
                 let is_within = !self.is_block_start(place);
                 let [source] = *sources else {
                     self.join(&sources, &past, &mut known, &mut work);
@@ -194,7 +197,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         }
     }
 
-    /// Goes back over one instruction.
+    /// Undoes one instruction.
     fn step(
         &mut self,
         source: Place,
@@ -216,7 +219,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         })
     }
 
-    /// Takes in what is known after some instructions.
+    /// Joins the states after some instructions.
     fn join(
         &self,
         sources: &[Place],
@@ -243,7 +246,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         activation.is_none_or(|activation| activation.flow.code().is_block_start(index))
     }
 
-    /// Returns the instructions that control may have come from to a place, and whether it may have come from others too.
+    /// Returns the predecessors of a place, and true if there may be others.
     fn sources(&mut self, place: Place, here: &Past) -> (Vec<Place>, bool) {
         let (number, index) = place;
         let Some(activation) = self.activations.get(number) else {
@@ -280,7 +283,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         (found, is_open)
     }
 
-    /// Returns the activation of the function that a call, or a jump out of its function, went to.
+    /// Returns the activation of the function that a call, or a tail call, went to.
     fn callee(&mut self, place: Place) -> Option<usize> {
         if let Some(known) = self.returned.get(&place) {
             return *known;
@@ -307,7 +310,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         })
     }
 
-    /// Returns the instructions by which an activation may have returned, if all are known.
+    /// Returns the instructions by which an activation may have returned, if all of them are known.
     fn returns(&mut self, number: usize) -> Option<Vec<Place>> {
         let activation = self.activations.get(number)?;
         let flow = Arc::clone(&activation.flow);
@@ -332,9 +335,9 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         (!found.is_empty()).then_some(found)
     }
 
-    /// Returns the call that an activation began with.
+    /// Returns the call that began an activation.
     ///
-    /// * `entry`: what is known where it begins.
+    /// * `entry`: the state on its entry.
     fn caller(&mut self, number: usize, entry: &Past) -> Option<Place> {
         let activation = self.activations.get(number)?;
         if activation.caller.is_some() {
@@ -353,7 +356,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         let (flow, after) = self.inputs.flow.function_at(address, self.inputs.meter)?;
         let call = after.checked_sub(1)?;
         let code = flow.code();
-        // A kernel has no caller: what is in the registers is something else, unless a call to the function is there.
+        // A kernel has no caller. Its registers hold other values, unless they are the address after a call to the function.
         let is_it = code.is_after_call(after) && code.callee(call).is_none_or(|to| to == callee);
         if !is_it || self.activations.len() >= MOST_ACTIVATIONS {
             return None;

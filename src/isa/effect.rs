@@ -1,8 +1,7 @@
-//! What the instructions do that set up frames, save registers and direct control.
+//! The effects of instructions that set up frames, save registers and direct control.
 //!
-//! Decoding is left to `scalar`, `vector` and `memory`. Everything else an instruction can do is
-//! [`Effect::Other`], and known only by the registers it writes. Source: AMD's instruction set
-//! architecture documents, the chapters on program control, scalar and vector ALU and memory.
+//! Decoding is left to `scalar`, `vector` and `memory`. All other effects are [`Effect::Other`], for which only the written registers are
+//! known. Source: AMD's instruction set architecture documents, the chapters on program control, scalar and vector ALU and memory.
 
 use super::register::{MachineRegister, Operand, Span};
 
@@ -48,15 +47,15 @@ pub enum ScalarOp {
     Xnor,
     /// `a << b`.
     ShiftLeft,
-    /// `a >> b`, zeros moving in.
+    /// `a >> b`, shifting in zeros.
     ShiftRight,
-    /// `a >> b`, the sign moving in.
+    /// `a >> b`, shifting in the sign.
     ShiftRightSigned,
     /// `(a << n) + b`.
     ShiftLeftAdd(u8),
     /// The bits of `a` that `b` selects: offset in its low bits, width from bit 16.
     BitFieldExtract,
-    /// Likewise, with the sign extended.
+    /// As [`BitFieldExtract`](ScalarOp::BitFieldExtract), with the sign extended.
     BitFieldExtractSigned,
     /// `((1 << a) - 1) << b`.
     BitFieldMask,
@@ -95,11 +94,11 @@ pub enum VectorOp {
     Or,
     /// `a ^ b`.
     Xor,
-    /// `a << b`, of whose second operand the low five bits count.
+    /// `a << b`, with the low five bits of `b`.
     ShiftLeft,
-    /// `a >> b`, zeros moving in.
+    /// `a >> b`, shifting in zeros.
     ShiftRight,
-    /// `a >> b`, the sign moving in.
+    /// `a >> b`, shifting in the sign.
     ShiftRightSigned,
     /// `(a << b) + c`.
     ShiftLeftAdd,
@@ -117,14 +116,14 @@ pub enum VectorOp {
     Xor3,
     /// `(a ^ b) + c`.
     XorAdd,
-    /// `c` bits of `a` from bit `b` on.
+    /// `c` bits of `a`, starting at bit `b`.
     BitFieldExtract,
-    /// Likewise, with the sign extended.
+    /// As [`BitFieldExtract`](VectorOp::BitFieldExtract), with the sign extended.
     BitFieldExtractSigned,
 }
 
 impl VectorOp {
-    /// Returns how many sources it has.
+    /// Returns the number of its sources.
     #[must_use]
     pub const fn sources(self) -> usize {
         match self {
@@ -157,7 +156,7 @@ impl VectorOp {
     }
 }
 
-/// The operation that makes a new execution mask from the old one and a source.
+/// The operation that computes a new execution mask from the old one and a source.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExecOp {
@@ -183,7 +182,7 @@ pub enum ExecOp {
     ExecOrNotSource,
 }
 
-/// When a branch is taken.
+/// The condition of a branch.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
@@ -201,7 +200,7 @@ pub enum Condition {
     ExecNotZero,
     /// A flag of the debugger is set.
     Debugger,
-    /// The subvector loop goes on or ends (gfx10, gfx11).
+    /// The subvector loop continues or ends (gfx10, gfx11).
     Loop,
 }
 
@@ -209,13 +208,13 @@ pub enum Condition {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallTarget {
-    /// To the address in these registers.
+    /// The address in these registers.
     Registers(Operand),
-    /// To this address.
+    /// This address.
     Address(u64),
 }
 
-/// By which instructions memory is reached.
+/// The kind of instructions that access memory.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
@@ -231,20 +230,19 @@ pub enum AccessKind {
 
 /// A load or store of whole registers, or of the low or high part of one.
 ///
-/// The address is, in bytes, the sum of what is there of `address`, `base` and `offset`; of a buffer
-/// access as the descriptor says.
+/// The address, in bytes, is the sum of `address`, `base` and `offset`, as far as they exist. For a buffer access, the descriptor
+/// determines it.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// By which instructions.
+    /// The kind of instruction.
     pub kind: AccessKind,
     /// The bytes of memory for each lane: 1 and 2 are parts of a register.
     pub bytes: u8,
-    /// The first register of the data and how many there are. Nothing for a load that goes to LDS.
+    /// The data registers. `None` for a load to LDS.
     pub data: Option<Span>,
-    /// The vector registers that take part in the address. `None` if there are none. How many they are
-    /// depends on the kind: one for scratch and with a scalar base, two for a whole address, and for a
-    /// buffer one for each of index and offset.
+    /// The vector registers of the address. `None` if there are none. Their number depends on the kind: one for scratch and with a scalar
+    /// base, two for a whole address. For a buffer, it is one each for index and offset.
     pub address: Option<Span>,
     /// The scalar part: the stack pointer of scratch and buffer accesses, or a 64-bit base address.
     pub base: Operand,
@@ -260,11 +258,11 @@ pub struct Access {
 pub struct DualOp {
     /// The operation.
     pub op: VectorOp,
-    /// The register that is written, in all active lanes.
+    /// The destination register, written in all active lanes.
     pub dst: MachineRegister,
     /// The first source of the operation.
     pub a: Operand,
-    /// The second source, of an operation that has two.
+    /// The second source, if the operation has two.
     pub b: Operand,
 }
 
@@ -279,7 +277,7 @@ pub enum Effect {
     Scalar {
         /// The operation.
         op: ScalarOp,
-        /// What it writes.
+        /// The destination.
         dst: Operand,
         /// The first operand.
         a: Operand,
@@ -288,24 +286,24 @@ pub enum Effect {
     },
     /// `dst` gets `exec`, and `exec` a new value.
     SaveExec {
-        /// How the new value is made.
+        /// The operation that computes the new value.
         op: ExecOp,
-        /// Where the old one goes.
+        /// The destination of the old value.
         dst: Operand,
         /// The source.
         src: Operand,
     },
     /// Both `dst` and `exec` get the new value.
     WriteExec {
-        /// How the value is made.
+        /// The operation that computes the new value.
         op: ExecOp,
-        /// What is written besides `exec`.
+        /// The destination in addition to `exec`.
         dst: Operand,
         /// The source.
         src: Operand,
     },
-    /// A comparison in each active lane. The result is one bit for each lane, clear for those that are
-    /// not active; it goes to scalar registers, to `exec`, or to both.
+    /// A comparison in each active lane. The result has one bit for each lane, which is 0 for inactive lanes. It goes to scalar registers,
+    /// to `exec`, or to both.
     Compare {
         /// The scalar registers; [`Operand::Null`] if the result goes to `exec` alone.
         dst: Operand,
@@ -316,9 +314,9 @@ pub enum Effect {
     WriteLane {
         /// The vector register.
         dst: MachineRegister,
-        /// What is written.
+        /// The written value.
         src: Operand,
-        /// Which lane.
+        /// The lane.
         lane: Operand,
     },
     /// A scalar register gets one lane of a vector register.
@@ -327,7 +325,7 @@ pub enum Effect {
         dst: Operand,
         /// The vector register.
         src: Operand,
-        /// Which lane.
+        /// The lane.
         lane: Operand,
     },
     /// A scalar register gets the first active lane of a vector register.
@@ -337,25 +335,24 @@ pub enum Effect {
         /// The vector register, or a scalar source.
         src: Operand,
     },
-    /// A vector register gets, in all active lanes, what the source has there, unchanged. Between vector
-    /// and accumulation registers too.
+    /// A vector register gets the source, unchanged, in all active lanes. Also moves between vector and accumulation registers.
     VectorMove {
-        /// What is written.
+        /// The destination.
         dst: Span,
         /// The source.
         src: Operand,
     },
-    /// A vector register gets, in all active lanes, the result of an operation. The instruction may write other registers besides.
+    /// A vector register gets the result of an operation, in all active lanes. The instruction may write other registers, too.
     Vector {
         /// The operation.
         op: VectorOp,
-        /// What is written.
+        /// The destination.
         dst: MachineRegister,
-        /// The sources in the order of the operation; [`Operand::Null`] is one that it does not have.
+        /// The sources in the order of the operation; [`Operand::Null`] for one that it does not have.
         sources: [Operand; 3],
     },
-    /// Two vector operations are issued together, and both read before either writes (gfx11 and later). `None` for those that are
-    /// not on integers.
+    /// Two vector operations that are issued together; both read before either writes (gfx11 and later). `None` for operations that are not
+    /// on integers.
     Dual([Option<DualOp>; 2]),
     /// Registers are stored, in active lanes.
     Store(Access),
@@ -363,13 +360,13 @@ pub enum Effect {
     Load(Access),
     /// Scalar registers are loaded.
     ScalarLoad {
-        /// How many bytes of memory: 1 and 2 are extended to a whole register.
+        /// The number of bytes of memory: 1 and 2 are extended to a whole register.
         bytes: u8,
-        /// What is loaded.
+        /// The destination.
         dst: Operand,
         /// The address: two scalar registers.
         base: Operand,
-        /// Added to it: a scalar register.
+        /// The scalar register that is added to it.
         index: Operand,
         /// The constant part, in bytes.
         offset: i32,
@@ -378,10 +375,10 @@ pub enum Effect {
     Call {
         /// Two scalar registers for the return address.
         dst: Operand,
-        /// Where it goes.
+        /// The target.
         target: CallTarget,
     },
-    /// A jump to the address in two scalar registers; a return is one.
+    /// A jump, or a return, to the address in two scalar registers.
     SetPc {
         /// The registers.
         src: Operand,
@@ -393,16 +390,16 @@ pub enum Effect {
     },
     /// A branch.
     Branch {
-        /// The address it goes to.
+        /// The address of the target.
         target: u64,
-        /// When; always, if nothing.
+        /// The condition; `None` if the branch is always taken.
         condition: Option<Condition>,
     },
-    /// A jump of another kind, of which the target is not known: `s_rfe_b64`, `s_cbranch_join`, …
+    /// A jump of another kind, with an unknown target: `s_rfe_b64`, `s_cbranch_join`, …
     OtherJump,
     /// The wave ends.
     EndProgram,
-    /// A trap; the trap handler comes back after it.
+    /// A trap; the trap handler returns after it.
     Trap {
         /// The trap's number.
         id: u16,
@@ -411,22 +408,22 @@ pub enum Effect {
     CodeEnd,
     /// The next instructions are issued together.
     Clause {
-        /// How many, less one.
+        /// The number of instructions, minus one.
         count: u16,
     },
     /// The wave waits.
     Wait,
-    /// Nothing.
+    /// No effect.
     Nop {
-        /// The immediate: how many cycles, less one.
+        /// The immediate: the number of cycles, minus one.
         cycles: u16,
     },
-    /// Vector register indexing goes on, off or changes (gfx9): while it is on, the vector registers that
-    /// instructions read and write are chosen by `m0`.
+    /// Switches vector register indexing on or off, or changes it (gfx9). While it is on, `m0` selects the vector registers that
+    /// instructions read and write.
     GprIndex,
-    /// Sets the high two bits of vector register numbers in instructions that follow (gfx125x).
+    /// Sets the high two bits of vector register numbers in the following instructions (gfx125x).
     VgprMsb {
-        /// Two bits each for the sources 0, 1 and 2 and the destination, the lowest first.
+        /// Two bits each for the sources 0, 1 and 2, and the destination, the lowest first.
         bits: u8,
     },
 }

@@ -1,30 +1,30 @@
 //! The dwords of one instruction, and the fields that name registers and operands.
 //!
-//! Which fields an instruction has is left to those who ask. Source: AMD's instruction set architecture
-//! documents, "Scalar Data Operands", "Instruction Operands" and "Microcode Formats".
+//! Callers know the fields of each instruction. Source: AMD's instruction set architecture documents, "Scalar Data Operands", "Instruction
+//! Operands" and "Microcode Formats".
 
 use super::Target;
 use super::register::{MachineRegister, Operand, Span};
 use super::table::{Bits, Encoding, Features, Row};
 
-/// The most dwords an instruction has: an image instruction of gfx10 with three dwords of addresses.
+/// The most dwords of an instruction: an image instruction of gfx10 with three dwords of addresses.
 pub(super) const MAX_DWORDS: usize = 5;
 
-/// An instruction whose row is known.
+/// An instruction with its row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raw<'a> {
     pub(super) target: &'a Target,
     pub(super) address: u64,
     pub(super) dwords: [u32; MAX_DWORDS],
     pub(super) encoding: Encoding,
-    /// How many dwords the encoding has, without what follows.
+    /// The number of dwords of the encoding, without the extra ones.
     pub(super) base_dwords: u8,
-    /// How many dwords follow those: literals, controls, further addresses.
+    /// The number of extra dwords: literals, controls, further addresses.
     pub(super) extra_dwords: u8,
     pub(super) row: &'static Row,
 }
 
-/// Returns the bits of a field; zero for what is not there.
+/// Returns the bits of a field; 0 for dwords that do not exist.
 pub(super) fn bits(dwords: &[u32], Bits(word, low, width): Bits) -> u32 {
     let word = dwords.get(usize::from(word)).copied().unwrap_or(0);
     let mask = 1u32
@@ -33,7 +33,7 @@ pub(super) fn bits(dwords: &[u32], Bits(word, low, width): Bits) -> u32 {
     word.checked_shr(u32::from(low)).unwrap_or(0) & mask
 }
 
-/// Returns a number of `width` bits as a signed one.
+/// Sign-extends a number of `width` bits.
 pub(super) fn signed(value: u32, width: u8) -> i32 {
     let spare = 32u32.saturating_sub(u32::from(width));
     value
@@ -65,12 +65,12 @@ impl Raw<'_> {
         self.bits(word, low, 1) != 0
     }
 
-    /// What the bits of a field are.
+    /// Returns the bits of a field.
     pub(super) fn field(&self, field: Bits) -> u32 {
         bits(&self.dwords, field)
     }
 
-    /// Returns true if any bit of a field is set; none is if there is no such field.
+    /// Returns true if any bit of a field is set; false if there is no such field.
     pub(super) fn is_set(&self, field: Option<Bits>) -> bool {
         field.is_some_and(|field| self.field(field) != 0)
     }
@@ -79,7 +79,7 @@ impl Raw<'_> {
         self.target.tables.features
     }
 
-    /// Returns how many scalar registers hold one bit for each lane.
+    /// Returns the number of scalar registers that hold one bit for each lane.
     pub(super) fn mask_dwords(&self) -> u8 {
         match self.target.wave_size {
             crate::arch::WaveSize::Wave32 => 1,
@@ -87,17 +87,17 @@ impl Raw<'_> {
         }
     }
 
-    /// `exec`, as far as there are lanes.
+    /// Returns `exec`, with one bit for each lane.
     pub(super) fn exec(&self) -> Operand {
         Operand::Registers(Span::new(MachineRegister::ExecLo, self.mask_dwords()))
     }
 
-    /// `vcc`, as far as there are lanes.
+    /// Returns `vcc`, with one bit for each lane.
     pub(super) fn vcc(&self) -> Operand {
         Operand::Registers(Span::new(MachineRegister::VccLo, self.mask_dwords()))
     }
 
-    /// A scalar operand of `count` dwords by its code of up to eight bits.
+    /// Returns a scalar operand of `count` dwords by its code of up to eight bits.
     pub(super) fn scalar(&self, code: u32, count: u8) -> Operand {
         use MachineRegister as R;
         let code = low_byte(code);
@@ -135,8 +135,7 @@ impl Raw<'_> {
         Operand::Registers(Span::new(register, count))
     }
 
-    /// Returns a dword after the instruction. `None` if it has none, as where a destination has the code of a
-    /// literal.
+    /// Returns an extra dword of the instruction. `None` if it has none, for example if a destination has the code of a literal.
     fn literal(&self, n: u8) -> Option<u32> {
         (n < self.extra_dwords).then(|| self.bits(self.base_dwords.saturating_add(n), 0, 32))
     }
@@ -160,12 +159,12 @@ impl Raw<'_> {
     }
 }
 
-/// Vector registers.
+/// Returns vector registers as an operand.
 pub(super) fn vgpr(n: u32, count: u8) -> Operand {
     Operand::Registers(Span::new(MachineRegister::Vgpr(low_half(n)), count))
 }
 
-/// Accumulation registers.
+/// Returns accumulation registers as an operand.
 pub(super) fn agpr(n: u32, count: u8) -> Operand {
     Operand::Registers(Span::new(MachineRegister::Agpr(low_half(n)), count))
 }

@@ -1,15 +1,15 @@
-//! Instructions that were decoded, by their dwords: code repeats itself, and decoding takes longer than looking.
+//! Caches decoded instructions by their dwords. Code is repetitive, and decoding takes longer than a lookup.
 
 use super::{CallTarget, Decoder, Effect, Instruction};
 use crate::error::Result;
 
-/// How many instructions are kept; another takes the place of one.
+/// The number of instructions that are kept; a new one replaces an old one.
 const SLOTS: usize = 1 << 10;
 
-/// Instructions of one decoder that were decoded.
+/// Decoded instructions of one decoder.
 #[derive(Debug, Default)]
 pub(crate) struct KnownInstructions {
-    /// None, before the first is kept.
+    /// Empty, until the first instruction is kept.
     slots: Vec<Option<Known>>,
 }
 
@@ -19,11 +19,11 @@ struct Known {
     instruction: Instruction,
 }
 
-/// The dwords of an instruction of one or two.
+/// The dwords of an instruction that has one or two.
 type Dwords = (u32, Option<u32>);
 
 impl KnownInstructions {
-    /// What [`Decoder::decode`] gives.
+    /// Returns the result of [`Decoder::decode`].
     pub(super) fn decode(
         &mut self,
         decoder: &Decoder,
@@ -67,14 +67,14 @@ impl KnownInstructions {
     }
 }
 
-/// Where an instruction is kept. Knuth's multiplicative hash.
+/// Returns the slot of an instruction, by Knuth's multiplicative hash.
 fn slot((first, second): Dwords) -> usize {
     let mixed = u64::from(first) << 32 | u64::from(second.unwrap_or(0));
     let hash = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     usize::try_from(hash >> 54).unwrap_or(0)
 }
 
-/// Returns true if what it does names an address that is counted from its own.
+/// Returns true if the effect contains an address relative to the instruction's own.
 fn depends_on_address(instruction: &Instruction) -> bool {
     matches!(
         instruction.effect,
@@ -91,8 +91,8 @@ mod tests {
     use super::*;
     use crate::arch::{Family, Processor};
 
-    /// Dwords of a few that are drawn again and again, so that the same first ones come with other second ones and at other
-    /// addresses: what is kept is what would be decoded.
+    /// Draws dwords from a small set, so that equal first dwords occur with different second ones and at different addresses. The kept
+    /// instructions equal the decoded ones.
     #[test]
     fn what_is_kept_is_what_is_decoded() {
         let mut state = 7u64;

@@ -1,5 +1,4 @@
-//! How many dwords follow the first ones of an encoding: literals, the controls of DPP and SDWA, further
-//! addresses.
+//! The number of extra dwords of an encoding: literals, the controls of DPP and SDWA, further addresses.
 //!
 //! Source: AMD's instruction set architecture documents, "Literal Constants", "DPP and SDWA", "Dual Issue
 //! VALU" and "Non-Sequential Address".
@@ -7,7 +6,7 @@
 use super::field::{Raw, low_byte};
 use super::table::{Encoding, Features, Op, flag};
 
-/// The codes of sources that are not in the instruction's first dwords.
+/// The codes of sources that are in extra dwords.
 const LITERAL: u32 = 255;
 const LITERAL64: u32 = 254;
 const SDWA: u32 = 249;
@@ -15,7 +14,7 @@ const DPP16: u32 = 250;
 const DPP8: u32 = 233;
 const DPP8_FETCH_INVALID: u32 = 234;
 
-/// Returns the dwords that follow. `None` if an operand is coded in a way the processor does not have.
+/// Returns the number of extra dwords. `None` if the processor does not support the code of an operand.
 pub(super) fn extra_dwords(raw: &Raw<'_>) -> Option<u8> {
     let scalar = |low| raw.bits(0, low, 8);
     let vector = |low| raw.bits(1, low, 9);
@@ -65,7 +64,7 @@ pub(super) fn extra_dwords(raw: &Raw<'_>) -> Option<u8> {
     }
 }
 
-/// What the opcode alone says.
+/// Returns the number of literal dwords that the opcode alone requires.
 fn fixed(raw: &Raw<'_>) -> u8 {
     if raw.row.has(flag::LITERAL) {
         1
@@ -76,7 +75,7 @@ fn fixed(raw: &Raw<'_>) -> u8 {
     }
 }
 
-/// Returns all operands share one literal.
+/// Returns the number of literal dwords. All operands share one literal.
 fn literals(raw: &Raw<'_>, sources: &[u32]) -> u8 {
     let fixed = fixed(raw);
     if fixed != 0 {
@@ -88,7 +87,7 @@ fn literals(raw: &Raw<'_>, sources: &[u32]) -> u8 {
     }
 }
 
-/// Returns the number of dwords with controls that follow a vector instruction with this first source.
+/// Returns the number of extra dwords with the controls of a vector instruction with this first source.
 fn follows(features: &Features, source: u32) -> u8 {
     u8::from(match source {
         SDWA => features.has_sdwa,
@@ -98,7 +97,7 @@ fn follows(features: &Features, source: u32) -> u8 {
     })
 }
 
-/// Dual issue: both halves share one literal. The opcodes 1 and 2 are those that always have one.
+/// Returns the number of literal dwords of a dual instruction. Both halves share one literal. The opcodes 1 and 2 always have one.
 fn dual(raw: &Raw<'_>) -> u8 {
     let opcodes = [raw.bits(0, 22, 4), raw.bits(0, 17, 5)];
     let sources = [raw.bits(0, 0, 9), raw.bits(1, 0, 9)];
@@ -142,7 +141,7 @@ pub(super) fn has_controls(raw: &Raw<'_>) -> bool {
     }
 }
 
-/// Returns true if it is an instruction with SDWA controls.
+/// Returns true for an instruction with SDWA controls.
 pub(super) fn is_sdwa(raw: &Raw<'_>) -> bool {
     has_controls(raw)
         && matches!(

@@ -1,7 +1,7 @@
-//! The effects of vector memory instructions, and the fields their registers stand in.
+//! The effects of vector memory instructions, and the fields of their registers.
 //!
-//! LDS and images are left to `writes`, since nothing asks what they do. Source: AMD's instruction set
-//! architecture documents, "Vector Memory Operations" and "Flat Memory Instructions".
+//! LDS and images are left to `writes`, since their effects are not needed. Source: AMD's instruction set architecture documents, "Vector
+//! Memory Operations" and "Flat Memory Instructions".
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -13,7 +13,7 @@ use super::field::{Raw, agpr, signed, vgpr};
 use super::register::{Operand, Span};
 use super::table::{Encoding, Op, ScratchAddress, Shape};
 
-/// Returns the bits that say which of `flat`, `scratch` and `global` it is.
+/// Returns the kind of a `flat`, `scratch` or `global` instruction.
 pub(super) fn flat_kind(raw: &Raw<'_>) -> Option<AccessKind> {
     let segment = raw.field(raw.features().flat.segment);
     match segment {
@@ -24,7 +24,7 @@ pub(super) fn flat_kind(raw: &Raw<'_>) -> Option<AccessKind> {
     }
 }
 
-/// What stands before the name in a row of FLAT, SCRATCH and GLOBAL, which share theirs.
+/// Returns the prefix of the name for rows that FLAT, SCRATCH and GLOBAL share.
 pub(super) fn prefix(raw: &Raw<'_>) -> Option<&'static str> {
     if raw.encoding != Encoding::Flat {
         return Some("");
@@ -67,7 +67,7 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     }
 }
 
-/// Returns true if data are in accumulation registers (gfx90a to gfx950).
+/// Returns true if the data are in accumulation registers (gfx90a to gfx950).
 pub(super) fn is_accumulation(raw: &Raw<'_>) -> bool {
     raw.features().has_accumulation_bit
         && match raw.encoding {
@@ -166,8 +166,7 @@ pub(super) fn flat(raw: &Raw<'_>) -> Option<Access> {
     })
 }
 
-/// Returns true if a vector register takes part in a scratch address: a bit says so, or that there is no scalar
-/// one.
+/// Returns true if a scratch address has a vector register: a bit is set, or there is no scalar base.
 pub(super) fn has_scratch_address(raw: &Raw<'_>, base: u32) -> bool {
     match raw.features().flat.scratch_address {
         ScratchAddress::BaseIs(code) => base == code,

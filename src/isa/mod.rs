@@ -1,10 +1,9 @@
-//! The machine code of AMDGPU, as far as a frame's unwinding depends on it: where each instruction ends,
-//! which registers it writes, and what those do that set up stacks, save registers and direct control.
+//! The machine code of AMDGPU, as far as unwinding depends on it. Decodes the length of each instruction, the registers that it writes, and
+//! the effects of instructions that set up stacks, save registers and direct control.
 //!
-//! It leaves to others what all this means for a caller's registers; and what prints an
-//! instruction (`print`) is no part of that. Sources: AMD's instruction set architecture documents ("Vega 7nm",
-//! "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), [USAGE](crate) "Instructions", and for
-//! gfx125x, of which there is no document, LLVM 22's assembler.
+//! Clients interpret the effects. Printing instructions (`print`) is independent of that. Sources: AMD's instruction set architecture
+//! documents ("Vega 7nm", "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), [USAGE](crate) "Instructions", and for
+//! gfx125x, which has no document, LLVM 22's assembler.
 //!
 //! ```
 //! use hetdwarf::arch::Processor;
@@ -75,8 +74,8 @@ pub struct Instruction {
     pub address: u64,
     /// Its length in bytes: a multiple of 4, at most 20.
     pub length: u8,
-    /// Its name. `None` for dual instructions, which have two, of exports, and of the few opcodes of which the name differs
-    /// between processors of one family.
+    /// Its name. `None` for exports, for dual instructions, which have two names, and for the few opcodes whose names differ between
+    /// processors of one family.
     pub mnemonic: Option<Mnemonic>,
     /// The registers it writes.
     pub writes: Writes,
@@ -138,16 +137,15 @@ impl PartialEq<&str> for Mnemonic {
     }
 }
 
-/// Dual instructions and exports have opcodes that need no table.
+/// The row of dual instructions and exports, whose opcodes need no table.
 static NO_ROW: Row = Row::NONE;
 
 impl Decoder {
     /// Creates a decoder for code of this processor.
     ///
-    /// * `wave_size`: that of the code; if nothing, the processor's default.
+    /// * `wave_size`: the wave size of the code. `None` for the processor's default.
     ///
-    /// Nothing if there is no decoder for the processor: those before gfx9, gfx117x, gfx13; or if it has no waves of this
-    /// size.
+    /// Returns `None` if there is no decoder for the processor (those before gfx9, gfx117x, gfx13), or if it has no waves of this size.
     #[must_use]
     pub fn new(processor: &'static Processor, wave_size: Option<WaveSize>) -> Option<Decoder> {
         let family = processor.family()?;
@@ -168,17 +166,19 @@ impl Decoder {
         self.family
     }
 
-    /// Decodes the instruction at the start of `bytes`, which stands at `address`.
+    /// Decodes the instruction at the start of `bytes`, whose address is `address`.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; [`ErrorKind::Malformed`] if
+    /// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; [`ErrorKind::Malformed`] if the processor has no instruction
+    /// with this encoding.
     /// the processor has no instruction that is encoded so.
     pub fn decode(&self, bytes: &[u8], address: u64) -> Result<Instruction> {
         self.decode_told(bytes, address)
             .map(|(instruction, _)| instruction)
     }
 
-    /// Returns the same, and whether what follows the instruction does not matter.
+    /// Decodes an instruction as [`decode`](Decoder::decode) does. Also returns true if the result does not depend on the bytes after the
+    /// instruction.
     fn decode_told(&self, bytes: &[u8], address: u64) -> Result<(Instruction, bool)> {
         let (raw, layout) = self.raw(bytes, address)?;
         let opcode = opcode(layout.opcode, &raw.dwords);
@@ -186,7 +186,7 @@ impl Decoder {
         let pair = (self.target.tables).pair(raw.encoding, opcode);
         if let Some(pair) = pair {
             if let Some(second) = second_part(pair, &raw, layout.opcode, bytes) {
-                // What it writes is what the second part does.
+                // The second part determines the written registers.
                 let instruction = self.decode(second, address)?;
                 let length = instruction.length.saturating_add(8);
                 let whole = Instruction {
@@ -213,8 +213,8 @@ impl Decoder {
         Ok((instruction, pair.is_none()))
     }
 
-    /// The dwords, encoding and row of the instruction at the start of `bytes`; of an instruction of two parts those of the
-    /// first.
+    /// Returns the dwords, encoding and row of the instruction at the start of `bytes`; for an instruction of two parts, those in the first
+    /// part.
     #[inline]
     fn raw(&self, bytes: &[u8], address: u64) -> Result<(Raw<'_>, &'static Layout)> {
         let mut dwords = [0; MAX_DWORDS];
@@ -264,10 +264,9 @@ impl Decoder {
         (text != Row::NONE.text && !raw.row.has(flag::UNNAMED)).then_some(Mnemonic { prefix, text })
     }
 
-    /// Returns the instructions of `code`, which starts at `address`.
+    /// Returns the instructions of `code`, whose address is `address`.
     ///
-    /// The iterator ends after the last instruction, or with its first error, which tells the offset in
-    /// `code`, and stays ended.
+    /// The iterator ends after the last instruction, or with its first error, which has the offset in `code`. It stays ended.
     pub fn instructions<'a>(&'a self, code: &'a [u8], address: u64) -> Instructions<'a> {
         Instructions {
             decoder: self,
@@ -277,7 +276,7 @@ impl Decoder {
         }
     }
 
-    /// Returns all instructions of `code`, which starts at `address`.
+    /// Returns all instructions of `code`, whose address is `address`.
     ///
     /// # Errors
     /// The first error of [`instructions`](Decoder::instructions).
@@ -285,7 +284,7 @@ impl Decoder {
         Decoder::decode_each(code, address, |rest, next| self.decode(rest, next))
     }
 
-    /// Returns the same; instructions that were decoded before are in `known`, which is that of this decoder.
+    /// Decodes as [`decode_all`](Decoder::decode_all) does. `known` caches the decoded instructions of this decoder.
     pub(crate) fn decode_all_known(
         &self,
         code: &[u8],
@@ -300,7 +299,7 @@ impl Decoder {
         address: u64,
         mut decode: impl FnMut(&[u8], u64) -> Result<Instruction>,
     ) -> Result<Vec<Instruction>> {
-        // None is shorter than a dword, so that this is never moved.
+        // No instruction is shorter than a dword, so the vector is never reallocated.
         let mut all = Vec::with_capacity(code.len() / 4);
         let (mut rest, mut next) = (code, address);
         while !rest.is_empty() {
@@ -331,7 +330,7 @@ impl Decoder {
     }
 }
 
-/// Returns the bytes of the second part of an instruction of two, if it follows.
+/// Returns the bytes of the second part of an instruction of two parts, if it follows.
 fn second_part<'b>(
     pair: &Pair,
     raw: &Raw<'_>,

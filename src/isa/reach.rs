@@ -1,9 +1,8 @@
-//! Which memory an instruction reaches, and how the counters of outstanding accesses change.
+//! Finds the memory that an instruction accesses, and its effect on the counters of outstanding accesses.
 //!
-//! Unlike an [`Access`](super::Access), a [`Reach`] is there for atomic operations, scalar loads and typed buffers too, as the question
-//! is where an instruction can fault. It leaves to others which addresses registers give. Sources: AMD's instruction set
-//! architecture documents, "Manually Inserted Wait States" and "`S_WAITCNT`", "Scalar Memory Operations", "Vector Memory Operations"
-//! and "Flat Memory Instructions".
+//! Unlike an [`Access`](super::Access), a [`Reach`] also exists for atomic operations, scalar loads and typed buffers, since any of them
+//! can fault. Callers compute the addresses. Sources: AMD's instruction set architecture documents, "Manually Inserted Wait States" and
+//! "`S_WAITCNT`", "Scalar Memory Operations", "Vector Memory Operations" and "Flat Memory Instructions".
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -18,7 +17,7 @@ use super::table::{Encoding, Op, Shape, WaitCounts};
 use super::{Decoder, scalar};
 use crate::arch::Family;
 
-/// What an access does to memory.
+/// The operation of an access on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Operation {
     Load,
@@ -26,7 +25,7 @@ pub(crate) enum Operation {
     Atomic,
 }
 
-/// By which instructions memory is reached.
+/// The kind of instructions that access memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReachKind {
     /// The access kind of vector memory instructions.
@@ -37,14 +36,14 @@ pub(crate) enum ReachKind {
     ScalarBuffer,
 }
 
-/// Memory that an instruction reaches.
+/// The memory that an instruction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     pub(crate) kind: ReachKind,
     pub(crate) operation: Operation,
-    /// Bytes of memory, for each lane or, of a scalar access, at all.
+    /// The bytes of memory: for each lane, or in total for a scalar access.
     pub(crate) bytes: u8,
-    /// True if registers are loaded; an atomic operation need not.
+    /// True if registers are loaded, which is optional for an atomic operation.
     pub(crate) returns: bool,
     /// The vector registers of the address.
     pub(crate) address: Option<Span>,
@@ -52,16 +51,16 @@ pub(crate) struct Reach {
     pub(crate) base: Operand,
     /// The descriptor of a buffer.
     pub(crate) descriptor: Option<Operand>,
-    /// A scalar register that is added, of a scalar access.
+    /// For a scalar access, a scalar register that is added.
     pub(crate) index: Operand,
     /// The constant part, in bytes.
     pub(crate) offset: i32,
-    /// True if the vector registers of a buffer access have an offset, and an index before it.
+    /// True if the vector registers of a buffer access contain an offset, and an index before it.
     pub(crate) has_offset: bool,
     pub(crate) has_index: bool,
 }
 
-/// A count of accesses that are outstanding.
+/// A counter of outstanding accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Counter {
     /// `vmcnt`, `loadcnt`.
@@ -78,11 +77,11 @@ impl Counter {
     pub(crate) const COUNT: usize = 4;
 }
 
-/// How many accesses may be outstanding after an instruction that waits, by [`Counter`]; `None` if it does not wait for these.
+/// The most accesses that may be outstanding after a wait, by [`Counter`]; `None` if it does not wait for the counter.
 pub(crate) type Waits = [Option<u32>; Counter::COUNT];
 
 impl Reach {
-    /// Returns the counter that says whether the access is complete.
+    /// Returns the counter that tracks the completion of the access.
     pub(crate) fn counter(&self) -> Counter {
         match (self.kind, self.operation) {
             (ReachKind::Scalar | ReachKind::ScalarBuffer, _) => Counter::Scalar,
@@ -93,8 +92,8 @@ impl Reach {
         }
     }
 
-    /// Returns true if accesses of its kind complete in the order in which they were issued. Scalar ones do not, and flat ones
-    /// go two ways.
+    /// Returns true if accesses of its kind complete in the order of issue. Scalar accesses do not, and flat accesses have two paths to
+    /// memory.
     pub(crate) fn is_ordered(&self) -> bool {
         match self.kind {
             ReachKind::Vector(kind) => kind != AccessKind::Flat,
@@ -104,7 +103,7 @@ impl Reach {
 }
 
 impl Decoder {
-    /// Returns the memory that the instruction at the start of `bytes` reaches, if it is global memory or scratch.
+    /// Returns the memory that the instruction at the start of `bytes` accesses, if it is global memory or scratch.
     pub(crate) fn reach(&self, bytes: &[u8], address: u64) -> Option<Reach> {
         let (raw, _) = self.raw(bytes, address).ok()?;
         match raw.encoding {
@@ -114,7 +113,7 @@ impl Decoder {
         }
     }
 
-    /// Returns what the instruction at the start of `bytes` waits for, if it waits for accesses.
+    /// Returns the counters that the instruction at the start of `bytes` waits for, if it waits for accesses.
     pub(crate) fn waits(&self, bytes: &[u8], address: u64) -> Option<Waits> {
         let (raw, _) = self.raw(bytes, address).ok()?;
         if raw.row.op != Op::Wait {
@@ -133,7 +132,7 @@ impl Decoder {
                 *wait = Some(count);
             }
         };
-        // The halves of two counts in one, and whether a register is added to the count.
+        // Two counts in one value. A register may be added to the count.
         let (high, low) = (value >> 8 & 0x3f, value & 0x3f);
         let is_plain = raw.scalar(raw.bits(0, 16, 7), 1) == Operand::Null;
         match name {
@@ -184,7 +183,7 @@ impl Decoder {
     }
 }
 
-/// A count in the immediate of `s_waitcnt`; `None` if it is the most there can be, which waits for nothing.
+/// Returns a count in the immediate of `s_waitcnt`; `None` if it has the maximum value, which does not wait.
 fn field(counts: WaitCounts, wanted: &str, value: u32) -> Option<u32> {
     let (_, parts) = counts.iter().find(|(name, _)| *name == wanted)?;
     let (mut count, mut most, mut shift) = (0_u32, 0_u32, 0_u32);
@@ -199,7 +198,7 @@ fn field(counts: WaitCounts, wanted: &str, value: u32) -> Option<u32> {
 
 fn vector(raw: &Raw<'_>) -> Option<Reach> {
     let (name, _) = raw.row.text.parts();
-    // Their addresses have the lane's number in them.
+    // Their addresses contain the lane's number.
     if name.contains("addtid") {
         return None;
     }
@@ -240,7 +239,7 @@ fn vector(raw: &Raw<'_>) -> Option<Reach> {
     })
 }
 
-/// Returns how many dwords the end of a name says: `…_dwordx4`, `…_b128`.
+/// Returns the number of dwords in the suffix of a name: `…_dwordx4`, `…_b128`.
 fn dwords(name: &str) -> u8 {
     const ENDS: [(&str, u8); 10] = [
         ("x16", 16),

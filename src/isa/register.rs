@@ -1,28 +1,26 @@
-//! Registers and operands as machine instructions name them.
+//! Registers and operands of machine instructions.
 //!
-//! How the numbers stand in an instruction is left to `field`. Sources: "Scalar Operands" and "VGPRs" of
-//! AMD's instruction set architecture documents (Vega, MI200, MI300, RDNA 1 to RDNA 4), and USAGE
-//! "Register Identifier" for the DWARF numbers.
+//! Their encoding is left to `field`. Sources: "Scalar Operands" and "VGPRs" of AMD's instruction set architecture documents (Vega, MI200,
+//! MI300, RDNA 1 to RDNA 4), and USAGE "Register Identifier" for the DWARF numbers.
 
 use core::fmt;
 
 use crate::arch::{Register, WaveSize};
 
-/// One dword of machine state that instructions can name or change: 32 bits, of a vector register 32
-/// bits for each lane.
+/// One dword of machine state that instructions can name or change: 32 bits, or 32 bits per lane for a vector register.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MachineRegister {
     /// The scalar register `sN`.
     Sgpr(u8),
-    /// The vector register `vN`. An instruction of gfx125x names the low 8 bits; what
-    /// [`Effect::VgprMsb`](super::Effect::VgprMsb) set is to be added.
+    /// The vector register `vN`. An instruction of gfx125x contains the low 8 bits; [`Effect::VgprMsb`](super::Effect::VgprMsb) sets the
+    /// others.
     Vgpr(u16),
     /// The accumulation register `aN`.
     Agpr(u16),
     /// The register `ttmpN` of the trap handler.
     Ttmp(u8),
-    /// The low half of `flat_scratch`, where it is not a pair of `sN`.
+    /// The low half of `flat_scratch`, if it is not a pair of `sN`.
     FlatScratchLo,
     /// The high half of `flat_scratch`.
     FlatScratchHi,
@@ -44,7 +42,7 @@ pub enum MachineRegister {
     Scc,
 }
 
-/// A register that has a name and no number, as a pattern.
+/// Matches a register that has a name and no number.
 macro_rules! unnumbered {
     () => {
         MachineRegister::FlatScratchLo
@@ -62,9 +60,9 @@ macro_rules! unnumbered {
 pub(super) use unnumbered;
 
 impl MachineRegister {
-    /// How many registers `sN` there are at most.
+    /// The largest number of registers `sN`.
     pub(crate) const SGPRS: u8 = 106;
-    /// How many there are with the halves of `vcc`, which instructions number after them.
+    /// The number of scalar registers including the halves of `vcc`, whose numbers follow.
     pub(crate) const SCALARS: u8 = MachineRegister::SGPRS + 2;
 
     /// Returns all `sN`, and the halves of `vcc`.
@@ -73,9 +71,8 @@ impl MachineRegister {
         numbered.chain([MachineRegister::VccLo, MachineRegister::VccHi])
     }
 
-    /// The DWARF register the dword is a part of, in a wave of this size, and whether it is the upper
-    /// half. Nothing for a register that DWARF has no number for, which in a wave of 32 lanes are the upper
-    /// halves of `vcc` and `exec` too.
+    /// Returns the DWARF register that contains the dword, in a wave of this size, and true for its upper half. Returns `None` for a
+    /// register without a DWARF number. In a wave of 32 lanes, the upper halves of `vcc` and `exec` have none.
     #[must_use]
     pub const fn dwarf(self, wave_size: WaveSize) -> Option<(Register, bool)> {
         let is_wide = matches!(wave_size, WaveSize::Wave64);
@@ -102,7 +99,7 @@ impl MachineRegister {
         }
     }
 
-    /// Returns the register `n` dwords further, as the hardware counts; nothing past the last of its kind.
+    /// Returns the register `n` dwords further, in the hardware's order. `None` past the last of its kind.
     #[must_use]
     pub fn plus(self, n: u8) -> Option<MachineRegister> {
         use MachineRegister as R;
@@ -129,7 +126,7 @@ const fn vcc(wave_size: WaveSize) -> Register {
     }
 }
 
-/// As the assembler writes it: `s4`, `v0`, `exec_lo`.
+/// Formats the register as the assembler does: `s4`, `v0`, `exec_lo`.
 impl fmt::Display for MachineRegister {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -162,25 +159,25 @@ pub struct Span {
 }
 
 impl Span {
-    /// This many registers from `first`.
+    /// Creates a span of this many registers from `first`.
     #[must_use]
     pub const fn new(first: MachineRegister, count: u8) -> Span {
         Span { first, count }
     }
 
-    /// Returns each register. What lies past the last register of a kind is left out.
+    /// Returns each register. Omits those past the last register of a kind.
     pub fn registers(self) -> impl Iterator<Item = MachineRegister> {
         (0..self.count).filter_map(move |n| self.first.plus(n))
     }
 
-    /// Returns true if the register is one of them.
+    /// Returns true if the span contains the register.
     #[must_use]
     pub fn contains(self, register: MachineRegister) -> bool {
         self.registers().any(|one| one == register)
     }
 }
 
-/// As the assembler writes it: `s4`, `s[4:5]`, `exec`.
+/// Formats the registers as the assembler does: `s4`, `s[4:5]`, `exec`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use MachineRegister as R;
@@ -207,8 +204,7 @@ impl fmt::Display for Span {
 pub enum Operand {
     /// Registers.
     Registers(Span),
-    /// An integer that the operand's code or an immediate field stands for. Its sign is extended where
-    /// the operation is of 64 bits.
+    /// The integer of an inline constant or an immediate field. It is sign-extended for 64-bit operations.
     Integer(i32),
     /// The code, from 240 to 248, of a floating-point constant.
     Float(u8),
@@ -216,15 +212,15 @@ pub enum Operand {
     Literal(u32),
     /// The two dwords after the instruction (gfx125x).
     Literal64(u64),
-    /// A register that reads as zero and keeps nothing written to it.
+    /// A register that reads as zero and ignores writes.
     Null,
-    /// The code of another source: apertures, `vccz`, `execz`, `scc`, `lds_direct`, `pops_exiting_wave_id`; or one that the
-    /// instruction does not take.
+    /// The code of another source: apertures, `vccz`, `execz`, `scc`, `lds_direct`, `pops_exiting_wave_id`; or one that is invalid for the
+    /// instruction.
     Other(u8),
 }
 
 impl Operand {
-    /// Returns the number, if the instruction contains it: an inline integer, or a literal taken as signed.
+    /// Returns the number, if the instruction contains it: an inline integer, or a literal as a signed number.
     #[must_use]
     pub const fn constant(self) -> Option<i64> {
         match self {
@@ -236,7 +232,7 @@ impl Operand {
         }
     }
 
-    /// Returns the registers, if it is some.
+    /// Returns the registers, if the operand consists of registers.
     #[must_use]
     pub const fn registers(self) -> Option<Span> {
         if let Operand::Registers(span) = self {
@@ -246,7 +242,7 @@ impl Operand {
         }
     }
 
-    /// Returns the register, if it is a single one.
+    /// Returns the register, if the operand is a single one.
     #[must_use]
     pub const fn register(self) -> Option<MachineRegister> {
         if let Operand::Registers(Span { first, count: 1 }) = self {
@@ -257,10 +253,10 @@ impl Operand {
     }
 }
 
-/// The registers an instruction writes: as far as it names them, and those it changes always.
+/// The registers that an instruction writes: those that it names, and those that it always changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writes {
-    /// Those after `count` are all alike.
+    /// The spans; those from `count` on are equal and unused.
     spans: [Span; Writes::MOST],
     count: u8,
     indirect: bool,
@@ -277,7 +273,7 @@ impl Default for Writes {
 }
 
 impl Writes {
-    /// As many as any row of the tables has.
+    /// The most spans of any row of the tables.
     pub(super) const MOST: usize = 4;
 
     pub(super) fn add(&mut self, operand: Operand) {
@@ -296,7 +292,7 @@ impl Writes {
         self.indirect = true;
     }
 
-    /// Returns the registers. A span may be there twice if an instruction names it twice.
+    /// Returns the registers. A span occurs twice if an instruction names it twice.
     #[must_use]
     pub fn spans(&self) -> &[Span] {
         self.spans
@@ -304,14 +300,14 @@ impl Writes {
             .unwrap_or_default()
     }
 
-    /// Returns true if the register written is chosen while the program runs (`m0`, relative addressing): then
-    /// any register of the kind in [`spans`](Writes::spans) may be.
+    /// Returns true if the destination is selected at run time (`m0`, relative addressing). Then any register of the kind in
+    /// [`spans`](Writes::spans) may be written.
     #[must_use]
     pub fn is_indirect(&self) -> bool {
         self.indirect
     }
 
-    /// Returns true if the register is among those named.
+    /// Returns true if the instruction names the register.
     #[must_use]
     pub fn contains(&self, register: MachineRegister) -> bool {
         self.spans().iter().any(|span| span.contains(register))

@@ -115,8 +115,8 @@ fn branch_target(raw: &Raw<'_>) -> u64 {
         .wrapping_add_signed(dwords.wrapping_mul(4))
 }
 
-/// Scalar loads. On gfx9 there is a register or a constant, or with a bit set both; later there are both,
-/// one of which may be nothing.
+/// Returns the effect of a scalar load. On gfx9, it has a register or a constant, or both if a bit is set. Later generations have both, one
+/// of which may be null.
 pub(super) fn load(raw: &Raw<'_>) -> Effect {
     let width = match raw.row.shape {
         Shape::Scalar(width) => width,
@@ -152,7 +152,7 @@ pub(super) fn load(raw: &Raw<'_>) -> Effect {
     }
 }
 
-/// `m0` and `scc`, for those who add what an instruction writes without naming it.
+/// `m0`, for instructions that write it without naming it.
 pub(super) const M0: Operand = Operand::Registers(Span::new(MachineRegister::M0, 1));
-/// The condition code.
+/// The condition code `scc`, for instructions that write it without naming it.
 pub(super) const SCC: Operand = Operand::Registers(Span::new(MachineRegister::Scc, 1));

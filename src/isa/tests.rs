@@ -1,4 +1,4 @@
-//! Encodings that LLVM 22's assembler made of the text beside them (`llvm-mc -show-encoding`).
+//! Tests with encodings of LLVM 22's assembler (`llvm-mc -show-encoding`), with the text beside them.
 
 use super::*;
 use crate::arch::{Family, Register, WaveSize};
@@ -55,7 +55,7 @@ fn the_execution_mask_is_saved() {
     assert_eq!(written(&found), ["s4", "scc", "exec_lo"]);
 }
 
-/// `VCC_32` and `EXEC_32` have 32 bits (USAGE "Register Identifier"), and instructions name `vcc_hi` whatever the wave size.
+/// `VCC_32` and `EXEC_32` have 32 bits (USAGE "Register Identifier"), but instructions name `vcc_hi` in both wave sizes.
 #[test]
 fn the_upper_half_of_a_mask_is_in_no_register_of_a_wave_of_32_lanes() {
     use MachineRegister::{ExecHi, ExecLo, VccHi, VccLo};
@@ -187,8 +187,8 @@ fn calls_returns_and_branches_have_targets() {
     );
 }
 
-/// A scalar destination can have the code of a literal, 255, which means nothing there. What is after the
-/// instruction is then not part of it.
+/// A scalar destination can have the code of a literal, 255, which has no meaning there. The following dword is not part of the
+/// instruction.
 #[test]
 fn a_destination_is_no_literal() {
     // v_readlane_b32 of gfx10 with 255 where the destination is, by hand: VOP3 (0x35), opcode 0x360.
@@ -227,8 +227,7 @@ fn lengths_depend_on_what_follows() {
     ];
     let found = decode("gfx950", &bytes);
     assert_eq!((found.length, written(&found)), (16, vec!["v[0:3]".into()]));
-    // Its first part, v_mfma_ld_scale_b32 v20, v21, is an instruction too; that of gfx1250's is none.
-    // It writes nothing that has a name.
+    // Its first part, v_mfma_ld_scale_b32 v20, v21, is an instruction, too; on gfx1250, it is not. It writes no register that has a name.
     let first = decode("gfx950", &bytes[..8]);
     assert_eq!((first.length, written(&first)), (8, vec![]));
     let first = [0, 0, 0x3a, 0xcc, 0x01, 0x05, 0x02, 0];

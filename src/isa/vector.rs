@@ -1,7 +1,7 @@
 //! The effects of vector ALU instructions.
 //!
-//! Source: AMD's instruction set architecture documents, "Vector ALU Operations"; for accumulation
-//! registers those of MI100 and MI200, "Matrix Arithmetic Instructions".
+//! Source: AMD's instruction set architecture documents, "Vector ALU Operations"; for accumulation registers, "Matrix Arithmetic
+//! Instructions" of MI100 and MI200.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -23,8 +23,8 @@ pub(super) fn destination(raw: &Raw<'_>) -> u32 {
     }
 }
 
-/// Returns the first source of a vector ALU instruction. SDWA instructions have it among the controls, always a
-/// vector register unless a bit says otherwise (gfx9, gfx10).
+/// Returns the first source of a vector ALU instruction. SDWA instructions have it among the controls; it is a vector register unless a bit
+/// is set (gfx9, gfx10).
 pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
     match raw.encoding {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc if has_controls(raw) => {
@@ -36,7 +36,7 @@ pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
     }
 }
 
-/// Returns the sources of a vector ALU instruction without controls, as far as its encoding has them.
+/// Returns the sources of a vector ALU instruction without controls that its encoding has.
 fn sources(raw: &Raw<'_>) -> [Operand; 3] {
     let first = first_source(raw, 1);
     match raw.encoding {
@@ -50,7 +50,9 @@ fn sources(raw: &Raw<'_>) -> [Operand; 3] {
     }
 }
 
-/// * `sources`: of the encoding, which can have more than the operation.
+/// Returns the effect of an operation.
+///
+/// * `sources`: the sources of the encoding, which can be more than the operation has.
 fn vector(op: VectorOp, dst: MachineRegister, mut sources: [Operand; 3]) -> Effect {
     sources
         .iter_mut()
@@ -59,7 +61,7 @@ fn vector(op: VectorOp, dst: MachineRegister, mut sources: [Operand; 3]) -> Effe
     Effect::Vector { op, dst, sources }
 }
 
-/// What `v_readlane_b32` reads a lane of: a vector register or `lds_direct`. Its field can hold the code of a scalar register, which
+/// Returns the source of `v_readlane_b32`: a vector register or `lds_direct`. Its field can contain the code of a scalar register, which
 /// has no lanes.
 fn read_lane_source(raw: &Raw<'_>) -> Operand {
     match first_source(raw, 1) {
@@ -129,8 +131,8 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     }
 }
 
-/// Returns the effect of a comparison. `None` for other instructions. gfx10 and later have `v_cmpx` write `exec`
-/// alone, gfx9 both.
+/// Returns the effect of a comparison. `None` for other instructions. `v_cmpx` writes only `exec` on gfx10 and later, and also its
+/// destination on gfx9.
 pub(super) fn comparison(raw: &Raw<'_>) -> Option<Effect> {
     let is_vector = matches!(raw.encoding, Encoding::Vopc | Encoding::Vop3);
     match raw.row.shape {
@@ -144,7 +146,7 @@ pub(super) fn comparison(raw: &Raw<'_>) -> Option<Effect> {
 
 /// Returns the effect of a dual instruction of gfx11 and gfx12.
 pub(super) fn dual(raw: &Raw<'_>) -> Effect {
-    /// The opcodes of the operations on integers: in both parts, and in the second. Those of shifts have the amount first.
+    /// The opcodes of the operations on integers, in both parts and in the second part. The first source of a shift is the amount.
     const INTEGER: [(u32, VectorOp); 4] = [
         (8, VectorOp::Mov),
         (16, VectorOp::Add),
@@ -174,14 +176,14 @@ pub(super) fn dual(raw: &Raw<'_>) -> Effect {
     ])
 }
 
-/// Returns the numbers of the vector registers that the parts of a dual instruction write: the lowest bit of the second is the other one
-/// than the first's.
+/// Returns the numbers of the vector registers that the parts of a dual instruction write. The lowest bit of the second is the inverse of
+/// the first's.
 pub(super) fn dual_destinations(raw: &Raw<'_>) -> [u32; 2] {
     let first = raw.bits(1, 24, 8);
     [first, raw.bits(1, 17, 7) << 1 | (!first & 1)]
 }
 
-/// Returns the first source, which is an accumulation register by what the instruction is.
+/// Returns the first source, which is always an accumulation register.
 fn accumulation(raw: &Raw<'_>) -> Operand {
     match raw.encoding {
         Encoding::Vop1 => agpr(raw.bits(0, 0, 8), 1),
@@ -189,10 +191,10 @@ fn accumulation(raw: &Raw<'_>) -> Operand {
     }
 }
 
-/// Returns true if sign, size or range of a value is changed on the way.
+/// Returns true if modifiers change the sign, size or range of a value.
 fn is_modified(raw: &Raw<'_>) -> bool {
     match raw.encoding {
-        // Where others have modifiers is the mask that it writes.
+        // In place of the modifiers is the mask that it writes.
         Encoding::Vop3 if matches!(raw.row.shape, Shape::VectorAndMask(_)) => {
             raw.bit(0, 15) || raw.bits(1, 27, 5) != 0
         }
@@ -201,7 +203,7 @@ fn is_modified(raw: &Raw<'_>) -> bool {
     }
 }
 
-/// Where a comparison goes: `vcc`, or the register that VOP3 names, or SDWA if a bit is set.
+/// Returns the destination of a comparison: `vcc`, or the register that VOP3 names, or that SDWA names if a bit is set.
 pub(super) fn mask(raw: &Raw<'_>) -> Operand {
     match raw.encoding {
         Encoding::Vop3 => raw.scalar(raw.bits(0, 0, 8), raw.mask_dwords()),

@@ -1,4 +1,4 @@
-//! Which registers an instruction writes, from the shape that its row gives.
+//! Finds the registers that an instruction writes, from the shape in its row.
 //!
 //! Source: AMD's instruction set architecture documents, the destination fields of "Microcode Formats".
 
@@ -13,7 +13,7 @@ use super::register::{Operand, Writes};
 use super::table::{Encoding, Shape, flag};
 use super::{scalar, vector};
 
-/// What the instruction writes.
+/// Returns the registers that the instruction writes.
 pub(super) fn writes(raw: &Raw<'_>) -> Writes {
     let mut writes = Writes::default();
     match raw.encoding {
@@ -104,7 +104,7 @@ fn by_shape(raw: &Raw<'_>, writes: &mut Writes) {
     }
 }
 
-/// Half as many in a wave of 64 lanes.
+/// Returns the count for the wave size: half as many for 64 lanes.
 fn by_wave(raw: &Raw<'_>, count: u8) -> u8 {
     count.div_ceil(raw.mask_dwords())
 }
@@ -129,7 +129,7 @@ fn vector_destination(raw: &Raw<'_>, count: u8) -> Operand {
     }
 }
 
-/// Images: the mask says which components there are; packed 16-bit ones take half the registers.
+/// Returns the registers of an image instruction. The mask selects the components; packed 16-bit ones take half the registers.
 fn image(raw: &Raw<'_>, writes: &mut Writes) {
     let components = match raw.encoding {
         Encoding::Mimg => raw.bits(0, 8, 4),
@@ -151,7 +151,7 @@ fn image(raw: &Raw<'_>, writes: &mut Writes) {
             load_data(raw, components.checked_div(parts).unwrap_or(0).max(1))
         }
         Shape::BvhDual => {
-            // The third and fourth address.
+            // The third and fourth addresses.
             writes.add(vgpr(raw.bits(2, 16, 8), 3));
             writes.add(vgpr(raw.bits(2, 24, 8), 3));
             load_data(raw, 10)
@@ -162,14 +162,14 @@ fn image(raw: &Raw<'_>, writes: &mut Writes) {
     .for_each(|data| writes.add(data));
 }
 
-/// Two vector registers of one dword each.
+/// Adds two vector registers of one dword each.
 fn dual(raw: &Raw<'_>, writes: &mut Writes) {
     for register in vector::dual_destinations(raw) {
         writes.add(vgpr(register, 1));
     }
 }
 
-/// Two vector registers, each with its own field; some operations are of 64 bits.
+/// Adds two vector registers, each with its own field; some operations have 64 bits.
 fn dual_gfx125x(raw: &Raw<'_>, writes: &mut Writes) {
     let width = |opcode: u32| {
         if (0x20..=0x24).contains(&opcode) {

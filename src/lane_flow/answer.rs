@@ -1,4 +1,4 @@
-//! What is said of the lanes of a stopped wave.
+//! The answers for the lanes of a stopped wave.
 
 use super::Reason;
 
@@ -8,11 +8,11 @@ use super::Reason;
 pub struct Waiting {
     /// An address between the last instruction that acted on the lane and the next one that will.
     pub pc: u64,
-    /// The instruction that switched the lane off; None if it cannot be told which of several did.
+    /// The instruction that switched the lane off. `None` if several are possible.
     pub left: Option<u64>,
-    /// The first instruction that executes with the lane on again; None if the wave ends before.
+    /// The first instruction that executes with the lane on again. `None` if the wave ends before.
     pub resumes: Option<u64>,
-    /// The next instruction that acts on the lane, which may be switched on and off before; None if it is not known.
+    /// The next instruction that acts on the lane, which may be switched on and off before. `None` if it is unknown.
     pub arrival: Option<u64>,
 }
 
@@ -26,21 +26,21 @@ pub enum LaneState {
     Waiting {
         /// An address between the last instruction that acted on the lane and the next one that will.
         pc: u64,
-        /// The instruction that switched the lane off. `None` if it cannot be told which of several did.
+        /// The instruction that switched the lane off. `None` if several are possible.
         left: Option<u64>,
         /// The first instruction that executes with the lane on again. `None` if the wave ends before.
         resumes: Option<u64>,
-        /// The next instruction that acts on the lane, which may be switched on and off before; None if it is not known.
+        /// The next instruction that acts on the lane, which may be switched on and off before. `None` if it is unknown.
         arrival: Option<u64>,
     },
-    /// Not active on entry to the function: if anywhere, it is in a frame further out.
+    /// Not active on entry to the function: the lane is in an outer frame, or in none.
     Elsewhere,
-    /// It cannot be told.
+    /// Unknown.
     Unknown(Reason),
 }
 
 impl LaneState {
-    /// Returns what is known of a lane that waits.
+    /// Returns the known facts about a waiting lane.
     #[must_use]
     pub const fn waiting(self) -> Option<Waiting> {
         match self {
@@ -64,16 +64,16 @@ impl LaneState {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameLanes {
-    /// The program counter: of a caller the address that the call returns to.
+    /// The program counter. For a caller, the address that the call returns to.
     pub pc: u64,
     /// The address of the function.
     pub function: Option<u64>,
-    /// Each lane, from lane 0.
+    /// The state of each lane, from lane 0.
     pub lanes: Vec<LaneState>,
 }
 
 impl FrameLanes {
-    /// Returns the lanes in some states, a bit each.
+    /// Returns the lanes whose state satisfies `is_one`, one bit per lane.
     #[must_use]
     pub fn lanes_that(&self, is_one: impl Fn(LaneState) -> bool) -> u64 {
         let lanes = (0_u32..).zip(&self.lanes);
@@ -86,7 +86,7 @@ impl FrameLanes {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopLanes {
-    /// The frames, from the innermost, as far out as there are lanes to be found.
+    /// The frames, from the innermost, up to the outermost that contains lanes of the wave.
     pub frames: Vec<FrameLanes>,
 }
 

@@ -1,4 +1,4 @@
-//! What is said of the lanes of a frame by what its decision trees answer.
+//! Applies the answers of decision trees to the lanes of a frame.
 
 use super::Reason;
 use super::answer::LaneState;
@@ -6,7 +6,7 @@ use super::contents::Words;
 use super::place::DwordPlace;
 use super::walk::{Goal, WalkResult};
 
-/// Answers for the lanes of one half of a wave.
+/// Collects the answers for the lanes of one half of a wave.
 pub(super) struct Answers<'f, 'c, 'w> {
     pub(super) words: &'f mut Words<'c, 'w>,
     pub(super) lanes: &'f mut [LaneState],
@@ -23,7 +23,7 @@ impl Answers<'_, '_, '_> {
         self.words.get(place)
     }
 
-    /// Takes the answer for some lanes, a bit each.
+    /// Records the answer for some lanes, one bit per lane.
     pub(super) fn answer(&mut self, lanes: u32, answer: WalkResult) {
         let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
         if self.goal == Goal::Acting {
@@ -44,7 +44,7 @@ impl Answers<'_, '_, '_> {
                 arrival: None,
             },
             WalkResult::Leaves => LaneState::Elsewhere,
-            // It may as well be a lane that did not enter the function.
+            // Or the lane did not enter the function.
             WalkResult::Ends(_) if !self.is_kernel => LaneState::Unknown(Reason::Caller),
             WalkResult::Ends(_) if !self.is_dispatch_known => LaneState::Unknown(Reason::Dispatch),
             WalkResult::Ends(Some(pc)) => LaneState::Waiting {
@@ -60,12 +60,12 @@ impl Answers<'_, '_, '_> {
     }
 }
 
-/// Says the same of some lanes, a bit each.
+/// Sets the state of some lanes, one bit per lane.
 pub(super) fn set(lanes: &mut [LaneState], mask: u64, state: LaneState) {
     for_each(lanes, mask, |lane| *lane = state);
 }
 
-/// Calls a function for each of some lanes, a bit each.
+/// Calls a function for each of some lanes, one bit per lane.
 fn for_each(lanes: &mut [LaneState], mask: u64, mut with: impl FnMut(&mut LaneState)) {
     let mut left = mask;
     while left != 0 {

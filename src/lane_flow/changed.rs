@@ -1,5 +1,5 @@
-//! Which registers may not have for a waiting lane what they had, or will have, where it waits: the wave goes on for
-//! other lanes meanwhile, and scalar registers belong to all of them.
+//! Finds the registers that may differ between the place of a waiting lane and the place of its wave. The wave goes on for other lanes, and
+//! scalar registers belong to all lanes.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -13,20 +13,20 @@ use crate::arch::{Register, WaveSize};
 use crate::isa::{Effect, MachineRegister, Writes};
 use crate::machine_flow::Edge;
 
-/// Registers of a frame that may have changed between the place of a waiting lane and that of the wave.
+/// The registers of a frame that may change between the place of a waiting lane and the place of its wave.
 ///
-/// A vector register is among them if lanes of it are used for scalar values, or if it is written while more lanes execute than
-/// those that are active. What else is in a lane of a vector register stays while the lane is off.
+/// A vector register is included if some of its lanes hold scalar values, or if it is written while more lanes execute than the active
+/// ones. Other contents of a vector register do not change while the lane is off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
     registers: BTreeSet<MachineRegister>,
-    /// Not even which ones is known.
+    /// True if any register may have changed.
     all: bool,
     wave_size: Option<WaveSize>,
 }
 
 impl Changed {
-    /// Returns all of them: nothing is known.
+    /// Returns the set of all registers, for a place about which nothing is known.
     pub(crate) fn all() -> Changed {
         Changed {
             all: true,
@@ -34,10 +34,10 @@ impl Changed {
         }
     }
 
-    /// Returns true if a register is one of them, or a part of it is.
+    /// Returns true if a register, or a part of it, is in the set.
     #[must_use]
     pub fn contains(&self, register: Register) -> bool {
-        // The program location is not among what instructions write; nobody asks for it of a waiting lane.
+        // The program location is not included; callers do not need it for a waiting lane.
         let is_part = |one: &MachineRegister| {
             let wave_size = self.wave_size.unwrap_or(WaveSize::Wave64);
             one.dwarf(wave_size)
@@ -52,7 +52,7 @@ impl Changed {
 }
 
 impl FunctionFlow<'_> {
-    /// Over how many instructions [`changed_between`](Self::changed_between) goes.
+    /// Returns the number of instructions that [`changed_between`](Self::changed_between) visits.
     pub(super) fn cost_of_changes(&self) -> usize {
         let instructions = &self.code().instructions;
         let calls = (instructions.iter()).filter(|one| matches!(one.effect, Effect::Call { .. }));
@@ -62,8 +62,8 @@ impl FunctionFlow<'_> {
         instructions.len().saturating_mul(8).saturating_add(calls)
     }
 
-    /// Returns the registers that may be written between two instructions, whichever the wave comes to first: on the ways from one to
-    /// the other, and back.
+    /// Returns the registers that may be written between two instructions, in whichever order the wave reaches them: on the paths from one
+    /// to the other, and back.
     pub(super) fn changed_between(&self, wave_size: WaveSize, one: usize, other: usize) -> Changed {
         let code = self.code();
         let mut changed = Changed {
@@ -83,7 +83,7 @@ impl FunctionFlow<'_> {
             let is_loop = from != to && code.before(to).any(|one| is_in(&ahead, one));
             for index in (0..code.instructions.len())
                 .filter(|index| is_in(&ahead, *index) && is_in(&behind, *index))
-                // What is at the end is executed only if the wave comes there again.
+                // The last instruction is executed only if the wave reaches it again.
                 .filter(|index| *index != to || is_loop)
             {
                 self.add_writes(index, &mut changed);
@@ -131,7 +131,7 @@ pub(super) fn is_in(set: &[bool], index: usize) -> bool {
     set.get(index).copied().unwrap_or(false)
 }
 
-/// Returns the instructions that are reached from one, itself included; `next` adds those after one.
+/// Returns the instructions that are reachable from one, including itself. `next` adds its successors.
 pub(super) fn reached(
     from: usize,
     count: usize,

@@ -1,33 +1,33 @@
-//! Analyses that go with a lane: what else is known of a lane that is followed from the entry of a function, on and off.
+//! The interface of analyses that accompany a lane from the entry of a function.
 //!
-//! Where the lane is on and off is found by `switches`; what is known of it besides is the other analysis's.
+//! `switches` decides where the lane is on and off. The companion tracks its own facts about the lane.
 
-/// What another analysis knows of the lane that is followed, on and off. Its steps have an `X` in common.
+/// Holds the facts of another analysis about the followed lane. `X` is the context that all its steps share.
 pub(crate) trait Companion<X>: Clone {
-    /// True if there is nothing to follow.
+    /// True if the companion tracks nothing.
     const IS_NOTHING: bool = false;
 
     /// Takes an instruction into account.
     fn step(&mut self, context: &X, step: LaneStep);
 
-    /// Takes in what is known at the end of another path. Returns true if that changes anything.
+    /// Joins the facts at the end of another path. Returns true if this changes anything.
     fn join(&mut self, other: &Self) -> bool;
 
-    /// Returns how many values it lists.
+    /// Returns the number of values that it lists.
     fn size(&self) -> usize;
 
-    /// Returns how many bytes it has that no other shares.
+    /// Returns the number of bytes that it shares with no other.
     fn bytes(&self) -> u64;
 }
 
-/// An instruction on the way of a lane.
+/// An instruction on the path of a lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneStep {
     /// The number of the instruction.
     pub(crate) index: usize,
-    /// True if the program has the lane on.
+    /// True if the lane is on in the program.
     pub(crate) is_on: bool,
-    /// True if the lane executes it; `None` if that is not known. In sections of other lanes a lane that is off may.
+    /// True if the lane executes the instruction; `None` if unknown. An inactive lane may execute in sections of other lanes.
     pub(crate) executes: Option<bool>,
 }
 

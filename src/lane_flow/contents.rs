@@ -1,5 +1,5 @@
-//! What is in the registers and in the scratch of a frame: of the innermost what the wave has, of its callers
-//! what they find when their callees return.
+//! Reads the registers and the scratch of a frame. The innermost frame has the contents of the wave. A caller has the contents that it
+//! finds when its callee returns.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::arch::{Register, WaveSize};
 use crate::isa::MachineRegister;
 use crate::wave::{Memory, Wave};
 
-/// What is in the registers of a frame, and in scratch.
+/// Reads the registers and the scratch of a frame.
 pub(super) trait Contents {
-    /// Returns a scalar register, or half of one that has 64 bits. `None` if it is not known.
+    /// Returns a scalar register, or one half of a 64-bit register. `None` if it is unknown.
     fn scalar(&self, register: MachineRegister) -> Option<u32>;
 
-    /// Returns one lane's dword of a vector or accumulation register. `None` if it is not known.
+    /// Returns one lane's dword of a vector or accumulation register. `None` if it is unknown.
     fn vector_lane(&self, register: MachineRegister, lane: u8) -> Option<u32>;
 
-    /// Returns the dword at an address of the wave's scratch. `None` if it is not known.
+    /// Returns the dword at an address of the wave's scratch. `None` if it is unknown.
     fn scratch(&self, address: u64) -> Option<u32>;
 }
 
@@ -54,19 +54,19 @@ pub(super) enum Frame<'w> {
     Caller(Box<Caller<'w>>),
 }
 
-/// A frame whose callee has not returned: what it will find when it does.
+/// A frame whose callee has not returned, with the contents that it will find on return.
 pub(super) struct Caller<'w> {
     pub(super) returned: Arc<Returned>,
     pub(super) inner: Frame<'w>,
-    /// The lanes that entered the callee, a bit each.
+    /// The lanes that entered the callee, one bit per lane.
     pub(super) entered: u64,
-    /// Those that did not. Of lanes in neither it is not known.
+    /// The lanes that did not enter it. For lanes in neither set it is unknown.
     pub(super) others: u64,
     pub(super) wave_size: WaveSize,
 }
 
 impl Caller<'_> {
-    /// What a value of the frame further in is.
+    /// Returns a value of the inner frame as a number. `None` if it is unknown.
     pub(super) fn word(&self, value: Value) -> Option<u32> {
         match value {
             Value::Word(word) => Some(word),
@@ -104,7 +104,7 @@ impl Contents for Frame<'_> {
         }
     }
 
-    // What is below the stack pointer on entry is the caller's, and no callee writes it.
+    // Scratch below the stack pointer on entry is the caller's, and no callee writes it.
     fn scratch(&self, address: u64) -> Option<u32> {
         match self {
             Frame::Stopped(wave) => wave.scratch(address),
@@ -113,7 +113,7 @@ impl Contents for Frame<'_> {
     }
 }
 
-/// Reads a place.
+/// Reads the dword of a place.
 pub(super) fn read(
     contents: &impl Contents,
     place: DwordPlace,
@@ -132,11 +132,11 @@ pub(super) fn read(
     }
 }
 
-/// Dwords of a frame, each read once.
+/// Caches the dwords of a frame.
 pub(super) struct Words<'f, 'w> {
     contents: &'f Frame<'w>,
     wave_size: WaveSize,
-    /// In the order of places.
+    /// The dwords that were read, sorted by place.
     known: Vec<(DwordPlace, Option<u32>)>,
 }
 
@@ -149,7 +149,7 @@ impl<'f, 'w> Words<'f, 'w> {
         }
     }
 
-    /// What a place has; None if that is not known.
+    /// Returns the dword of a place. `None` if it is unknown.
     pub(super) fn get(&mut self, place: DwordPlace) -> Option<u32> {
         match self.known.binary_search_by_key(&place, |(known, _)| *known) {
             Ok(at) => self.known.get(at).and_then(|(_, word)| *word),
@@ -157,9 +157,9 @@ impl<'f, 'w> Words<'f, 'w> {
         }
     }
 
-    /// Returns the same for places that are asked for in their order.
+    /// Returns the dword of a place as [`get`](Self::get) does. Faster, if the places of successive calls are sorted.
     ///
-    /// * `at`: 0 for the first of them.
+    /// * `at`: a cursor, 0 for the first call.
     pub(super) fn next(&mut self, at: &mut usize, place: DwordPlace) -> Option<u32> {
         while self.known.get(*at).is_some_and(|(known, _)| *known < place) {
             *at = at.saturating_add(1);

@@ -1,5 +1,4 @@
-//! What is known of whole dwords along every path from one place: of a function from its entry, or of a
-//! frame from the stop to its return.
+//! Data flow analysis of whole dwords along every path from one place: the entry of a function, or the stop in a frame.
 
 use super::fuel::Fuel;
 use super::state::State;
@@ -8,22 +7,21 @@ use super::value::{Decisions, Value};
 use crate::isa::{Effect, MachineRegister};
 use crate::machine_flow::{Analysis, Code, Edge, Scalar as _, Solution, Targets, solve, targets};
 
-/// What is known along the paths from one place. States are joined where paths meet, so that each changes as
-/// often at most as it has dwords.
+/// The facts along the paths from one place. States are joined where paths meet, so that each state changes at most once per dword.
 #[derive(Debug)]
 pub(super) struct Dataflow {
     pub(super) states: Solution<State>,
-    /// The states in which the function is left, joined.
+    /// The join of the states in which the function is left.
     pub(super) returned: Option<Returned>,
-    /// True if some path goes to a place that is not known.
+    /// True if some path leads to an unknown place.
     pub(super) is_lost: bool,
 }
 
-/// The registers when a function returns.
+/// The known contents of the registers when a function returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Returned {
     pub(super) state: State,
-    /// The address that it returns to, its low half first.
+    /// The return address, low half first.
     pub(super) address: [Value; 2],
 }
 
@@ -35,9 +33,9 @@ struct Dwords<'d, 'c> {
     is_lost: bool,
 }
 
-/// Follows every path from before an instruction on.
+/// Follows every path from an instruction on.
 ///
-/// * `fuel`: how many instructions may be gone through, and how much be kept. Nothing if that is not enough.
+/// * `fuel`: the budget of instructions and bytes. Returns `None` if it is exceeded.
 pub(super) fn follow(
     context: &Context<'_>,
     start: usize,
@@ -87,7 +85,7 @@ impl Analysis for Dwords<'_, '_> {
 }
 
 impl Context<'_> {
-    /// Takes an instruction into account for whole dwords, of which nothing is to be decided.
+    /// Applies the transfer function of an instruction to whole dwords, for which no decisions are needed.
     pub(super) fn step_dwords(&self, state: &mut State, index: usize) {
         let outcome = self.step(state, index, &Decisions::default());
         debug_assert!(!matches!(outcome, Ok(Outcome::On) | Err(_)), "{outcome:?}");
@@ -95,8 +93,7 @@ impl Context<'_> {
 }
 
 impl Dwords<'_, '_> {
-    /// The function is left by an instruction: with a return, or with a jump to another function that returns
-    /// in its place.
+    /// Records the state in which an instruction leaves the function: by a return, or by a tail call.
     fn leave(&mut self, index: usize, mut state: State) {
         let code = self.context.code;
         let link = MachineRegister::Sgpr(code.convention.return_address());

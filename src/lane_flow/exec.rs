@@ -1,4 +1,4 @@
-//! EXEC in the transfer functions: which lanes it says are active, and where it says something else.
+//! EXEC in the transfer functions: the active lanes, and the sections in which EXEC has other lanes.
 
 use super::Reason;
 use super::state::{Exec, Section, SectionLanes, State};
@@ -7,15 +7,15 @@ use super::value::{Bitwise, Decisions, Undecided, Value};
 use crate::arch::WaveSize;
 use crate::isa::{Effect, ExecOp, MachineRegister, Operand, ScalarOp, Span};
 
-/// What EXEC gets.
+/// A new value of EXEC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewExec {
     pub(super) value: Pair,
-    /// The lanes, if it is known that they are not those of the program.
+    /// The lanes, if EXEC is known to get other lanes than the active ones of the program.
     pub(super) section: Option<SectionLanes>,
-    /// Where the old value went.
+    /// The register that saves the old value.
     pub(super) saved: Option<MachineRegister>,
-    /// The register that the new value is from, if it is one's.
+    /// The register that the new value is copied from, if any.
     pub(super) source: Option<MachineRegister>,
 }
 
@@ -31,13 +31,13 @@ impl NewExec {
 }
 
 impl Context<'_> {
-    /// Returns true if one operand of an exclusive or is EXEC, and the other has every bit set.
+    /// Returns true if the operands of an exclusive or are EXEC and a mask with every bit set.
     pub(super) fn inverts(&self, state: &State, a: Pair, b: Pair) -> bool {
         let exec = self.exec(state);
         (a == exec && self.is_all_ones(b)) || (b == exec && self.is_all_ones(a))
     }
 
-    /// Returns the dwords of EXEC where an instruction writes only some of them.
+    /// Returns the new dwords of EXEC after an instruction that writes only some of them.
     pub(super) fn whole_exec(&self, state: &State, span: Span, result: Pair) -> Pair {
         let ([low, high], [first, _]) = (self.exec(state), result);
         match (span.first, span.count) {
@@ -72,7 +72,7 @@ impl Context<'_> {
         })
     }
 
-    /// Returns the half of the wave that the lane is in which is followed.
+    /// Returns the half of the wave that contains the followed lane.
     pub(super) const fn half(&self) -> Option<u8> {
         match self.follow {
             Follow::Lane(half) | Follow::ActiveLane(half) => Some(half),
@@ -104,7 +104,7 @@ impl Context<'_> {
         self.bitwise(bitwise_of(op), source, exec, decisions)
     }
 
-    /// EXEC gets a new value from an instruction.
+    /// Sets EXEC to a new value.
     pub(super) fn set_exec(
         &self,
         state: &mut State,
@@ -120,17 +120,17 @@ impl Context<'_> {
         } = new;
         let (saved, source) = match state.exec {
             Exec::Active => (saved, None),
-            // The lanes of a section are changed, or it ends.
+            // The instruction changes the lanes of the section, or ends it.
             Exec::Section(section) => (section.saved, source),
             Exec::Unknown => return Ok(Outcome::Lost(Reason::WholeWave)),
         };
-        // No mask of the program is a constant: those of lanes that execute, whoever is active.
+        // Masks of the program are not constants. A constant selects lanes that execute regardless of the active lanes.
         let section = section.or_else(|| match self.constant(value)? {
             0 => None,
             mask if mask == all_lanes(self.wave_size) => Some(SectionLanes::All),
             mask => Some(SectionLanes::Mask(mask)),
         });
-        // A mask that is known from the entry on is not in the state if it was made before the stop.
+        // A mask that was made before the stop is not in the state, but may be known from the entry on.
         let section = section.or_else(|| match (state.exec, self.facts) {
             (Exec::Section(_), Some(facts)) => match facts.exec(index.saturating_add(1)) {
                 Exec::Section(known) => Some(known.lanes),
@@ -142,7 +142,7 @@ impl Context<'_> {
             state.exec = Exec::Section(Section { lanes, saved });
             return Ok(Outcome::Same);
         }
-        // A section ends as it began, if EXEC gets what was saved.
+        // If EXEC gets the saved value, the section ends with the lanes that were active before it.
         if saved.is_none() || saved != source {
             state.is_whole = false;
         }
@@ -158,7 +158,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns the number that a mask is, if it is one.
+    /// Returns the value of a mask that is a constant.
     pub(super) fn constant(&self, value: Pair) -> Option<u64> {
         let mut mask = 0_u64;
         for (n, dword) in (0_u32..self.mask_dwords().into()).zip(value) {
@@ -170,7 +170,7 @@ impl Context<'_> {
         Some(mask)
     }
 
-    /// Returns a comparison: a lane that is off has 0.
+    /// Applies a comparison: the bit of an inactive lane becomes 0.
     pub(super) fn compare(
         &self,
         state: &mut State,
@@ -199,8 +199,8 @@ impl Context<'_> {
         }
     }
 
-    /// Numbers a result whose bit of the lane is not known, by the instruction that made it: copies of the mask are then known to be
-    /// the same.
+    /// Assigns a number, the index of the instruction, to a result in which the bit of the lane is unknown. Copies of the mask are then
+    /// known to be equal.
     pub(super) fn number(&self, state: &mut State, index: usize, mut value: Pair) -> Pair {
         let (Follow::ActiveLane(half), Ok(number)) = (self.follow, u32::try_from(index)) else {
             return value;
@@ -208,7 +208,7 @@ impl Context<'_> {
         if let Some(own) = value.get_mut(usize::from(half))
             && *own == Value::Unknown
         {
-            // What it made the last time is something else, also where it is an operand's.
+            // The instruction's result of the previous iteration differs, even where it is an operand.
             state.replace(Value::Made(number), Value::Unknown);
             *own = Value::Made(number);
             let other = value.get_mut(usize::from(half ^ 1));
@@ -219,11 +219,11 @@ impl Context<'_> {
         value
     }
 
-    /// Takes into account what EXEC got from an instruction for the lane that is followed: the mask that it was
-    /// made of follows, where that is still there.
+    /// Takes into account the bit that EXEC got for the followed lane. It determines the lane's bit in the source mask, if the source is
+    /// still there.
     pub(super) fn assume(&self, state: &mut State, index: usize, bit: bool) {
         let is_on = matches!(self.follow, Follow::ActiveLane(_));
-        // Of the other half's dword of EXEC the lane's bit is another lane's.
+        // The lane's bit of the other half's dword belongs to another lane.
         let is_exec = |operand: Operand| {
             let own = match self.half() {
                 Some(0) => MachineRegister::ExecLo,
@@ -295,7 +295,7 @@ mod tests {
     use crate::isa::Decoder;
     use crate::machine_flow::Code;
 
-    /// Goes through an instruction of gfx90a, for a lane of the low half that executes.
+    /// Decodes instructions of gfx90a, for a lane of the low half that executes.
     fn with<T>(dwords: &[u32], each: impl FnOnce(&Context<'_>) -> T) -> T {
         let processor = Processor::by_name("gfx90a").unwrap();
         let decoder = Decoder::new(processor, Some(WaveSize::Wave64)).unwrap();
@@ -313,7 +313,7 @@ mod tests {
         })
     }
 
-    /// Copies of what an instruction made before are not what it makes now, wherever they are.
+    /// Copies of an earlier result of an instruction differ from its new result, wherever they are.
     #[test]
     fn what_an_instruction_makes_is_in_no_other_place() {
         // s_and_b64 s[4:5], s[6:7], s[8:9]
@@ -331,7 +331,7 @@ mod tests {
         });
     }
 
-    /// What EXEC got tells of a mask only where it was combined with the lane's own dword of EXEC.
+    /// The new EXEC determines a mask's bit only if the mask was combined with the lane's own dword of EXEC.
     #[test]
     fn the_other_half_of_exec_tells_nothing_of_the_lane() {
         let s4 = MachineRegister::Sgpr(4);

@@ -1,5 +1,5 @@
-//! What is known of a function from its entry on, whoever stops in it: where the stack is, whether EXEC
-//! says who is active, and which dwords can still reach EXEC.
+//! The facts about a function from its entry on, for every wave that stops in it. They are the location of the stack, the meaning of EXEC,
+//! and the dwords that can still reach EXEC.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,41 +15,40 @@ use crate::arch::WaveSize;
 use crate::isa::{Effect, MachineRegister, Span};
 use crate::machine_flow::{Code, Edge, STACK_REGISTERS, Solution};
 
-/// See the head of the module.
+/// The facts about a function from its entry on.
 #[derive(Debug)]
 pub(super) struct Facts {
     /// The states of scalar registers, in terms of the entry.
     states: Solution<State>,
     /// True for each instruction after which EXEC is unchanged until the function returns, apart from whole-wave sections.
     is_whole: Vec<bool>,
-    /// What EXEC says before each instruction.
+    /// The meaning of EXEC before each instruction.
     exec: Vec<Exec>,
-    /// For each half of the wave.
+    /// The live dwords for each half of the wave.
     liveness: [Liveness; 2],
-    /// Likewise.
+    /// The skipped instructions for each half of the wave.
     idle: [Idle; 2],
 }
 
-/// What an instruction does to what lies in scratch and to EXEC, as it was found on the way from the entry.
+/// The effects of the instructions on scratch and on EXEC, found on the path from the entry.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// The first row of scratch that a load or store of registers with scalar values reaches, by the number of
-    /// the instruction.
+    /// The first row of scratch that each load or store of registers with scalar values accesses, by the index of the instruction.
     pub(super) rows: BTreeMap<usize, Slot>,
-    /// The slot of every store.
+    /// The first row of scratch that each store accesses, if it is known.
     pub(super) stores: BTreeMap<usize, Slot>,
-    /// Those that write all lanes.
+    /// The instructions that write all lanes.
     pub(super) writes_all: BTreeSet<usize>,
-    /// Those that change which lanes are active.
+    /// The instructions that change which lanes are active.
     changes_exec: BTreeSet<usize>,
-    /// What EXEC says before each.
+    /// The meaning of EXEC before each instruction.
     exec: Vec<Exec>,
 }
 
 impl Facts {
-    /// Follows a function from its entry. Returns what that took, and None if it was too much.
+    /// Follows a function from its entry. Returns the fuel that was used, and `None` if it was not enough.
     ///
-    /// * `most`: what each fact may take.
+    /// * `most`: the fuel for each fact.
     pub(super) fn find(context: &Context<'_>, most: Fuel) -> (Option<Facts>, Used) {
         let mut entry = State::at_stop(Exec::Active);
         entry.is_whole = true;
@@ -90,53 +89,52 @@ impl Facts {
         (Some(facts), used)
     }
 
-    /// What is known before an instruction, in terms of the entry.
+    /// Returns the state before an instruction, in terms of the entry.
     pub(super) fn before(&self, context: &Context<'_>, index: usize) -> Option<State> {
         let step = |state: &mut State, index| context.step_dwords(state, index);
         self.states.before(context.code, index, step)
     }
 
-    /// Returns how many instructions one is after the last place from which on [`before`](Facts::before) goes.
+    /// Returns the number of instructions that [`before`](Facts::before) has to replay.
     pub(super) fn since(&self, index: usize) -> usize {
         self.states.distance(index)
     }
 
-    /// Returns what EXEC says before an instruction.
+    /// Returns the meaning of EXEC before an instruction.
     pub(super) fn exec(&self, index: usize) -> Exec {
         self.exec.get(index).copied().unwrap_or(Exec::Unknown)
     }
 
-    /// Returns true if EXEC, where it has the lanes that are active, is given back at the return as it is before an
-    /// instruction.
+    /// Returns true if EXEC, as far as it contains the active lanes, has the same value at the return as before an instruction.
     pub(super) fn is_whole_until_return(&self, index: usize) -> bool {
         self.is_whole.get(index).copied().unwrap_or(false)
     }
 
-    /// Returns the dwords that can reach one dword of EXEC, before an instruction that branches go to.
+    /// Returns the dwords that can reach one dword of EXEC, before an instruction that is the target of a branch.
     pub(super) fn live(&self, half: u8, index: usize) -> Option<&Live> {
         self.liveness.get(usize::from(half))?.live(index)
     }
 
-    /// What changes nothing that is followed in the way of a lane of one half.
+    /// Returns the instructions that are skipped for a lane of one half.
     pub(super) fn idle(&self, half: u8) -> Option<&Idle> {
         self.idle.get(usize::from(half))
     }
 
-    /// Returns true if what an instruction puts into a lane of a vector register is followed in the way of a lane of one half:
-    /// see [`Liveness::is_needed`].
+    /// Returns true if the value that an instruction puts into a lane of a vector register is followed for a lane of one half: see
+    /// [`Liveness::is_needed`].
     pub(super) fn is_needed(&self, half: u8, index: usize) -> bool {
         let liveness = self.liveness.get(usize::from(half));
         liveness.is_none_or(|liveness| liveness.is_needed(index))
     }
 
-    /// Returns the vector registers and rows of scratch that [`live`](Facts::live) tells about, in its order.
+    /// Returns the vector registers and rows of scratch that [`live`](Facts::live) describes, in its order.
     pub(super) fn dwords(&self) -> &[Dword] {
         let [low, _] = &self.liveness;
         low.dwords()
     }
 }
 
-/// Goes through the function with what is known.
+/// Collects the effects of all instructions of the function.
 fn mark(context: &Context<'_>, states: &Solution<State>) -> Marks {
     let code = context.code;
     let mut marks = Marks {
@@ -174,8 +172,7 @@ fn mark(context: &Context<'_>, states: &Solution<State>) -> Marks {
     marks
 }
 
-/// For each instruction, whether every way from before it to the return leaves EXEC as it is. It does not where
-/// some way does not return: nothing is given back there.
+/// Returns, for each instruction, true if every path from it to the return preserves EXEC. This is false if some path does not return.
 fn until_return(code: &Code, changes_exec: &BTreeSet<usize>) -> Vec<bool> {
     let count = code.instructions.len();
     let fails = |index: &usize| {
@@ -194,10 +191,10 @@ fn until_return(code: &Code, changes_exec: &BTreeSet<usize>) -> Vec<bool> {
     is_whole
 }
 
-/// Tells registers that point to the stack from one another, as far as their distance is known: what is
-/// stored through one is then found through the other.
+/// Relates the registers that point to the stack to one another, as far as their distance is known. A value that is stored through one is
+/// then found through the other.
 ///
-/// * `known`: what is known at a stop, in terms of the entry.
+/// * `known`: the state at the stop, in terms of the entry.
 pub(super) fn relate_stack_registers(known: &State, state: &mut State) {
     let mut first: Option<(DwordPlace, MachineRegister, i32)> = None;
     for register in STACK_REGISTERS {
@@ -218,7 +215,7 @@ pub(super) fn relate_stack_registers(known: &State, state: &mut State) {
 
 /// Returns a row of scratch in terms of a stop.
 ///
-/// * `known`: what is known at the stop, in terms of the entry, as `slot` is.
+/// * `known`: the state at the stop, in terms of the entry, as `slot` is.
 /// * `state`: the stop's own state.
 pub(super) fn row_at_stop(
     context: &Context<'_>,
@@ -234,7 +231,7 @@ pub(super) fn row_at_stop(
         let same =
             matches!(value, Value::Initial { place, .. } if place == DwordPlace::Scalar(base));
         if same {
-            // How far the register is from where the row is counted from.
+            // The distance of the register from the base of the row.
             let moved = context.slot_at(value, 0, slot.addressing)?;
             let offset = slot.offset.saturating_sub(moved.offset);
             return context.slot_at(state.scalar(register), offset, slot.addressing);

@@ -1,4 +1,4 @@
-//! What an analysis that goes with a lane knows at places of a function.
+//! Follows lanes through a function together with a companion analysis.
 
 use super::companion::Companion;
 use super::fuel::{Fuel, left};
@@ -7,21 +7,21 @@ use super::state::State;
 use super::switches::{Contexts, FollowedLane, Switch, Switches};
 use crate::meter::Meter;
 
-/// What a companion knows of lanes.
+/// The companion's facts about lanes.
 #[derive(Debug)]
 pub(crate) struct Followed<C> {
-    /// For each half of the wave, and each place that was asked for. Empty if it would take too much.
+    /// The facts for each half of the wave, and each requested place. Empty if the budget was exceeded.
     pub(crate) halves: Vec<Vec<Option<C>>>,
-    /// Over how many instructions it was found.
+    /// The number of instructions that were followed.
     pub(crate) instructions: usize,
 }
 
 impl FunctionFlow<'_> {
-    /// Follows lanes that entered the function, with a companion. Returns what the companion knows of those that are on before some
+    /// Follows lanes that entered the function, with a companion. Returns the companion's facts about active lanes before the requested
     /// instructions, in each half of the wave.
     ///
-    /// * `entry`: what it knows on entry, `with`: what its steps have in common.
-    /// * `meter`: what it may cost.
+    /// * `entry`: the companion's facts on entry, `with`: the context that its steps share.
+    /// * `meter`: the budget.
     pub(crate) fn follow_with<X, C: Companion<X>>(
         &self,
         places: &[usize],
@@ -37,12 +37,11 @@ impl FunctionFlow<'_> {
         }
     }
 
-    /// Follows lanes as [`follow_with`](FunctionFlow::follow_with) does, and gives what the companion knows before every instruction that
-    /// a lane can reach. Returns what was made of it for each half of the wave, or None if it would take too much.
+    /// Follows lanes as [`follow_with`](FunctionFlow::follow_with) does, and passes on the companion's facts before every instruction that
+    /// a lane can reach. Returns the result for each half of the wave, or `None` if the budget was exceeded.
     ///
-    /// * `begin`: is given what is known before the `places`.
-    /// * `give`: is given the number of each instruction and what is known before it. Returns what that counts as, in values that
-    ///   are looked at.
+    /// * `begin`: creates the result from the facts before the `places`.
+    /// * `give`: receives the index of each instruction and the facts before it. Returns its cost, as a number of values that are compared.
     pub(crate) fn follow_each<X, C: Companion<X>, T>(
         &self,
         places: &[usize],
@@ -66,10 +65,10 @@ impl FunctionFlow<'_> {
         }
     }
 
-    /// Follows lanes through the function in each half of the wave. Returns what `make` makes of that, or None if it would take too much; and
-    /// over how many instructions it was found.
+    /// Follows lanes through the function in each half of the wave. Returns the results of `make`, or `None` if the budget was exceeded,
+    /// and the number of instructions that were followed.
     ///
-    /// * `make`: is given what is known before the `places`.
+    /// * `make`: receives the facts before the `places`.
     fn follow<X, C: Companion<X>, T>(
         &self,
         places: &[usize],
@@ -105,11 +104,11 @@ impl FunctionFlow<'_> {
     }
 }
 
-/// What was made of what a companion knows.
+/// The results that were computed from the companion's facts.
 #[derive(Debug)]
 pub(crate) struct Visited<T> {
-    /// For each half of the wave; `None` if it would take too much.
+    /// The result for each half of the wave; `None` if the budget was exceeded.
     pub(crate) halves: Option<Vec<T>>,
-    /// Over how many instructions it was found.
+    /// The number of instructions that were followed.
     pub(crate) instructions: usize,
 }

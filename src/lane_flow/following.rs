@@ -1,12 +1,12 @@
-//! What follows for lanes that wait: what acts on them next, and the places that are right for them.
+//! Finds the next instruction that acts on a waiting lane, and the right places for it.
 
 use super::answer::{LaneState, Waiting};
 use super::state::HalfAt;
 use super::stop::{At, LaneFlow};
 
 impl LaneFlow<'_> {
-    /// Returns places that are right for a waiting lane, in the order in which a reader expects them: what acts on it next, what
-    /// switched it off, then what it executes from where it goes on, up to the first instruction that may act on it.
+    /// Returns the right places for a waiting lane, in the order that a reader expects. First come the next instruction that acts on it and
+    /// the one that switched it off. Then come the instructions from its resumption up to the first that may act on it.
     #[must_use]
     pub fn gap(&self, lane: u8, waiting: Waiting) -> Vec<u64> {
         let half = u8::from(lane >= 32);
@@ -26,12 +26,12 @@ impl LaneFlow<'_> {
         gap
     }
 
-    /// Finds what acts next on the lanes of one half that wait, where it follows right after they go on. Returns the others, a bit
-    /// each.
+    /// Finds the next instruction that acts on each waiting lane of one half, if it follows directly after the lane resumes. Returns the
+    /// other lanes, one bit per lane.
     pub(super) fn find_following(&self, at: &At<'_>, half: u8, lanes: &mut [LaneState]) -> u32 {
         let first = usize::from(half).saturating_mul(32);
         let mut open = 0;
-        // Neighbours mostly go on at the same instruction.
+        // Neighbouring lanes mostly resume at the same instruction.
         let mut known: Option<(u64, Option<u64>)> = None;
         for (n, lane) in (0_u32..32).zip(lanes.iter_mut().skip(first)) {
             let LaneState::Waiting {

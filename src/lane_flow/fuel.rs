@@ -1,34 +1,35 @@
-//! Bounds what is found out about machine code.
+//! Bounds the analysis of machine code.
 //!
-//! Facts about a function are found once and kept for all questions. Their budget depends on the file and the function alone, and no
-//! question is charged for them. What is found for a place of a function is charged to every question that asks for it, also if it was
-//! found before. So no answer depends on who asked before. The meter of the file holds what is kept, until the function is forgotten.
+//! Facts about a function are found once and kept for all questions. Their budget depends only on the file and the function, and questions
+//! are not charged for them. The facts for one place of a function are charged to every question that needs them, even if they were found
+//! before. The result of a question therefore does not depend on earlier questions. The meter of the file holds the kept facts until the
+//! function is forgotten.
 
 use super::Reason;
 use super::state::State;
 use crate::error;
 use crate::meter::Meter;
 
-/// How many instructions that something is followed over are a step of the meter.
+/// The number of followed instructions that cost one step of the meter.
 const PER_STEP: usize = 8;
-/// How many values that are compared or copied count as an instruction.
+/// The number of values, compared or copied, that cost as much as an instruction.
 const PER_INSTRUCTION: usize = 8;
-/// How many bytes that are copied count as an instruction, where a question pays for copies.
+/// The number of copied bytes that cost as much as an instruction, where a question is charged for copies.
 const COPIED_PER_INSTRUCTION: u64 = 128;
-/// How many facts are found for a function: its code, its states, and for each half of the wave its liveness and what switches off lanes
-/// that entered it and that did not.
+/// The number of facts per function: its code, its states, and three for each half of the wave. These are its liveness, and the switch-offs
+/// of lanes that entered the function and of lanes that did not.
 const FACTS: u64 = 8;
-/// How many bytes the states may have that are kept for one fact.
+/// The most bytes of states that are kept for one fact.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What may still be done to find one thing out.
+/// The budget that is left to find one fact.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fuel {
     instructions: usize,
     bytes: u64,
 }
 
-/// What it took to find something out.
+/// The cost of one fact.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Used {
     pub(super) instructions: usize,
@@ -45,7 +46,7 @@ impl Used {
 }
 
 impl Fuel {
-    /// So many instructions, and as many bytes as anything may have.
+    /// Returns a budget of this many instructions, with the largest budget of bytes.
     pub(super) const fn of(instructions: usize) -> Fuel {
         Fuel {
             instructions,
@@ -53,10 +54,10 @@ impl Fuel {
         }
     }
 
-    /// Returns what each fact about a function may take. All facts about a file together may take half the steps of a question about it.
+    /// Returns the budget of each fact about a function. All facts about a file together may use half the steps of a question about it.
     ///
-    /// * `size`: the bytes of the function, `all`: those of all functions of the file.
-    /// * `meter`: the file's.
+    /// * `size`: the bytes of the function, `all`: the bytes of all functions of the file.
+    /// * `meter`: the meter of the file.
     pub(super) fn of_fact(size: usize, all: u64, meter: &Meter) -> Fuel {
         let steps = meter.most_steps() / 2 / FACTS;
         let instructions = steps.saturating_mul(PER_STEP as u64);
@@ -67,7 +68,7 @@ impl Fuel {
         }
     }
 
-    /// Returns the same, with so many instructions at most.
+    /// Returns this budget, limited to a number of instructions.
     pub(super) fn at_most(self, instructions: usize) -> Fuel {
         Fuel {
             instructions: self.instructions.min(instructions),
@@ -79,19 +80,19 @@ impl Fuel {
         self.instructions
     }
 
-    /// Returns the steps of the meter that all facts about a function take at most, of which each may take this.
+    /// Returns the most steps of the meter that all facts about a function can cost, if this is the budget of each.
     pub(super) fn steps_of_facts(self) -> u64 {
         (self.instructions.div_ceil(PER_STEP) as u64).saturating_mul(FACTS)
     }
 
-    /// Charges for instructions that are gone through. Returns None if they are not enough; then none is left.
+    /// Charges for followed instructions. Returns `None`, and leaves nothing, if the budget is exceeded.
     pub(super) fn count(&mut self, instructions: usize) -> Option<()> {
         let rest = self.instructions.checked_sub(instructions);
         self.instructions = rest.unwrap_or(0);
         rest.map(|_| ())
     }
 
-    /// Charges for decoding a function: a step of the meter for each instruction.
+    /// Charges for decoding a function: one step of the meter per instruction.
     pub(super) fn decode(&mut self, instructions: usize) -> Option<()> {
         self.count(instructions.saturating_mul(PER_STEP))
     }
@@ -101,16 +102,16 @@ impl Fuel {
         self.count(values / PER_INSTRUCTION)
     }
 
-    /// Charges for bytes that are kept.
+    /// Charges for kept bytes.
     pub(super) fn keep(&mut self, bytes: u64) -> Option<()> {
         self.bytes = self.bytes.checked_sub(bytes)?;
         self.count(1)
     }
 
-    /// Takes a state into the one that is kept before a leader; if none is, it is about to be kept itself. Returns true if
-    /// that is news, and None if it is too much.
+    /// Joins a state with the one that is kept before a leader. If there is none, the caller keeps the new state. Returns true if the kept
+    /// state changes, and `None` if the budget is exceeded.
     ///
-    /// * `shared`: the bytes of what it shares with the state that the analysis goes on with, and with no other.
+    /// * `shared`: the bytes that the state shares only with the state that the analysis continues with.
     pub(super) fn arrive(
         &mut self,
         known: Option<&mut State>,
@@ -124,13 +125,13 @@ impl Fuel {
         };
         let is_new = known.join(state);
         if is_new {
-            // What it shared with others may be its own now.
+            // After the join, it may no longer share its contents.
             self.keep(known.bytes())?;
         }
         Some(is_new)
     }
 
-    /// Returns what was used since it was `before`.
+    /// Returns the difference to an earlier budget.
     pub(super) fn since(self, before: Fuel) -> Used {
         Used {
             instructions: before.instructions.saturating_sub(self.instructions),
@@ -139,19 +140,20 @@ impl Fuel {
     }
 }
 
-/// What may still be done for the plans of a function.
+/// The budget that is left for the plans of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Left {
-    /// How many instructions may be gone through, however much the question has.
+    /// The number of instructions that may still be followed, independently of the question's budget.
     instructions: usize,
-    /// How many the question has, which also pays for copies of states.
+    /// The question's budget in instructions, which is also charged for copies of states.
     paid: usize,
-    /// How many of them were used.
+    /// The number of instructions that were charged to the question.
     used: usize,
 }
 
 impl Left {
-    /// * `instructions`: how many may be gone through, however much the question has, `paid`: how many it has.
+    /// * `instructions`: the number of instructions that may be followed, independently of the question's budget, `paid`: the question's
+    ///   budget.
     pub(super) const fn of(instructions: usize, paid: usize) -> Left {
         Left {
             instructions,
@@ -160,22 +162,22 @@ impl Left {
         }
     }
 
-    /// Returns how many instructions may still be gone through.
+    /// Returns the number of instructions that may still be followed.
     pub(super) fn instructions(self) -> usize {
         self.instructions.min(self.paid)
     }
 
-    /// Returns how many instructions were used, with those that copies count as.
+    /// Returns the number of instructions that were charged, including the cost of copies.
     pub(super) const fn used(self) -> usize {
         self.used
     }
 
-    /// Returns true if the question has no more.
+    /// Returns true if the question's budget is used up.
     pub(super) const fn is_paid_out(self) -> bool {
         self.paid == 0
     }
 
-    /// Takes what something used; if that is more than is left, all.
+    /// Charges a cost. If less is left, nothing is left afterwards.
     pub(super) fn take(&mut self, used: Used) {
         let copies = usize::try_from(used.bytes / COPIED_PER_INSTRUCTION).unwrap_or(usize::MAX);
         let all = used.instructions.saturating_add(copies).min(self.paid);
@@ -184,10 +186,10 @@ impl Left {
         self.used = self.used.saturating_add(all);
     }
 
-    /// Counts instructions.
+    /// Charges for followed instructions.
     ///
     /// # Errors
-    /// If fewer are left; then none is.
+    /// If fewer are left; none is left afterwards.
     pub(super) fn pay(&mut self, instructions: usize) -> Result<(), Reason> {
         let is_enough = instructions <= self.instructions();
         let bytes = 0;
@@ -199,7 +201,7 @@ impl Left {
     }
 }
 
-/// Charges a question for instructions that are gone through.
+/// Charges a question for followed instructions.
 ///
 /// # Errors
 /// [`Limit::Work`](crate::error::Limit::Work) if fewer are left.
@@ -207,7 +209,7 @@ pub(super) fn pay(meter: &Meter, instructions: usize) -> error::Result<()> {
     meter.work(instructions.div_ceil(PER_STEP) as u64)
 }
 
-/// Returns how many instructions a question may still go through.
+/// Returns the number of instructions that a question may still follow.
 pub(super) fn left(meter: &Meter) -> usize {
     let left = usize::try_from(meter.steps_left()).unwrap_or(usize::MAX);
     left.saturating_mul(PER_STEP)

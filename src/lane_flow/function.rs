@@ -1,5 +1,4 @@
-//! One function: its graph, what is known of it from its entry on, and the plans of the places where waves
-//! stopped in it.
+//! One function: its graph, the facts about it from its entry on, and the plans of the places where waves stopped in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -27,55 +26,57 @@ use crate::machine_flow::Code;
 use crate::meter::{Held, Meter};
 use crate::sync::lock;
 
-/// How many instructions may be gone through to find one thing out, for each that the function has; and the bounds of their number.
+/// The number of instructions that may be followed to find one fact, per instruction of the function, and its bounds.
 const STEPS_EACH: usize = 512;
 const LEAST_STEPS: usize = 1 << 16;
 const MOST_STEPS: usize = 1 << 22;
-/// How many times as many for all places of a function.
+/// The factor by which the budget for all places of a function exceeds the budget of one fact.
 const PLANS: usize = 16;
 
-/// Bits that are known of lanes, in the order of their places.
+/// Known bits of lanes, sorted by place.
 pub(super) type Bits = Vec<(DwordPlace, bool)>;
 
-/// Some addresses. `None` if they are unknown.
+/// A set of addresses. `None` if they are unknown.
 pub(super) type Addresses = Option<BTreeSet<u64>>;
 
-/// What is known of a function.
+/// The facts about one function.
 #[derive(Debug)]
 pub(crate) struct FunctionFlow<'a> {
     callees: Arc<Callees<'a>>,
-    /// What is kept here.
+    /// The memory that is charged for the kept facts.
     held: Held,
-    /// What each fact about it may take.
+    /// The budget of each fact about the function.
     fuel: Fuel,
-    /// Over how many instructions its code and what is known from the entry on were found.
+    /// The number of instructions that were followed for its code and the facts from the entry on.
     used: usize,
     code: Code,
     wave_size: WaveSize,
     addressing: Option<ScratchAddressing>,
-    /// What is known from the entry on. `None` if it would take too long.
+    /// The facts from the entry on. `None` if the budget was exceeded.
     facts: Option<Facts>,
-    /// For each place where a wave stopped, what is known there.
+    /// The known state at each place where a wave stopped.
     stops: Mutex<BTreeMap<usize, Arc<AtStop>>>,
-    /// For each place where a wave stopped and half of the wave.
+    /// The tree for each place where a wave stopped and each half of the wave.
     plans: Mutex<BTreeMap<HalfAt, Tree>>,
-    /// The trees of the instructions that act on the lanes next.
+    /// The trees that lead to the next instructions that act on the lanes.
     arrivals: Mutex<BTreeMap<HalfAt, Tree>>,
-    /// For each place where lanes go on and half of the wave, what follows.
+    /// The instructions that follow each place where lanes resume, for each half of the wave.
     following: Mutex<BTreeMap<HalfAt, Arc<UntilActing>>>,
-    /// For each place where a wave stopped, what registers have when the function returns.
+    /// The contents of registers when the function returns, for each place where a wave stopped.
     returns: PlaceCache<usize, Arc<Returned>>,
-    /// For each half of the wave, the instructions that switch its lanes off, and the number of instructions that were followed. `None` if it would take too long.
+    /// For each half of the wave, the instructions that switch its lanes off, and the number of instructions that were followed. `None` if
+    /// the budget was exceeded.
     switches: [OnceLock<(Option<Switches>, usize)>; 2],
-    /// The same as `switches`, for lanes that did not enter the function.
+    /// As `switches`, for lanes that did not enter the function.
     never: [OnceLock<(Option<Switches>, usize)>; 2],
-    /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
+    /// The possible addresses of a resumed lane until an instruction acts on it, by the address where it resumes and the half of the wave.
     pub(super) ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
     /// The possible switch-off points for each place at which a wave stopped.
     switches_at: PlaceCache<HalfAt, Arc<[PossibleSwitch]>>,
 }
 
-/// What was found for places of a function, if it did not take too much, and over how many instructions.
+/// The facts for places of a function, and the number of instructions that were followed for each. A fact is `None` if the budget was
+/// exceeded.
 type PlaceCache<K, T> = Mutex<BTreeMap<K, (Option<T>, usize)>>;
 
 /// The machine code of a function.
@@ -92,7 +93,7 @@ pub(super) struct FunctionBytes<'b> {
 #[derive(Debug)]
 struct AtStop {
     state: State,
-    /// The rows of scratch that matter, in the order of [`Facts::dwords`].
+    /// The relevant rows of scratch, in the order of [`Facts::dwords`].
     rows: Vec<Option<Slot>>,
 }
 
@@ -100,15 +101,17 @@ struct AtStop {
 #[derive(Clone, Debug)]
 pub(super) struct PossibleSwitch {
     pub(super) address: u64,
-    /// What the lane's bits are at the stop if it did, in the order of places.
+    /// The lane's bits at the stop if it did, sorted by place.
     pub(super) bits: Bits,
 }
 
 impl<'a> FunctionFlow<'a> {
-    /// # Errors
-    /// [`Reason::Code`] if the code cannot be decoded, [`Reason::Budget`] if that takes too much.
+    /// Decodes a function and finds the facts from its entry on.
     ///
-    /// * `fuel`: what each fact may take.
+    /// # Errors
+    /// [`Reason::Code`] if the code cannot be decoded, [`Reason::Budget`] if the budget is exceeded.
+    ///
+    /// * `fuel`: the budget of each fact.
     pub(super) fn find(
         bytes: &FunctionBytes<'_>,
         callees: &Arc<Callees<'a>>,
@@ -162,7 +165,7 @@ impl<'a> FunctionFlow<'a> {
         }
     }
 
-    /// Charges for what is kept of the whole function. Plans go through all of it, and are charged for all that they need.
+    /// Charges for the kept facts about the whole function. Plans visit all of it, and are charged for everything that they need.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
@@ -170,7 +173,7 @@ impl<'a> FunctionFlow<'a> {
         pay(meter, self.used)
     }
 
-    /// Charges for what switches lanes off. As [`pay_for_code`](Self::pay_for_code).
+    /// Charges for the facts about instructions that switch lanes off, as [`pay_for_code`](Self::pay_for_code) does.
     pub(super) fn pay_for_switches(&self, meter: &Meter) -> Result<()> {
         let kept = self.switches.iter().chain(&self.never);
         let mut found = kept.filter_map(OnceLock::get);
@@ -182,18 +185,18 @@ impl<'a> FunctionFlow<'a> {
         steps.clamp(LEAST_STEPS, MOST_STEPS)
     }
 
-    /// Returns the number of the instruction at an address.
+    /// Returns the index of the instruction at an address.
     pub(super) fn index_of(&self, pc: u64) -> Option<usize> {
         self.code.index_of(pc)
     }
 
-    /// Returns true if the same is known of lanes before an instruction as after it.
+    /// Returns true if an instruction does not change the known facts about lanes.
     pub(super) fn is_idle(&self, index: usize) -> bool {
         let does_nothing = |half| self.facts.as_ref()?.idle(half)?.forgets(index);
         (0..self.halves()).all(|half| does_nothing(half) == Some(0))
     }
 
-    /// Returns true if an instruction is where a call returns to.
+    /// Returns true if an instruction is the return address of a call.
     pub(super) fn is_after_call(&self, index: usize) -> bool {
         self.code.is_after_call(index)
     }
@@ -210,18 +213,18 @@ impl<'a> FunctionFlow<'a> {
         self.wave_size
     }
 
-    /// What the stack pointer counts; `None` if the code does not tell.
+    /// Returns the unit of the stack pointer. `None` if the code does not show it.
     pub(crate) fn addressing(&self) -> Option<ScratchAddressing> {
         self.addressing
     }
 
-    /// Drops what is kept of a place.
+    /// Drops the kept state of a place.
     pub(super) fn forget(&self, index: usize) {
         let mut stops = lock(&self.stops);
         stops.remove(&index);
     }
 
-    /// Returns how many halves of 32 lanes the wave has.
+    /// Returns the number of halves of 32 lanes that the wave has.
     pub(super) fn halves(&self) -> u8 {
         match self.wave_size {
             WaveSize::Wave32 => 1,
@@ -229,28 +232,28 @@ impl<'a> FunctionFlow<'a> {
         }
     }
 
-    /// Returns how many instructions one is after the last place from which on it is known what is known before it.
+    /// Returns the number of instructions that have to be replayed to find the state before an instruction.
     pub(super) fn since(&self, index: usize) -> usize {
         self.facts.as_ref().map_or(0, |facts| facts.since(index))
     }
 
-    /// Returns true if EXEC says before an instruction which lanes are active.
+    /// Returns true if EXEC contains the active lanes before an instruction.
     pub(super) fn is_plain(&self, index: usize) -> bool {
         self.exec_at(index) == Exec::Active
     }
 
-    /// Returns what EXEC says before an instruction.
+    /// Returns the meaning of EXEC before an instruction.
     pub(super) fn exec_at(&self, index: usize) -> Exec {
         let facts = self.facts.as_ref();
         facts.map_or(Exec::Unknown, |facts| facts.exec(index))
     }
 
-    /// Returns how many instructions may be gone through for the plan of every place.
+    /// Returns the number of instructions that may be followed for the plans of all places.
     pub(super) fn most_plan_steps(&self) -> usize {
         self.steps().saturating_mul(PLANS)
     }
 
-    /// Follows the lanes of a half with some bits, from before an instruction on.
+    /// Follows the lanes of a half that have some bits, from an instruction on.
     ///
     /// # Errors
     /// A place whose bit decides where they go.
@@ -275,10 +278,10 @@ impl<'a> FunctionFlow<'a> {
         answer
     }
 
-    /// Returns what a lane of a half executes that goes on at an instruction, up to the first that may act on it.
+    /// Returns the instructions that a lane of a half executes from its resumption up to the first that may act on it.
     pub(super) fn until_acting(&self, at: HalfAt) -> Arc<UntilActing> {
         let HalfAt { index, half } = at;
-        /// Hardly any instruction is so far after the last target of a branch; finding its state would take long.
+        /// Few instructions are this far after the last branch target; finding their state would take long.
         const FAR: usize = 1 << 16;
         let find = || {
             if self.since(index) > FAR {
@@ -288,7 +291,7 @@ impl<'a> FunctionFlow<'a> {
                     arrival: None,
                 });
             }
-            // It is asked for once, and what is known there would be kept for ever.
+            // The state is needed once only, and would otherwise be kept forever.
             let stop = self.find_at_stop(index);
             let context = self.context(Follow::ActiveLane(half), &stop.rows);
             Arc::new(gap::until_acting(&context, index, stop.state))
@@ -297,7 +300,7 @@ impl<'a> FunctionFlow<'a> {
         Arc::clone(following.entry(at).or_insert_with(find))
     }
 
-    /// Returns the instruction that switched a lane off, and those around it that act on no lane.
+    /// Returns the instruction that switched a lane off, and the neighbouring instructions that act on no lane.
     pub(super) fn around(&self, index: usize) -> Vec<u64> {
         gap::around(&self.code, index)
     }
@@ -336,11 +339,10 @@ impl<'a> FunctionFlow<'a> {
         self.at_stop(index).state.exec
     }
 
-    /// Answers for lanes of one half of the wave that are not active before an instruction: where they go on, or what acts on
-    /// them next.
+    /// Answers for the inactive lanes of one half before an instruction: where they resume, or the next instruction that acts on them.
     ///
     /// # Errors
-    /// If it costs more than the question may.
+    /// If the budget of the question is exceeded.
     pub(super) fn ask(
         &self,
         at: HalfAt,
@@ -365,14 +367,14 @@ impl<'a> FunctionFlow<'a> {
         plan.ask(lanes, &source, meter, asker)
     }
 
-    /// Finds something for a place, or takes what was found before, and charges the question for it. Returns None if it takes too much.
-    /// Where there is no room to keep it, it is found again each time.
+    /// Finds a fact for a place, or returns the kept one, and charges the question for it. Returns `None` if the budget was exceeded. If
+    /// there is no room to keep the fact, it is found again each time.
     ///
-    /// * `find`: counts instructions off.
-    /// * `bytes`: how many bytes are kept.
+    /// * `find`: finds the fact, and charges for the followed instructions.
+    /// * `bytes`: returns the size of the kept fact.
     ///
     /// # Errors
-    /// If it costs more than the question may.
+    /// If the budget of the question is exceeded. If it costs more than the question may.
     fn keep<K: Ord, T: Clone>(
         &self,
         kept: &PlaceCache<K, T>,
@@ -399,8 +401,8 @@ impl<'a> FunctionFlow<'a> {
         Ok(found)
     }
 
-    /// Returns what registers have when the function returns, for a wave that is before an instruction. Returns None if
-    /// it does not return, or that is not known.
+    /// Returns the contents of registers when the function returns, for a wave before an instruction. Returns `None` if the function does
+    /// not return, or the contents are unknown.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
@@ -416,8 +418,8 @@ impl<'a> FunctionFlow<'a> {
         self.keep(&self.returns, index, meter, fuel, find, bytes)
     }
 
-    /// Returns the instructions that may have switched lanes of a half off that are off before an instruction. There are none if
-    /// it would take too long to tell.
+    /// Returns the instructions that may have switched off the lanes of a half that are inactive before an instruction. Returns none if the
+    /// budget was exceeded.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
@@ -428,23 +430,25 @@ impl<'a> FunctionFlow<'a> {
         Ok(found.unwrap_or_default())
     }
 
-    /// Returns the same, found again each time.
+    /// Finds the instructions that `switches` returns, without keeping them.
     ///
-    /// * `fuel`: how many instructions may be gone through from the last place on that branches go to.
+    /// * `fuel`: the budget of instructions from the last branch target on.
     pub(super) fn find_switches(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<PossibleSwitch>> {
         let off = self.off_lanes(at, Switch::On, fuel)?;
         Some(self.possible_switches(off))
     }
 
-    /// Returns the bits that lanes have before an instruction that did not enter the function. As [`find_switches`](Self::find_switches).
+    /// Returns the bits, before an instruction, of lanes that did not enter the function. Uses `fuel` as
+    /// [`find_switches`](Self::find_switches) does.
     pub(super) fn find_never(&self, at: HalfAt, fuel: &mut Fuel) -> Option<Vec<Bits>> {
         let off = self.off_lanes(at, Switch::NotEntered, fuel)?;
         Some(off.into_iter().map(|(_, bits)| bits).collect())
     }
 
-    /// Returns the instructions that switch off the lanes of a half at each place, of those that entered the function or those that did not.
+    /// Returns the instructions that switch off the lanes of a half at each place, for lanes that entered the function or for lanes that
+    /// did not.
     ///
-    /// * `entry`: what they are at the entry, [`Switch::On`] or [`Switch::NotEntered`].
+    /// * `entry`: the state of the lanes at the entry, [`Switch::On`] or [`Switch::NotEntered`].
     pub(super) fn all_switches(&self, half: u8, entry: Switch) -> Option<&Switches> {
         let kept = match entry {
             Switch::NotEntered => &self.never,
@@ -469,7 +473,7 @@ impl<'a> FunctionFlow<'a> {
         found.as_ref()
     }
 
-    /// Returns the lanes that may be off before an instruction, by what switched them off, with their bits.
+    /// Returns the lanes that may be off before an instruction, by their switch-off, with their bits.
     fn off_lanes(&self, at: HalfAt, entry: Switch, fuel: &mut Fuel) -> Option<Vec<(Switch, Bits)>> {
         let all = self.all_switches(at.half, entry)?;
         let rows = self.rows_at_entry()?;
@@ -492,7 +496,7 @@ impl<'a> FunctionFlow<'a> {
         possible.collect()
     }
 
-    /// Rows of scratch in terms of the entry.
+    /// Returns the rows of scratch in terms of the entry.
     pub(super) fn rows_at_entry(&self) -> Option<Vec<Option<Slot>>> {
         let rows = (self.facts.as_ref()?.dwords().iter()).map(|dword| match dword {
             Dword::Register(_) => None,
@@ -508,8 +512,8 @@ impl<'a> FunctionFlow<'a> {
         }
     }
 
-    /// Returns the bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
-    /// the order of places.
+    /// Returns the bits that are known in a state in terms of the entry, as places of a wave that stops before an instruction. The bits are
+    /// sorted by place.
     pub(super) fn bits_at_stop(&self, index: usize, state: &State) -> Bits {
         let stop = self.at_stop(index);
         let dwords = self.facts.as_ref().map_or(&[][..], Facts::dwords);
@@ -528,20 +532,20 @@ impl<'a> FunctionFlow<'a> {
         bits
     }
 
-    /// Returns true if every way to an instruction puts something into a scalar register that is no mask.
+    /// Returns true if every path to an instruction writes a value that is not a mask into a scalar register.
     pub(super) fn holds_no_mask(&self, index: usize, register: MachineRegister) -> bool {
         no_mask::holds_no_mask(&self.code, &self.callees, index, register)
     }
 }
 
-/// Returns how many bytes are kept of the instructions of some code.
+/// Returns the number of bytes that are charged for the decoded instructions of some code.
 pub(super) fn bytes_of_code(code: &[u8]) -> u64 {
-    /// The bytes that are charged for each.
+    /// The bytes that are charged for each instruction.
     const BYTES: u64 = 512;
     (code.len() as u64 / 4).saturating_mul(BYTES)
 }
 
-/// Returns how many bytes what may have switched lanes off takes.
+/// Returns the size of a list of possible switch-offs in bytes.
 fn bytes_of(switches: &Arc<[PossibleSwitch]>) -> u64 {
     let bits = |one: &PossibleSwitch| {
         one.bits

@@ -1,5 +1,4 @@
-//! The places that are right for a waiting lane: between the last instruction that acted on it and the next one
-//! that will.
+//! The right places for a waiting lane: the addresses between the last instruction that acted on it and the next one that will.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -14,10 +13,10 @@ use super::value::Decisions;
 use crate::isa::{Condition, Effect, Instruction, MachineRegister, Mnemonic};
 use crate::machine_flow::{Code, Edge};
 
-/// How many places are looked at. What is further away is not of the same line.
+/// The most places that are visited. Instructions that are further away do not belong to the same line.
 const MOST: usize = 64;
 
-/// Holds what a lane executes from an instruction on, up to the first that may act on it.
+/// Holds the instructions that a lane executes from one on, up to the first that may act on it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UntilActing {
     /// The addresses, in order.
@@ -26,9 +25,9 @@ pub(super) struct UntilActing {
     pub(super) arrival: Option<u64>,
 }
 
-/// Returns what a lane executes that goes on at an instruction.
+/// Returns the instructions that a lane executes after it resumes.
 ///
-/// * `context`: of a lane that executes.
+/// * `context`: the context of an active lane.
 pub(super) fn until_acting(
     context: &Context<'_>,
     mut index: usize,
@@ -66,9 +65,9 @@ pub(super) fn acts(state: &State, instruction: &Instruction) -> bool {
     state.exec == Exec::Active && !is_control(instruction)
 }
 
-/// Returns true if the wave may go from an instruction to another one while a lane is on: EXEC is not zero then.
+/// Returns true if the wave may go from one instruction to another while a lane is active, so that EXEC is not zero.
 ///
-/// * `exec`: before the instruction.
+/// * `exec`: the meaning of EXEC before the instruction.
 pub(super) fn is_taken_by_active(
     exec: Exec,
     instruction: &Instruction,
@@ -79,7 +78,7 @@ pub(super) fn is_taken_by_active(
     match instruction.effect {
         Effect::Branch { condition, target } if exec == Exec::Active => match condition {
             Some(Condition::ExecZero) => is_next,
-            // A branch to the next instruction goes there either way.
+            // Both ways of a branch to the next instruction lead there.
             Some(Condition::ExecNotZero) => !is_next || target == instruction.end(),
             _ => true,
         },
@@ -87,8 +86,8 @@ pub(super) fn is_taken_by_active(
     }
 }
 
-/// Returns the instruction that switched a lane off, those that follow it up to a branch, and those before it, as far as none of
-/// them acts on a lane or writes EXEC. Nothing is before a comparison that switched it off.
+/// Returns the instruction that switched a lane off, its successors up to a branch, and its predecessors. Ends at instructions that act on
+/// a lane or write EXEC. A comparison that switched the lane off has no predecessors here.
 pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
     let address = |index: usize| code.instructions.get(index).map(|one| one.address);
     let is_idle = |index: usize| {
@@ -107,7 +106,7 @@ pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
             break;
         }
     }
-    // A comparison that writes EXEC acted on the lane; what is before it is over.
+    // A comparison that writes EXEC acted on the lane, so the gap begins with it.
     let is_control = code.instructions.get(index).is_some_and(is_control);
     let before = if is_control { 0..index } else { 0..0 };
     for before in before.rev().take(MOST) {
@@ -120,10 +119,10 @@ pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
     places
 }
 
-/// Returns true if an instruction surely acts on no lane: scalar ones, branches, waits, and moves between scalar registers and
+/// Returns true if an instruction certainly acts on no lane: scalar instructions, branches, waits, and moves between scalar registers and
 /// lanes of vector registers.
 pub(super) fn is_control(instruction: &Instruction) -> bool {
-    // Comparisons that set SCC, for example. Other waves see that this one is at a barrier.
+    // Includes comparisons that set SCC. Excludes barriers: other waves observe that this wave has reached one.
     let is_other = |name: Mnemonic| name.is_scalar() && !name.to_string().starts_with("s_barrier");
     matches!(
         instruction.effect,
@@ -138,7 +137,7 @@ pub(super) fn is_control(instruction: &Instruction) -> bool {
             | Effect::Branch { .. }
             | Effect::Clause { .. }
             | Effect::Wait
-            // Compilers fill hazards with it; larger numbers mark a place of the source.
+            // Compilers fill hazards with short `s_nop`s; larger numbers mark a place of the source.
             | Effect::Nop { cycles: 0..16 }
     ) || instruction.effect == Effect::Other && instruction.mnemonic.is_some_and(is_other)
 }

@@ -1,5 +1,5 @@
-//! What switched the lanes off that are off at a place, as a plan tells it: which bits they have by that, which bits have to be
-//! asked for, and which no lane has.
+//! Switch-offs of the inactive lanes at one place of a plan. They determine the bits that lanes have, the bits to ask for, and the
+//! combinations that no lane has.
 
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,38 +12,38 @@ use super::state::HalfAt;
 use super::switches::MOST_KNOWN;
 use super::value::Decisions;
 
-/// How much may be known of lanes at one place: a step for each thing that may have switched one off, and for each of its bits.
+/// The most facts about the lanes at one place: one step for each possible switch-off, and one for each of its bits.
 const MOST: usize = 1 << 13;
 
-/// Returns true if the cause that switched off a lane at a place is wanted.
+/// Returns true if the switch-off of a lane at a place is needed.
 pub(super) type WantsSwitchOff<'w> = dyn Fn(u8, &LanePlan) -> bool + 'w;
 
-/// What is known of where lanes with some bits were switched off.
+/// The known facts about the switch-off of lanes with some bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SwitchOff {
-    /// By this instruction. `None` if it is unknown.
+    /// This instruction. `None` if it is unknown.
     By(Option<u64>),
-    /// It depends on the bit of a place.
+    /// The bit of a place decides.
     Ask(DwordPlace),
 }
 
 /// The lanes of one half that may be off before an instruction.
 pub(super) struct History<'h> {
-    /// Lanes that entered the function, by what switched them off.
+    /// The possible switch-offs of lanes that entered the function.
     switches: Vec<PossibleSwitch>,
-    /// The bits of those that did not enter it.
+    /// The bits of lanes that did not enter it.
     never: Vec<Vec<(DwordPlace, bool)>>,
     /// A lane of the half.
     lane: u8,
     wants: &'h WantsSwitchOff<'h>,
-    /// As how many steps a look at all of them counts.
+    /// The cost of a scan of all these facts, in instructions.
     pub(super) cost: usize,
 }
 
 impl<'h> History<'h> {
-    /// Nothing if it would take too long to tell.
+    /// Finds the lanes that may be off. Returns `None` if the budget is exceeded.
     ///
-    /// * `left`: how many instructions may still be gone through, from which those are taken that this takes.
+    /// * `left`: the budget that is charged.
     pub(super) fn find(
         flow: &FunctionFlow<'_>,
         at: HalfAt,
@@ -72,18 +72,18 @@ impl<'h> History<'h> {
         })
     }
 
-    /// Returns true if a lane may have some bits.
+    /// Returns true if a lane may have the decided bits.
     pub(super) fn is_possible(&self, decisions: &Decisions) -> bool {
         let switches = self.switches.iter().map(|one| &one.bits);
         (switches.chain(&self.never)).any(|bits| decisions.agree_with(bits))
     }
 
-    /// What switched lanes with some bits off that are at a place. `None` if it is of no interest.
+    /// Returns the switch-off of the lanes with the decided bits. `None` if it is not needed.
     pub(super) fn tell(&self, found: &LanePlan, decisions: &Decisions) -> Option<SwitchOff> {
         (self.wants)(self.lane, found).then(|| self.told(decisions))
     }
 
-    /// Returns what switched lanes with some bits off.
+    /// Returns the switch-off of the lanes with the decided bits.
     pub(super) fn told(&self, decisions: &Decisions) -> SwitchOff {
         let switches = self.switches.iter();
         let switches: Vec<_> = switches
@@ -92,7 +92,7 @@ impl<'h> History<'h> {
         if let [] | [_] = switches.as_slice() {
             return SwitchOff::By(switches.first().map(|one| one.address));
         }
-        // How many of them have a clear bit in a place, and a set one.
+        // The numbers of switch-offs with a clear bit and with a set bit, by place.
         let mut counts: BTreeMap<DwordPlace, [usize; 2]> = BTreeMap::new();
         for (place, bit) in switches.iter().flat_map(|one| &one.bits) {
             let [clear, set] = counts.entry(*place).or_default();
@@ -103,7 +103,7 @@ impl<'h> History<'h> {
         let undecided = counts
             .into_iter()
             .filter(|(place, _)| decisions.get(*place).is_none());
-        // The one that leaves the fewest on either side.
+        // The place that leaves the fewest switch-offs on either side.
         let best =
             (undecided.filter(|(_, counts)| tells(*counts))).max_by_key(|(place, [clear, set])| {
                 (
@@ -115,7 +115,7 @@ impl<'h> History<'h> {
         best.map_or(SwitchOff::By(None), |(place, _)| SwitchOff::Ask(place))
     }
 
-    /// Returns true if a plan tells what switched lanes off, as far as it is of interest and their bits tell it.
+    /// Returns true if a plan states the needed switch-offs, as far as the bits of the lanes determine them.
     pub(super) fn is_told_by(&self, plan: &LanePlan) -> bool {
         let mut work = vec![(plan, Decisions::default())];
         while let Some((plan, decisions)) = work.pop() {

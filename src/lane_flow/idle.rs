@@ -1,8 +1,8 @@
-//! Instructions that change nothing of what is followed in the way of a lane, most of a function's, or only forget
-//! something. They are passed over.
+//! Finds the instructions that change no followed value of a lane, or only forget scalar registers. Most instructions of a function are of
+//! this kind, and are skipped.
 //!
-//! Where a store to scratch goes is known from the function's entry on, and it is the same row for whoever stops on the way.
-//! Of what is read from lanes of vector registers half is the other half's.
+//! The row of a store to scratch is known from the function's entry on, and is the same for every wave that stops later. Half of the reads
+//! from lanes of vector registers serve the other half of the wave, and are skipped, too.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -15,22 +15,24 @@ use super::memory::is_stack;
 use crate::isa::{Effect, Instruction, MachineRegister, Span};
 use crate::machine_flow::{Code, bit, rows};
 
-/// The instructions of a function, in the way of a lane of one half of the wave.
+/// The skipped instructions of a function, for a lane of one half of the wave.
 #[derive(Debug, Default)]
 pub(super) struct Idle(Vec<Passed>);
 
 #[derive(Clone, Copy, Debug)]
 struct Passed {
-    /// The scalar registers that the instruction forgets, a bit for each number, if that is all that it does.
+    /// The scalar registers that the instruction forgets, one bit per number, if it has no other effect.
     forgets: Option<u128>,
-    /// The first from it on that does something, branches, or is before one that branches go to.
+    /// The next instruction, from this one on, that has an effect, branches, or precedes a branch target.
     next: usize,
-    /// What those between forget.
+    /// The registers that the instructions before `next` forget.
     forgotten: u128,
 }
 
 impl Idle {
-    /// * `liveness`: of that half.
+    /// Finds the skipped instructions.
+    ///
+    /// * `liveness`: the live dwords for this half.
     pub(super) fn find(code: &Code, marks: &Marks, liveness: &Liveness) -> Idle {
         let count = code.instructions.len();
         let mut all: Vec<Passed> = (0..count)
@@ -55,20 +57,20 @@ impl Idle {
         Idle(all)
     }
 
-    /// Returns the scalar registers that an instruction forgets, if that is all that it does.
+    /// Returns the scalar registers that an instruction forgets, if it has no other effect.
     pub(super) fn forgets(&self, index: usize) -> Option<u128> {
         self.0.get(index)?.forgets
     }
 
-    /// Returns the first instruction from one on that does something, branches, or is before one that branches go to, and the
-    /// scalar registers that are forgotten on the way.
+    /// Returns the next instruction, from this one on, that has an effect, branches, or precedes a branch target. Also returns the scalar
+    /// registers that are forgotten before it.
     pub(super) fn next(&self, index: usize) -> (usize, u128) {
         let passed = self.0.get(index);
         passed.map_or((index, 0), |one| (one.next, one.forgotten))
     }
 }
 
-/// Returns the scalar registers that [`Context::step`](super::step::Context::step) forgets, if it does nothing else whatever is known before.
+/// Returns the scalar registers that [`Context::step`](super::step::Context::step) forgets, if it has no other effect in any state.
 fn forgets(code: &Code, marks: &Marks, liveness: &Liveness, index: usize) -> Option<u128> {
     let instruction = code.instructions.get(index)?;
     let has_lanes = |span: Span| span.registers().any(|register| code.has_lanes(register));
@@ -94,7 +96,7 @@ fn forgets(code: &Code, marks: &Marks, liveness: &Liveness, index: usize) -> Opt
     is_nothing.then_some(0)
 }
 
-/// Returns the scalar registers that an instruction writes, if it writes nothing else that is followed.
+/// Returns the scalar registers that an instruction writes, if it writes no other followed register.
 fn written(code: &Code, instruction: &Instruction) -> Option<u128> {
     let writes = &instruction.writes;
     let mut registers = writes.spans().iter().flat_map(|span| span.registers());

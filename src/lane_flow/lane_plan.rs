@@ -1,4 +1,4 @@
-//! What is said of the lanes at a place of a function, whatever a wave has in its masks.
+//! The facts about the lanes at a place of a function, independent of the masks of a wave.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -10,33 +10,33 @@ use super::parting::parting;
 use super::place::DwordPlace;
 use crate::isa::MachineRegister;
 
-/// The place of an inactive lane, by its bits.
+/// The place of an inactive lane, depending on its bits.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LanePlan {
-    /// It waits.
+    /// The lane waits.
     Resumes {
-        /// It executes next at this address.
+        /// The address at which it resumes.
         pc: u64,
-        /// The instruction that switched it off. `None` if that was not asked for, or cannot be told.
+        /// The instruction that switched it off. `None` if it was not requested, or is unknown.
         left: Option<u64>,
-        /// The next instruction that acts on it; None if that was not asked for, or is not known.
+        /// The next instruction that acts on it. `None` if it was not requested, or is unknown.
         arrival: Option<u64>,
     },
-    /// It never executes again.
+    /// The lane never executes again.
     Ends {
-        /// The wave ends at this address.
+        /// The address at which the wave ends.
         pc: u64,
-        /// As above.
+        /// The instruction that switched it off. `None` if it was not requested, or is unknown.
         left: Option<u64>,
     },
-    /// It did not enter the function.
+    /// The lane did not enter the function.
     Elsewhere,
-    /// A decision by the bit of a place.
+    /// The bit of a place decides.
     Ask {
-        /// Where the bit is.
+        /// The place of the bit.
         place: DwordPlace,
-        /// What follows if it is clear, and if it is set.
+        /// The plans for a clear and for a set bit.
         then: Box<[LanePlan; 2]>,
     },
 }
@@ -45,11 +45,11 @@ pub enum LanePlan {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActiveLanes {
-    /// Those of EXEC.
+    /// The lanes in EXEC.
     Exec,
-    /// Those of the mask in this register, and of 64 lanes the next.
+    /// The lanes in the mask in this register and, for 64 lanes, the next one.
     Saved(MachineRegister),
-    /// Those that are not in EXEC.
+    /// The lanes that are not in EXEC.
     NotExec,
 }
 
@@ -67,7 +67,7 @@ pub struct PlacePlan {
 pub type RangePlan = (Range<u64>, Result<Arc<PlacePlan>, Reason>);
 
 impl LanePlan {
-    /// Returns what is known of a lane that waits.
+    /// Returns the known facts about a waiting lane.
     #[must_use]
     pub const fn waiting(&self) -> Option<Waiting> {
         match *self {
@@ -87,7 +87,7 @@ impl LanePlan {
         }
     }
 
-    /// Returns the same place with what switched the lane off.
+    /// Returns this plan with a switch-off.
     pub(super) fn with_switch_off(self, left: Option<u64>) -> LanePlan {
         match self {
             LanePlan::Resumes { pc, arrival, .. } => LanePlan::Resumes { pc, left, arrival },
@@ -96,7 +96,7 @@ impl LanePlan {
         }
     }
 
-    /// Returns what is known of lanes that wait together but part before anything acts on them: see [`parting`](parting()).
+    /// Returns the kinds of lanes that wait together but part before an instruction acts on them: see [`parting`](parting()).
     pub(super) fn parting(&self) -> BTreeSet<Waiting> {
         let mut kinds = BTreeSet::new();
         let mut work = vec![self];
@@ -109,7 +109,7 @@ impl LanePlan {
         parting(&kinds)
     }
 
-    /// Forgets what acts next on some lanes. What then is the same needs no question.
+    /// Removes the next acting instruction of some lanes. Decisions between plans that become equal are removed, too.
     pub(super) fn without_arrivals(self, parting: &BTreeSet<Waiting>) -> LanePlan {
         let is_one = self.waiting().is_some_and(|one| parting.contains(&one));
         match self {
@@ -128,7 +128,7 @@ impl LanePlan {
         }
     }
 
-    /// Returns how many ends the questions lead to.
+    /// Returns the number of leaves of the decision tree.
     pub(super) fn leaves(&self) -> usize {
         let mut leaves = 0_usize;
         let mut work = vec![self];
@@ -142,7 +142,7 @@ impl LanePlan {
         leaves
     }
 
-    /// Returns the places that are asked for.
+    /// Returns the places whose bits decide.
     pub(super) fn places(&self) -> Vec<DwordPlace> {
         let mut found = Vec::new();
         let mut work = vec![self];
@@ -156,7 +156,7 @@ impl LanePlan {
     }
 }
 
-/// What is known by the bit of a place. What no lane has needs no question.
+/// Returns a decision by the bit of a place. If the plans are equal, or only one of them is possible, no decision is needed.
 pub(super) fn both(
     place: DwordPlace,
     clear: Option<LanePlan>,

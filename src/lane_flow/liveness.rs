@@ -1,8 +1,8 @@
-//! Which dwords can still reach EXEC: what is computed from others of which only that is needed is needed
-//! itself (strong liveness), backwards through the function.
+//! Finds the dwords that can still reach EXEC, by strong liveness analysis backwards through the function: the operands of an instruction
+//! are live only if its result is.
 //!
-//! It decides nothing. What is forgotten because it does not matter makes states alike that are followed
-//! separately otherwise; what is forgotten by mistake would be unknown.
+//! The result affects precision and speed only. States that differ in dead values become equal. A live value that was forgotten by mistake
+//! would become unknown.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -22,10 +22,10 @@ use super::value::Bitwise;
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
 use crate::machine_flow::{Code, Graph, STACK_REGISTERS, bit};
 
-/// How many dwords of sets a function may need.
+/// The most dwords that the sets of a function may need.
 const MOST_WORDS: usize = 1 << 20;
 
-/// What has lanes with scalar values in them.
+/// A vector register or a row of scratch whose lanes hold scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Dword {
     /// A vector register.
@@ -34,22 +34,22 @@ pub(super) enum Dword {
     Row(Slot),
 }
 
-/// A set of dwords.
+/// A set of live dwords.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Live {
-    /// Scalar registers, a bit for each number.
+    /// The live scalar registers, one bit per number.
     pub(super) scalars: u128,
-    /// For each of [`Liveness::dwords`] its lanes, a bit each.
+    /// The live lanes of each of [`Liveness::dwords`], one bit per lane.
     pub(super) lanes: Box<[u64]>,
 }
 
-/// The sets of a function.
+/// The live dwords of a function.
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
     dwords: Vec<Dword>,
-    /// Before the first instruction of each block.
+    /// The live dwords before the first instruction of each block.
     blocks: BTreeMap<usize, Live>,
-    /// Reads and writes of lanes whose values do not reach EXEC, in order.
+    /// The reads and writes of lanes whose values do not reach EXEC, sorted.
     unneeded: Vec<usize>,
 }
 
@@ -58,18 +58,18 @@ impl Liveness {
         &self.dwords
     }
 
-    /// What is live before the first instruction of a block. `None` if that is not known.
+    /// Returns the live dwords before the first instruction of a block. `None` if they are unknown.
     pub(super) fn live(&self, index: usize) -> Option<&Live> {
         self.blocks.get(&index)
     }
 
-    /// Returns true if what an instruction reads from a lane of a vector register, or puts there, is to be followed: it can reach EXEC,
-    /// or cannot reach the other half of it either, and may tell of the past.
+    /// Returns true if a value that an instruction reads from a lane of a vector register, or writes to one, has to be followed. It can
+    /// reach EXEC, or it cannot reach the other half of EXEC either and may reveal the past.
     pub(super) fn is_needed(&self, index: usize) -> bool {
         self.unneeded.binary_search(&index).is_err()
     }
 
-    /// Leaves to the other half what can reach only that.
+    /// Removes from each half the values that can reach only the other half.
     pub(super) fn divide([low, high]: &mut [Liveness; 2]) {
         let others = high.unneeded.clone();
         high.unneeded.retain(|index| low.is_needed(*index));
@@ -77,14 +77,16 @@ impl Liveness {
             .retain(|index| others.binary_search(index).is_err());
     }
 
-    /// There is no other half.
+    /// Returns the result for a wave that has no other half.
     pub(super) fn alone(mut self) -> Liveness {
         self.unneeded.clear();
         self
     }
 
-    /// * `half`: of EXEC only this dword counts, 0 or 1; and of masks what can reach it.
-    /// * `fuel`: how many instructions may be gone through, and how much be kept. If those are not enough everything counts as live.
+    /// Finds the live dwords of a function.
+    ///
+    /// * `half`: the dword of EXEC that counts, 0 or 1. Of masks, only the dwords that can reach it are live.
+    /// * `fuel`: the budget of instructions and bytes. If it is exceeded, everything counts as live.
     pub(super) fn find(code: &Code, marks: &Marks, half: u8, fuel: &mut Fuel) -> Liveness {
         let finder = Finder::new(code, marks, half);
         let graph = code.graph();
@@ -157,7 +159,7 @@ impl Liveness {
     }
 }
 
-/// What is live after a block.
+/// Returns the live dwords after a block.
 fn after(graph: &Graph, block: usize, live: &[Live], empty: &Live) -> Live {
     let mut set = empty.clone();
     for after in graph.neighbors_directed(NodeIndex::new(block), Direction::Outgoing) {
@@ -176,7 +178,7 @@ impl Live {
         }
     }
 
-    /// Returns the lanes of one of the dwords.
+    /// Returns the live lanes of a dword.
     fn of(&self, dword: Option<usize>) -> u64 {
         let lanes = dword.and_then(|dword| self.lanes.get(dword));
         lanes.copied().unwrap_or(0)
@@ -195,7 +197,7 @@ impl Live {
     }
 }
 
-/// What the instructions of a function need.
+/// Finds the dwords that the instructions of a function need.
 struct Finder<'c> {
     code: &'c Code,
     marks: &'c Marks,
@@ -245,7 +247,7 @@ impl Finder<'_> {
         )
     }
 
-    /// Returns true if what such an instruction writes is live after it.
+    /// Returns true if the value that such an instruction writes is live after it.
     fn is_needed(&self, index: usize, after: &Live) -> bool {
         match self.code.instructions.get(index).map(|one| one.effect) {
             Some(Effect::ReadLane { dst, .. }) => registers(dst) & with_stack(after.scalars) != 0,
@@ -256,7 +258,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Goes back over an instruction.
+    /// Updates the live dwords from after an instruction to before it.
     fn before(&self, index: usize, live: &mut Live) {
         let Some(instruction) = self.code.instructions.get(index) else {
             return;
@@ -306,7 +308,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A whole register or row is copied, in all lanes or in some.
+    /// Handles a copy of a whole register or row, in all lanes or in some.
     fn copied(&self, live: &mut Live, [to, from]: [Option<usize>; 2], all: bool) {
         let lanes = live.of(to);
         if all {
@@ -315,7 +317,7 @@ impl Finder<'_> {
         live.add_lanes(from, lanes);
     }
 
-    /// Returns the scalar registers that an instruction reads for something that is needed.
+    /// Returns the scalar registers that an instruction reads to compute live values.
     fn reads(&self, instruction: &Instruction, after: u128) -> u128 {
         match instruction.effect {
             Effect::Scalar { dst, a, b, op } => {
@@ -342,7 +344,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Returns true if a dword of a destination is EXEC's or one of these.
+    /// Returns true if a dword of a destination belongs to EXEC or to a set of registers.
     fn is_wanted(&self, dst: Operand, n: u8, wanted: u128) -> bool {
         match dst.registers().and_then(|span| span.first.plus(n)) {
             Some(MachineRegister::ExecLo) => self.half == 0,
@@ -353,13 +355,13 @@ impl Finder<'_> {
     }
 }
 
-/// Row `n` of an access that begins at a row.
+/// Returns row `n` of an access, counted from its first row.
 fn row(first: Slot, n: u8) -> Slot {
     let offset = first.offset.saturating_add(i64::from(n).saturating_mul(4));
     Slot { offset, ..first }
 }
 
-/// A set with the registers that every address on the stack is counted from.
+/// Adds the registers that stack addresses are relative to.
 fn with_stack(set: u128) -> u128 {
     let stack = STACK_REGISTERS.into_iter();
     stack.fold(set, |set, register| set | bit(register))
@@ -376,7 +378,7 @@ fn registers(operand: Operand) -> u128 {
     (spans.flat_map(Span::registers)).fold(0, |set, register| set | bit(register))
 }
 
-/// Dword `n` of an operand.
+/// Returns the register that holds dword `n` of an operand.
 fn dword(operand: Operand, n: u8) -> u128 {
     match operand.registers() {
         Some(span) if n < span.count => span.first.plus(n).map_or(0, bit),

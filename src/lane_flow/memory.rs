@@ -1,5 +1,4 @@
-//! Vector registers and scratch in the transfer functions: where scalar values are put into lanes, and lanes into
-//! scratch.
+//! Vector registers and scratch in the transfer functions: scalar values in lanes, and lanes in scratch.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -37,7 +36,7 @@ impl Context<'_> {
         (self.facts).is_some_and(|facts| facts.is_whole_until_return(index))
     }
 
-    /// Returns the row of scratch that an access reaches: with an address that is the same for all lanes.
+    /// Returns the row of scratch that an access with a uniform address reaches.
     pub(super) fn slot(&self, state: &State, access: &Access) -> Option<Slot> {
         let addressing = match access.kind {
             AccessKind::Scratch => ScratchAddressing::Flat,
@@ -54,7 +53,9 @@ impl Context<'_> {
         )
     }
 
-    /// * `offset`: in bytes of one lane.
+    /// Returns the row of scratch at an address.
+    ///
+    /// * `offset`: an additional offset in bytes of one lane.
     pub(super) fn slot_at(
         &self,
         base: Value,
@@ -81,7 +82,7 @@ impl Context<'_> {
 impl Transfer for Context<'_> {
     type Lanes = Vector;
     type State = State;
-    /// The number of the instruction.
+    /// The index of the instruction.
     type Place = usize;
 
     fn wave_size(&self) -> WaveSize {
@@ -93,7 +94,7 @@ impl Transfer for Context<'_> {
         dword.unwrap_or(Value::Unknown)
     }
 
-    /// In the way of a lane those registers are enough that scalar values are put in.
+    /// For a single lane, only the registers that hold scalar values are followed.
     fn is_followed(&self, register: MachineRegister) -> bool {
         match self.follow {
             Follow::Dwords => true,
@@ -142,7 +143,7 @@ impl Transfer for Context<'_> {
         state.set_vector_lane(register, lane, value);
     }
 
-    /// In the way of a lane those rows are enough that are loaded into registers with scalar values.
+    /// For a single lane, only the rows that are loaded into registers with scalar values are kept.
     fn is_kept(&self, slot: Slot) -> bool {
         match self.follow {
             Follow::Dwords => true,
@@ -152,7 +153,7 @@ impl Transfer for Context<'_> {
     }
 }
 
-/// Returns true if an access is one to the stack, at an address that is the same for all lanes.
+/// Returns true if an access is to the stack, at a uniform address.
 pub(super) fn is_stack(access: &Access) -> bool {
     let is_scratch = match access.kind {
         AccessKind::Scratch => true,
@@ -162,7 +163,7 @@ pub(super) fn is_stack(access: &Access) -> bool {
     is_scratch && access.address.is_none()
 }
 
-/// Returns true if a buffer access is one to scratch: by the descriptor in `s[0:3]`.
+/// Returns true if a buffer access is to scratch, which uses the descriptor in `s[0:3]`.
 fn has_scratch_descriptor(access: &Access) -> bool {
     let first = access
         .descriptor

@@ -1,11 +1,10 @@
-//! Where the lanes of a stopped wave are that EXEC has switched off, from the machine code alone: no
-//! attribute, no call frame information and no source is needed.
+//! Locates the lanes that EXEC has switched off in a stopped wave. It reads machine code only, and needs no attributes, call frame
+//! information or source.
 //!
-//! It leaves to others which line to show, and attributes that say the same. What a right answer is, and how
-//! often there is one: `spec-notes/lane-recovery.md`. Sources: [USAGE](crate) `DW_AT_LLVM_lane_pc`; AMD's instruction
-//! set architecture documents.
+//! Choosing the source line to show, and comparing with attributes, is left to callers. `spec-notes/lane-recovery.md` defines a right
+//! answer, and counts how often one is found. Sources: [USAGE](crate) `DW_AT_LLVM_lane_pc`; AMD's instruction set architecture documents.
 //!
-//! A wave of the demo, which stopped while the odd lanes are in the function `leaf`:
+//! The example is a wave of the demo that stopped while the odd lanes are in the function `leaf`:
 //!
 //! ```
 //! use hetdwarf::lane_flow::{Function, LaneFlow, LaneState};
@@ -30,51 +29,53 @@
 //!
 //! # The analysis
 //!
-//! A lane that is off does nothing. Until it is on again, its bit in every mask changes by scalar operations
-//! only. So its bits are followed from the stop on, both ways at every branch, until its bit of EXEC is 1
-//! (it *resumes* there), or the function returns (it did not enter the function), or the wave ends.
-//! Everything is over-approximated: if all paths give the same answer, it is that of the path that the wave
-//! will take.
+//! An inactive lane does nothing. Until it is active again, only scalar operations change its bit in the masks. The analysis therefore
+//! follows these bits from the stop on, in both directions at every branch. It ends where the lane's bit of EXEC becomes 1 (the lane
+//! *resumes* there), where the function returns (the lane did not enter it), or where the wave ends. Everything is over-approximated: if
+//! all paths give the same answer, it is also the answer of the path that the wave will take.
 //!
-//! **Domain.** A state (`state`) gives a value to each scalar register, to each lane's dword of vector
-//! registers and to rows of scratch. A value (`value`) is nothing known, the lane's bit, the lane's bit
-//! of a place at the stop or its complement, a bit that an instruction made and that is the same wherever it was copied, a whole
-//! constant, or a place at the stop plus a constant. They are
-//! ordered flatly, by how much they say. EXEC is not a value: outside of sections in which other lanes
-//! execute, the lane's bit of it is 0, and inside of them it says nothing about the lane.
+//! **Domain.** A state (`state`) assigns a value to each scalar register, to each lane's dword of vector registers, and to rows of scratch.
+//! A value (`value`) is one of these:
 //!
-//! **Transfer functions** (`step`). Bitwise operations work on bits, with what absorbs the other operand; a
-//! comparison gives 0; lane reads and writes, copies, loads and stores move dwords; sums move addresses on the
-//! stack; what a callee may write is lost, and so is everything that any other instruction writes.
+//! * unknown;
+//! * the lane's bit;
+//! * the lane's bit of a place at the stop, or its complement;
+//! * an unknown bit that an instruction made, equal in all its copies;
+//! * a whole constant;
+//! * the contents of a place at the stop plus a constant.
 //!
-//! **Questions** (`tree`). Where a bit of a place at the stop decides, the walk ends with a question. The
-//! questions from one place of the code make a decision tree, of which the inner nodes are places and the
-//! leaves answers. It is made once, as far as waves ask for it, and is right for every wave that stops
-//! there.
+//! The values form a flat lattice. EXEC is not a value. The lane's bit of EXEC is 0, except in sections in which other lanes execute. In
+//! such a section EXEC does not describe the lane.
 //!
-//! **Join** (`walk`, `dataflow`). Of states that reach an instruction one that is covered by another is not
-//! followed. So many are kept apart; after that they are joined, where what differs is not known. What
-//! cannot reach EXEC is forgotten before (`liveness`), which makes most states equal.
+//! **Transfer functions** (`step`). Bitwise operations combine bits, and use an absorbing operand (`x & 0`). A comparison gives 0. Lane
+//! reads and writes, copies, loads and stores move dwords. Sums move addresses on the stack. Registers that a callee may write become
+//! unknown, and so do the results of all other instructions.
 //!
-//! **What is passed over** (`idle`). Most instructions change nothing of what is followed in the way of a lane: arithmetic of
-//! vectors, loads and stores of variables. Of the lanes of vector registers with masks of 64 lanes those of the other half are
-//! not followed.
+//! **Questions** (`tree`). If the bit of a place at the stop decides, the walk ends with a question. The questions from one place of the
+//! code form a decision tree: its inner nodes are places, its leaves are answers. The tree is built once, as far as waves need it, and is
+//! valid for every wave that stops there.
 //!
-//! **Why it ends.** A value changes at most once by joining, and what is kept of an instruction is bounded;
-//! besides, each thing that is found out has a budget of instructions that is a multiple of those of the function, and one of bytes for
-//! the states that it keeps (`fuel`).
+//! **Join** (`walk`, `dataflow`). A state that is covered by another state at the same instruction is not followed. A limited number of
+//! states is kept apart. Further states are joined: values that differ become unknown. Values that cannot reach EXEC are forgotten first
+//! (`liveness`), which makes most states equal.
 //!
-//! **Callers** (`dataflow`). The same transfer functions, on whole dwords, from the stop to the return: what the
-//! caller finds in its registers is told by what registers, lanes and scratch have at the stop.
+//! **Skipped instructions** (`idle`). Most instructions do not change anything that is followed for a lane: vector arithmetic, loads and
+//! stores of variables. With masks of 64 lanes, the lanes of vector registers that hold the other half's masks are not followed.
 //!
-//! **Where a lane was switched off** (`switches`). From the entry on, a lane on and off, with the instruction that
-//! switched it off; the switches that contradict the lane's bits at the stop are not its own. Here the bits of masks are not known, but
-//! what an instruction makes has a number (`exec::number`), so that what a branch tells of a mask is known of its copies.
+//! **Termination.** A join changes a value at most once, and the number of states kept for an instruction is bounded. In addition, each
+//! fact has a budget of instructions, proportional to the size of the function, and a budget of bytes for the states that it keeps
+//! (`fuel`).
 //!
-//! **Assumed**: EXEC and the registers of the calling convention are given back by callees; flat and per-lane
-//! stores leave alone what the compiler spilled; masks of the program are no constants. **Not tracked**:
-//! memory other than scratch at constant distances from the stack pointer, values of vector registers, and what
-//! conditions of branches say.
+//! **Callers** (`dataflow`). The same transfer functions work on whole dwords from the stop to the return. The result gives the caller's
+//! registers in terms of registers, lanes and scratch at the stop.
+//!
+//! **Switch-off points** (`switches`). A lane is followed from the entry, on and off, together with the instruction that switched it off.
+//! Switch-offs that contradict the lane's bits at the stop are excluded. The bits of masks are unknown here, but each result has a number
+//! (`exec::number`). A fact that a branch reveals about a mask therefore applies to its copies, too.
+//!
+//! **Assumptions**: callees restore EXEC and the registers that the calling convention preserves; flat and per-lane stores do not overwrite
+//! the compiler's spill slots; masks of the program are not constants. **Not tracked**: memory other than scratch at constant distances
+//! from the stack pointer, contents of vector registers, and the conditions of branches.
 
 mod answer;
 mod answers;
@@ -129,7 +130,7 @@ pub use stop::LaneFlow;
 pub use unasked::{PlaceOff, PossiblyOff};
 pub(crate) use uniform::Uniformity;
 
-/// Why it cannot be told where a lane is.
+/// The reason why the place of a lane is unknown.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
@@ -137,32 +138,32 @@ pub enum Reason {
     NoFunction,
     /// The function cannot be decoded.
     Code,
-    /// A way leads to a place that is not known.
+    /// A path leads to an unknown place.
     Jump,
-    /// EXEC gets a value of which the lane's bit is not known.
+    /// EXEC gets a value in which the lane's bit is unknown.
     Mask,
-    /// EXEC does not say which lanes are active, and it is not known what does.
+    /// EXEC does not contain the active lanes, and it is unknown which register does.
     WholeWave,
-    /// The lane goes on in different places, by what other lanes or scalar values decide.
+    /// The lane resumes in different places, depending on other lanes or scalar values.
     Ambiguous,
-    /// No way leads to where it goes on.
+    /// No path leads to a place where the lane resumes.
     Endless,
     /// A mask is in a register or in memory that cannot be read.
     Unavailable(DwordPlace),
-    /// It would take too long.
+    /// The analysis would exceed its budget.
     Budget,
-    /// The lane did not enter the function, and the caller is not known.
+    /// The lane did not enter the function, and the caller is unknown.
     Caller,
     /// It is not known whether the lane entered the function that this frame called.
     Callee,
-    /// The lane never executes again, or was never started: the dispatch is not known.
+    /// The lane never executes again, or was never started: the dispatch is unknown.
     Dispatch,
     /// The lane never executes again, and the wave ends in one of several places.
     SeveralEnds,
 }
 
 impl Reason {
-    /// The reason's stable name: `reason` of the JSON documents.
+    /// Returns the stable name of the reason, as the member `reason` of the JSON documents has it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -183,7 +184,7 @@ impl Reason {
     }
 }
 
-/// The reason, for people: what goes on after "it is not known where the lane is, since …".
+/// Completes the sentence "it is not known where the lane is, since …".
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! Registers that hold no mask: on every way to a place what was written last is something else.
+//! Finds the registers that hold no mask: on every path to a place, the last write was another kind of value.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -11,9 +11,9 @@ use crate::abi::Callees;
 use crate::isa::{Effect, MachineRegister, ScalarOp};
 use crate::machine_flow::Code;
 
-/// Returns true if every way to an instruction puts something into a scalar register that is no mask of the function's lanes.
+/// Returns true if every path to an instruction writes a value into a scalar register that is not a mask of the function's lanes.
 ///
-/// What the function was entered with is none; what a callee leaves in a register that it need not preserve is none.
+/// Values on entry are not masks of the function's lanes, nor are the values that a callee leaves in registers that it need not preserve.
 pub(super) fn holds_no_mask(
     code: &Code,
     callees: &Callees<'_>,
@@ -25,7 +25,7 @@ pub(super) fn holds_no_mask(
     let mut is_known = false;
     while let Some(at) = work.pop() {
         if at == 0 {
-            // It may be a mask of a caller.
+            // The register may hold a mask of a caller.
             if code.preserves(register) {
                 return false;
             }
@@ -57,12 +57,12 @@ pub(super) fn holds_no_mask(
     is_known
 }
 
-/// Returns true if what an instruction writes to scalar registers is surely no mask.
+/// Returns true if the value that an instruction writes to scalar registers is certainly not a mask.
 fn is_other(effect: &Effect) -> bool {
     match effect {
         Effect::ScalarLoad { .. } | Effect::GetPc { .. } | Effect::Call { .. } => true,
         Effect::Scalar { op, a, .. } => match op {
-            // A mask that is a constant is that of no lane or of all.
+            // As a mask, a constant selects no lane or all lanes.
             ScalarOp::Mov => (a.constant()).is_some_and(|value| !matches!(value, -1 | 0)),
             ScalarOp::Add
             | ScalarOp::AddCarry

@@ -1,12 +1,12 @@
-//! Lanes that wait together but part later: the place that they share is what can be said of each.
+//! Lanes that wait together but part later. Each of them is reported at the place that they share.
 
 use std::collections::BTreeSet;
 
 use super::answer::{LaneState, Waiting};
 
-/// Forgets what acts next on lanes that part before it: see [`parting`](parting()).
+/// Clears the next acting instruction of lanes that part before it: see [`parting`](parting()).
 pub(super) fn forget_where_lanes_part(lanes: &mut [LaneState]) {
-    // There are few, and neighbours mostly are of one kind.
+    // There are few kinds, and neighbouring lanes mostly have the same one.
     let mut kinds: Vec<Waiting> = Vec::new();
     for kind in lanes.iter().filter_map(|lane| lane.waiting()) {
         if kinds.last() != Some(&kind) && !kinds.contains(&kind) {
@@ -28,8 +28,8 @@ pub(super) fn forget_where_lanes_part(lanes: &mut [LaneState]) {
     }
 }
 
-/// Returns those of waiting lanes that wait together, switched off by the same instruction and to go on at the same one, but part
-/// before anything acts on them. The place of each is what they share.
+/// Returns the kinds of waiting lanes that wait together but part before an instruction acts on them. They were switched off by the same
+/// instruction and resume at the same one. Each of them is reported at the place that they share.
 pub(super) fn parting(kinds: &BTreeSet<Waiting>) -> BTreeSet<Waiting> {
     let all: Vec<Waiting> = kinds.iter().copied().collect();
     kinds
@@ -39,10 +39,10 @@ pub(super) fn parting(kinds: &BTreeSet<Waiting>) -> BTreeSet<Waiting> {
         .collect()
 }
 
-/// Returns true if one of these waits together with a lane of a kind, but parts from it before anything acts on them.
+/// Returns true if one of `kinds` waits together with `one`, but parts from it before an instruction acts on them.
 fn parts(one: &Waiting, kinds: &[Waiting]) -> bool {
     kinds.iter().any(|other| {
-        // An unknown one may be the same.
+        // An unknown switch-off may be the same.
         let may_be_same = one.left.is_none() || other.left.is_none() || one.left == other.left;
         may_be_same && one.resumes == other.resumes && one.arrival != other.arrival
     })

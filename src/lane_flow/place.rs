@@ -1,4 +1,4 @@
-//! The dwords of a stopped wave that a mask can lie in.
+//! The dwords of a stopped wave that can hold a mask.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -7,15 +7,15 @@ use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
 use crate::machine_flow::Row;
 
-/// A dword of scratch for each lane, relative to what a scalar register has at the stop.
+/// A dword of scratch for each lane, relative to the contents of a scalar register at the stop.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The register that the address is counted from. `None` if it is a constant.
+    /// The base register of the address. `None` if the address is a constant.
     pub base: Option<MachineRegister>,
-    /// The unit of that register.
+    /// The unit of the base register.
     pub addressing: ScratchAddressing,
-    /// In bytes of one lane.
+    /// The offset in bytes of one lane.
     pub offset: i64,
 }
 
@@ -24,9 +24,9 @@ impl Slot {
         self.addressing == ScratchAddressing::Flat
     }
 
-    /// Where a lane's dword of the row lies in the wave's scratch.
+    /// Returns the offset of a lane's dword of the row in the wave's scratch.
     ///
-    /// * `base`: what the register has; 0 if there is none.
+    /// * `base`: the contents of the base register; 0 if there is none.
     pub(crate) fn address(self, base: u32, lane: u8, wave_size: WaveSize) -> Option<u64> {
         let (base, lanes) = (i64::from(base), i64::from(wave_size.lanes()));
         let row = match self.addressing {
@@ -64,30 +64,30 @@ impl PartialOrd for Slot {
     }
 }
 
-/// A dword of the wave's state at a stop. As a mask it has a bit for each of 32 lanes: bit `lane % 32`.
+/// A dword of the wave's state at a stop. As a mask, it has one bit for each of 32 lanes: bit `lane % 32`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DwordPlace {
-    /// A scalar register, `vcc_lo` and the like included.
+    /// A scalar register, including `vcc_lo` and the like.
     Scalar(MachineRegister),
-    /// One lane's dword of a vector or accumulation register. The lane is where a scalar value was put
-    /// (`v_writelane_b32`), and has nothing to do with the work-item of that lane.
+    /// One lane's dword of a vector or accumulation register. The lane holds a scalar value (`v_writelane_b32`), independent of the
+    /// work-item of that lane.
     Lane {
         /// The register.
         register: MachineRegister,
         /// The lane.
         lane: u8,
     },
-    /// Likewise, of a vector register that was stored to scratch.
+    /// One lane's dword of a vector register that was stored to scratch.
     Scratch {
-        /// Where the register was stored.
+        /// The row of scratch that holds the register.
         slot: Slot,
         /// The lane.
         lane: u8,
     },
 }
 
-/// `s4`, `v9[4]`, `scratch[s33+24][4]`.
+/// Formats a place as `s4`, `v9[4]` or `scratch[s33+24][4]`.
 impl fmt::Display for DwordPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

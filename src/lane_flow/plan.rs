@@ -1,8 +1,8 @@
-//! What is known of the lanes that are off at each place of a function, whatever a wave has in its masks: what
-//! debugging information can say of it.
+//! The facts about the inactive lanes at each place of a function, independent of the masks of a wave. Debugging information can contain
+//! them.
 //!
-//! It is the decision trees of `tree`, with every question asked both ways. Instructions that write nothing of what
-//! the tree after them asks for have the same tree.
+//! A plan is a decision tree of `tree` with both answers to every question. An instruction that writes nothing that the tree after it reads
+//! has the same tree.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -19,28 +19,29 @@ use super::value::{Decisions, Undecided};
 use super::walk::{Goal, WalkResult};
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
 
-/// How many questions one place of the code may ask.
+/// The most questions that one place of the code may ask.
 const MOST_QUESTIONS: usize = 48;
-/// How many questions may follow one another.
+/// The most questions on one path of a tree.
 const DEPTH: usize = 24;
-/// How many questions of one place may be for what acts on lanes next.
+/// The most questions of one place that may be asked for the next acting instruction.
 const MOST_ARRIVALS: usize = 48;
-/// How many of those that may follow one another are left to others.
+/// The part of `DEPTH` that questions for the next acting instruction may not use.
 const DEPTH_OF_ARRIVALS: usize = 8;
 
-/// What plans of a function are made with.
+/// The options for the plans of a function.
 #[derive(Clone, Copy)]
 pub(super) struct Planning<'p> {
     pub(super) is_kernel: bool,
-    /// Of which places it is to be told what switched the lane off, as far as its bits tell. `None` if of none. Bits that no lane can
-    /// have are then left out.
+    /// Selects the places at which the switch-off of a lane is stated, as far as its bits determine it. Bits that no lane can have are then
+    /// left out. `None` selects no place.
     pub(super) wants_switch_off: Option<&'p WantsSwitchOff<'p>>,
 }
 
 impl FunctionFlow<'_> {
-    /// What is known of the lanes of a wave at each instruction; neighbours of which the same is known are one range.
+    /// Returns the facts about the lanes of a wave at each instruction. Neighbouring instructions with equal facts form one range. Also
+    /// returns the number of instructions to charge, and true if there were too few.
     ///
-    /// * `most`: how many instructions the question has. Also returns how many it pays for, and whether there were too few.
+    /// * `most`: the question's budget in instructions.
     pub(super) fn plan(
         &self,
         planning: Planning<'_>,
@@ -48,7 +49,7 @@ impl FunctionFlow<'_> {
     ) -> (Vec<RangePlan>, usize, bool) {
         let wants_switch_off = planning.wants_switch_off;
         let count = self.code().instructions.len();
-        // Half of it may be needed for the plans without what switched lanes off, where it takes too much to tell.
+        // Half of the budget may be needed for plans without switch-offs, if the switch-offs are too expensive.
         let most = if wants_switch_off.is_some() {
             most / 2
         } else {
@@ -58,7 +59,7 @@ impl FunctionFlow<'_> {
         let mut plans: Vec<RangePlan> = Vec::new();
         let mut plain: Option<(Vec<RangePlan>, usize, bool)> = None;
         let mut after: Option<Result<Arc<PlacePlan>, Reason>> = None;
-        // What is known before an instruction is found from the last place on that branches go to.
+        // The state before an instruction is found by replaying from the last branch target.
         let mut since: Vec<usize> = Vec::with_capacity(count);
         for index in 0..count {
             let before = since.last().copied().unwrap_or(0);
@@ -73,7 +74,7 @@ impl FunctionFlow<'_> {
             let Some(instruction) = self.code().instructions.get(index) else {
                 continue;
             };
-            // It is found again from there.
+            // The state is found again from there.
             let found = left.pay(since);
             let mut plan = if found.is_err() || left.instructions() == 0 {
                 Err(Reason::Budget)
@@ -101,9 +102,9 @@ impl FunctionFlow<'_> {
         (plans, used, is_short || left.is_paid_out())
     }
 
-    /// What is known before an instruction.
+    /// Returns the facts before an instruction.
     ///
-    /// * `after`: what is known before the next.
+    /// * `after`: the facts before the next instruction.
     fn plan_before(
         &self,
         planning: Planning<'_>,
@@ -135,7 +136,7 @@ impl FunctionFlow<'_> {
         Ok(Arc::new(plan))
     }
 
-    /// Returns which lanes are active along the function, as far as it is known.
+    /// Returns the active lanes along the function, as far as they are known.
     pub(super) fn active_lanes(&self) -> Vec<(Range<u64>, ActiveLanes)> {
         let mut found: Vec<(Range<u64>, ActiveLanes)> = Vec::new();
         for (index, instruction) in self.code().instructions.iter().enumerate() {
@@ -188,7 +189,7 @@ impl FunctionFlow<'_> {
             let mut plan = asker.ask(&Decisions::default(), DEPTH)?;
             let parting = plan.as_ref().map_or_else(BTreeSet::new, LanePlan::parting);
             if !parting.is_empty() {
-                // Those that were switched off elsewhere do not wait together.
+                // Lanes that were switched off by different instructions do not wait together.
                 asker.parting = parting.iter().map(|one| one.pc).collect();
                 let told = asker.ask(&Decisions::default(), DEPTH)?;
                 plan = told.map(|told| {
@@ -196,13 +197,13 @@ impl FunctionFlow<'_> {
                     told.without_arrivals(&parting)
                 });
             }
-            // No lane is off here.
+            // Without a plan, no lane is off here.
             halves.push(plan.unwrap_or(LanePlan::Elsewhere));
         }
         Ok(PlacePlan { active, halves })
     }
 
-    /// Returns true if what is known after an instruction is known before it too.
+    /// Returns true if the facts after an instruction also hold before it.
     fn leaves_alone(&self, index: usize, plan: &PlacePlan) -> bool {
         let Some(instruction) = self.code().instructions.get(index) else {
             return false;
@@ -267,7 +268,7 @@ impl FunctionFlow<'_> {
     }
 }
 
-/// Adds what is known at an instruction to what is known of those after it.
+/// Adds the facts at an instruction to the facts of those after it.
 fn push(
     plans: &mut Vec<RangePlan>,
     instruction: &Instruction,
@@ -281,14 +282,14 @@ fn push(
     }
 }
 
-/// Returns the plan of the range that an address is in.
+/// Returns the plan of the range that contains an address.
 fn plan_of(plans: &[RangePlan], address: u64) -> Option<Result<Arc<PlacePlan>, Reason>> {
     let after = plans.partition_point(|(range, _)| range.start <= address);
     let (range, plan) = plans.get(after.checked_sub(1)?)?;
     range.contains(&address).then(|| plan.clone())
 }
 
-/// Returns true if a plan tells of the lanes of each half all that their bits tell at another place.
+/// Returns true if a plan states everything that the bits of the lanes determine at another place.
 fn tells_as_much(plan: &PlacePlan, histories: &[Option<History<'_>>]) -> bool {
     let halves = plan.halves.iter().zip(histories);
     halves
@@ -296,25 +297,25 @@ fn tells_as_much(plan: &PlacePlan, histories: &[Option<History<'_>>]) -> bool {
         .all(|(plan, history)| history.as_ref().is_none_or(|one| one.is_told_by(plan)))
 }
 
-/// Asks every question of one place of the code both ways.
+/// Asks every question of one place of the code with both answers.
 struct Asker<'f> {
     flow: &'f FunctionFlow<'f>,
     at: HalfAt,
     is_kernel: bool,
-    /// What switched lanes off that are off here, if that is to be told.
+    /// The switch-offs of the lanes that are inactive here, if they are requested.
     history: Option<&'f History<'f>>,
-    /// How many questions may still be asked.
+    /// The number of questions that may still be asked.
     questions: usize,
-    /// How many may be asked for what acts on lanes.
+    /// The number of questions that may still be asked for the next acting instruction.
     arrivals: usize,
-    /// Where lanes go on that may part after that: what switched them off is told.
+    /// The addresses where lanes resume that may part later. Their switch-offs are stated.
     parting: BTreeSet<u64>,
-    /// How many instructions may still be gone through.
+    /// The number of instructions that may still be followed.
     left: &'f mut Left,
 }
 
 impl Asker<'_> {
-    /// What is known of the lanes with some bits. `None` if no lane has them.
+    /// Returns the plan of the lanes with the decided bits. `None` if no lane has them.
     fn ask(&mut self, decisions: &Decisions, depth: usize) -> Result<Option<LanePlan>, Reason> {
         if let Some(history) = self.history {
             self.left.pay(history.cost)?;
@@ -328,7 +329,7 @@ impl Asker<'_> {
                 return self.arrive(pc, decisions, depth);
             }
             Ok(WalkResult::Leaves) => return Ok(Some(LanePlan::Elsewhere)),
-            // It may as well be a lane that did not enter the function.
+            // Or the lane did not enter the function.
             Ok(WalkResult::Ends(_)) if !self.is_kernel => return Err(Reason::Caller),
             Ok(WalkResult::Ends(Some(pc))) => {
                 return self.tell(LanePlan::Ends { pc, left: None }, decisions, depth);
@@ -343,8 +344,8 @@ impl Asker<'_> {
         Ok(both(place, clear?, set?))
     }
 
-    /// Finds what acts next on the lanes with some bits, which go on at an address; then what switched them off. Without the former
-    /// the plan is right as well.
+    /// Finds the next instruction that acts on the lanes with the decided bits, which resume at `pc`, and then their switch-off. If the
+    /// former cannot be found, the plan is right without it.
     fn arrive(
         &mut self,
         pc: u64,
@@ -393,7 +394,7 @@ impl Asker<'_> {
         }
     }
 
-    /// What switched the lanes with some bits off, if that is to be told.
+    /// Adds the switch-off of the lanes with the decided bits to a plan, if it is requested.
     fn tell(
         &mut self,
         found: LanePlan,
@@ -428,7 +429,7 @@ impl Asker<'_> {
         }
     }
 
-    /// Counts a question. Gives how many may follow it.
+    /// Counts a question. Returns the number of questions that may follow it.
     fn may_ask(&mut self, depth: usize) -> Result<usize, Reason> {
         self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
         depth.checked_sub(1).ok_or(Reason::Budget)

@@ -1,9 +1,8 @@
-//! Which lanes may be off at a place of the code: with what switched each off, what is known of its bits, and where
-//! it is right to say that it is.
+//! Finds the lanes that may be off at a place of the code, with the instruction that switched each off, its known bits, and its right
+//! places.
 //!
-//! A `DW_AT_LLVM_lane_pc` that somebody else wrote is checked with it, so that a place is accepted unless it is known to be
-//! wrong: the gap between the last instruction that acted on the lane and the next one that may, over
-//! whatever switches it on and off between.
+//! It serves to check a `DW_AT_LLVM_lane_pc` of another producer. A place is accepted unless it is known to be wrong. Right places lie
+//! between the last instruction that acted on the lane and the next one that may, even if the lane is switched on and off in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,49 +18,49 @@ use crate::machine_flow::{Code, Edge};
 use crate::meter::Meter;
 use crate::sync::lock;
 
-/// How many ways of one kind of lane are told apart.
+/// The most alternatives of one kind of lane that are distinguished.
 const MOST_WAYS: usize = 64;
-/// How many instructions are gone through for the places of one kind.
+/// The most instructions that are followed to find the places of one kind of lane.
 const MOST_STEPS: usize = 1024;
 
-/// Lanes that may be off at a place, with the same history.
+/// The lanes that may be off at a place, with the same history.
 #[derive(Clone, Debug)]
 pub(crate) struct OffLane {
     /// Lanes 0 to 31, or 32 to 63.
     pub(crate) half: u8,
     /// The instruction that switched it off. `None` if it did not enter the function.
     pub(crate) left: Option<u64>,
-    /// What its bits can be. It has those of one of them.
+    /// The possible combinations of its bits. The lane has one of them.
     pub(crate) ways: Vec<Way>,
 }
 
-/// A lane's bits, and where it is right to say that it is.
+/// A combination of bits, and the right places of a lane with them.
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     pub(crate) bits: BTreeMap<DwordPlace, bool>,
     pub(crate) right: Right,
 }
 
-/// Where it is right to say that a lane is.
+/// The right places of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Right {
-    /// It waits, and executes next at `resumes`.
+    /// The lane waits, and resumes at `resumes`.
     Waits { resumes: u64, places: BTreeSet<u64> },
-    /// It never executes again.
+    /// The lane never executes again.
     Ended { places: BTreeSet<u64> },
-    /// It did not enter the function: nowhere.
+    /// The lane did not enter the function: no place is right.
     Elsewhere,
-    /// No lane has these bits, or it cannot be told: every answer is right. The places that the code leads to with such bits,
-    /// where they are known.
+    /// No lane has these bits, or the place is unknown: every answer is accepted. Contains the places that the code leads to with such
+    /// bits, if they are known.
     Open(Option<BTreeSet<u64>>),
 }
 
 impl Right {
-    /// Returns true if it is right to say that the lane is at an address; nothing is that it is nowhere.
+    /// Returns true if an address is a right place of the lane. `None` stands for no place.
     pub(crate) fn allows(&self, said: Option<u64>) -> bool {
         match (self, said) {
             (Right::Waits { places, .. }, Some(said)) => places.contains(&said),
-            // Lanes that were never started cannot be told from those that ended.
+            // Lanes that were never started cannot be distinguished from lanes that ended.
             (Right::Waits { .. }, None) => false,
             (Right::Ended { places }, Some(said)) => places.contains(&said),
             (Right::Ended { .. } | Right::Elsewhere, None) | (Right::Open(_), _) => true,
@@ -69,7 +68,7 @@ impl Right {
         }
     }
 
-    /// Returns the addresses that are right. `None` if they are not known.
+    /// Returns the right addresses. `None` if they are unknown.
     pub(crate) fn places(&self) -> Option<&BTreeSet<u64>> {
         static NONE: BTreeSet<u64> = BTreeSet::new();
         match self {
@@ -80,10 +79,10 @@ impl Right {
     }
 }
 
-/// Returns the ways that lanes with some bits can take by what is known of a place. Nothing if there are too many.
+/// Returns the combinations of bits that lanes can have according to the plan of a place. Returns `None` if there are too many.
 ///
-/// * `known`: bits that the lanes have.
-/// * `right`: the right places of one that takes a way.
+/// * `known`: the known bits of the lanes.
+/// * `right`: returns the right places of a lane with a leaf of the plan.
 fn ways_of(
     plan: &LanePlan,
     known: &[(DwordPlace, bool)],
@@ -112,9 +111,9 @@ fn ways_of(
     Some(found)
 }
 
-/// Returns the addresses at which a lane can be before the first instruction that acts on it, from where it is on again.
+/// Returns the addresses of a lane from its resumption up to the first instruction that acts on it.
 ///
-/// Nothing if that cannot be told.
+/// Returns `None` if they are unknown.
 fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTreeSet<u64>> {
     let code = contexts.on.code;
     let mut places = BTreeSet::new();
@@ -164,8 +163,8 @@ fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTr
     Some(places)
 }
 
-/// Returns the addresses at which a lane can be said to be that an instruction switched off: those before it, as far as nothing acts on
-/// lanes, the instruction, and those after it up to a branch.
+/// Returns the right addresses after a switch-off: the instruction, its successors up to a branch, and the predecessors that act on no
+/// lane.
 fn behind_of(code: &Code, index: usize) -> BTreeSet<u64> {
     let address = |index: usize| code.instructions.get(index).map(|one| one.address);
     let mut places: BTreeSet<u64> = around(code, index).into_iter().collect();
@@ -184,12 +183,12 @@ fn behind_of(code: &Code, index: usize) -> BTreeSet<u64> {
 }
 
 impl FunctionFlow<'_> {
-    /// Returns the lanes that may be off before an instruction, by what switched them off.
+    /// Returns the lanes that may be off before an instruction, by their switch-off.
     ///
-    /// * `plan`: what is known there.
+    /// * `plan`: the facts about that instruction.
     ///
     /// # Errors
-    /// If it costs more than the question may.
+    /// If the budget of the question is exceeded. If it costs more than the question may.
     pub(super) fn possible(
         &self,
         index: usize,

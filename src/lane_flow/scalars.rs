@@ -1,11 +1,11 @@
-//! What is known of scalar registers in the way of a lane.
+//! The abstract values of scalar registers for one lane.
 
 use super::value::Value;
 use crate::machine_flow::{Scalars, nth};
 
 impl Scalars<Value> {
-    /// Forgets all but some registers, a bit for each number, and of those everything that is no mask, but not of
-    /// addresses.
+    /// Forgets all registers but those in `kept`, one bit per number. Of these, forgets the values that are not masks, except in the
+    /// registers in `addresses`.
     pub(super) fn keep(&mut self, kept: u128, addresses: u128) {
         self.change(|index, value| match kept & nth(index) != 0 {
             true if addresses & nth(index) != 0 => value,
@@ -14,7 +14,7 @@ impl Scalars<Value> {
         });
     }
 
-    /// Puts another value into every register that has one.
+    /// Replaces a value in every register that has it.
     pub(super) fn replace(&mut self, value: Value, by: Value) {
         if self.has(value) {
             self.change(|_, known| if known == value { by } else { known });
@@ -35,7 +35,7 @@ mod tests {
         map.get(&register).copied().unwrap_or(Value::Unknown)
     }
 
-    /// Any sequence of changes leaves what a map of all registers has.
+    /// After any sequence of changes, the contents equal those of a map of all registers.
     #[test]
     fn few_values_are_kept_as_a_map_keeps_them() {
         let registers: Vec<MachineRegister> = (0..128).filter_map(numbered_scalar).collect();

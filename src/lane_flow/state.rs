@@ -1,4 +1,4 @@
-//! What is known of the machine at one place of the code, in terms of a stop.
+//! The known contents of the machine at one place of the code, in terms of a stop.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::flat::Flat;
 use crate::isa::MachineRegister;
 use crate::machine_flow::{Lanes as _, Machine, bit};
 
-/// The registers that addresses on the stack are counted from, `s32` to `s34`: a bit for each number.
+/// The registers that stack addresses are relative to, `s32` to `s34`, one bit per number.
 const STACK_REGISTERS: u128 = 0b111 << 32;
 
 /// The lanes of one half of a wave, 0 or 1, before an instruction.
@@ -22,43 +22,43 @@ pub(super) struct HalfAt {
     pub(super) half: u8,
 }
 
-/// Which lanes execute while EXEC has been set to other lanes than those of the program.
+/// The lanes that execute while EXEC contains other lanes than the active ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SectionLanes {
-    /// All.
+    /// All lanes.
     All,
-    /// These.
+    /// The lanes in this mask.
     Mask(u64),
-    /// Those that are not active.
+    /// The inactive lanes.
     Inactive,
 }
 
-/// A section of code in which EXEC does not say which lanes are active, since more or other lanes have to
-/// execute: from `s_or_saveexec S, -1` to `s_mov exec, S` for example.
+/// A section of code in which EXEC does not contain the active lanes, because more lanes or other lanes have to execute. For example, from
+/// `s_or_saveexec S, -1` to `s_mov exec, S`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Section {
     pub(super) lanes: SectionLanes,
-    /// The register with the lanes that are active, or its first dword. `None` if there is none.
+    /// The register, or the first of two, that holds the active lanes. `None` if there is none.
     pub(super) saved: Option<MachineRegister>,
 }
 
-/// What is known of EXEC besides the bit of the lane that is followed, which is 0 outside of whole-wave sections.
+/// The meaning of EXEC. Outside of whole-wave sections, the bit of the followed lane is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Exec {
-    /// It says which lanes are active.
+    /// EXEC contains the active lanes.
     Active,
-    /// It does not.
+    /// EXEC contains other lanes.
     Section(Section),
-    /// It is not known whether it does.
+    /// The meaning of EXEC is unknown.
     Unknown,
 }
 
-/// What is known at one place of the code. Copies share what did not change.
+/// The known contents of the machine at one place of the code. Copies share unchanged parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
     machine: Machine<Vector>,
     pub(super) exec: Exec,
-    /// True if EXEC has the lanes that entered the function, where it has those that are active.
+    /// True if EXEC has all lanes that entered the function, where it contains the active lanes.
     pub(super) is_whole: bool,
 }
 
@@ -77,7 +77,7 @@ impl DerefMut for State {
 }
 
 impl State {
-    /// Returns the state at the stop: every dword is what it is.
+    /// Returns the state at the stop, in which every dword has its initial value.
     pub(super) fn at_stop(exec: Exec) -> State {
         State {
             machine: Machine::new(|register| Value::initial(DwordPlace::Scalar(register))),
@@ -86,21 +86,21 @@ impl State {
         }
     }
 
-    /// On entry to a function: nothing is known of masks.
+    /// Returns the state on entry to a function, in which nothing is known about masks.
     pub(super) fn at_entry() -> State {
         let mut state = State::at_stop(Exec::Active);
         state.keep_scalars(STACK_REGISTERS);
         state
     }
 
-    /// Returns how many values it lists.
+    /// Returns the number of values that it lists.
     pub(super) fn size(&self) -> usize {
         let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
         let slots = self.rows.iter().map(|(_, vector)| vector.size());
         (self.scalars.len()).saturating_add(vectors.chain(slots).sum())
     }
 
-    /// Returns how many bytes it has that no other state shares.
+    /// Returns the number of bytes that it shares with no other state.
     pub(super) fn bytes(&self) -> u64 {
         let scalars = self.scalars.len().saturating_mul(size_of::<Value>());
         let vectors = (Arc::strong_count(&self.vectors) == 1).then_some(&self.vectors);
@@ -112,7 +112,7 @@ impl State {
             .fold(0, usize::saturating_add) as u64
     }
 
-    /// Returns the places whose bit is known, whatever was there before.
+    /// Returns the places whose bit is known, independent of earlier contents.
     pub(super) fn known_bits(&self) -> Vec<(DwordPlace, bool)> {
         let scalars =
             (self.scalars.iter()).map(|(register, value)| (DwordPlace::Scalar(register), value));
@@ -129,7 +129,7 @@ impl State {
             .collect()
     }
 
-    /// Returns a scalar register; unknown if it is none of those that are followed.
+    /// Returns the value of a scalar register; unknown if the register is not followed.
     pub(super) fn scalar(&self, register: MachineRegister) -> Value {
         self.scalars.get(register)
     }
@@ -145,12 +145,12 @@ impl State {
         self.scalars.set(register, value);
     }
 
-    /// Forgets the scalar registers that are not in a set, a bit for each number.
+    /// Forgets the scalar registers that are not in a set, one bit per number.
     pub(super) fn keep_scalars(&mut self, kept: u128) {
         self.scalars.keep(kept, STACK_REGISTERS);
     }
 
-    /// Forgets of a vector register all but some lanes, a bit each.
+    /// Forgets a vector register except for some lanes, one bit per lane.
     pub(super) fn keep_vector(&mut self, register: MachineRegister, lanes: u64) {
         if self.vectors_lost {
             return;
@@ -167,7 +167,7 @@ impl State {
         }
     }
 
-    /// Forgets of scratch all but some lanes of some rows, a bit each.
+    /// Forgets scratch except for some lanes of some rows, one bit per lane.
     pub(super) fn keep_slots(&mut self, rows: impl Iterator<Item = (Slot, u64)> + Clone) {
         if !self.rows_lost {
             let mut only: Vec<(Slot, Vector)> = (rows.clone())
@@ -199,7 +199,7 @@ impl State {
         }
     }
 
-    /// Forgets scalar registers, a bit for each number.
+    /// Forgets scalar registers, one bit per number.
     pub(super) fn forget_scalars(&mut self, forgotten: u128) {
         if forgotten == 0 {
             return;
@@ -213,7 +213,7 @@ impl State {
         self.scalars.forget_those(forgotten);
     }
 
-    /// Puts another value into every place that has one.
+    /// Replaces a value in every place that has it.
     pub(super) fn replace(&mut self, value: Value, by: Value) {
         self.scalars.replace(value, by);
         if self.vectors.iter().any(|(_, vector)| vector.has(value)) {
@@ -228,7 +228,7 @@ impl State {
 
     /// Returns one lane's dword of a vector register.
     ///
-    /// * `has_entered`: whether the lane entered the function.
+    /// * `has_entered`: true if the lane entered the function.
     pub(super) fn vector_lane_that(
         &self,
         register: MachineRegister,
@@ -258,13 +258,13 @@ impl State {
         }
     }
 
-    /// Returns true if everything that is known here is known there, too.
+    /// Returns true if all facts that are known here are also known in `other`.
     pub(super) fn covers(&self, other: &State) -> bool {
         let covers = |vectors: [Vector; 2]| {
             let [here, there] = vectors;
             here.covers(&there)
         };
-        // What states share need not be looked at.
+        // Shared parts need no comparison.
         let same_vectors =
             self.vectors_lost == other.vectors_lost && Arc::ptr_eq(&self.vectors, &other.vectors);
         let same_slots = self.rows_lost == other.rows_lost && Arc::ptr_eq(&self.rows, &other.rows);
@@ -292,7 +292,7 @@ impl State {
                 }))
     }
 
-    /// Takes in what is known at the end of another path. Returns true if that changes anything.
+    /// Joins the facts at the end of another path. Returns true if this changes anything.
     pub(super) fn join(&mut self, other: &State) -> bool {
         let before = (self.exec, self.is_whole);
         let is_new = self.machine.join(&other.machine);
@@ -306,7 +306,7 @@ impl Exec {
     fn join(self, other: Exec) -> Exec {
         match (self, other) {
             (one, other) if one == other => one,
-            // What was saved where differs; that both are in a section of the same lanes does not.
+            // The saved registers may differ, but both sections have the same lanes.
             (Exec::Section(one), Exec::Section(other)) if one.lanes == other.lanes => {
                 Exec::Section(Section { saved: None, ..one })
             }

@@ -1,4 +1,4 @@
-//! The transfer functions: what an instruction does to what is known.
+//! The transfer functions: the effects of instructions on the known state.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -20,56 +20,55 @@ use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Effect, ExecOp, MachineRegister, Operand, ScalarOp};
 use crate::machine_flow::{Code, Lanes as _, Scalar as _, ScalarOperation, Transfer};
 
-/// What is followed through the code.
+/// The subject that is followed through the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Follow {
-    /// A lane that EXEC has switched off: in each mask the bit `lane % 32`. It is in this half of the wave.
+    /// An inactive lane in this half of the wave: bit `lane % 32` of each mask.
     Lane(u8),
-    /// A lane that executes, in this half.
+    /// An active lane in this half of the wave.
     ActiveLane(u8),
-    /// Whole dwords, whatever the lanes do.
+    /// Whole dwords, independent of lanes.
     Dwords,
-    /// Those of scalar registers, as far as they do not come from vector registers or memory.
+    /// The dwords of scalar registers, unless they come from vector registers or memory.
     Scalars,
 }
 
-/// What an instruction came to for the lane that is followed.
+/// The effect of an instruction on the followed lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The lane is off or on as before.
+    /// The lane stays off or on.
     Same,
-    /// The lane is off.
+    /// The lane is off afterwards.
     Off,
     /// The lane executes the next instruction.
     On,
-    /// It cannot be told.
+    /// The effect is unknown.
     Lost(Reason),
 }
 
-/// What the steps through a function have in common.
+/// The context that all steps through a function share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'c> {
     pub(super) code: &'c Code,
     pub(super) callees: &'c Callees<'c>,
     pub(super) wave_size: WaveSize,
-    /// What the stack pointer counts. `None` if the code does not tell.
+    /// The unit of the stack pointer. `None` if the code does not show it.
     pub(super) addressing: Option<ScratchAddressing>,
-    /// What is known of the function from its entry on; nothing while that is found out.
+    /// The facts about the function from its entry on. `None` while they are being found.
     pub(super) facts: Option<&'c Facts>,
-    /// The rows of scratch that are kept, in the order of the facts' dwords; nothing for those that cannot be
-    /// told in terms of the stop.
+    /// The rows of scratch that are kept, in the order of the facts' dwords. `None` for rows that are unknown in terms of the stop.
     pub(super) rows: &'c [Option<Slot>],
     pub(super) follow: Follow,
 }
 
-/// What a register gets, dword by dword.
+/// The dwords of a register's new value.
 pub(super) type Pair = [Value; 2];
 
 impl<'c> Context<'c> {
-    /// Takes an instruction into account.
+    /// Applies the transfer function of an instruction.
     ///
     /// # Errors
-    /// A place at the stop whose bit decides what happens.
+    /// A place at the stop whose bit decides the effect.
     pub(super) fn step(
         &self,
         state: &mut State,
@@ -128,17 +127,17 @@ impl<'c> Context<'c> {
         }
     }
 
-    /// What changes nothing that is followed; nothing while that is not known.
+    /// Returns the skipped instructions. `None` while they are unknown.
     fn idle(&self) -> Option<&'c Idle> {
         self.facts?.idle(self.half()?)
     }
 
-    /// Returns the first instruction from one on that is not passed over, and what is forgotten on the way: see [`Idle::next`].
+    /// Returns the next instruction, from one on, that is not skipped, and the registers that are forgotten before it: see [`Idle::next`].
     pub(super) fn next(&self, index: usize) -> (usize, u128) {
         self.idle().map_or((index, 0), |idle| idle.next(index))
     }
 
-    /// Returns true if what an instruction puts into a lane of a vector register is followed.
+    /// Returns true if the value that an instruction puts into a lane of a vector register is followed.
     pub(super) fn is_needed(&self, index: usize) -> bool {
         match (self.facts, self.half()) {
             (Some(facts), Some(half)) => facts.is_needed(half, index),
@@ -146,9 +145,9 @@ impl<'c> Context<'c> {
         }
     }
 
-    /// Forgets what cannot reach EXEC from an instruction on that branches go to. Nothing if that is too much.
+    /// Forgets the values that cannot reach EXEC from a branch target on. Returns `None` if the budget is exceeded.
     pub(super) fn keep_live(&self, state: &mut State, index: usize, fuel: &mut Fuel) -> Option<()> {
-        /// As many dwords as hardly any function has cost nothing.
+        /// The number of dwords that are free of charge. Few functions have more.
         const FREE: usize = 64;
         let (Some(half), Some(facts)) = (self.half(), self.facts) else {
             return Some(());
@@ -177,7 +176,7 @@ impl<'c> Context<'c> {
         decisions: &Decisions,
     ) -> Result<Outcome, Undecided> {
         let ScalarOperation { op, dst, a, b } = operation;
-        // A section of the lanes that are not active, or its end.
+        // The instruction begins or ends a section of the inactive lanes.
         let inverts_exec = is_exec(dst) && is_exec(a) && op == ScalarOp::Not;
         let count = dst.registers().map_or(0, |span| span.count);
         let source = a.registers().map(|span| span.first);
@@ -243,7 +242,7 @@ impl<'c> Context<'c> {
         Ok(Outcome::Same)
     }
 
-    /// Returns the dwords of an operand; of one with a single dword the second is unknown.
+    /// Returns the dwords of an operand. The second is unknown if it has only one.
     pub(super) fn pair(&self, state: &State, operand: Operand) -> Pair {
         let Operand::Registers(span) = operand else {
             return [state.operand(operand, 0), state.operand(operand, 1)];
@@ -282,13 +281,13 @@ impl<'c> Context<'c> {
         decisions: &Decisions,
     ) -> Result<Value, Undecided> {
         match (op.apply(a, b, decisions), self.follow) {
-            // Of a whole dword there is no bit to ask for.
+            // A whole dword has no single bit to ask for.
             (Err(_), Follow::Dwords | Follow::Scalars) => Ok(Value::Unknown),
             (result, _) => result,
         }
     }
 
-    /// Gives a destination its value. `exec` is not among those that come here.
+    /// Writes a value to a destination other than EXEC.
     pub(super) fn assign(&self, state: &mut State, dst: Operand, value: Pair) {
         let Some(span) = dst.registers() else {
             return;
@@ -304,8 +303,7 @@ impl<'c> Context<'c> {
         }
     }
 
-    /// A call: it gives EXEC back as it was, and the registers that the convention preserves or the callee
-    /// is known not to write.
+    /// Applies a call. It preserves EXEC, the registers that the convention preserves, and those that the callee is known not to write.
     pub(super) fn call(&self, state: &mut State, index: usize) {
         let is_kept = self.code.call_keeps(self.callees, self.code.callee(index));
         let is_clobbered = |register| !is_kept(register);
@@ -329,7 +327,7 @@ impl<'c> Context<'c> {
         }
         let stack_pointer =
             state.scalar(MachineRegister::Sgpr(self.code.convention.stack_pointer()));
-        // A stack pointer that is not known is above all that this function keeps, as any is.
+        // Any stack pointer, known or not, is above everything that this function keeps.
         if let Some(slot) = self
             .addressing
             .and_then(|a| self.slot_at(stack_pointer, 0, a))
@@ -355,7 +353,7 @@ pub(super) fn is_exec(operand: Operand) -> bool {
     )
 }
 
-/// Returns a sum or a difference, where one operand is a constant.
+/// Returns a sum or a difference with one constant operand.
 fn sum(op: ScalarOp, a: Value, b: Value) -> Value {
     match (op, a, b) {
         (ScalarOp::Add, a, Value::Word(b)) => a.plus(b.cast_signed()),

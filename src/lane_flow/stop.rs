@@ -1,4 +1,4 @@
-//! A stopped wave: the lanes of each of its frames.
+//! Locates the lanes of a stopped wave in each of its frames.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -27,25 +27,25 @@ use crate::meter::{Held, Meter};
 use crate::sync::lock;
 use crate::wave::Wave;
 
-/// How many frames are looked at.
+/// The most frames that are visited.
 const MOST_FRAMES: usize = 256;
 
 #[derive(Debug)]
 struct Entry<'a> {
     function: Function<'a>,
-    /// Or why nothing is known of it.
+    /// The facts about the function, or the reason why there are none.
     flow: Mutex<Option<Result<Arc<FunctionFlow<'a>>, Reason>>>,
 }
 
-/// What is known of all lanes of a wave, a bit each.
+/// The known facts about the lanes of a wave, one bit per lane.
 #[derive(Clone, Copy, Debug)]
 struct WaveLanes {
     exec: Option<u64>,
-    /// Those that are in the frame further in: here they are at the call. Nothing for the innermost frame.
+    /// The lanes in the inner frame, which are at the call here. `None` for the innermost frame.
     entered: Option<u64>,
-    /// Those of which it is not known whether they are in the frame further in.
+    /// The lanes that may be in the inner frame.
     unsure: u64,
-    /// Those that the dispatch started, as far as that is known; else all.
+    /// The lanes that the dispatch started, or all lanes if it is unknown.
     started: u64,
     is_dispatch_known: bool,
 }
@@ -58,7 +58,7 @@ pub(super) struct At<'a> {
     pub(super) is_kernel: bool,
 }
 
-/// The functions of a code object. What is found out about one is kept for all waves that stop in it.
+/// The lane analysis of the functions of a code object. The facts about a function are kept for all waves that stop in it.
 #[derive(Debug)]
 pub struct LaneFlow<'a> {
     processor: &'static Processor,
@@ -66,17 +66,17 @@ pub struct LaneFlow<'a> {
     decoder: Option<Decoder>,
     pub(super) callees: Arc<Callees<'a>>,
     functions: BTreeMap<u64, Entry<'a>>,
-    /// The bytes of all functions, each counted by itself if they overlap.
+    /// The number of bytes of all functions. Bytes of overlapping functions count several times.
     size: u64,
-    /// The object's, which holds what is kept of them.
+    /// The meter of the object, which holds the kept facts.
     meter: Arc<Meter>,
 }
 
 impl<'a> LaneFlow<'a> {
-    /// Creates the functions of an object. Each is read when a wave is in it.
+    /// Creates the analysis of an object. A function is decoded when a wave stops in it.
     ///
-    /// * `wave_size`: how many lanes the waves have that run it.
-    /// * `meter`: the object's, which holds what is found out and kept.
+    /// * `wave_size`: the number of lanes of the waves that run the object.
+    /// * `meter`: the meter of the object, which holds the kept facts.
     #[must_use]
     pub fn new(
         processor: &'static Processor,
@@ -114,7 +114,7 @@ impl<'a> LaneFlow<'a> {
         (offset < entry.function.code.len() as u64).then_some(entry)
     }
 
-    /// What is known of a function, or why nothing is.
+    /// Returns the facts about a function, or the reason why there are none.
     fn flow(&self, entry: &Entry<'a>, meter: &Meter) -> Result<Arc<FunctionFlow<'a>>, Reason> {
         let decoder = self.decoder.as_ref().ok_or(Reason::Code)?;
         let Function { address, code, .. } = entry.function;
@@ -135,8 +135,8 @@ impl<'a> LaneFlow<'a> {
         kept.get_or_insert_with(find).clone()
     }
 
-    /// Drops what is kept of others, if there may be too little room for a function that nothing is kept of. They may have to be
-    /// found again and again, which is why the question is charged.
+    /// Drops the facts about other functions, if there may be too little room for a new function. They may have to be found repeatedly, so
+    /// the question is charged.
     fn make_room_for(&self, entry: &Entry<'a>, fuel: Fuel, meter: &Meter) -> Result<(), Reason> {
         let bytes = bytes_of_code(entry.function.code).saturating_mul(2);
         if !self.meter.has_room(bytes) && lock(&entry.flow).is_none() {
@@ -147,7 +147,7 @@ impl<'a> LaneFlow<'a> {
         Ok(())
     }
 
-    /// Drops what is kept of the function at an address.
+    /// Drops the kept facts about the function at an address.
     pub(crate) fn forget(&self, function: u64) {
         if let Some(entry) = self.functions.get(&function) {
             *lock(&entry.flow) = None;
@@ -156,15 +156,15 @@ impl<'a> LaneFlow<'a> {
 
     /// Locates the lanes of a stopped wave.
     ///
-    /// * `pc`: where it stopped, an address in the code object.
-    /// * `load_address`: where the code object was loaded.
-    /// * `dispatched`: the lanes that the dispatch started, a bit each. `None` if unknown.
-    /// * `meter`: what it may cost. Eight instructions that a lane is followed over are a step, also if another wave was followed there
-    ///   before. What is kept of whole functions is free.
+    /// * `pc`: the address in the code object at which the wave stopped.
+    /// * `load_address`: the address at which the code object was loaded.
+    /// * `dispatched`: the lanes that the dispatch started, one bit per lane. `None` if unknown.
+    /// * `meter`: the budget. Eight instructions that a lane is followed over cost a step, even if another wave was followed there before.
+    ///   Kept facts about whole functions are free.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::error::ErrorKind::Unavailable) if EXEC cannot be read;
-    /// [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if it costs more than it may.
+    /// [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if the budget is exceeded.
     pub fn stop(
         &self,
         wave: &dyn Wave,
@@ -208,21 +208,20 @@ impl<'a> LaneFlow<'a> {
         Ok(StopLanes { frames })
     }
 
-    /// What is known of lanes at each place of the function at an address, whatever a wave has in its masks; nothing if
-    /// its code cannot be decoded, or there is none.
+    /// Returns the facts about lanes at each place of the function at an address, independent of the masks of a wave. Returns `None` if
+    /// there is no function, or its code cannot be decoded.
     ///
-    /// * `meter`: what it may cost: half of what is left. Places for which that is not enough have [`Reason::Budget`].
+    /// * `meter`: the budget; half of the remaining steps are used. Places for which they do not suffice have [`Reason::Budget`].
     #[must_use]
     pub fn plan(&self, function: u64, meter: &Meter) -> Option<Vec<RangePlan>> {
         Some(self.plan_within(function, meter, None)?.0)
     }
 
-    /// Plans for debugging information, which states one place for each lane: with what switched the lane off, as far as that is told
-    /// and wanted, and without what no lane can have in its masks. Also returns true if the meter, and not a bound of the analysis
+    /// Returns the plan for debugging information, which states one place for each lane. Includes the switch-offs of lanes, as far as they
+    /// are known and wanted, and excludes bits that no lane can have. Also returns true if the meter, and not a bound of the analysis
     /// itself, left places without an answer.
     ///
-    /// * `wants_switch_off`: of a lane, and where it is ([`LanePlan::Resumes`] or [`LanePlan::Ends`]), whether it is of interest
-    ///   what switched it off.
+    /// * `wants_switch_off`: returns true if the switch-off is needed for a lane with a plan ([`LanePlan::Resumes`] or [`LanePlan::Ends`]).
     #[must_use]
     pub(crate) fn plan_with_switch_offs(
         &self,
@@ -233,8 +232,8 @@ impl<'a> LaneFlow<'a> {
         self.plan_within(function, meter, Some(wants_switch_off))
     }
 
-    /// Returns which lanes are active along a function for which [`plan`](LaneFlow::plan) was asked, as far as it is known: also
-    /// where nothing is known of the others.
+    /// Returns the active lanes along a function for which [`plan`](LaneFlow::plan) was called, as far as they are known. They may be known
+    /// where the places of the other lanes are not.
     #[must_use]
     pub fn active_lanes(&self, function: u64) -> Vec<(core::ops::Range<u64>, ActiveLanes)> {
         let at = self.find_known(function);
@@ -248,7 +247,7 @@ impl<'a> LaneFlow<'a> {
         wants_switch_off: Option<&WantsSwitchOff<'_>>,
     ) -> Option<(Vec<RangePlan>, bool)> {
         let entry = self.functions.get(&function)?;
-        // Where that is not enough, there is still something for others.
+        // The other half of the budget is left to other questions.
         let half = meter.part(meter.steps_left() / 2);
         let plans = self.plan_by(entry, &half, wants_switch_off);
         meter.work(half.steps()).ok()?;
@@ -280,20 +279,20 @@ impl<'a> LaneFlow<'a> {
             wants_switch_off,
         };
         let (plans, used, is_short) = flow.plan(planning, most);
-        // What was found before there was nothing left is right.
+        // Facts that were found before the budget was exceeded are right.
         let _ = flow.pay_for_switches(meter).and(pay(meter, used));
         let has_gaps = plans.iter().any(|(_, plan)| *plan == Err(Reason::Budget));
         Some((plans, has_gaps && is_short))
     }
 
-    /// Returns the registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on
-    /// for others or will do so.
+    /// Returns the registers whose contents may differ between the frame of a waiting lane and the place where it waits. The wave has gone
+    /// on for other lanes, or will do so.
     ///
     /// * `wave`: the frame's program location, `waiting`: the lane's; both in the code object.
-    /// * `meter`: what it may cost.
+    /// * `meter`: the budget.
     ///
     /// # Errors
-    /// If it costs more than it may.
+    /// If the budget is exceeded.
     pub fn changed_between(
         &self,
         wave: u64,
@@ -310,12 +309,12 @@ impl<'a> LaneFlow<'a> {
         })
     }
 
-    /// Returns the lanes that may be off at an address, by what switched them off; nothing if that cannot be told.
+    /// Returns the lanes that may be off at an address, by their switch-off. Returns `None` if they are unknown.
     ///
-    /// * `plan`: what is known there, as [`plan`](LaneFlow::plan) gives it.
+    /// * `plan`: the facts about that address, from [`plan`](LaneFlow::plan).
     ///
     /// # Errors
-    /// If it cannot be paid for.
+    /// If the budget is exceeded.
     pub(crate) fn possible(
         &self,
         pc: u64,
@@ -328,7 +327,7 @@ impl<'a> LaneFlow<'a> {
         }
     }
 
-    /// Returns true if every way to an address puts something into a scalar register that is no mask.
+    /// Returns true if every path to an address writes a value into a scalar register that is not a mask.
     pub(crate) fn holds_no_mask(&self, pc: u64, register: MachineRegister) -> bool {
         let at = self.find_known(pc);
         at.is_some_and(|at| at.flow.holds_no_mask(at.index, register))
@@ -360,7 +359,7 @@ impl<'a> LaneFlow<'a> {
             Ok(at) => self.place_lanes(contents, &at, wave, meter, &mut lanes)?,
             Err(reason) => {
                 set(&mut lanes, wave.started, LaneState::Unknown(reason));
-                // Of the innermost frame EXEC tells, unless it is in a section of other lanes.
+                // EXEC has the active lanes of the innermost frame, unless it is in a section of other lanes.
                 let active = wave
                     .entered
                     .or(wave.exec.filter(|_| reason != Reason::WholeWave));
@@ -375,12 +374,12 @@ impl<'a> LaneFlow<'a> {
         })
     }
 
-    /// The function and the instruction at an address, or why there is none.
+    /// Returns the function and the instruction at an address, or the reason why there is none.
     pub(super) fn find(&self, pc: u64, is_caller: bool, meter: &Meter) -> Result<At<'a>, Reason> {
         let entry = self.entry(pc).ok_or(Reason::NoFunction)?;
         let flow = self.flow(entry, meter)?;
         let index = flow.index_of(pc).ok_or(Reason::NoFunction)?;
-        // What calls and is not returned to may be the last instruction of a function.
+        // A call that does not return may be the last instruction of a function.
         if is_caller && !flow.is_after_call(index) {
             return Err(Reason::NoFunction);
         }
@@ -392,7 +391,7 @@ impl<'a> LaneFlow<'a> {
         })
     }
 
-    /// Returns the function that an address is in, and the number of the instruction there.
+    /// Returns the function that contains an address, and the index of the instruction there.
     pub(crate) fn function_at(
         &self,
         pc: u64,
@@ -405,12 +404,12 @@ impl<'a> LaneFlow<'a> {
     /// Charges a question for instructions that a [companion](super::Companion) was followed over.
     ///
     /// # Errors
-    /// If it costs more than it may.
+    /// If the budget is exceeded.
     pub(crate) fn charge(instructions: usize, meter: &Meter) -> error::Result<()> {
         pay(meter, instructions)
     }
 
-    /// Returns the same in a function that was looked at before.
+    /// Returns the function and the instruction at an address, if the facts about the function are kept.
     pub(super) fn find_known(&self, pc: u64) -> Option<At<'a>> {
         let entry = self.entry(pc)?;
         let kept = lock(&entry.flow);
@@ -473,7 +472,7 @@ impl<'a> LaneFlow<'a> {
         Ok(())
     }
 
-    /// Finds which instruction switched the lanes of one half off that wait.
+    /// Finds the instruction that switched off each waiting lane of one half.
     fn find_left(
         &self,
         words: &mut Words<'_, '_>,
@@ -489,7 +488,7 @@ impl<'a> LaneFlow<'a> {
                 let (mut lanes, mut at) = (u32::MAX, 0);
                 for (place, bit) in &switch.bits {
                     let word = words.next(&mut at, *place);
-                    // What cannot be read contradicts nothing.
+                    // A word that cannot be read contradicts nothing.
                     lanes &= word.map_or(u32::MAX, |word| if *bit { word } else { !word });
                 }
                 (switch.address, lanes)
@@ -509,7 +508,7 @@ impl<'a> LaneFlow<'a> {
         Ok(())
     }
 
-    /// Returns the lanes that are active within a section of other lanes.
+    /// Returns the active lanes within a section of other lanes.
     fn saved(&self, section: Section, exec: Option<u64>, contents: &Frame<'_>) -> Option<u64> {
         let all = all_lanes(self.wave_size);
         match (section.saved, section.lanes) {
@@ -528,7 +527,7 @@ impl<'a> LaneFlow<'a> {
         }
     }
 
-    /// Returns the registers of the frame that called this one, and the address that it returns to.
+    /// Returns the registers of the caller's frame, and the return address.
     fn caller<'w>(
         &self,
         contents: Frame<'w>,
@@ -563,7 +562,7 @@ impl<'a> LaneFlow<'a> {
         Ok(Some((outer, address)))
     }
 
-    /// Lanes that are in no frame that is known.
+    /// Marks the missing lanes as unknown, if the outermost known frame is not a kernel.
     fn end_without_caller(&self, frames: &mut [FrameLanes], missing: u64) {
         let Some(last) = frames.last_mut() else {
             return;

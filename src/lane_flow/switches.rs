@@ -1,12 +1,12 @@
-//! Where a lane was switched off: the instruction after which it has not executed any more.
+//! Finds the instruction that switched a lane off: the one after which it has not executed again.
 //!
-//! The masks of a stop do not name it, but they tell most such places apart: a lane that was switched off
-//! in an inner region has its bit in the mask of that region, one that never entered the region has not. A
-//! lane is followed from the entry of the function, on and off; while it is off, with the instruction that
-//! switched it off. States of the same instruction and the same switch are joined, so that what is known
-//! at a stop is what all ways there have in common. Lanes of different switches of which the same is known before a block, since
-//! the masks that told them apart are dead, go through it together. A switch that contradicts the bits of a lane is not the
-//! lane's; if one is left, it is that.
+//! The masks at a stop do not name this instruction, but they distinguish most candidates. If a lane was switched off in an inner region,
+//! its bit is set in that region's mask. If it never entered the region, its bit is clear.
+//!
+//! A lane is followed from the entry of the function, on and off. While it is off, its state includes the instruction that switched it off.
+//! States of the same instruction and the same switch-off are joined, so the facts at a stop hold on all paths there. Before a block, lanes
+//! of different switch-offs may have equal states, since the masks that distinguished them are dead. They are followed through the block
+//! together. A switch-off that contradicts the bits of a lane is excluded. If one remains, it is the lane's.
 
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,21 +18,21 @@ use super::step::{Context, Outcome};
 use super::value::Decisions;
 use crate::machine_flow::Edge;
 
-/// How many states are kept for a function.
+/// The most states that are kept for a function.
 const MOST: usize = 1 << 14;
 
-/// How many steps may be gone through for one place, over all that may have switched a lane off.
+/// The most steps to find the states before one place, summed over all possible switch-offs.
 const MOST_BEFORE: usize = 1 << 13;
 
-/// The most instructions that are followed with everything that is known of those lanes.
+/// The most instructions that are followed with full states of these lanes.
 pub(super) const MOST_KNOWN: usize = 1 << 15;
 
-/// What switched a lane off.
+/// The switch-off of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Switch {
-    /// Nothing: the lane is on.
+    /// None: the lane is on.
     On,
-    /// An instruction, by its number.
+    /// An instruction, by its index.
     At(usize),
     /// Several instructions, on the way through a block.
     Several,
@@ -41,7 +41,7 @@ pub(super) enum Switch {
 }
 
 impl Switch {
-    /// Returns the instruction, if it is one.
+    /// Returns the index of the instruction, if it is a single one.
     pub(super) const fn instruction(self) -> Option<usize> {
         match self {
             Switch::At(index) => Some(index),
@@ -59,7 +59,7 @@ pub(super) struct FollowedLane<C> {
 }
 
 impl<C> FollowedLane<C> {
-    /// Tells the companion of the next instruction.
+    /// Applies the next instruction to the companion.
     fn tell<X>(&mut self, context: &X, index: usize)
     where
         C: Companion<X>,
@@ -83,29 +83,29 @@ impl<C> FollowedLane<C> {
     }
 }
 
-/// What is known of a lane at each place of a function.
+/// The known states of a lane at each place of a function.
 #[derive(Debug)]
 pub(super) struct Switches<C = ()> {
     states: BTreeMap<(usize, Switch), (State, C)>,
 }
 
-/// The contexts of a lane that is on, and of one that is off.
+/// The contexts of an active and of an inactive lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contexts<'c> {
     pub(super) on: Context<'c>,
     pub(super) off: Context<'c>,
 }
 
-/// What an instruction made of a lane.
+/// The result of an instruction for a lane.
 pub(super) enum Stepped {
-    /// What the state says.
+    /// The updated state.
     One,
-    /// That, or what is here: which of the two is not known.
+    /// The updated state, or this one; which of them is unknown.
     Either(Switch, State),
 }
 
 impl Stepped {
-    /// What it is if it is not what the state says.
+    /// Returns the alternative to the updated state, if there is one.
     pub(super) fn other(self) -> Option<(Switch, State)> {
         match self {
             Stepped::One => None,
@@ -115,7 +115,7 @@ impl Stepped {
 }
 
 impl Contexts<'_> {
-    /// Takes a lane over an instruction. Returns None if it cannot be told what becomes of it.
+    /// Applies an instruction to a lane. Returns `None` if the result is unknown.
     pub(super) fn step(
         &self,
         index: usize,
@@ -126,7 +126,7 @@ impl Contexts<'_> {
             Switch::On => (&self.on, Switch::At(index)),
             off @ (Switch::At(_) | Switch::Several | Switch::NotEntered) => (&self.off, off),
         };
-        // Within a section EXEC is not the lane's.
+        // Within a section, EXEC does not contain the lane's bit.
         let is_known = state.exec == Exec::Active;
         match context.step(state, index, &Decisions::closed()).ok()? {
             Outcome::Same => {}
@@ -146,7 +146,7 @@ impl Contexts<'_> {
         Some(Stepped::One)
     }
 
-    /// Takes the lanes at one place over an instruction.
+    /// Applies an instruction to the lanes at one place.
     fn step_all<X, C: Companion<X>>(
         &self,
         index: usize,
@@ -154,7 +154,7 @@ impl Contexts<'_> {
         with: &X,
         fuel: &mut Fuel,
     ) -> Option<()> {
-        // What would switch one on that did not enter does not happen.
+        // An instruction cannot switch on a lane that did not enter.
         let never = lanes.iter().any(|lane| lane.switch == Switch::NotEntered);
         let (mut is_same, mut others) = (true, Vec::new());
         for lane in lanes.iter_mut() {
@@ -178,12 +178,10 @@ impl Contexts<'_> {
 }
 
 impl<C> Switches<C> {
-    /// Follows a lane from the entry of the function: one that entered it, or one that did not and is off all the
-    /// time ([`Switch::NotEntered`]).
+    /// Follows a lane from the entry of the function. It entered the function, or it did not and stays off ([`Switch::NotEntered`]).
     ///
-    /// * `with`: what the steps of the companion have in common.
-    /// * `fuel`: how many instructions may be gone through, and how much be kept. Nothing if that is not enough, or a way cannot be
-    ///   followed.
+    /// * `with`: the context that the steps of the companion share.
+    /// * `fuel`: the budget. Returns `None` if it is exceeded, or a path cannot be followed.
     pub(super) fn find<X>(
         contexts: &Contexts<'_>,
         entry: FollowedLane<C>,
@@ -201,7 +199,7 @@ impl<C> Switches<C> {
         while let Some((order, first, switch)) = search.work.pop_first() {
             let Search { states, work } = &mut search;
             let (state, mut companion) = states.get(&(first, switch))?.clone();
-            // Lanes of which the same is known fare the same, whatever switched them off.
+            // Lanes with equal states are followed together, independent of their switch-offs.
             let rest = (order, first, switch)..=(order, first, Switch::NotEntered);
             let is_same =
                 |other: Switch| (states.get(&(first, other))).is_some_and(|(one, _)| *one == state);
@@ -223,7 +221,7 @@ impl<C> Switches<C> {
             } else {
                 switch
             };
-            // The states of these on their way through a block.
+            // The states of the lanes on their way through a block.
             let mut lanes = vec![FollowedLane {
                 switch,
                 state,
@@ -271,10 +269,9 @@ impl<C> Switches<C> {
         })
     }
 
-    /// What is known of lanes before an instruction: of those that are on, and of those that each instruction switched off.
+    /// Returns the lanes before an instruction: the active ones, and the inactive ones by switch-off.
     ///
-    /// * `fuel`: how many instructions may be gone through from the last place on that branches go to, which are counted off.
-    ///   Nothing if those are not enough.
+    /// * `fuel`: the budget, which is charged for the instructions from the last branch target on. Returns `None` if it is exceeded.
     pub(super) fn before<X>(
         &self,
         contexts: &Contexts<'_>,
@@ -286,7 +283,7 @@ impl<C> Switches<C> {
         C: Companion<X>,
     {
         let code = contexts.on.code;
-        // Every state of the block.
+        // Every state at the beginning of the block.
         let ((first, _), _) = (self.states.range(..=(index, Switch::NotEntered))).next_back()?;
         let range = (*first, Switch::On)..=(*first, Switch::NotEntered);
         let mut lanes: Vec<FollowedLane<C>> = (self.states.range(range))
@@ -311,10 +308,10 @@ impl<C> Switches<C> {
 }
 
 impl<C> Switches<C> {
-    /// Gives what is known of a lane that is on before each instruction that it can reach, block by block.
+    /// Passes on the companion's facts about an active lane before each instruction that it can reach, block by block.
     ///
-    /// * `fuel`: as for [`before`](Self::before).
-    /// * `give`: ends it if it returns None.
+    /// * `fuel`: the budget, as for [`before`](Self::before).
+    /// * `give`: ends the iteration if it returns `None`.
     pub(super) fn each<X>(
         &self,
         contexts: &Contexts<'_>,
@@ -358,15 +355,15 @@ impl<C> Switches<C> {
     }
 }
 
-/// What is known before each place that was reached, and where to go on.
+/// The states before each place that was reached, and the places to continue from.
 struct Search<C> {
     states: BTreeMap<(usize, Switch), (State, C)>,
-    /// By the order in which places are gone through.
+    /// The places to continue from, in the order in which they are followed.
     work: BTreeSet<(usize, usize, Switch)>,
 }
 
 impl<C> Search<C> {
-    /// Takes a lane to a place that branches go to, for each of some switches.
+    /// Joins a lane into the states of a branch target, for each of some switch-offs.
     fn arrive<X>(
         &mut self,
         contexts: &Contexts<'_>,
@@ -404,7 +401,7 @@ impl<C> Search<C> {
     }
 }
 
-/// Takes companions over instructions that change nothing of what is known of masks.
+/// Applies skipped instructions, which do not change the known masks, to the companions.
 fn pass_over<X, C: Companion<X>>(
     lanes: &mut [FollowedLane<C>],
     passed: Range<usize>,
@@ -423,7 +420,7 @@ fn pass_over<X, C: Companion<X>>(
     Some(())
 }
 
-/// Returns the states of each switch, joined, in the order in which the switches come first. `None` if that is too much.
+/// Joins the states of each switch-off, in the order in which the switch-offs come first. Returns `None` if the budget is exceeded.
 fn merged<X, C: Companion<X>>(
     lanes: Vec<FollowedLane<C>>,
     fuel: &mut Fuel,

@@ -1,4 +1,4 @@
-//! Small functions in assembly, encoded by LLVM 22's assembler, and bytes that are no code at all.
+//! Tests with small functions in assembly, encoded by LLVM 22's assembler, and with arbitrary bytes.
 
 mod lattice;
 
@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::wave::{Memory, Snapshot};
 
-/// What a small file may cost.
+/// Returns the meter of a small file.
 fn meter() -> Arc<Meter> {
     Arc::new(Meter::new(&Limits::DEFAULT, 0))
 }
@@ -83,17 +83,17 @@ const IF_ELSE: [u32; 8] = [
 fn lanes_of_the_other_branch_go_on_at_it_or_at_the_join() {
     let code = bytes(&IF_ELSE);
     let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
-    // In `then`: the others are in s0, and begin with `else`.
+    // In `then`: the other lanes are in s0, and resume at `else`.
     let found = ask(&flow, &wave(0x1008, 0x0f, &[(0, 0xf0)]), Some(0xff));
     assert_eq!(found.lane(1), (0, LaneState::Active));
     assert_eq!(found.lane(4), (0, waiting(0x1000, 0x1010)));
     // Never started.
     assert_eq!(found.lane(8), (0, LaneState::Elsewhere));
-    // In `else`: those of `then` are in s0, and go on at the join.
+    // In `else`: the lanes of `then` are in s0, and resume at the join.
     let found = ask(&flow, &wave(0x1010, 0xf0, &[(0, 0x0f)]), Some(0xff));
     assert_eq!(found.lane(1), (0, waiting(0x100c, 0x1018)));
     assert_eq!(found.lane(4), (0, LaneState::Active));
-    // Where EXEC was not saved, they do not go on.
+    // Without a saved EXEC, they never resume.
     let found = ask(&flow, &wave(0x1018, 0x0f, &[(0, 0xf0)]), Some(0xff));
     let ended = LaneState::Waiting {
         pc: 0x101c,
@@ -113,16 +113,16 @@ fn what_cannot_be_known_is_unknown() {
     let place = DwordPlace::Scalar(MachineRegister::Sgpr(0));
     let expected = LaneState::Unknown(Reason::Unavailable(place));
     assert_eq!(found.lane(4), (0, expected));
-    // A lane that does not go on may never have been started.
+    // A lane that never resumes may never have been started.
     let found = ask(&flow, &wave(0x1018, 0x0f, &[(0, 0)]), None);
     assert_eq!(found.lane(4), (0, LaneState::Unknown(Reason::Dispatch)));
-    // There is no function, or no instruction.
+    // The address is in no function, or at no instruction.
     for pc in [0x2000, 0x100a] {
         let found = ask(&flow, &wave(pc, 0x0f, &[]), Some(0xff));
         assert_eq!(found.lane(1), (0, LaneState::Active));
         assert_eq!(found.lane(4), (0, LaneState::Unknown(Reason::NoFunction)));
     }
-    // Without EXEC there is nothing to tell.
+    // Nothing is known without EXEC.
     let wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0x1008);
     assert_eq!(
         flow.stop(&wave, 0x1008, LoadAddress(0), None, &meter())
@@ -157,7 +157,7 @@ fn whole_wave_sections_switch_nobody_on() {
     }
 }
 
-/// A lane that did not enter a function is in its caller; where the return address is put away does not matter.
+/// A lane that did not enter a function is in its caller, wherever the return address is saved.
 #[test]
 fn lanes_that_did_not_enter_are_in_the_caller() {
     let outer = bytes(&[
@@ -216,7 +216,7 @@ fn lanes_that_did_not_enter_are_in_the_caller() {
     assert_eq!(found.frames[1].lanes[1], LaneState::Active);
     assert_eq!(found.lane(1), (0, LaneState::Active));
     assert_eq!(found.lane(4), (1, waiting(0x1000, 0x1010)));
-    // An address that no call returns to is no caller.
+    // An address that is not the return address of a call is in no caller.
     lanes[0] = Some(0x7000_1010);
     wave.set_lanes(v40, &lanes).unwrap();
     let found = flow
@@ -231,7 +231,7 @@ fn lanes_that_did_not_enter_are_in_the_caller() {
     assert_eq!(found.lane(4), (1, LaneState::Unknown(Reason::NoFunction)));
 }
 
-/// Two ways that a scalar condition chooses, of which each switches the lane on in another place.
+/// A scalar condition chooses between two paths, each of which switches the lane on in another place.
 #[test]
 fn several_places_are_none() {
     let code = bytes(&[
@@ -247,13 +247,12 @@ fn several_places_are_none() {
     let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
     let found = ask(&flow, &wave(0x1004, 0x0f, &[(0, 0xff)]), Some(0xff));
     assert_eq!(found.lane(4), (0, LaneState::Unknown(Reason::Ambiguous)));
-    // Of a lane that goes on in neither the wave ends somewhere.
+    // A lane that resumes on neither path ends at an unknown place.
     let found = ask(&flow, &wave(0x1004, 0x0f, &[(0, 0x0f)]), Some(0xff));
     assert_eq!(found.lane(4), (0, LaneState::Unknown(Reason::SeveralEnds)));
 }
 
-/// A mask that is kept in a register over a call is known after it if the callee leaves the register alone: by the
-/// calling convention, or by its code.
+/// A mask in a register is known after a call if the callee preserves the register, by the calling convention or by its code.
 #[test]
 fn masks_stay_over_calls_that_leave_them_alone() {
     let caller = |mask: u32| {
@@ -284,14 +283,14 @@ fn masks_stay_over_calls_that_leave_them_alone() {
         ask(&flow, &wave, Some(0xff)).lane(4).1
     };
     let known_place = waiting(0x1000, 0x101c);
-    // s34 is preserved by every callee; s8 is not written by this one, s9 is.
+    // Every callee preserves s34; this one writes s9 and not s8.
     assert_eq!(ask_with(34, None), known_place);
     assert_eq!(ask_with(8, Some(known)), known_place);
     assert_eq!(ask_with(8, None), LaneState::Unknown(Reason::Mask));
     assert_eq!(ask_with(9, Some(known)), LaneState::Unknown(Reason::Mask));
 }
 
-/// A caller's mask that one way of the callee leaves in one place and another way in another.
+/// Two paths of the callee leave the caller's mask in different places.
 #[test]
 fn what_ways_disagree_on_is_not_known() {
     let outer = bytes(&[
@@ -331,8 +330,8 @@ fn what_ways_disagree_on_is_not_known() {
     }
 }
 
-/// A vector register that holds a caller's mask and is restored under EXEC: the caller's again in all lanes if EXEC has
-/// all that entered, as at the end of the function; if it has fewer, not.
+/// A vector register with a caller's mask is restored under EXEC. It is the caller's again in all lanes if EXEC contains all lanes that
+/// entered, as at the end of the function. It is not if EXEC contains fewer.
 #[test]
 fn registers_are_restored_in_the_lanes_that_entered() {
     let outer = bytes(&[
@@ -345,7 +344,7 @@ fn registers_are_restored_in_the_lanes_that_entered() {
         0x8c7e_047e, // 1018 s_or_b32 exec_lo, exec_lo, s4
         0xbfb0_0000, // 101c s_endpgm
     ]);
-    // Without the first three instructions EXEC is at the load what it was on entry.
+    // Without the first three instructions, EXEC has its initial value at the load.
     let inner = |skipped: usize| {
         let code = [
             0xbe80_206a, // 2000 s_and_saveexec_b32 s0, vcc_lo
@@ -386,7 +385,7 @@ fn registers_are_restored_in_the_lanes_that_entered() {
     }
 }
 
-/// Where one way is in a section of other lanes and another is not, EXEC says nothing.
+/// If only one of two paths is in a section of other lanes, EXEC is unknown.
 #[test]
 fn half_a_section_is_none() {
     let code = bytes(&[
@@ -404,7 +403,7 @@ fn half_a_section_is_none() {
     assert_eq!(found.lane(4), (0, LaneState::Unknown(Reason::WholeWave)));
 }
 
-/// A loop of which the second time round differs: the mask is moved on once in each iteration.
+/// A loop whose second iteration differs: each iteration moves the mask on by one register.
 #[test]
 fn loops_are_followed_until_nothing_is_new() {
     let code = bytes(&[
@@ -428,8 +427,8 @@ fn loops_are_followed_until_nothing_is_new() {
     assert_eq!(found.lane(4), (0, LaneState::Unknown(Reason::Endless)));
 }
 
-/// Dwords that are instructions more often than arbitrary ones: those of masks, branches and lanes, with arbitrary
-/// registers and targets.
+/// Generates dwords that are instructions more often than arbitrary ones: mask, branch and lane instructions with arbitrary registers and
+/// targets.
 fn dword() -> impl Strategy<Value = u32> {
     let scalar = (0_u32..128, 0_u32..0x40).prop_map(|(dst, op)| 0xbe80_0000 | dst << 16 | op << 8);
     let sop2 =
@@ -454,7 +453,7 @@ fn dword() -> impl Strategy<Value = u32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever the code and the wave: no panic, and an end in time.
+    /// Arbitrary code and waves do not panic, and are analysed in limited time.
     #[test]
     fn arbitrary_code_is_answered_in_time(
         dwords in prop::collection::vec(dword(), 1..400),
@@ -481,21 +480,21 @@ proptest! {
     }
 }
 
-/// Scalar registers that are written between the two places are not the waiting lane's; its own lane of a vector register is.
+/// Scalar registers that are written between the two places change for the waiting lane; its own lane of a vector register does not.
 #[test]
 fn scalar_registers_change_for_lanes_that_wait() {
     let code = bytes(&IF_ELSE);
     let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
     let [s0, v1] = [Register::sgpr(0), Register::vgpr(1, WaveSize::Wave32)].map(Option::unwrap);
     let vcc = Register::vcc(WaveSize::Wave32);
-    // The wave is in `else`, and lanes of `then` wait for the join: s0 holds still until then.
+    // The wave is in `else`, and the lanes of `then` wait for the join: s0 does not change until then.
     let ahead = flow.changed_between(0x1010, 0x1018, &meter()).unwrap();
     assert!(!ahead.contains(s0) && !ahead.contains(v1) && !ahead.contains(vcc));
     assert!(ahead.contains(Register::EXEC_32));
-    // They are said to be where they were switched off, at 100c, which has written s0.
+    // Their place may be stated as 100c, where they were switched off and s0 is written.
     let behind = flow.changed_between(0x1010, 0x100c, &meter()).unwrap();
     assert!(behind.contains(s0) && !behind.contains(v1) && !behind.contains(vcc));
-    // What is in no function is not known.
+    // Nothing is known about addresses in no function.
     assert!(
         flow.changed_between(0x1010, 0x2000, &meter())
             .unwrap()
@@ -503,8 +502,8 @@ fn scalar_registers_change_for_lanes_that_wait() {
     );
 }
 
-/// Functions of which each begins an instruction after the one before it, and all have the same end. What one writes is
-/// known as long as not too many others have the same code.
+/// Overlapping functions, each of which begins one instruction after the previous one. The registers that one writes are known, as long as
+/// not too many others share its code.
 #[test]
 fn callees_that_overlap_are_read_a_few_times_over() {
     let place = |called: u32, count: usize| {
@@ -517,7 +516,7 @@ fn callees_that_overlap_are_read_a_few_times_over() {
             0x8c7e_007e, // 1014 s_or_b32 exec_lo, exec_lo, s0
             0xbfb0_0000, // 1018 s_endpgm
         ]);
-        // v_mov_b32 v1, 0 and s_setpc_b64 s[30:31]: s0 stays.
+        // v_mov_b32 v1, 0 and s_setpc_b64 s[30:31]: s0 is preserved.
         let mut body = vec![0x7e02_0280; 128];
         body.push(0xbe80_481e);
         let body = bytes(&body);
@@ -533,7 +532,7 @@ fn callees_that_overlap_are_read_a_few_times_over() {
     };
     assert_eq!(place(2, 3), waiting(0x1000, 0x1018));
     assert_eq!(place(2, 64), waiting(0x1000, 0x1018));
-    // That one would be read for the eleventh time.
+    // This code would be read for the eleventh time.
     assert_eq!(place(10, 64), LaneState::Unknown(Reason::Mask));
 }
 
@@ -547,7 +546,7 @@ fn limits(work: u64, memory: u64) -> Limits {
     }
 }
 
-/// A question is charged the same whether what it asks for was found before or not, and where it may not cost that, there is no answer.
+/// A question costs the same whether its facts were found before or not. If the cost exceeds its budget, it has no answer.
 #[test]
 fn a_question_costs_the_same_before_and_after_others() {
     let code = bytes(&IF_ELSE);
@@ -564,7 +563,7 @@ fn a_question_costs_the_same_before_and_after_others() {
     assert!(steps > 0);
     assert_eq!(stop(&kept, steps), (Ok(expected.clone()), steps));
     for work in 0..steps {
-        // What is too little does not make a plan that says less to others.
+        // An insufficient budget does not leave a poorer plan for other questions.
         let fresh = fresh();
         for flow in [&kept, &fresh] {
             let error = stop(flow, work).0.unwrap_err();
@@ -581,7 +580,7 @@ fn a_question_costs_the_same_before_and_after_others() {
     }
 }
 
-/// What is kept is held by the file's meter, and takes no more than its share of what the file may cost.
+/// The file's meter holds the kept facts, which use no more than their share of its budget.
 #[test]
 fn what_is_kept_has_a_budget_of_the_file() {
     let code = bytes(&IF_ELSE);
@@ -603,16 +602,16 @@ fn what_is_kept_has_a_budget_of_the_file() {
     };
     let refused = LaneState::Unknown(Reason::Budget);
     assert_eq!(lane(1 << 20, 100, &[]), refused);
-    // Half of 1,000 steps is for eight facts: 496 instructions each. To decode eight instructions counts as 64.
+    // Half of 1,000 steps is for eight facts: 496 instructions each. Decoding eight instructions counts as 64.
     assert_ne!(lane(1000, 1 << 20, &[]), refused);
-    // With 92 other instructions there are 496 * 8 / 100 for each.
+    // With 92 other instructions, each fact has 496 * 8 / 100.
     assert_eq!(lane(1000, 1 << 20, &other), refused);
 }
 
-/// At each of many places to which branches go, something is known of every scalar register: a few kilobytes for two instructions.
+/// At each of many branch targets, every scalar register is known: a few kilobytes for two instructions.
 #[test]
 fn states_that_are_kept_have_a_bound() {
-    // s_cbranch_scc0 over an s_nop, which the next branch follows.
+    // s_cbranch_scc0 over an s_nop to the next branch.
     let dwords = [0xbfa1_0001, 0xbf80_0000].repeat(1 << 15);
     let code = bytes(&[&dwords[..], &[0xbfb0_0000]].concat());
     let wave = wave(0x1008, 0x0f, &[]);
@@ -620,12 +619,12 @@ fn states_that_are_kept_have_a_bound() {
     let file = Arc::new(Meter::new(&limits(1 << 40, 1 << 40), 0));
     let flow = LaneFlow::new(processor, WaveSize::Wave32, [kernel(&code)], &file);
     let found = flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), &meter());
-    // There is a bound for each fact, whatever may be held.
+    // The bound of each fact applies even if the meter has room.
     let lane = found.unwrap().frames[0].lanes[4];
     assert_eq!(lane, LaneState::Unknown(Reason::WholeWave));
 }
 
-/// A function that is forgotten holds nothing any more, and is found out again.
+/// A forgotten function holds no memory, and is analysed again.
 #[test]
 fn what_is_kept_of_a_function_is_given_back() {
     let code = bytes(&IF_ELSE);
@@ -643,7 +642,7 @@ fn what_is_kept_of_a_function_is_given_back() {
     assert_eq!((stop(), held.bytes()), (found, kept));
 }
 
-/// A plan takes half of what there is at most. Where that is not enough, the function is left out, and others can be told of.
+/// A plan uses at most half of the budget. If that is not enough, the function has no plan, and others still have a budget.
 #[test]
 fn a_plan_that_costs_too_much_leaves_the_rest_to_others() {
     let code = bytes(&IF_ELSE);
@@ -652,15 +651,15 @@ fn a_plan_that_costs_too_much_leaves_the_rest_to_others() {
     let enough = meter(1000);
     let plan = flow.plan(0x1000, &enough).unwrap();
     assert!(plan.iter().all(|(_, known)| known.is_ok()), "{plan:?}");
-    // Eight instructions are decoded, a step each.
+    // Decoding eight instructions costs a step each.
     let small = meter(15);
     let plan = flow.plan(0x1000, &small).unwrap();
     assert_eq!(plan, [(0x1000..0x1020, Err(Reason::Budget))]);
     assert!(small.refused().is_none());
 }
 
-/// What changes between two places is paid for besides what finds them: eight instructions of eight steps each, an eighth of them a
-/// step of the meter.
+/// Finding the changes between two places is charged in addition to finding the places: eight instructions with eight visits each, of which
+/// eight cost a step.
 #[test]
 fn what_changes_between_places_is_paid_for() {
     let code = bytes(&IF_ELSE);
@@ -670,12 +669,12 @@ fn what_changes_between_places_is_paid_for() {
         flow.changed_between(0x1010, waiting, &meter).unwrap();
         meter.steps()
     };
-    // What is in no function has no changes to look for.
+    // There are no changes to find at an address in no function.
     assert_eq!(steps(0x1018), steps(0x2000) + 8);
 }
 
-/// All lanes are on from 1000 to 1018, whoever stops between: the constant in VCC is not the mask of anybody's lanes, also
-/// where VCC got it before the stop.
+/// All lanes are on from 1000 to 1018, wherever a wave stops. The constant in VCC is not a mask of the program's lanes, even if VCC got it
+/// before the stop.
 #[test]
 fn a_constant_from_a_register_ends_no_section() {
     let code = bytes(&[

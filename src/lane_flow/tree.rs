@@ -1,5 +1,4 @@
-//! The plan of a stop: which bits decide where a lane goes on, in the order in which the ways of the code
-//! ask for them.
+//! The plan of a stop: a decision tree of the bits that decide where a lane resumes, in the order in which the paths of the code need them.
 
 use super::Reason;
 use super::answers::Answers;
@@ -12,20 +11,20 @@ use super::walk::{Goal, Start, WalkResult, walk};
 use crate::error::Result;
 use crate::meter::Meter;
 
-/// How many bits a lane's place may depend on.
+/// The most bits that the place of a lane may depend on.
 const DEPTH: usize = 64;
 
-/// A question, or an answer. What no lane has asked for yet has not been looked for.
+/// A question or an answer. Nodes that no lane has needed yet are open.
 #[derive(Debug)]
 enum Node {
     Open,
     Answer {
         answer: WalkResult,
-        /// Over how many instructions it took to go for it.
+        /// The number of instructions that were followed to find it.
         cost: usize,
     },
-    /// The bit of a place: what follows if it is clear, if it is set, and if the place cannot be read. Other
-    /// places may then decide by themselves.
+    /// The bit of a place, with the nodes for a clear bit, a set bit, and an unreadable place. In the last case, other places may be
+    /// sufficient.
     Ask {
         place: DwordPlace,
         cost: usize,
@@ -33,29 +32,29 @@ enum Node {
     },
 }
 
-/// Where lanes go on from one place of the code, by their bits in the masks there.
+/// The places where lanes resume from one place of the code, by their bits in the masks there.
 #[derive(Debug)]
 pub(super) struct Tree {
     root: Node,
-    /// How many instructions may still be gone through for it.
+    /// The number of instructions that may still be followed for it.
     fuel: usize,
 }
 
-/// Where to find what the tree does not have yet.
+/// The input for finding nodes of the tree.
 #[derive(Debug)]
 pub(super) struct Source<'c, 'x> {
     /// The contexts of active and of inactive lanes.
     pub(super) contexts: &'c Contexts<'x>,
     pub(super) goal: Goal,
-    /// The instruction that is next at the stop.
+    /// The next instruction at the stop.
     pub(super) start: usize,
     pub(super) state: &'c State,
 }
 
 impl Tree {
-    /// Returns one that has to be looked for.
+    /// Creates a tree whose root is open.
     ///
-    /// * `steps`: how many instructions may be gone through for it.
+    /// * `steps`: the number of instructions that may be followed for it.
     pub(super) fn new(steps: usize) -> Tree {
         Tree {
             root: Node::Open,
@@ -63,10 +62,10 @@ impl Tree {
         }
     }
 
-    /// Answers for lanes, a bit each.
+    /// Answers for lanes, one bit per lane.
     ///
     /// # Errors
-    /// If it costs more than the question may: every node on the way costs what it took to find it.
+    /// If the budget of the question is exceeded: every node on the path costs the instructions that were followed to find it.
     pub(super) fn ask(
         &mut self,
         lanes: u32,
@@ -74,7 +73,7 @@ impl Tree {
         meter: &Meter,
         asker: &mut Answers<'_, '_, '_>,
     ) -> Result<()> {
-        // The way to the node that is looked at: what is asked first is answered to the end before the next.
+        // The path to the visited node. Each branch is completed before the next one.
         let mut decisions = Decisions::default();
         let mut work = vec![(&mut self.root, lanes, None, 0_usize)];
         while let Some((node, lanes, decision, depth)) = work.pop() {

@@ -1,6 +1,6 @@
-//! What may have switched lanes off at a place, if nothing is known of the wave but its program counter: a sample of a profiler.
+//! Finds the possible switch-offs at a place from its program counter alone, as a sample of a profiler has it.
 //!
-//! No mask is read. Where every way from the entry to the place leaves one instruction that may have switched a lane off, it is that.
+//! No mask is read. The answer is unique if one instruction only can have switched a lane off on all paths from the entry to the place.
 
 use std::collections::BTreeSet;
 
@@ -29,18 +29,18 @@ pub struct PossiblyOff {
 pub struct PlaceOff {
     /// True in a kernel: lanes that did not enter it were never started.
     pub is_kernel: bool,
-    /// Lanes 0 to 31, and of 64 lanes the others.
+    /// Lanes 0 to 31 and, for 64 lanes, lanes 32 to 63.
     pub halves: Vec<PossiblyOff>,
 }
 
 impl LaneFlow<'_> {
-    /// Returns what may have switched lanes off that are off before the instruction at `pc`, whatever the wave has in its masks.
+    /// Returns the possible switch-offs of lanes that are inactive before the instruction at `pc`, independent of the masks of a wave.
     ///
     /// * `pc`: an address in the code object.
-    /// * `meter`: what it may cost.
+    /// * `meter`: the budget.
     ///
     /// # Errors
-    /// Why it cannot be told.
+    /// The reason why they are unknown.
     pub fn possibly_off(&self, pc: u64, meter: &Meter) -> Result<PlaceOff, Reason> {
         let at = self.find(pc, false, meter)?;
         let flow = &at.flow;

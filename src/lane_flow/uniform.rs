@@ -1,7 +1,7 @@
-//! Scalar registers that a truth value is in: whether they hold one value for all lanes, or a bit for each.
+//! Determines whether scalar registers with a truth value hold one value for all lanes or a bit for each lane.
 //!
-//! What was written last is looked for on every way that leads to a place (reaching definitions), and through masks that are
-//! combined, copied and kept in lanes of vector registers. Whatever is not known to be one or the other leaves it open.
+//! It looks for the last writes on every path to a place (reaching definitions), also through masks that are combined, copied and kept in
+//! lanes of vector registers. Any unknown write leaves the answer open.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -19,27 +19,27 @@ use crate::isa::{Effect, MachineRegister, Operand, ScalarOp, Span};
 use crate::machine_flow::{Code, Edge};
 use crate::meter::Meter;
 
-/// How many dwords are looked for, each before one instruction.
+/// The most dwords that are searched for, each before one instruction.
 const MOST: usize = 1 << 14;
 
-/// What scalar registers hold for the lanes of a wave.
+/// The kind of contents of scalar registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Uniformity {
-    /// One value for all of them.
+    /// One value for all lanes.
     Uniform,
-    /// A bit for each: what comparisons write.
+    /// A bit for each lane, as comparisons write it.
     PerLane,
-    /// All bits are the same: a value and a bit for each of the lanes are not told apart.
+    /// Equal bits, so that a single value and a bit per lane cannot be distinguished.
     Same,
 }
 
 impl LaneFlow<'_> {
-    /// What scalar registers hold before the instruction at an address. `None` if the code does not tell.
+    /// Returns the kind of contents of scalar registers before the instruction at an address. `None` if the code does not determine it.
     ///
-    /// * `registers`: one register in a wave of 32 lanes, two in one of 64, the lower half first.
+    /// * `registers`: one register for a wave of 32 lanes; two for a wave of 64 lanes, the lower half first.
     ///
     /// # Errors
-    /// If it costs more than it may.
+    /// If the budget is exceeded. If it costs more than it may.
     pub(crate) fn uniformity(
         &self,
         pc: u64,
@@ -52,7 +52,7 @@ impl LaneFlow<'_> {
         let code = at.flow.code();
         let count = code.instructions.len();
         pay(meter, count)?;
-        // A jump to a place that is not known may lead here.
+        // A jump to an unknown place may lead here.
         let is_lost = |index: usize| code.edges(index).any(|edge| edge == Edge::Lost);
         if (0..count).any(is_lost) {
             return Ok(None);
@@ -77,7 +77,7 @@ impl LaneFlow<'_> {
     }
 }
 
-/// Where a dword of scalar data is.
+/// The location of a dword of scalar data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Home {
     Register(MachineRegister),
@@ -93,7 +93,7 @@ impl Home {
     }
 }
 
-/// A dword, by where it is before the instruction with a number, and which half of the wave it would be the mask of.
+/// A dword, by its location before the instruction with an index, and the half of the wave whose mask it would be.
 type Wanted = (usize, Home, u8);
 
 struct Search<'s> {
@@ -106,15 +106,15 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Looks for what was written last. Nothing if it is not known somewhere.
+    /// Searches for the last writes. Returns `None` if one is unknown.
     fn run(&mut self, index: usize, registers: &[MachineRegister]) -> Option<()> {
         for (half, register) in (0..).zip(registers) {
             self.want((index, Home::Register(*register), half));
         }
         while let Some((at, home, half)) = self.work.pop() {
             if at == 0 {
-                // A kernel is entered with values that are the same for all lanes; what a function is entered with, nobody
-                // knows.
+                // The registers of a kernel initially have the same values for all lanes. The initial values of other functions are
+                // unknown.
                 let is_value = matches!(home, Home::Register(MachineRegister::Sgpr(_)));
                 if !self.is_kernel || !is_value {
                     return None;
@@ -148,7 +148,7 @@ impl Search<'_> {
         self.flow.code()
     }
 
-    /// Returns true if an instruction leaves a dword as it was. `None` if that is not known.
+    /// Returns true if an instruction preserves a dword. `None` if that is unknown.
     fn is_kept(&self, index: usize, home: Home) -> Option<bool> {
         let code = self.code();
         let instruction = code.instructions.get(index)?;
@@ -163,7 +163,7 @@ impl Search<'_> {
         Some(!instruction.writes.contains(register))
     }
 
-    /// Takes note of what an instruction writes into a dword. Nothing if it is not known.
+    /// Records the kind of value that an instruction writes into a dword. Returns `None` if it is unknown.
     fn written(&mut self, (index, home, half): Wanted) -> Option<()> {
         let effect = self.code().instructions.get(index)?.effect;
         let place_in = |span: Span| span.registers().position(|one| one == home.register());
@@ -176,7 +176,7 @@ impl Search<'_> {
             }
             (Home::Register(_), Effect::Scalar { op, dst, a, b }) => {
                 let place = place_of(dst)?;
-                // A flag or a byte that is taken out of something else.
+                // The operation extracts a flag or a byte from another value.
                 let is_cut = |operand: Operand| matches!(operand.constant(), Some(1..=0xff));
                 if op == ScalarOp::And && (is_cut(a) || is_cut(b)) {
                     self.is_uniform = true;
@@ -219,7 +219,7 @@ impl Search<'_> {
                 let source = src.registers()?.registers().nth(place_in(dst)?)?;
                 if let MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) = source {
                     self.want((index, Home::Lane(source, lane), half));
-                    // The lane may have been off.
+                    // If the lane was off, the old value remains.
                     self.want((index, home, half));
                     return Some(());
                 }
@@ -229,10 +229,10 @@ impl Search<'_> {
         }
     }
 
-    /// Takes note of a dword of an operand.
+    /// Records the kind of value in a dword of an operand.
     fn operand(&mut self, at: HalfAt, operand: Operand, place: usize) -> Option<()> {
         let Operand::Registers(span) = operand else {
-            // Of no lane and of all lanes it is the same in both ways.
+            // Masks of no lane and of all lanes are the same in both kinds.
             match operand.constant()? {
                 0 | -1 => {}
                 1 => self.is_uniform = true,
@@ -249,13 +249,13 @@ impl Search<'_> {
     }
 }
 
-/// What an operation does with masks.
+/// The kind of result that an operation has for masks.
 enum Kind {
-    /// It gives the first operand, or all its bits the other way round.
+    /// The first operand or its complement.
     Copy,
-    /// It gives a mask if the operands are masks.
+    /// A mask if the operands are masks.
     Combine,
-    /// It gives a number.
+    /// A number.
     Number,
 }
 

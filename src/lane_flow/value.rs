@@ -1,27 +1,27 @@
-//! The abstract values: what is known of a dword while a lane is followed, or a call is returned from.
+//! The abstract values of dwords while a lane is followed, or a call returns.
 
 use super::place::DwordPlace;
 use crate::isa::ScalarOp;
 use crate::machine_flow::Scalar;
 
-/// What is known of a dword.
+/// The known facts about a dword.
 ///
-/// The order of knowledge is flat: [`Unknown`](Value::Unknown) is above everything, and all others are
-/// beside one another, so that a dword's value changes at most once where paths meet.
+/// The lattice is flat: [`Unknown`](Value::Unknown) is above all other values, which are not ordered among one another. A dword's value
+/// therefore changes at most once where paths meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Value {
-    /// Nothing.
+    /// No facts.
     Unknown,
-    /// The bit of the lane that is followed; of other bits nothing.
+    /// The bit of the followed lane; the other bits are unknown.
     Bit(bool),
-    /// The bit of the lane that is followed is that of a dword at the stop, or its complement.
+    /// The bit of the followed lane equals that of a dword at the stop, or its complement.
     BitOf { place: DwordPlace, inverted: bool },
     /// The whole dword.
     Word(u32),
-    /// The bit of the lane that is followed is what an instruction, by its number, last made of others: not known, but the same in
-    /// every place that has this.
+    /// The bit of the followed lane in the last result of an instruction, given by its index. The bit is unknown, but equal in all dwords
+    /// with this value.
     Made(u32),
-    /// The dword is what the place has at the stop, plus a constant.
+    /// The contents of the place at the stop, plus a constant.
     Initial { place: DwordPlace, plus: i32 },
 }
 
@@ -29,23 +29,23 @@ pub(super) enum Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Undecided(pub(super) DwordPlace);
 
-/// What the lane's bit is in places at the stop: the path through a decision tree.
+/// The lane's bits in places at the stop, as the path through a decision tree.
 ///
-/// Of a place that cannot be read there is nothing.
+/// A place that cannot be read has no bit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decisions {
     made: Vec<(DwordPlace, Option<bool>)>,
-    /// True if nothing else can be read.
+    /// True if no other place can be read.
     is_closed: bool,
 }
 
-/// What is known of the bit of a place.
+/// The decision about the bit of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
     Bit(bool),
-    /// It can be asked for.
+    /// The bit has not been decided, but may be.
     Open,
-    /// It cannot be read.
+    /// The bit cannot be read.
     Unreadable,
 }
 
@@ -56,13 +56,13 @@ impl Decisions {
         decisions
     }
 
-    /// Goes back to the first `count`, and on with another one.
+    /// Truncates the decisions to the first `count`, and adds another one.
     pub(super) fn go_on(&mut self, count: usize, place: DwordPlace, bit: Option<bool>) {
         self.made.truncate(count);
         self.made.push((place, bit));
     }
 
-    /// None, and there will be none: what depends on one is unknown.
+    /// Returns an empty set of decisions that is final: values that depend on a bit at the stop are unknown.
     pub(super) const fn closed() -> Decisions {
         Decisions {
             made: Vec::new(),
@@ -78,9 +78,9 @@ impl Decisions {
         }
     }
 
-    /// Returns true if they are what some bits are known to be, as far as either says anything.
+    /// Returns true if no decision contradicts some known bits.
     ///
-    /// * `known`: in the order of places.
+    /// * `known`: the bits, sorted by place.
     pub(super) fn agree_with(&self, known: &[(DwordPlace, bool)]) -> bool {
         self.made.iter().all(|(place, decided)| {
             let found = known.binary_search_by_key(place, |(place, _)| *place).ok();
@@ -125,18 +125,18 @@ impl Scalar for Value {
 }
 
 impl Value {
-    /// What a register has at the stop.
+    /// Returns the contents of a place at the stop.
     pub(super) const fn initial(place: DwordPlace) -> Value {
         Value::Initial { place, plus: 0 }
     }
 
-    /// Returns true if this holds for everything that the other holds for.
+    /// Returns true if every dword with the value `other` also has this value.
     pub(super) fn covers(self, other: Value) -> bool {
         self == other || self == Value::Unknown
     }
 
-    /// What a mask is to a lane, across blocks: a constant that has no lane's bit is the bit, and others but that of
-    /// all lanes are none.
+    /// Returns a mask's value for a lane, across blocks. A zero constant becomes a clear bit, all ones stay, and other constants become
+    /// unknown.
     pub(super) const fn as_mask(self) -> Value {
         if let Value::Word(word) = self {
             match word {
@@ -161,8 +161,8 @@ impl Value {
         }
     }
 
-    /// Returns the lane's bit, as far as it is known without asking for more: of constants those that are the same
-    /// for every lane.
+    /// Returns the lane's bit, as far as it is known without further questions. For constants, it is known if it is the same for every
+    /// lane.
     fn known_bit(self, decisions: &Decisions) -> Option<bool> {
         match self {
             Value::Bit(bit) => Some(bit),
@@ -173,7 +173,7 @@ impl Value {
         }
     }
 
-    /// What every bit is, if they are all known to be the same.
+    /// Returns the value of every bit, if they are all known to be equal.
     const fn uniform(self) -> Option<bool> {
         if let Value::Word(word @ (0 | u32::MAX)) = self {
             Some(word != 0)
@@ -182,12 +182,12 @@ impl Value {
         }
     }
 
-    /// Returns the bit of every lane's, or of the lane that is followed. `None` if it depends on the stop.
+    /// Returns the bit of the followed lane. `None` if it depends on the stop.
     pub(super) fn own_bit(self) -> Option<bool> {
         self.known_bit(&Decisions::closed())
     }
 
-    /// Returns the place at the stop whose bit decides this one, if that can still be asked for.
+    /// Returns the place at the stop whose bit decides this one, if it has not been decided yet.
     fn decided_by(self, decisions: &Decisions) -> Option<DwordPlace> {
         let (Value::BitOf { place, .. } | Value::Initial { place, plus: 0 }) = self else {
             return None;
@@ -207,7 +207,7 @@ impl Value {
         }
     }
 
-    /// Returns the same with every bit changed.
+    /// Returns the value with every bit inverted.
     pub(super) fn not(self) -> Value {
         match self {
             Value::Bit(bit) => Value::Bit(!bit),
@@ -224,7 +224,7 @@ impl Value {
         }
     }
 
-    /// What is left of a value of which only the bit counts from here on.
+    /// Returns the part of a value that describes only the lane's bit.
     fn bits(self) -> Value {
         let Value::Initial { place, plus } = self else {
             return self;
@@ -239,7 +239,7 @@ impl Value {
     }
 }
 
-/// An operation that works on every bit by itself, as a table of its results: bit `2 * a + b`.
+/// An operation on each bit separately, as a truth table: bit `2 * a + b` is the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bitwise(u8);
 
@@ -256,12 +256,12 @@ impl Bitwise {
     /// `!a | b`.
     pub(super) const NOT_OR: Bitwise = Bitwise(0b1011);
 
-    /// Returns the complement of every result.
+    /// Returns the operation with every result inverted.
     pub(super) const fn inverted(self) -> Bitwise {
         Bitwise(!self.0 & 0b1111)
     }
 
-    /// Returns the bitwise operations of the scalar ALU.
+    /// Returns the bitwise operation of an opcode of the scalar ALU.
     pub(super) const fn of(op: ScalarOp) -> Option<Bitwise> {
         Some(match op {
             ScalarOp::And => Bitwise::AND,
@@ -293,7 +293,7 @@ impl Bitwise {
         })
     }
 
-    /// What `b` is where `a` is known and the result, if that follows.
+    /// Returns `b` if `a` and the result determine it.
     pub(super) const fn operand(self, a: bool, result: bool) -> Option<bool> {
         match [
             self.result(a, false) == result,
@@ -327,7 +327,7 @@ impl Bitwise {
         chosen.fold(0, |all, (bits, _)| all | bits)
     }
 
-    /// Applies it to two dwords.
+    /// Applies the operation to two dwords.
     ///
     /// # Errors
     /// A place whose bit decides the result.
@@ -340,7 +340,7 @@ impl Bitwise {
         if let (Value::Word(a), Value::Word(b)) = (a, b) {
             return Ok(Value::Word(self.words(a, b)));
         }
-        // An operand whose bits are all the same does the same to every bit of the other.
+        // An operand with equal bits has the same effect on every bit of the other.
         if let Some(known) = a.uniform() {
             let results = [self.result(known, false), self.result(known, true)];
             return Ok(with_one_uniform(results, b));
@@ -363,7 +363,7 @@ impl Bitwise {
                 let results = [self.result(false, false), self.result(true, true)];
                 Ok(with_one_known(results, a))
             }
-            // The bit that can be decided may make the other one irrelevant.
+            // A decision about one bit may make the other one irrelevant.
             (None, None) => match a.decided_by(decisions).or(b.decided_by(decisions)) {
                 Some(place) => Err(Undecided(place)),
                 None => Ok(Value::Unknown),
@@ -372,7 +372,9 @@ impl Bitwise {
     }
 }
 
-/// Returns the result where one operand has the same bit everywhere, by what it is for the other's bit clear and set.
+/// Returns the result if one operand has equal bits.
+///
+/// * `results`: the results for a clear and for a set bit of the other operand.
 fn with_one_uniform(results: [bool; 2], other: Value) -> Value {
     match results {
         [false, true] => other,
@@ -382,7 +384,9 @@ fn with_one_uniform(results: [bool; 2], other: Value) -> Value {
     }
 }
 
-/// Returns the result where one operand's bit is known, by what it is for the other's bit clear and set.
+/// Returns the result if the lane's bit of one operand is known.
+///
+/// * `results`: the results for a clear and for a set bit of the other operand.
 fn with_one_known(results: [bool; 2], other: Value) -> Value {
     match results {
         [false, true] => other.bits(),
@@ -409,8 +413,8 @@ mod tests {
         (ScalarOp::Xnor, |a, b| !(a ^ b)),
     ];
 
-    /// Every operation on every two abstract values, for all contents of the places that they name: the
-    /// abstract result is that of the machine wherever it says anything.
+    /// Applies every operation to every two abstract values, for all contents of the places that they name. Each known bit of an abstract
+    /// result equals the result of the machine.
     #[test]
     fn abstract_operations_agree_with_those_of_the_machine() {
         let [p, q] = [4, 5].map(|n| DwordPlace::Scalar(MachineRegister::Sgpr(n)));
@@ -435,11 +439,11 @@ mod tests {
             let decisions = Decisions::default()
                 .with(p, Some(p_bit != 0))
                 .with(q, Some(q_bit != 0));
-            // What is not known is anything: both are tried.
+            // An unknown bit is tried with both values.
             let concrete = |value: Value, anything: u32| match value {
                 Value::Unknown => anything,
                 Value::Bit(bit) => u32::from(bit),
-                // Any, but the same wherever it is.
+                // Any bit, but the same in all copies.
                 Value::Made(number) => bits >> (3 + number) & 1,
                 Value::Word(word) => word,
                 Value::BitOf { place, inverted } => {

@@ -8,7 +8,7 @@ use crate::flat::Flat;
 use crate::isa::MachineRegister;
 use crate::machine_flow::{self, Lanes as _, Scalar as _};
 
-/// What a whole vector register, or a row of scratch, has in the lanes that are not listed by themselves.
+/// The contents of a vector register, or a row of scratch, in the lanes that are not listed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Whole {
     Unknown,
@@ -21,15 +21,15 @@ pub(super) enum Whole {
 /// A vector register, or a row of scratch: a dword for each lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Vector {
-    /// In the lanes that entered the function.
+    /// The contents of the lanes that entered the function.
     entered: Whole,
-    /// In the lanes that did not.
+    /// The contents of the lanes that did not enter it.
     others: Whole,
-    /// The lanes of which something else is known.
+    /// The lanes with other known contents.
     lanes: Lanes,
 }
 
-/// What some lanes have, by lane. Copies share it.
+/// The contents of some lanes, by lane. Copies share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Lanes(Option<Arc<Flat<u8, Value>>>);
 
@@ -49,7 +49,7 @@ impl Lanes {
         lanes.map(|(lane, value)| (lane, *value))
     }
 
-    /// Returns the lanes that are in one of the two, in order, with what each has.
+    /// Returns the lanes in either of the two, in order, with the contents of each.
     fn either<'l>(
         &'l self,
         other: &'l Lanes,
@@ -66,7 +66,7 @@ impl Lanes {
         }
     }
 
-    /// Returns true if both are the same one, without a look at it.
+    /// Returns true if both share their storage, without comparing it.
     fn is_shared(&self, other: &Lanes) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,
@@ -90,7 +90,7 @@ impl Whole {
     }
 }
 
-/// Returns true if a lane is in a set, a bit each.
+/// Returns true if a lane is in a set, one bit per lane.
 fn is_in(lanes: u64, lane: u8) -> bool {
     lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0
 }
@@ -98,15 +98,15 @@ fn is_in(lanes: u64, lane: u8) -> bool {
 /// The lanes that an instruction writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    /// All.
+    /// All lanes.
     All,
-    /// These.
+    /// The lanes in this mask.
     Mask(u64),
-    /// Those that entered the function.
+    /// The lanes that entered the function.
     Entered,
-    /// Those that did not.
+    /// The lanes that did not enter it.
     Others,
-    /// Some.
+    /// Some unknown lanes.
     Some,
 }
 
@@ -139,13 +139,13 @@ impl machine_flow::Lanes for Vector {
 }
 
 impl Vector {
-    /// Returns how many values it lists, itself among them.
+    /// Returns the number of values that it lists, including itself.
     pub(super) fn size(&self) -> usize {
         let lanes = self.lanes.0.as_ref().map_or(0, |lanes| lanes.len());
         lanes.saturating_add(1)
     }
 
-    /// Returns how many bytes it has that no other shares.
+    /// Returns the number of bytes that it shares with no other.
     pub(super) fn bytes(&self) -> usize {
         let own = self
             .lanes
@@ -167,7 +167,7 @@ impl Vector {
 
     /// Returns one lane's dword.
     ///
-    /// * `has_entered`: whether the lane entered the function.
+    /// * `has_entered`: true if the lane entered the function.
     pub(super) fn lane_that(&self, has_entered: bool, lane: u8) -> Value {
         let whole = if has_entered {
             self.entered
@@ -182,12 +182,12 @@ impl Vector {
         self.lanes.set(lane, value);
     }
 
-    /// Returns the lanes of which something else is known than of the whole.
+    /// Returns the lanes that are listed separately.
     pub(super) fn lanes(&self) -> impl Iterator<Item = (u8, Value)> {
         self.lanes.iter()
     }
 
-    /// Returns true if anything is known of a lane that is not known of the whole.
+    /// Returns true if any lane is listed separately.
     pub(super) fn has_lanes(&self) -> bool {
         self.lanes.0.is_some()
     }
@@ -202,7 +202,7 @@ impl Vector {
         self.lanes.iter().any(|(_, known)| known == value)
     }
 
-    /// Puts another value into every lane that is listed with one.
+    /// Replaces a value in every lane that is listed with it.
     pub(super) fn replace(&mut self, value: Value, by: Value) {
         if self.has(value)
             && let Some(lanes) = &mut self.lanes.0
@@ -214,7 +214,7 @@ impl Vector {
         }
     }
 
-    /// Returns true if it is as [`only`](Vector::only) makes it.
+    /// Returns true if [`only`](Vector::only) would not change it.
     pub(super) fn is_only(&self, lanes: u64) -> bool {
         (self.entered, self.others) == (Whole::Unknown, Whole::Unknown)
             && self.lanes.iter().all(|(lane, value)| {
@@ -222,9 +222,9 @@ impl Vector {
             })
     }
 
-    /// Nothing but what is in some lanes, a bit each, and is a mask.
+    /// Returns the masks in some lanes, one bit per lane, and forgets everything else.
     pub(super) fn only(&self, lanes: u64) -> Vector {
-        // Most were the same at the last branch.
+        // Most have not changed since the last branch.
         if self.is_only(lanes) {
             return self.clone();
         }
@@ -251,7 +251,7 @@ impl Vector {
         }
     }
 
-    /// Returns true if this holds for everything that the other holds for.
+    /// Returns true if every fact of this vector also holds for `other`.
     pub(super) fn covers(&self, other: &Vector) -> bool {
         let wholes = [(self.entered, other.entered), (self.others, other.others)];
         if wholes.iter().all(|(here, there)| here == there) && self.lanes.is_shared(&other.lanes) {
@@ -265,7 +265,7 @@ impl Vector {
             })
     }
 
-    /// What is there after some lanes were written.
+    /// Returns the contents after a write to some lanes.
     pub(super) fn overwritten(&self, new: &Vector, written: Written) -> Vector {
         if self == new {
             return self.clone();

@@ -1,4 +1,4 @@
-//! Following a lane that is off, both ways at every branch: until it is on or leaves the function, or until something acts on it.
+//! Follows an inactive lane in both directions at every branch, until it is on or leaves the function, or until an instruction acts on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,33 +11,33 @@ use super::switches::Contexts;
 use super::value::{Decisions, Undecided};
 use crate::machine_flow::Edge;
 
-/// How many different states are kept apart where paths meet. What differs is seldom more than a bit or two;
-/// after so many the states are joined, so that there is an end.
+/// The number of different states that are kept apart where paths meet. They seldom differ in more than a bit or two. Further states are
+/// joined, so that the analysis terminates.
 const STATES: usize = 32;
 
-/// What happens to the lanes that start with the same bits.
+/// The result for lanes that start with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalkResult {
-    /// They execute next at this address.
+    /// They resume at this address.
     Resumes(u64),
-    /// They are off until the wave leaves the function: they did not enter it.
+    /// They are off until the wave leaves the function, so they did not enter it.
     Leaves,
-    /// They are off until the wave ends; where it does, if that is one place.
+    /// They are off until the wave ends. Contains the address of the end, if it is unique.
     Ends(Option<u64>),
-    /// It cannot be told.
+    /// Their place is unknown.
     Unknown(Reason),
 }
 
-/// What paths are followed to.
+/// The end of the followed paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
     /// The first instruction with the lane on.
     On,
-    /// The first instruction that acts on the lane, which may be on and off before. All paths have to lead to the same.
+    /// The first instruction that acts on the lane, which may be switched on and off before. All paths have to lead to the same one.
     Acting,
 }
 
-/// Lanes before an instruction.
+/// The lanes before an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Start<'s> {
     pub(super) index: usize,
@@ -46,7 +46,7 @@ pub(super) struct Start<'s> {
     pub(super) decisions: &'s Decisions,
 }
 
-/// What has been found on all ways so far.
+/// The results of the paths that have been followed so far.
 #[derive(Debug, Default)]
 struct Found {
     resumes: BTreeSet<u64>,
@@ -71,15 +71,15 @@ impl Found {
         }
     }
 
-    /// Returns true if no more can be found than that paths do not lead to one goal.
+    /// Returns true if the result is final because the paths lead to different ends.
     fn is_over(&self, goal: Goal) -> bool {
         goal == Goal::Acting && (self.leaves || !self.ends.is_empty() || self.resumes.len() > 1)
     }
 }
 
-/// Follows lanes that are off.
+/// Follows inactive lanes.
 ///
-/// * `fuel`: how many instructions may be gone through, and how much be kept.
+/// * `fuel`: the budget of instructions and bytes.
 ///
 /// # Errors
 /// A place at the stop whose bit decides where they go.
@@ -177,8 +177,8 @@ fn find(
     Ok(Ok(()))
 }
 
-/// Takes a state in among those that a place was reached with. Gives whether there is anything new to
-/// follow, which is then in `state`. `None` if it is too much.
+/// Adds a state to those that reached a place. Returns true if there is a new state to follow, and stores it in `state`. Returns `None` if
+/// the budget is exceeded.
 fn arrive(known: &mut Vec<State>, state: &mut State, fuel: &mut Fuel) -> Option<bool> {
     fuel.compare(known.len().saturating_mul(state.size()))?;
     if known.iter().any(|known| known.covers(state)) {

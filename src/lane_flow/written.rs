@@ -1,6 +1,6 @@
-//! Which registers the wave may have written on its way from one instruction of a function to another.
+//! Finds the registers that the wave may have written on its way from one instruction of a function to another.
 //!
-//! Other than in `changed`, all lanes count: a vector register is written if any lane of it is.
+//! Unlike in `changed`, all lanes count: a vector register is written if any lane of it is.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::machine_flow::{Code, Edge};
 use crate::meter::Meter;
 
 impl LaneFlow<'_> {
-    /// Returns for each register if the wave may have written it since it was at `from`, where it is at `to`: two addresses of
-    /// one function in the code object, at which instructions are that have not been executed yet.
+    /// Returns, for each register, true if the wave may have written it on the way from `from` to `to`. Both are addresses of instructions
+    /// of one function in the code object that have not been executed yet.
     ///
-    /// All of them may be written if the function cannot be followed.
+    /// All registers may be written if the function cannot be followed.
     ///
     /// # Errors
-    /// If it costs more than it may.
+    /// If the budget is exceeded.
     pub(crate) fn may_have_written(
         &self,
         [from, to]: [u64; 2],
@@ -43,7 +43,7 @@ impl LaneFlow<'_> {
         Ok(registers.iter().map(may_write).collect())
     }
 
-    /// Returns true if an instruction may write a register; a call, if what it calls may.
+    /// Returns true if an instruction may write a register. A call may write it if the callee may.
     fn writes(&self, code: &Code, index: usize, register: MachineRegister) -> bool {
         let Some(instruction) = code.instructions.get(index) else {
             return true;
@@ -51,7 +51,7 @@ impl LaneFlow<'_> {
         if instruction.writes.is_indirect() || instruction.writes.contains(register) {
             return true;
         }
-        // Code that is no trap handler cannot write trap temporaries.
+        // Only trap handlers can write trap temporaries.
         if matches!(register, MachineRegister::Ttmp(_)) {
             return false;
         }
@@ -60,15 +60,15 @@ impl LaneFlow<'_> {
             let writes = callee.and_then(|callee| self.callees.writes(callee));
             return writes.is_none_or(|writes| writes.contains(register));
         }
-        // Which registers the next instructions write depends on M0.
+        // The registers that the next instructions write depend on M0.
         instruction.effect == Effect::GprIndex
     }
 }
 
-/// The instructions that are executed on some way from one to another.
+/// The instructions on the paths from one instruction to another.
 struct Between {
     instructions: Vec<usize>,
-    /// Set if control may go anywhere.
+    /// True if control may go anywhere.
     is_unknown: bool,
 }
 
@@ -85,7 +85,7 @@ impl Between {
         };
         let (ahead, again) = (after(from), after(to));
         let behind = reached(to, count, |at, next| next.extend(code.before(at)));
-        // The instruction at the end is executed only if the wave has been there before.
+        // The last instruction is executed only if the wave has been there before.
         let is_loop = code.before(to).any(|one| is_in(&again, one));
         let is_between = |index: &usize| {
             is_in(&ahead, *index) && is_in(&behind, *index) && (*index != to || is_loop)

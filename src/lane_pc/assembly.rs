@@ -1,4 +1,4 @@
-//! Lane program locations as text for an assembler: a unit of DWARF 5 of its own, with comments.
+//! Prints lane program locations for an assembler: a DWARF 5 unit of its own, with comments.
 
 use core::fmt::Write;
 use core::ops::Range;
@@ -54,7 +54,7 @@ const ABBREVIATIONS: &str = "\
 \t.byte 0, 0
 ";
 
-/// Returns a unit of DWARF 5 that says where the lanes of some functions are, as text for an assembler.
+/// Returns a DWARF 5 unit with the lane program locations of some functions, as text for an assembler.
 ///
 /// Labels that are offsets are written as distances from the function's symbol.
 #[must_use]
@@ -72,15 +72,15 @@ pub fn assembly(unit_name: &str, functions: &[AssemblyFunction<'_>]) -> String {
 
 struct Writer {
     out: String,
-    /// Entries of `.debug_addr`, as the assembler writes them.
+    /// The entries of `.debug_addr`, as assembler expressions.
     addresses: Vec<String>,
-    /// Location lists: comment and entries.
+    /// The location lists, with comments.
     lists: Vec<List>,
-    /// How many labels were made up.
+    /// The number of labels that were generated.
     labels: usize,
 }
 
-/// A location list: what it is of, and its ranges with the text of their expressions.
+/// A location list: a comment, and ranges with the text of their expressions.
 struct List {
     comment: String,
     entries: Vec<(String, String, String)>,
@@ -247,7 +247,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns a block with its length before it.
+    /// Returns a block, preceded by its length.
     fn block(&mut self, expression: &str) -> String {
         self.labels = self.labels.saturating_add(1);
         let label = self.labels;
@@ -333,7 +333,7 @@ impl Writer {
         out
     }
 
-    /// `.debug_loclists` and `.debug_addr`.
+    /// Writes `.debug_loclists` and `.debug_addr`.
     fn tables(&mut self) -> core::fmt::Result {
         let out = &mut self.out;
         writeln!(out, "\t.section .debug_loclists,\"\",@progbits")?;
@@ -379,7 +379,7 @@ fn label_text(label: &Label, function: &AssemblyFunction<'_>) -> String {
     }
 }
 
-/// Operations that need nothing else, one a line with its text.
+/// Prints operations without references, one per line, with comments.
 fn plain(bytes: &[u8]) -> String {
     let printer = Printer::new(Encoding::AMDGPU);
     let mut out = String::new();

@@ -1,7 +1,7 @@
-//! Lane program locations into a `gimli::write::Unit`.
+//! Adds lane program locations to a `gimli::write::Unit`.
 //!
-//! gimli cannot write `.debug_addr`, so addresses are `DW_OP_addr` where USAGE's example has `DW_OP_addrx`;
-//! calls are `DW_OP_call4`, which needs no relocation.
+//! gimli cannot write `.debug_addr`, so addresses are `DW_OP_addr` where USAGE's example has `DW_OP_addrx`; calls are `DW_OP_call4`, which
+//! needs no relocation.
 
 use core::ops::Range;
 use std::collections::HashMap;
@@ -33,21 +33,21 @@ pub struct Written {
 #[derive(Debug, Default)]
 pub struct UnitWriter {
     types: HashMap<u32, UnitEntryId>,
-    /// Procedures without addresses or variables, by their bytes and calls.
+    /// The procedures without addresses or variables, by name and expression.
     shared: HashMap<String, UnitEntryId>,
 }
 
 impl UnitWriter {
-    /// Nothing shared yet.
+    /// Creates a writer that shares nothing yet.
     #[must_use]
     pub fn new() -> UnitWriter {
         UnitWriter::default()
     }
 
-    /// Adds what `program` says to `unit`: the attributes of the subprogram at `subprogram`, the artificial
-    /// variables below it, and procedures and a base type below the unit.
+    /// Adds the contents of `program` to `unit`: the attributes of the subprogram at `subprogram`, its artificial variables, and procedures
+    /// and a base type in the unit.
     ///
-    /// * `address`: the address of a label, as a symbol or a constant.
+    /// * `address`: returns the address of a label, as a symbol or a constant.
     pub fn write(
         &mut self,
         program: &Program,
@@ -57,7 +57,7 @@ impl UnitWriter {
     ) -> Written {
         let mask_type = self.mask_type(unit, program.wave_size);
         let mut written = Written::default();
-        // Variables first, so that procedures can name them; their places come last of all.
+        // Variables come first, so that procedures can refer to them.
         for variable in &program.variables {
             let entry = unit.add(subprogram, DW_TAG_variable);
             let die = unit.get_mut(entry);
@@ -135,7 +135,7 @@ impl UnitWriter {
         written: &Written,
         address: &dyn Fn(&Label) -> Address,
     ) -> UnitEntryId {
-        // What depends on nothing of the function can be shared with others of the unit.
+        // A procedure that does not depend on the function can be shared within the unit.
         let shareable = procedure.expression.iter().all(|operand| {
             matches!(
                 operand,
@@ -169,7 +169,7 @@ impl UnitWriter {
     }
 }
 
-/// Returns the code that an attribute is written with: LLVM's, and HET's where LLVM has none.
+/// Returns the code with which an attribute is written: LLVM's, or HET's where LLVM has none.
 pub(crate) fn code(extension: Extension) -> DwAt {
     let row = EXTENSIONS.iter().find(|row| row.extension == extension);
     row.and_then(|row| row.llvm.or(row.het)).unwrap_or(DwAt(0))
@@ -192,7 +192,7 @@ fn expression(
     let mut expression = Expression::new();
     for operand in operands {
         match operand {
-            // gimli has no operations of vendors, but writes any code that it is given.
+            // gimli has no vendor operations, but writes any code.
             Operand::Bytes(bytes) => bytes.iter().for_each(|byte| expression.op(DwOp(*byte))),
             Operand::Call(number) => {
                 if let Some(entry) = written.procedures.get(*number) {
@@ -221,7 +221,7 @@ fn gimli_register(register: Register) -> gimli::Register {
     gimli::Register(register.number())
 }
 
-/// A location list as the value of an attribute.
+/// Returns a location list as the value of an attribute.
 fn list<'l>(
     unit: &mut Unit,
     ranges: impl Iterator<Item = (&'l Range<Label>, Expression)>,

@@ -1,4 +1,4 @@
-//! Where a saved mask of lanes is.
+//! The places of saved masks of lanes.
 
 use crate::arch::{AddressSpace, Register, WaveSize};
 use crate::error::{Error, Result, SpecRule};
@@ -8,25 +8,25 @@ use crate::expr::{Builder, Operation};
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MaskPlace {
-    /// In EXEC itself.
+    /// EXEC itself.
     Exec,
-    /// In scalar registers: this one and, of 64 lanes, the next.
+    /// Scalar registers: this one and, for 64 lanes, the next.
     Scalar(u16),
-    /// In lanes of a vector register: this one and, of 64 lanes, the next.
+    /// Lanes of a vector register: this one and, for 64 lanes, the next.
     VectorLane {
         /// The vector register's number.
         vgpr: u16,
         /// The lane that holds the low half.
         lane: u8,
     },
-    /// In scratch, as the memory of the wave: at the address in a scalar register plus an offset.
+    /// Scratch, as memory of the wave: the address in a scalar register plus an offset.
     Scratch {
         /// The scalar register that holds an address of the whole wave.
         base: u16,
-        /// Bytes that are added.
+        /// The number of bytes to add.
         offset: u64,
     },
-    /// Always the same lanes.
+    /// A constant set of lanes.
     Constant(u64),
     /// The lanes of one mask that are not in another: those that did not leave.
     Without(Box<MaskPlace>, Box<MaskPlace>),
@@ -39,8 +39,7 @@ impl MaskPlace {
         MaskPlace::Without(Box::new(self), Box::new(gone))
     }
 
-    /// Returns true if a change of one changes the other: as far as that is known, which of two addresses in scratch it is
-    /// only for the same base.
+    /// Returns true if a change of one place changes the other. Addresses in scratch are compared only if they have the same base.
     pub(super) fn overlaps(&self, other: &MaskPlace, wave_size: WaveSize) -> bool {
         let words: u64 = if wave_size == WaveSize::Wave64 { 2 } else { 1 };
         let meet = |a: u64, b: u64, size: u64| a.abs_diff(b) < size;
@@ -84,7 +83,7 @@ impl MaskPlace {
                     builder.register(Register::sgpr(number).ok_or_else(missing)?)?;
                     builder.push(Operation::Piece { byte_size: 4 })?;
                 }
-                // A DWARF procedure that calls this goes on the same stack, where it must be whole.
+                // A DWARF procedure that calls this location continues on its stack, where the composite must be complete.
                 builder.push(Operation::PieceEnd)?;
             }
             MaskPlace::VectorLane { vgpr, lane } => {
@@ -123,7 +122,7 @@ impl MaskPlace {
             | MaskPlace::Scalar(_)
             | MaskPlace::VectorLane { .. }
             | MaskPlace::Scratch { .. } => {
-                // A composite must not grow into what is below it on the stack.
+                // A composite must not include entries below it on the stack.
                 self.push_location(wave_size, builder)?;
                 let byte_size = if wave_size == WaveSize::Wave64 { 8 } else { 4 };
                 builder.push(Operation::DerefSize { byte_size })?;

@@ -1,11 +1,9 @@
 //! Divergent program locations: from structured control flow to `DW_AT_LLVM_lane_pc`.
 //!
-//! A back end describes a function as a tree of [`Region`]s, each with the mask of lanes that entered it
-//! and the places where lanes that are not active wait; [`graph::recover`] finds the tree for one that has
-//! only linear code and what it does to EXEC. [`Program::new`] makes of it what the debugging
-//! information must say; [`UnitWriter`] puts that into a `gimli::write::Unit`, and [`assembly()`] prints
-//! it for an assembler. Reading it back is left to
-//! [`inspect`](crate::inspect), deciding about control flow to the back end.
+//! A back end describes a function as a tree of [`Region`]s. Each has the mask of lanes that entered it, and the places where inactive
+//! lanes wait. For a back end that has only linear code and its effects on EXEC, [`graph::recover`] finds the tree. [`Program::new`]
+//! converts the tree to debugging information. [`UnitWriter`] adds it to a `gimli::write::Unit`, and [`assembly()`] prints it for an
+//! assembler. Reading it back is left to [`inspect`](crate::inspect), and control flow to the back end.
 //!
 //! `r = a > b ? a + b : a - b`, from a back end that saved EXEC in `s4`:
 //!
@@ -34,9 +32,8 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 //!
-//! The scheme is that of [USAGE](crate) `DW_AT_LLVM_lane_pc`, with two corrections (`spec-notes/lane-pc.md`): a
-//! DWARF procedure for each region that a lane can wait in, built upon that of the region around it; the
-//! active lanes are overlaid with the program counter.
+//! The scheme follows [USAGE](crate) `DW_AT_LLVM_lane_pc`, with two corrections (`spec-notes/lane-pc.md`). Each region that a lane can wait
+//! in has a DWARF procedure, which is based on the one of the enclosing region. The active lanes are overlaid with the program counter.
 
 mod assembly;
 mod gimli_unit;

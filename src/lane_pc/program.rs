@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::expr::{Builder, Encoding, Operation};
 use crate::limits::too_many;
 
-/// A piece of an expression: bytes, or something whose encoding depends on where it is written.
+/// A part of an expression: bytes, or an element whose encoding depends on its context.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
@@ -24,8 +24,8 @@ pub enum Operand {
     Address(Label),
     /// The value of a register as the integer type of masks (`DW_OP_regval_type`).
     RegisterMask(Register),
-    /// The value at the location on the stack, as that type (`DW_OP_deref_size`, `DW_OP_convert`). `DW_OP_deref_type` would
-    /// say both, and LLVM 22 does not decode it.
+    /// The value at the location on the stack, as the mask type (`DW_OP_deref_size`, `DW_OP_convert`). `DW_OP_deref_type` would do both,
+    /// but LLVM 22 does not decode it.
     ReadMask,
 }
 
@@ -45,7 +45,7 @@ pub struct Procedure {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Its address.
+    /// The locations of the mask.
     pub locations: Vec<(Range<Label>, Vec<u8>)>,
 }
 
@@ -59,11 +59,11 @@ pub struct Program {
     pub procedures: Vec<Procedure>,
     /// The artificial variables.
     pub variables: Vec<Variable>,
-    /// `DW_AT_LLVM_lane_pc`: adjacent ranges, each with another expression.
+    /// `DW_AT_LLVM_lane_pc`: adjacent ranges, each with a different expression.
     pub lane_pc: Vec<(Range<Label>, Vec<Operand>)>,
-    /// `DW_AT_LLVM_active_lane`. `None` where EXEC always says it.
+    /// `DW_AT_LLVM_active_lane`. `None` if EXEC always contains the active lanes.
     pub active_lane: Option<Vec<(Range<Label>, Vec<u8>)>>,
-    /// The number of regions from which it was made.
+    /// The number of regions of the function.
     pub regions: usize,
 }
 
@@ -73,12 +73,12 @@ const DIVERGENT: usize = 0;
 const ACTIVE: usize = 1;
 
 impl Program {
-    /// Works out what must be said of a function.
+    /// Computes the debugging information of a function.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if a region or phase does not lie within what contains it or starts before its
-    /// neighbour ends (as far as labels are offsets); [`crate::error::SpecRule::RegisterNumber`] for a register that does
-    /// not exist; [`ErrorKind::TooMany`](crate::error::ErrorKind::TooMany) for regions nested deeper than 1024.
+    /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if a region or phase extends past the code around it, or starts before
+    /// its neighbour ends (as far as labels are offsets). [`crate::error::SpecRule::RegisterNumber`] for a register that does not exist.
+    /// [`ErrorKind::TooMany`](crate::error::ErrorKind::TooMany) for regions nested deeper than 1024.
     pub fn new(function: &Function) -> Result<Program> {
         let mut maker = Maker {
             wave_size: function.wave_size,
@@ -98,8 +98,8 @@ impl Program {
         Ok(maker.program)
     }
 
-    /// Returns the expressions' bytes for each region: what compactness is measured by. A call or an address counts
-    /// with the size of its operand in 32-bit DWARF.
+    /// Returns the average number of expression bytes per region, as a measure of compactness. A call or an address counts with the size of
+    /// its operand in 32-bit DWARF.
     #[must_use]
     pub fn bytes_per_region(&self) -> usize {
         let size = |operands: &[Operand]| -> usize {
@@ -141,24 +141,24 @@ impl Program {
 struct Maker {
     wave_size: WaveSize,
     program: Program,
-    /// Procedures by what they are built upon, where lanes wait, and by which mask.
+    /// The procedures by the procedure that each extends, the place of waiting lanes, and the mask.
     known: HashMap<(usize, Option<Label>, usize), usize>,
-    /// Variables by where the mask is.
+    /// The variables by the places of the mask.
     masks: HashMap<Vec<(Range<Label>, MaskPlace)>, usize>,
 }
 
-/// What is still to be laid out, the nearest last.
+/// The remaining steps of the layout, the next one last.
 enum Step<'f> {
-    /// Up to here the code belongs to a procedure.
+    /// The code up to `until` belongs to a procedure.
     Fill { until: &'f Label, procedure: usize },
-    /// A region within code that belongs to a procedure.
+    /// A region in code that belongs to a procedure.
     Region {
         region: &'f Region,
         path: String,
         procedure: usize,
         depth: u16,
     },
-    /// A phase, by its procedure.
+    /// A phase, with its procedure.
     Phase {
         phase: &'f super::region::Phase,
         path: String,
@@ -168,7 +168,7 @@ enum Step<'f> {
 }
 
 impl Maker {
-    /// The procedures for all lanes, and the active lanes where EXEC does not tell them.
+    /// Adds the procedures for all lanes, and the active lanes where EXEC does not contain them.
     fn fixed_procedures(&mut self, whole_wave: &[WholeWave], code: &Range<Label>) -> Result<()> {
         let lanes = u64::from(self.wave_size.lanes());
         let mut undefined = Builder::new(Encoding::AMDGPU);
@@ -220,7 +220,7 @@ impl Maker {
         Ok(())
     }
 
-    /// `DW_OP_LLVM_select_bit_piece` over all lanes.
+    /// Encodes `DW_OP_LLVM_select_bit_piece` over all lanes.
     fn select(&self) -> Result<Vec<u8>> {
         let count = self.wave_size.lanes().into();
         let mut select = Builder::with_initial_stack(Encoding::AMDGPU, 3);
@@ -236,7 +236,7 @@ impl Maker {
         self.program.procedures.len().saturating_sub(1)
     }
 
-    /// Returns the variable for a mask; the same for masks that are in the same places.
+    /// Returns the variable for a mask. Masks in the same places share one.
     fn mask(
         &mut self,
         locations: Vec<(Range<Label>, MaskPlace)>,
@@ -300,7 +300,7 @@ impl Maker {
     }
 
     fn body(&mut self, function: &Function) -> Result<()> {
-        /// Deeper than compilers nest, and than a consumer's limit on calls.
+        /// The depth limit: deeper than compilers nest, and than a consumer's limit on calls.
         const DEPTH: u16 = 1024;
         let mut here = function.code.start.clone();
         let mut steps = vec![Step::Fill {
@@ -329,7 +329,7 @@ impl Maker {
                         let inner = self.waiting(procedure, phase.wait.as_ref(), mask, name)?;
                         phases.push((phase, inner));
                     }
-                    // What lies between phases belongs to the code around the region.
+                    // The code between phases belongs to the code around the region.
                     for (phase, inner) in phases.into_iter().rev() {
                         steps.push(Step::Phase {
                             phase,
@@ -367,7 +367,7 @@ impl Maker {
         Ok(())
     }
 
-    /// The code from `here` to `until` belongs to a procedure.
+    /// Assigns the code from `here` to `until` to a procedure.
     fn fill(&mut self, here: &mut Label, until: &Label, procedure: usize) -> Result<()> {
         check_order(here, until)?;
         if here == until {
@@ -388,7 +388,7 @@ impl Maker {
     }
 }
 
-/// Plans regions that lie one after the other.
+/// Adds the steps for consecutive regions.
 fn push_regions<'f>(
     regions: &'f [Region],
     prefix: &str,
@@ -407,7 +407,7 @@ fn push_regions<'f>(
     }
 }
 
-/// Labels must not go backwards, as far as that can be seen.
+/// Checks that labels do not go backwards, as far as they can be compared.
 fn check_order(from: &Label, to: &Label) -> Result<()> {
     match (from, to) {
         (Label::Offset(from), Label::Offset(to)) if from > to => {

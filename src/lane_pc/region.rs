@@ -1,4 +1,4 @@
-//! Structured control flow, as a back end knows it.
+//! Structured control flow, as described by a back end.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use crate::arch::WaveSize;
 
 /// A point in the code of a function.
 ///
-/// It is exhaustive on purpose: a back end has to place each.
+/// It is exhaustive on purpose: a back end has to place each variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Label {
-    /// So many bytes after the function's first address.
+    /// The number of bytes after the function's first address.
     Offset(u64),
     /// A symbol, for back ends that print assembly.
     Symbol(Arc<str>),
@@ -42,26 +42,26 @@ pub struct Function {
     pub wave_size: WaveSize,
     /// The regions of its body, in the order of the code.
     pub regions: Vec<Region>,
-    /// Sections that run with other lanes than the source says, in the order of the code.
+    /// The sections that run with other lanes than the source's active ones, in the order of the code.
     pub whole_wave: Vec<WholeWave>,
 }
 
-/// A section of whole or quad wavefront mode: EXEC says which lanes run, and not which are active.
+/// A section of whole or quad wavefront mode, in which EXEC contains the running lanes instead of the active ones.
 ///
 /// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeWave {
     /// The code that runs with another mask, from after the instruction that sets it.
     pub code: Range<Label>,
-    /// The place of the mask of active lanes meanwhile.
+    /// The place of the mask of active lanes in this section.
     pub active: MaskPlace,
 }
 
 /// Code that lanes enter together and leave one by one.
 ///
-/// What belongs to a region is the mask of the lanes that are in it, active or not: those that entered and
-/// did not leave for good. A back end that takes lanes out of a loop from within nested regions takes them
-/// out of the masks of those too, or describes the mask as one [without](MaskPlace::without) the other.
+/// The mask of a region contains the lanes that are in it, active or not: those that entered and did not leave for good. If a back end
+/// removes lanes from a loop within nested regions, it removes them from the masks of those regions, too. Otherwise, it describes the mask
+/// as one [without](MaskPlace::without) the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     pub(super) mask: Vec<(Range<Label>, MaskPlace)>,
@@ -84,7 +84,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Creates a phase without regions in it.
+    /// Creates a phase without nested regions.
     #[must_use]
     pub fn new(name: &'static str, code: Range<Label>, wait: Label) -> Phase {
         Phase {
@@ -95,7 +95,7 @@ impl Phase {
         }
     }
 
-    /// Returns the phase with regions in it, in the order of the code.
+    /// Adds nested regions to the phase, in the order of the code.
     #[must_use]
     pub fn containing(mut self, regions: impl IntoIterator<Item = Region>) -> Phase {
         self.regions.extend(regions);
@@ -104,7 +104,7 @@ impl Phase {
 }
 
 impl Region {
-    /// Creates a region of any shape; `mask` says where its lanes are, for each range of code.
+    /// Creates a region of any shape. `mask` gives the place of its mask for each range of code.
     #[must_use]
     pub fn new(
         mask: impl IntoIterator<Item = (Range<Label>, MaskPlace)>,
@@ -116,11 +116,11 @@ impl Region {
         }
     }
 
-    /// `if (c) then`: the lanes for which the condition is false wait where it is decided.
+    /// Creates `if (c) then`. The lanes for which the condition is false wait at `start`.
     ///
     /// * `start`: the instruction that narrows EXEC.
     /// * `then`: the code after it, up to the instruction that restores EXEC, inclusive.
-    /// * `mask`: where EXEC was saved.
+    /// * `mask`: the place where EXEC was saved.
     #[must_use]
     pub fn if_then(
         start: Label,
@@ -135,10 +135,10 @@ impl Region {
         )
     }
 
-    /// `if (c) then else`: while the first part runs, the lanes of the second wait where the condition is
-    /// decided; while the second runs, those of the first wait after it.
+    /// Creates `if (c) then else`. While the first part runs, the lanes of the second wait at `start`. While the second runs, the lanes of
+    /// the first wait at `end`.
     ///
-    /// * `end`: after the instruction that restores EXEC.
+    /// * `end`: the address after the instruction that restores EXEC.
     #[must_use]
     pub fn if_then_else(
         start: Label,
@@ -159,10 +159,10 @@ impl Region {
         )
     }
 
-    /// Returns a loop: lanes that have left it wait after it.
+    /// Creates a loop. Lanes that have left it wait at `end`.
     ///
-    /// * `body`: the code that runs again and again, with the instruction that restores EXEC.
-    /// * `end`: after that instruction.
+    /// * `body`: the repeated code, including the instruction that restores EXEC.
+    /// * `end`: the address after that instruction.
     #[must_use]
     pub fn repeat(body: Range<Label>, end: Label, mask: MaskPlace, regions: Vec<Region>) -> Region {
         Region::new(
@@ -171,10 +171,10 @@ impl Region {
         )
     }
 
-    /// Returns one iteration of a loop in which lanes may `continue`: they wait where the next iteration is decided.
-    /// It is the only region directly within the loop's.
+    /// Creates one iteration of a loop in which lanes may `continue`; they wait at `latch`. It is the only region directly within the
+    /// loop's.
     ///
-    /// * `latch`: where the loop's condition is decided; the end of the iteration's code.
+    /// * `latch`: the address at which the loop's condition is decided; the end of the iteration's code.
     /// * `mask`: the lanes that take part in this iteration.
     #[must_use]
     pub fn iteration(
@@ -189,7 +189,7 @@ impl Region {
         )
     }
 
-    /// Returns a function's body in which lanes may return early: they wait where the function ends.
+    /// Creates a function's body in which lanes may return early; they wait at `exit`.
     ///
     /// * `mask`: the lanes that were active on entry.
     #[must_use]

@@ -90,7 +90,8 @@ fn the_procedures_of_the_example() {
         ];
         (name, expression.to_vec())
     };
-    // As in the document, but for `DW_OP_regx PC`, whose short form is used, and `DW_OP_deref_type`, which LLVM 22 does not decode.
+    // As in the document, except that `DW_OP_regx PC` has its short form, and that `DW_OP_deref_type` is avoided, which LLVM 22 does not
+    // decode.
     let expected = [
         (
             "__divergent_lane_pc",
@@ -183,7 +184,7 @@ fn the_list_of_the_example() {
             "lex_1_1_end",
             "%__divergent_lane_pc_1_1_else; %__active_lane_pc",
         ),
-        // The document has `%__divergent_lane_pc` here: the lanes that wait for the outer ELSE would be lost.
+        // The document has `%__divergent_lane_pc` here, which would lose the lanes that wait for the outer ELSE.
         (
             "lex_1_1_end",
             "lex_1_else",
@@ -242,7 +243,7 @@ fn masks_of_64_lanes_are_two_registers_and_of_32_one() {
 
 #[test]
 fn regions_that_are_equal_share_their_procedures_and_variables() {
-    // Two sections of one region: lanes wait in the same place, by the same mask.
+    // Two sections of one region: lanes wait in the same place, with the same mask.
     let wait: Label = 0x10.into();
     let phases = [(0x14, 0x20), (0x30, 0x40)]
         .map(|(from, to)| Phase::new("then", Label::from(from)..Label::from(to), wait.clone()));
@@ -273,7 +274,7 @@ fn code_that_goes_backwards_is_refused() {
         whole_wave: vec![],
     };
     assert!(Program::new(&function).is_err());
-    // And a region past the end of the function.
+    // Neither may a region extend past the end of the function.
     let region = Region::if_then(
         8.into(),
         Label::from(12)..Label::from(40),
@@ -313,7 +314,7 @@ fn nesting_costs_one_expression_a_level() {
     };
     let (ten, hundred) = (nest(10), nest(100));
     assert_eq!((ten.procedures.len(), hundred.procedures.len()), (12, 102));
-    // Two list entries and one procedure for each region, whatever the depth.
+    // Two list entries and one procedure per region, at any depth.
     assert!(hundred.bytes_per_region() <= ten.bytes_per_region() + 1);
     assert_eq!(hundred.regions, 100);
 }

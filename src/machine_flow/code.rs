@@ -1,4 +1,4 @@
-//! The machine code of one function: its instructions, its control-flow graph, and where control goes after each instruction.
+//! The machine code of one function: its instructions, its control-flow graph, and the edges after each instruction.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -18,26 +18,26 @@ use crate::arch::Family;
 use crate::error::{Error, Result};
 use crate::isa::{Condition, Decoder, Effect, Instruction, MachineRegister, Operand, Span};
 
-/// How many instructions a function may have.
+/// The most instructions that a function may have.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
 
-/// Where control can go after an instruction.
+/// An edge of control flow after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
-    /// To another instruction of the function, by its number.
+    /// To another instruction of the function, by its index.
     To(usize),
-    /// Out of the function: to its caller, or to another one that returns there.
+    /// Out of the function: to its caller, or to another function that returns there.
     Leaves,
     /// Nowhere: the wave ends.
     Ends,
-    /// To a place that is not known.
+    /// To an unknown place.
     Lost,
 }
 
-/// The control-flow graph. A node is a block, by the numbers of its instructions; blocks are in the order of the code.
+/// The control-flow graph. A node is a block, given by the indices of its instructions; blocks are in the order of the code.
 pub(crate) type Graph = DiGraph<Range<usize>, ()>;
 
-/// The facts about one instruction that are asked for most.
+/// The facts about one instruction that are used most.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     /// See [`goes_on`](Code::goes_on).
@@ -48,7 +48,7 @@ struct Flow {
     is_block_start: bool,
 }
 
-/// An instruction after which control can go somewhere else than to the next one.
+/// An instruction with an edge other than to the next one.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     index: usize,
@@ -62,21 +62,21 @@ pub(crate) struct Code {
     pub(crate) convention: Convention,
     pub(crate) family: Family,
     flows: Vec<Flow>,
-    /// The instructions after which it does not, in their order.
+    /// The instructions with other edges, sorted.
     jumps: Vec<Jump>,
-    /// The calls of which it is known where they go, by their numbers.
+    /// The calls with known targets, by index.
     callees: Vec<(usize, u64)>,
-    /// The first instructions of blocks, in their order.
+    /// The first instructions of blocks, sorted.
     starts: Vec<usize>,
     graph: OnceLock<Graph>,
     /// See [`order`](Code::order).
     order: OnceLock<Vec<usize>>,
-    /// The vector registers in whose lanes scalar values are.
+    /// The vector registers whose lanes hold scalar values.
     lane_vectors: OnceLock<BTreeSet<MachineRegister>>,
 }
 
 impl Code {
-    /// How many bytes are kept of each instruction besides itself, at most.
+    /// The most bytes that are kept for each instruction in addition to itself.
     pub(crate) const GRAPH_BYTES: usize = 128;
 
     /// Decodes a function that starts at an address.
@@ -99,7 +99,7 @@ impl Code {
         Ok(Code::of(instructions, callees, decoder.family()))
     }
 
-    /// Returns a function that was decoded.
+    /// Creates a function from decoded instructions.
     pub(crate) fn of(
         instructions: Vec<Instruction>,
         callees: &Callees<'_>,
@@ -123,7 +123,7 @@ impl Code {
         }
     }
 
-    /// Cuts the function where jumps go and where they are.
+    /// Splits the function into blocks at jumps and their targets.
     fn find_graph(&self) -> Graph {
         let starts = &self.starts;
         let ends = starts.iter().skip(1).copied().chain([self.flows.len()]);
@@ -132,7 +132,7 @@ impl Code {
             graph.add_node(*start..end);
         }
         for (block, end) in graph.node_indices().zip(ends) {
-            // Neighbours come in the opposite order.
+            // The graph returns neighbours in reverse order.
             let last = end.checked_sub(1).map(|last| self.both_edges(last));
             for edge in last.into_iter().flatten().rev().flatten() {
                 if let Edge::To(to) = edge
@@ -145,12 +145,12 @@ impl Code {
         graph
     }
 
-    /// Returns true if the function, and those that it calls, give a register back.
+    /// Returns true if the function and its callees preserve a register.
     pub(crate) fn preserves(&self, register: MachineRegister) -> bool {
         self.convention.preserves(register, self.family)
     }
 
-    /// Returns the number of the instruction at an address.
+    /// Returns the index of the instruction at an address.
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
         let found = self
             .instructions
@@ -167,7 +167,7 @@ impl Code {
         (first.address..last.end()).contains(&address)
     }
 
-    /// Where control can go after an instruction.
+    /// Returns the edges after an instruction.
     pub(crate) fn edges(&self, index: usize) -> impl Iterator<Item = Edge> {
         self.both_edges(index).into_iter().flatten()
     }
@@ -181,7 +181,7 @@ impl Code {
         jump.map_or([None; 2], |jump| jump.edges)
     }
 
-    /// Returns the instructions after which control can go somewhere else than to the next one, calls not among them.
+    /// Returns the instructions with an edge other than to the next one, except for calls.
     pub(crate) fn jumps(&self) -> impl Iterator<Item = &Instruction> + Clone {
         let jumps = self.jumps.iter();
         jumps.filter_map(|jump| self.instructions.get(jump.index))
@@ -191,18 +191,18 @@ impl Code {
         self.flows.get(index).copied().unwrap_or_default()
     }
 
-    /// Returns true if control goes on to the next instruction, and nowhere else.
+    /// Returns true if the only edge is to the next instruction.
     pub(crate) fn goes_on(&self, index: usize) -> bool {
         self.flow(index).goes_on
     }
 
-    /// Returns true if control can go on to the next instruction.
+    /// Returns true if there is an edge to the next instruction.
     pub(crate) fn falls_through(&self, index: usize) -> bool {
         let next = index.checked_add(1).map(Edge::To);
         self.edges(index).any(|edge| Some(edge) == next)
     }
 
-    /// Returns true if an instruction is where a call returns to.
+    /// Returns true if an instruction is the return address of a call.
     pub(crate) fn is_after_call(&self, index: usize) -> bool {
         let before = index.checked_sub(1).and_then(|n| self.instructions.get(n));
         before.is_some_and(|one| matches!(one.effect, Effect::Call { .. }))
@@ -223,7 +223,7 @@ impl Code {
         self.starts.binary_search(&index).ok().map(NodeIndex::new)
     }
 
-    /// Returns the instructions that control comes from.
+    /// Returns the predecessors of an instruction.
     pub(crate) fn before(&self, index: usize) -> impl Iterator<Item = usize> {
         let block = self.block_at(index);
         let graph = self.graph();
@@ -236,9 +236,9 @@ impl Code {
         earlier.chain(within)
     }
 
-    /// Returns true for a register that a call leaves as it was: by the convention, or since the callee does not write it.
+    /// Returns a predicate for registers that a call preserves, by the convention or because the callee does not write them.
     ///
-    /// * `callee`: where the call goes, if that is known.
+    /// * `callee`: the target of the call, if it is known.
     pub(crate) fn call_keeps(
         &self,
         callees: &Callees<'_>,
@@ -250,12 +250,12 @@ impl Code {
         }
     }
 
-    /// Returns the first instruction of the function that a call goes to, if that is known.
+    /// Returns the address of a call's target, if it is known.
     pub(crate) fn callee(&self, index: usize) -> Option<u64> {
         target_of(&self.callees, index)
     }
 
-    /// Returns true if jumps may go to an instruction: control does not come to it from the one before alone.
+    /// Returns true if an instruction is a leader: it has a predecessor other than the previous instruction.
     pub(crate) fn is_leader(&self, index: usize) -> bool {
         self.flow(index).is_leader
     }
@@ -265,34 +265,34 @@ impl Code {
         self.flow(index).is_block_start
     }
 
-    /// Returns the number of the instruction after the last of the block that one is in.
+    /// Returns the index after the last instruction of the block that contains `index`.
     pub(crate) fn block_end(&self, index: usize) -> usize {
         let next = self.starts.partition_point(|start| *start <= index);
         self.starts.get(next).copied().unwrap_or(self.flows.len())
     }
 
-    /// Returns the place of a leader in an order in which those come first from which control comes, but for
-    /// loops (reverse postorder). To follow states in it takes the fewest rounds; compilers do not lay code out so.
+    /// Returns the position of a leader in reverse postorder, in which predecessors come first, except in loops. Following states in this
+    /// order takes the fewest rounds. Compilers do not emit code in this order.
     pub(crate) fn order(&self, index: usize) -> usize {
         let find = || order_of(self.graph(), self.instructions.len());
         let order = self.order.get_or_init(find);
         order.get(index).copied().unwrap_or(0)
     }
 
-    /// Returns the vector registers in whose lanes scalar values are put.
+    /// Returns the vector registers whose lanes hold scalar values.
     pub(crate) fn vectors_with_lanes(&self) -> impl Iterator<Item = MachineRegister> {
         let find = || lane_vectors(&self.instructions);
         self.lane_vectors.get_or_init(find).iter().copied()
     }
 
-    /// Returns true if scalar values are put into lanes of a vector register, or read from there.
+    /// Returns true if scalar values are written to lanes of a vector register, or read from them.
     pub(crate) fn has_lanes(&self, register: MachineRegister) -> bool {
         let find = || lane_vectors(&self.instructions);
         self.lane_vectors.get_or_init(find).contains(&register)
     }
 }
 
-/// GCC's functions keep the return address in `s[18:19]`.
+/// Detects the calling convention. GCC's functions keep the return address in `s[18:19]`.
 fn convention_of(instructions: &[Instruction]) -> Convention {
     let link = |operand: Operand| operand.registers().map(|span| span.first);
     let gcc = Some(MachineRegister::Sgpr(Convention::Gcc.return_address()));
@@ -308,8 +308,8 @@ fn convention_of(instructions: &[Instruction]) -> Convention {
     }
 }
 
-/// The registers that addresses on the stack are counted from, those of called functions first: the frame
-/// pointer, the stack pointer, and the base pointer of frames that are aligned.
+/// The registers that stack addresses are relative to, with those of called functions first: the frame pointer, the stack pointer, and the
+/// base pointer of aligned frames.
 pub(crate) const STACK_REGISTERS: [MachineRegister; 3] = [
     MachineRegister::Sgpr(33),
     MachineRegister::Sgpr(32),
@@ -333,7 +333,7 @@ fn flows_of(
             None => flow.goes_on = true,
         }
     }
-    // Past the last instruction is code that is not known.
+    // The code after the last instruction is unknown.
     if let Some((last, flow)) = flows.iter_mut().enumerate().next_back() {
         if core::mem::take(&mut flow.goes_on) {
             let edges = [Some(Edge::Lost), None];
@@ -349,16 +349,16 @@ fn flows_of(
     (flows, jumps)
 }
 
-/// Returns where a call or an indirect jump goes, if that is known.
+/// Returns the target of a call or an indirect jump, if it is known.
 fn target_of(calls: &[(usize, u64)], index: usize) -> Option<u64> {
     let found = calls.binary_search_by_key(&index, |(call, _)| *call);
     let (_, target) = calls.get(found.ok()?)?;
     Some(*target)
 }
 
-/// Returns where control can go after an instruction; `None` if it just goes on to the next one.
+/// Returns the edges after an instruction; `None` if the only one is to the next instruction.
 ///
-/// * `target`: where an indirect jump goes, if that is known.
+/// * `target`: returns the target of an indirect jump, if it is known.
 fn edges_of(
     instructions: &[Instruction],
     callees: &Callees<'_>,
@@ -368,7 +368,7 @@ fn edges_of(
 ) -> Option<[Option<Edge>; 2]> {
     let to = |address: u64| {
         match instructions.binary_search_by_key(&address, |one| one.address) {
-            // A function that goes on as itself does not leave.
+            // A function that continues within itself is not left.
             Ok(to) => Edge::To(to),
             Err(_) if callees.has(address) => Edge::Leaves,
             Err(_) => Edge::Lost,
@@ -400,8 +400,8 @@ fn edges_of(
     })
 }
 
-/// Marks the instructions to which jumps go, and those that follow one where control does not go on: leaders; and those that
-/// follow one where control can go elsewhere, too: starts of blocks.
+/// Marks leaders and starts of blocks. Leaders are the targets of jumps, and the instructions after one without an edge to the next.
+/// Instructions after one with several edges start blocks, too.
 fn mark_starts(instructions: &[Instruction], jumps: &[Jump], flows: &mut [Flow]) {
     let mut mark = |index: usize, is_leader: bool| {
         if let Some(flow) = flows.get_mut(index) {
@@ -424,7 +424,7 @@ fn mark_starts(instructions: &[Instruction], jumps: &[Jump], flows: &mut [Flow])
         if !goes_on || other.is_some() {
             mark(next, !goes_on);
         }
-        // A loop over parts of the wave: which lanes execute there is not known, but that some do is.
+        // In a loop over parts of the wave, the executing lanes are unknown, but some execute.
         let effect = instructions.get(jump.index).map(|one| one.effect);
         if let Some(Effect::Branch { target, .. }) = effect
             && jump.edges.contains(&Some(Edge::Lost))
@@ -435,8 +435,7 @@ fn mark_starts(instructions: &[Instruction], jumps: &[Jump], flows: &mut [Flow])
     }
 }
 
-/// For the first instruction of each block its place in reverse postorder, in which the next block comes before the one that
-/// is branched to.
+/// Returns, for the first instruction of each block, its position in reverse postorder. The next block comes before the branch target.
 fn order_of(graph: &Graph, count: usize) -> Vec<usize> {
     let mut order = vec![0; count];
     if graph.node_count() == 0 {
@@ -454,7 +453,7 @@ fn order_of(graph: &Graph, count: usize) -> Vec<usize> {
     order
 }
 
-/// Returns the vector registers whose lanes hold scalar values, and those that they are copied to and from.
+/// Returns the vector registers whose lanes hold scalar values, and the registers that they are copied to and from.
 fn lane_vectors(instructions: &[Instruction]) -> BTreeSet<MachineRegister> {
     let mut found = BTreeSet::new();
     let mut copies: BTreeMap<MachineRegister, BTreeSet<MachineRegister>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What is known of registers and scratch at one place of the code.
+//! The known contents of registers and scratch at one place of the code.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -8,12 +8,12 @@ use super::scalars::{Scalar, Scalars, scalar_index};
 use crate::flat::Flat;
 use crate::isa::{MachineRegister, Operand};
 
-/// How many vector registers and rows of scratch are kept. Functions that save every register there is need fewer.
+/// The most vector registers and rows of scratch that are kept. Functions that save all registers need fewer.
 const MOST: usize = 1024;
 
-/// A row of scratch: a dword for each lane, at a distance from a base. Rows are ordered by their bases first.
+/// A row of scratch: a dword for each lane, at a distance from a base. Rows are sorted by their bases first.
 pub(crate) trait Row: Copy + Ord + fmt::Debug {
-    /// Returns true if both count from the same base, so that another distance is another place.
+    /// Returns true if both have the same base, so that different distances are different places.
     fn is_comparable(self, other: Self) -> bool;
 
     /// Returns the distance from the base, in bytes of one lane.
@@ -27,17 +27,17 @@ pub(crate) trait Row: Copy + Ord + fmt::Debug {
         !self.is_comparable(other) || self <= other
     }
 
-    /// Returns true if a callee that has scratch from `first` up may write this row, which its caller has stored.
+    /// Returns true if a callee whose scratch begins at `first` may write this row, which its caller has stored.
     fn is_given_with(self, first: Self) -> bool {
         first.reaches(self)
     }
 }
 
-/// What is known of a vector register or a row of scratch: an element of a lattice.
+/// The known contents of a vector register or a row of scratch: an element of a lattice.
 pub(crate) trait Lanes: Clone + Eq + fmt::Debug {
-    /// What is known of one lane, or of a scalar register.
+    /// The known contents of one lane, or of a scalar register.
     type Scalar: Scalar;
-    /// What scratch is divided into.
+    /// The unit into which scratch is divided.
     type Row: Row;
 
     /// The top: nothing is known.
@@ -45,40 +45,40 @@ pub(crate) trait Lanes: Clone + Eq + fmt::Debug {
     /// The result of an instruction that is not followed.
     const COMPUTED: Self = Self::UNKNOWN;
 
-    /// What a vector register has where the analysis begins.
+    /// Returns the initial contents of a vector register.
     fn of_register(register: MachineRegister) -> Self;
 
-    /// What a row of scratch has where the analysis begins.
+    /// Returns the initial contents of a row of scratch.
     fn of_row(row: Self::Row) -> Self;
 
-    /// Returns what is known of one lane.
+    /// Returns the known contents of one lane.
     fn lane(&self, lane: u8) -> Self::Scalar;
 
-    /// Returns what is known at the end of either path, or nothing if that is no news.
+    /// Returns the join of the contents at the ends of two paths, or `None` if `self` does not change.
     fn join(&self, other: &Self) -> Option<Self>;
 }
 
-/// A map of which copies share what did not change.
+/// A map whose copies share unchanged parts.
 type Map<K, L> = Arc<Flat<K, L>>;
 
-/// The registers and scratch.
+/// The known contents of registers and scratch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Machine<L: Lanes> {
     pub(crate) scalars: Scalars<L::Scalar>,
-    /// Those that may be different from where the analysis began.
+    /// The vector registers that may differ from their initial contents.
     pub(crate) vectors: Map<MachineRegister, L>,
-    /// Those that were stored.
+    /// The rows that were stored.
     pub(crate) rows: Map<L::Row, L>,
-    /// Which vector registers were written is not known any more.
+    /// True if it is unknown which vector registers were written.
     pub(crate) vectors_lost: bool,
-    /// Stores went to unknown places: rows that are not listed can have anything.
+    /// True if stores went to unknown places: rows that are not listed are unknown.
     pub(crate) rows_lost: bool,
-    /// Callees may have written the rows that this one reaches.
+    /// The first row that callees may have written.
     pub(crate) callees_from: Option<L::Row>,
 }
 
 impl<L: Lanes> Machine<L> {
-    /// Creates the state where the analysis begins.
+    /// Creates the initial state of an analysis.
     pub(crate) fn new(scalar: impl Fn(MachineRegister) -> L::Scalar) -> Machine<L> {
         Machine {
             scalars: Scalars::all(scalar),
@@ -90,7 +90,7 @@ impl<L: Lanes> Machine<L> {
         }
     }
 
-    /// Dword `n` of an operand.
+    /// Returns dword `n` of an operand.
     pub(crate) fn operand(&self, operand: Operand, n: u8) -> L::Scalar {
         let half = |wide: u64| {
             let shifted = wide.checked_shr(u32::from(n).saturating_mul(32));
@@ -141,7 +141,7 @@ impl<L: Lanes> Machine<L> {
         }
     }
 
-    /// From here on nothing is known of any vector register.
+    /// Makes all vector registers unknown, permanently.
     pub(crate) fn lose_vectors(&mut self) {
         self.vectors_lost = true;
         self.vectors = Arc::default();
@@ -156,14 +156,14 @@ impl<L: Lanes> Machine<L> {
         }
     }
 
-    /// Returns true if somebody else may have written a row.
+    /// Returns true if a row may have been written through an unknown address.
     fn is_lost(&self, row: L::Row) -> bool {
         self.rows_lost
             || self.has_other_base(row)
             || self.callees_from.is_some_and(|first| first.reaches(row))
     }
 
-    /// Returns true if there are rows that count from another base: they may be the same places.
+    /// Returns true if there are rows with another base, which may be the same places.
     pub(crate) fn has_other_base(&self, row: L::Row) -> bool {
         let ends = self.rows.ends().into_iter().flatten();
         ends.into_iter().any(|known| !known.is_comparable(row))
@@ -183,13 +183,13 @@ impl<L: Lanes> Machine<L> {
         }
     }
 
-    /// From here on nothing is known of scratch but what is stored later.
+    /// Makes scratch unknown, except for later stores.
     pub(crate) fn lose_rows(&mut self) {
         self.rows_lost = true;
         self.rows = Arc::default();
     }
 
-    /// A callee has scratch from this row up.
+    /// Records that the scratch of a callee begins at this row.
     pub(crate) fn give_to_callee(&mut self, first: L::Row) {
         self.add_callees(first);
         if self.rows.keys().any(|row| row.is_given_with(first)) {
@@ -204,7 +204,7 @@ impl<L: Lanes> Machine<L> {
         }
     }
 
-    /// Takes in what is known at the end of another path. Returns true if that changes anything.
+    /// Joins the facts at the end of another path. Returns true if this changes anything.
     pub(crate) fn join(&mut self, other: &Machine<L>) -> bool {
         let mut is_new = self.scalars.join(&other.scalars);
         if self.vectors_lost || other.vectors_lost {
@@ -237,9 +237,9 @@ impl<L: Lanes> Machine<L> {
     }
 }
 
-/// What one map has to get, so that it has only what two have in common.
+/// Returns the entries to insert into one map so that it becomes the join of two.
 ///
-/// * `here`, `there`: what they have where nothing is listed.
+/// * `here`, `there`: return the contents of entries that are not listed.
 fn news<'m, K: Copy + Ord, L: Lanes + 'm>(
     [one, other]: [&Flat<K, L>; 2],
     here: impl Fn(K) -> Cow<'m, L>,
@@ -260,7 +260,7 @@ fn news<'m, K: Copy + Ord, L: Lanes + 'm>(
     joined.collect()
 }
 
-/// Returns true if there is any.
+/// Inserts entries into a map. Returns true if there are any.
 fn insert<K: Copy + Ord, L: Lanes>(map: &mut Map<K, L>, news: Vec<(K, L)>) -> bool {
     if news.is_empty() {
         return false;

@@ -1,11 +1,11 @@
-//! What is known of the scalar registers: of a few of them something, of most nothing.
+//! The known contents of the scalar registers. Most registers are unknown, so that only the others are stored.
 
 use core::fmt;
 use std::sync::Arc;
 
 use crate::isa::MachineRegister;
 
-/// What is known of a dword: an element of a lattice.
+/// The known facts about a dword: an element of a lattice.
 pub(crate) trait Scalar: Copy + Eq + fmt::Debug {
     /// The top: nothing is known.
     const UNKNOWN: Self;
@@ -15,22 +15,22 @@ pub(crate) trait Scalar: Copy + Eq + fmt::Debug {
     /// Returns a number.
     fn of_word(word: u32) -> Self;
 
-    /// Returns the number that it is, if it is one.
+    /// Returns the value as a number, if it is one.
     fn word(self) -> Option<u32>;
 
-    /// Returns the least upper bound: what is known where two paths meet.
+    /// Returns the least upper bound: the facts that hold where two paths meet.
     fn join(self, other: Self) -> Self;
 }
 
-/// How many registers `sN` are followed. After them those of [`NAMED`] are numbered.
+/// The number of registers `sN` that are followed. The registers in [`NAMED`] come after them.
 const SGPRS: u32 = MachineRegister::SGPRS as u32;
-/// How many dwords of scalar registers are followed.
+/// The number of dwords of scalar registers that are followed.
 const SCALARS: u32 = SGPRS + NAMED.len() as u32;
 
-/// How many more values a copy has room for that one is put into.
+/// The spare capacity of a copy into which a value is inserted.
 const ROOM: usize = 4;
 
-/// The scalar registers after `sN`, in the order of their numbers here.
+/// The scalar registers after `sN`, in the order of their indices.
 const NAMED: [MachineRegister; 7] = [
     MachineRegister::VccLo,
     MachineRegister::VccHi,
@@ -41,8 +41,7 @@ const NAMED: [MachineRegister; 7] = [
     MachineRegister::XnackMaskHi,
 ];
 
-/// Returns the number of a scalar register among those that are followed. `None` for `exec`, `scc`, those of the
-/// trap handler and vector registers.
+/// Returns the index of a followed scalar register. `None` for `exec`, `scc`, registers of the trap handler and vector registers.
 pub(crate) fn scalar_index(register: MachineRegister) -> Option<u32> {
     if let MachineRegister::Sgpr(n) = register {
         return Some(u32::from(n)).filter(|n| *n < SGPRS);
@@ -51,7 +50,7 @@ pub(crate) fn scalar_index(register: MachineRegister) -> Option<u32> {
     Some(SGPRS.saturating_add(u32::try_from(named).ok()?))
 }
 
-/// Returns the scalar register with a number.
+/// Returns the scalar register with an index.
 pub(crate) fn numbered_scalar(index: u32) -> Option<MachineRegister> {
     match index.checked_sub(SGPRS) {
         None => u8::try_from(index).ok().map(MachineRegister::Sgpr),
@@ -59,22 +58,22 @@ pub(crate) fn numbered_scalar(index: u32) -> Option<MachineRegister> {
     }
 }
 
-/// The bit of a number in a set.
+/// Returns the bit of an index in a set.
 pub(crate) const fn nth(index: u32) -> u128 {
     1_u128.wrapping_shl(index)
 }
 
-/// The bit of a register in a set; none if it is not followed.
+/// Returns the bit of a register in a set; 0 if it is not followed.
 pub(crate) fn bit(register: MachineRegister) -> u128 {
     scalar_index(register).map_or(0, nth)
 }
 
-/// A value for each scalar register of which anything is known. Copies share the values until one changes.
+/// A value for each known scalar register. Copies share the values until one changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scalars<S> {
-    /// Those of which something is known, a bit for each number.
+    /// The known registers, one bit per index.
     known: u128,
-    /// What, in the order of their numbers. None is [`Scalar::UNKNOWN`].
+    /// Their values, in the order of indices. No value is [`Scalar::UNKNOWN`].
     values: Arc<Vec<S>>,
 }
 
@@ -101,9 +100,9 @@ impl<S: Scalar> Scalars<S> {
         }
     }
 
-    /// Where the value of a register is, or would be.
+    /// Returns the position at which the value of a register is, or has to be inserted.
     fn position(&self, index: u32) -> usize {
-        // Most are among the first 64, and half a set is counted in half the time.
+        // Most are among the first 64, and counting half a set takes half the time.
         let before = match index.checked_sub(64) {
             None => (self.known as u64 & (1_u64 << index).wrapping_sub(1)).count_ones(),
             Some(_) => (self.known & nth(index).wrapping_sub(1)).count_ones(),
@@ -111,23 +110,23 @@ impl<S: Scalar> Scalars<S> {
         usize::try_from(before).unwrap_or(usize::MAX)
     }
 
-    /// Returns the registers of which something is known, by their numbers.
+    /// Returns the known registers, by index.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (u32, S)> {
         indices(self.known).zip(self.values.iter().copied())
     }
 
-    /// Returns the registers of which something is known.
+    /// Returns the registers with known values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (MachineRegister, S)> {
         let known = self.numbered();
         known.filter_map(|(index, value)| Some((numbered_scalar(index)?, value)))
     }
 
-    /// Returns a register's value; unknown if it is none of those that are followed.
+    /// Returns a register's value; unknown if the register is not followed.
     pub(crate) fn get(&self, register: MachineRegister) -> S {
         scalar_index(register).map_or(S::UNKNOWN, |index| self.at(index))
     }
 
-    /// Returns the value of the register with a number.
+    /// Returns the value of the register with an index.
     pub(crate) fn at(&self, index: u32) -> S {
         if self.known & nth(index) == 0 {
             return S::UNKNOWN;
@@ -142,7 +141,7 @@ impl<S: Scalar> Scalars<S> {
         }
     }
 
-    /// Changes the register with a number.
+    /// Changes the register with an index.
     pub(crate) fn set_at(&mut self, index: u32, value: S) {
         let is_known = self.known & nth(index) != 0;
         if !is_known && value == S::UNKNOWN {
@@ -164,9 +163,9 @@ impl<S: Scalar> Scalars<S> {
         }
     }
 
-    /// Returns the values, to be changed: a copy of its own if others share them.
+    /// Returns the values for modification, after copying them if they are shared.
     ///
-    /// * `room`: how many more a copy has room for.
+    /// * `room`: the spare capacity of a copy.
     fn own(&mut self, room: usize) -> &mut Vec<S> {
         if Arc::get_mut(&mut self.values).is_none() {
             let mut copy = Vec::with_capacity(self.values.len().saturating_add(room));
@@ -181,7 +180,7 @@ impl<S: Scalar> Scalars<S> {
         self.values.contains(&value)
     }
 
-    /// Changes everything that is known, by the numbers of the registers.
+    /// Applies a function to every known value, with the index of its register.
     pub(crate) fn change(&mut self, mut change: impl FnMut(u32, S) -> S) {
         let mut left = indices(self.known);
         let mut known = self.known;
@@ -201,7 +200,7 @@ impl<S: Scalar> Scalars<S> {
                 })
             });
         } else {
-            // What is left out need not be copied.
+            // Removed values need not be copied.
             let mut values = Vec::with_capacity(self.values.len());
             values.extend(self.values.iter().filter_map(|value| changed(*value)));
             self.values = Arc::new(values);
@@ -209,7 +208,7 @@ impl<S: Scalar> Scalars<S> {
         self.known = known;
     }
 
-    /// Forgets registers, a bit for each number.
+    /// Forgets registers, one bit per index.
     pub(crate) fn forget_those(&mut self, forgotten: u128) {
         if self.known & forgotten != 0 {
             self.change(|index, value| match forgotten & nth(index) != 0 {
@@ -229,7 +228,7 @@ impl<S: Scalar> Scalars<S> {
         );
     }
 
-    /// What is known here, with what is known there, in order.
+    /// Returns the known values here, each with its value there, in order.
     fn with<'s>(&'s self, other: &'s Scalars<S>) -> impl Iterator<Item = (S, S)> + use<'s, S> {
         let mut others = indices(other.known).zip(other.values.iter()).peekable();
         (indices(self.known).zip(self.values.iter())).map(move |(index, here)| {
@@ -239,7 +238,7 @@ impl<S: Scalar> Scalars<S> {
         })
     }
 
-    /// Returns true if everything that is known here is known there, too.
+    /// Returns true if all facts that are known here are also known in `other`.
     pub(crate) fn covers(&self, other: &Scalars<S>) -> bool {
         match self.known == other.known {
             true => Arc::ptr_eq(&self.values, &other.values) || self.values == other.values,
@@ -250,7 +249,7 @@ impl<S: Scalar> Scalars<S> {
         }
     }
 
-    /// Takes in what is known at the end of another path. Returns true if that changes anything.
+    /// Joins the facts at the end of another path. Returns true if this changes anything.
     pub(crate) fn join(&mut self, other: &Scalars<S>) -> bool {
         if self.covers(other) {
             return false;
@@ -268,10 +267,10 @@ impl<S: Scalar> Scalars<S> {
     }
 }
 
-/// Returns the numbers that are in a set, in order.
+/// Returns the indices in a set, in order.
 pub(crate) fn indices(set: u128) -> impl Iterator<Item = u32> {
     let (mut low, mut high) = (set as u64, (set >> 64) as u64);
-    // Halves are faster to take apart than the whole.
+    // Separate halves are faster to iterate over than the whole.
     core::iter::from_fn(move || {
         let (half, first) = match low {
             0 => (&mut high, 64),

@@ -7,24 +7,24 @@ use arrayvec::ArrayVec;
 
 use super::code::{Code, Edge};
 
-/// The instructions that control can go to after one.
+/// The successors of an instruction.
 pub(crate) type Targets = ArrayVec<usize, 2>;
 
 /// A forward analysis of a function.
 pub(crate) trait Analysis {
-    /// What is known before an instruction: an element of the lattice.
+    /// The known facts before an instruction: an element of the lattice.
     type State: Clone;
-    /// Why the analysis cannot be finished.
+    /// The reason why the analysis cannot be finished.
     type Failure;
 
-    /// Charges for instructions that are about to be stepped over.
+    /// Charges for instructions that are about to be visited.
     ///
     /// # Errors
-    /// If it costs too much.
+    /// If the budget is exceeded.
     fn charge(&mut self, instructions: usize) -> Result<(), Self::Failure>;
 
-    /// Returns where control goes after an instruction that does not just [go on](Code::goes_on). Analyses that take note of how a
-    /// function is left do so here.
+    /// Returns the successors of an instruction that does not just [go on](Code::goes_on). Analyses that record how a function is left do
+    /// so here.
     ///
     /// # Errors
     /// If control goes to an unknown place.
@@ -35,37 +35,36 @@ pub(crate) trait Analysis {
         index: usize,
     ) -> Result<Targets, Self::Failure>;
 
-    /// The transfer function.
+    /// Applies the transfer function.
     fn step(&mut self, state: &mut Self::State, index: usize);
 
-    /// Returns the join: takes `state` into what is known before an instruction already, if a path led there. Returns true if that
-    /// changes anything.
+    /// Joins `state` into the facts before an instruction, if another path led there. Returns true if this changes anything.
     ///
     /// # Errors
-    /// If it costs too much.
+    /// If the budget is exceeded.
     fn join(
         &mut self,
         known: Option<&mut Self::State>,
         state: &Self::State,
     ) -> Result<bool, Self::Failure>;
 
-    /// Returns true if the state before an instruction is kept, and joined with others. It has to be before leaders, and may be
-    /// before other starts of blocks.
+    /// Returns true if the state before an instruction is kept, and joined with others. It has to be kept before leaders, and may be before
+    /// other starts of blocks.
     fn keeps(&self, code: &Code, index: usize) -> bool {
         code.is_leader(index)
     }
 
-    /// Returns the place of an instruction in the order in which those with kept states are gone through.
+    /// Returns the position of an instruction in the order in which kept states are visited.
     fn order(&self, code: &Code, index: usize) -> usize {
         code.order(index)
     }
 }
 
-/// The states before the first instruction and before each leader that is reached, from which others follow.
+/// The states before the first instruction and before each leader that is reached. Other states follow from these.
 #[derive(Debug)]
 pub(crate) struct Solution<S>(BTreeMap<usize, S>);
 
-/// Follows every path from before an instruction on.
+/// Follows every path from an instruction on.
 ///
 /// # Errors
 /// Those of the analysis.
@@ -84,7 +83,7 @@ pub(crate) fn solve<A: Analysis>(
         let mut next = Some(first);
         while let Some(index) = next.take() {
             let end = code.block_end(index);
-            // That where the analysis begins may be in a block.
+            // The first instruction of the analysis may be within a block.
             let end = if (index..end).contains(&start) && index != start {
                 start
             } else {
@@ -125,7 +124,7 @@ pub(crate) fn solve<A: Analysis>(
 }
 
 impl<S: Clone> Solution<S> {
-    /// Returns how many instructions [`before`](Solution::before) steps over.
+    /// Returns the number of instructions that [`before`](Solution::before) visits.
     pub(crate) fn distance(&self, index: usize) -> usize {
         let first = self.0.range(..=index).next_back();
         first.map_or(0, |(first, _)| index.saturating_sub(*first))
@@ -151,7 +150,7 @@ impl<S: Clone> Solution<S> {
         Some(state)
     }
 
-    /// Steps once over each instruction that is reached, in the order of the code.
+    /// Visits each reached instruction once, in the order of the code.
     pub(crate) fn replay(&self, code: &Code, mut step: impl FnMut(&mut S, usize)) {
         let mut starts = self.0.iter().peekable();
         while let Some((first, state)) = starts.next() {
@@ -169,7 +168,7 @@ impl<S: Clone> Solution<S> {
     }
 }
 
-/// Returns the instructions of the function that control goes to, as far as the instruction itself says.
+/// Returns the successors of an instruction within the function, as far as the instruction itself determines them.
 pub(crate) fn targets(code: &Code, index: usize) -> Targets {
     let to = |edge| match edge {
         Edge::To(to) => Some(to),

@@ -14,18 +14,18 @@ use super::scalars::Scalar;
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Access, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
 
-/// Where an access goes.
+/// The target of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reached<R> {
-    /// To scratch, from a row on.
+    /// Rows of scratch, from this one on.
     Row(R),
-    /// To variables of the program in scratch, of which nothing is known.
+    /// Variables of the program in scratch, whose contents are unknown.
     Variables,
-    /// Somewhere in scratch.
+    /// An unknown place in scratch.
     Scratch,
-    /// Somewhere in scratch, from a row up.
+    /// An unknown place in scratch, at this row or above.
     Above(R),
-    /// To other memory.
+    /// Other memory.
     Elsewhere,
 }
 
@@ -38,29 +38,29 @@ pub(crate) struct ScalarOperation {
     pub(crate) b: Operand,
 }
 
-/// What is known of a dword.
+/// The known facts about a dword.
 type ScalarOf<T> = <<T as Transfer>::Lanes as Lanes>::Scalar;
 /// The rows of scratch.
 type RowOf<T> = <<T as Transfer>::Lanes as Lanes>::Row;
 
-/// The transfer function of an analysis: what it does with arithmetic, with EXEC and with calls, by which the rest is provided.
+/// The transfer function of an analysis. It supplies arithmetic, EXEC and calls; the other instructions are provided.
 pub(crate) trait Transfer {
-    /// What is known of a vector register or a row of scratch.
+    /// The known contents of a vector register or a row of scratch.
     type Lanes: Lanes;
-    /// What is known at one place of the code.
+    /// The known contents of the machine at one place of the code.
     type State: DerefMut<Target = Machine<Self::Lanes>>;
-    /// What names an instruction.
+    /// The identification of an instruction.
     type Place: Copy;
 
     fn wave_size(&self) -> WaveSize;
 
-    /// Returns dword `n` of an operand, which may be EXEC's.
+    /// Returns dword `n` of an operand, which may be EXEC.
     fn operand(&self, state: &Self::State, operand: Operand, n: u8) -> ScalarOf<Self>;
 
-    /// Returns where an access goes.
+    /// Returns the target of an access.
     fn reached(&self, state: &Self::State, access: &Access) -> Reached<RowOf<Self>>;
 
-    /// Writes a register that is no vector register.
+    /// Writes a register other than a vector register.
     fn write_scalar(
         &self,
         state: &mut Self::State,
@@ -69,7 +69,7 @@ pub(crate) trait Transfer {
         value: ScalarOf<Self>,
     );
 
-    /// Writes one lane of a vector register that is followed, whatever EXEC is.
+    /// Writes one lane of a followed vector register, independent of EXEC.
     fn write_lane(
         &self,
         state: &mut Self::State,
@@ -79,7 +79,7 @@ pub(crate) trait Transfer {
         value: ScalarOf<Self>,
     );
 
-    /// Returns what is in a vector register or a row of scratch after the active lanes were written, if any was.
+    /// Returns the contents of a vector register or a row of scratch after the active lanes were written, if there are any.
     fn overwritten(
         &self,
         state: &Self::State,
@@ -123,7 +123,7 @@ pub(crate) trait Transfer {
         }
     }
 
-    /// Takes an instruction into account that does nothing with masks: of those that are not known what they write is lost.
+    /// Applies an instruction that does not affect masks. The registers that an unknown instruction writes become unknown.
     fn step_rest(&self, state: &mut Self::State, at: Self::Place, instruction: &Instruction) {
         match instruction.effect {
             Effect::WriteLane { dst, src, lane } if self.is_followed(dst) => {
@@ -149,7 +149,7 @@ pub(crate) trait Transfer {
             Effect::VectorMove { dst, src } => self.vector_move(state, at, dst, src),
             Effect::Store(access) => self.store(state, at, &access),
             Effect::Load(access) if access.data.is_some() => self.load(state, at, &access),
-            // Which registers vector instructions mean is chosen elsewhere from here on.
+            // From here on, other state selects the registers of vector instructions.
             Effect::GprIndex => state.lose_vectors(),
             Effect::VgprMsb { bits } if bits != 0 => state.lose_vectors(),
             _ => self.overwrite(state, at, instruction),
@@ -169,7 +169,7 @@ pub(crate) trait Transfer {
         }
     }
 
-    /// Returns the lane that an operand names. The hardware takes as many bits as there are lanes for.
+    /// Returns the lane that an operand names. The hardware uses only the bits that a lane number needs.
     fn lane_number(&self, state: &Self::State, lane: Operand) -> Option<u8> {
         let lane = self.operand(state, lane, 0).word()?;
         let lane = lane.checked_rem(self.wave_size().lanes())?;
@@ -177,7 +177,7 @@ pub(crate) trait Transfer {
     }
 
     fn vector_move(&self, state: &mut Self::State, at: Self::Place, dst: Span, src: Operand) {
-        // Those that are written may be among those that are read.
+        // The registers that are written may overlap those that are read.
         let sources: SmallVec<[Self::Lanes; 2]> = (0..dst.count)
             .map(|n| {
                 let register = src.registers().and_then(|span| span.first.plus(n));
@@ -189,8 +189,7 @@ pub(crate) trait Transfer {
         }
     }
 
-    /// Stores at addresses of each lane's own, and flat ones, go to variables and not to where registers are saved: every
-    /// compiler relies on that.
+    /// Applies a store. Per-lane and flat stores access variables, and not save areas of registers, as every compiler guarantees.
     fn store(&self, state: &mut Self::State, at: Self::Place, access: &Access) {
         let first = match self.reached(state, access) {
             Reached::Row(first) => first,
@@ -201,7 +200,7 @@ pub(crate) trait Transfer {
         let is_whole = is_whole(access, first);
         let mut registers = access.data.into_iter().flat_map(Span::registers);
         for row in rows(access, first) {
-            // A dword that is not written as a whole has something new in it.
+            // A dword that is only partly written has unknown contents.
             let register = registers.next().filter(|_| is_whole);
             let lanes = register.map_or(Self::Lanes::COMPUTED, |one| self.vector(state, one));
             if self.is_kept(row)
@@ -230,7 +229,7 @@ pub(crate) trait Transfer {
         }
     }
 
-    /// An instruction of which no more is known than the registers that it writes.
+    /// Applies an instruction of which only the written registers are known.
     fn overwrite(&self, state: &mut Self::State, at: Self::Place, instruction: &Instruction) {
         let writes = &instruction.writes;
         for span in writes.spans() {
@@ -262,9 +261,9 @@ pub(crate) trait Transfer {
     }
 }
 
-/// Returns a distance in bytes as one in bytes of each lane, if it is a whole number.
+/// Converts a distance to bytes of each lane, if the result is a whole number.
 ///
-/// * `addressing`: what the distance counts.
+/// * `addressing`: the unit of the distance.
 pub(crate) fn in_lane(
     distance: i64,
     addressing: ScratchAddressing,
@@ -280,14 +279,14 @@ pub(crate) fn in_lane(
     }
 }
 
-/// Returns true if every dword of an access is a row.
+/// Returns true if the dwords of an access coincide with rows.
 fn is_whole(access: &Access, first: impl Row) -> bool {
     access.bytes >= 4 && first.offset().rem_euclid(4) == 0
 }
 
 /// Returns the rows of scratch that an access touches.
 ///
-/// * `first`: where it begins.
+/// * `first`: the place at which the access begins.
 pub(crate) fn rows<R: Row>(access: &Access, first: R) -> impl Iterator<Item = R> {
     let dword = first.offset().rem_euclid(4);
     let bytes = i64::from(access.bytes);

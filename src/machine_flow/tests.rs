@@ -1,4 +1,4 @@
-//! A whole analysis, as an example of one: the numbers that registers, lanes and scratch hold whenever an instruction is reached.
+//! A complete analysis, as an example: the numbers that registers, lanes and scratch hold whenever an instruction is reached.
 
 mod edges;
 
@@ -87,7 +87,7 @@ impl Lanes for Numbers {
     }
 }
 
-/// The analysis, of code in which all lanes execute.
+/// The analysis, for code in which all lanes execute.
 struct Constants<'c>(&'c Code);
 
 type State = Box<Machine<Numbers>>;
@@ -177,7 +177,7 @@ fn code(dwords: &[u32]) -> Code {
     Code::new(&decoder, &Callees::new(None, []), 0x1000, &bytes).unwrap()
 }
 
-/// Returns the numbers that `s0` to `s4` hold before an instruction, of a function that is entered with nothing known.
+/// Returns the numbers in `s0` to `s4` before an instruction of a function on whose entry nothing is known.
 fn numbers_before(code: &Code, address: u64) -> Option<[Option<u32>; 5]> {
     let entry = Box::new(Machine::new(|_| Number::Unknown));
     let Ok(solution) = solve(code, 0, entry, &mut Constants(code));
@@ -230,7 +230,7 @@ fn what_a_loop_changes_is_not_known_in_it() {
     assert_eq!(before(0x1014), None);
 }
 
-/// Lanes that were stored come back from the same address, unless a store went to an unknown one since.
+/// Stored lanes are loaded from the same address, unless a later store went to an unknown one.
 #[test]
 fn lanes_are_found_in_scratch_where_they_were_stored() {
     let code = |between: &[u32]| {
@@ -257,12 +257,12 @@ fn lanes_are_found_in_scratch_where_they_were_stored() {
         numbers_before(code, end).unwrap()[2]
     };
     assert_eq!(read(&code(&[])), Some(5));
-    // scratch_store_b32 off, v43, s32 offset:8, and then at s33, of which nothing is known
+    // scratch_store_b32 off, v43, s32 offset:8, and then at s33, which is unknown
     assert_eq!(read(&code(&[0xdc69_0008, 0x0020_2b00])), Some(5));
     assert_eq!(read(&code(&[0xdc69_0000, 0x0021_2b00])), None);
 }
 
-/// The instructions before one are those after which control goes to it.
+/// The predecessors of an instruction are the instructions with an edge to it.
 #[test]
 fn control_comes_from_where_it_goes() {
     let code = code(&[
@@ -286,9 +286,9 @@ fn control_comes_from_where_it_goes() {
         let expected: Vec<usize> = (0..count).flat_map(goes_there).collect();
         assert_eq!(before, expected, "{to}");
     }
-    // In reverse postorder control comes to a block after those from which it comes, but for loops: s_endpgm is last.
+    // In reverse postorder, a block comes after its predecessors, except in loops: s_endpgm is last.
     let order = |index| code.order(index);
     assert!(order(0) < order(1) && order(1) < order(5) && order(5) < order(6));
-    // Nothing leads to the last one.
+    // The last instruction has no predecessors.
     assert_eq!((code.order(7), code.before(7).count()), (0, 0));
 }

@@ -1,7 +1,7 @@
 //! The counts at one place.
 //!
-//! Lanes of one half of a wave are alike to the analysis of machine code, so that sums of lanes are kept and not the masks
-//! themselves: a place takes the same room whatever the masks are.
+//! The analysis of machine code does not distinguish lanes of one half of a wave. Therefore sums of lanes are kept instead of masks, and
+//! the size of a place does not depend on the number of masks.
 
 use smallvec::SmallVec;
 
@@ -11,20 +11,20 @@ use super::names::NameId;
 /// The place of a wave, in a profiler's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Site {
-    /// At an address of a code object.
+    /// An address in a code object.
     Code {
-        /// The number that the caller has for the code object.
+        /// The caller's number for the code object.
         object: u32,
-        /// The number that the caller has for the kernel, if it is known.
+        /// The caller's number for the kernel, if it is known.
         kernel: Option<u32>,
-        /// The address, as the profiler counts it.
+        /// The address, in the profiler's units.
         address: u64,
     },
-    /// At an instruction of which only a text is known.
+    /// An instruction of which only the text is known.
     Text(u32),
 }
 
-/// One sample, or several that are equal.
+/// One sample, or several equal ones.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
@@ -38,14 +38,14 @@ pub struct Sample {
     pub activity: Activity,
     /// The number of samples.
     pub count: u64,
-    /// For counts of a thread trace: cycles of latency, of stalls, and idle.
+    /// For counts of a thread trace, the cycles of latency, of stalls, and idle.
     pub cycles: [u64; 3],
-    /// The number that the profiler has for the text of the instruction.
+    /// The profiler's number for the text of the instruction.
     pub text: Option<u32>,
 }
 
 impl Sample {
-    /// Creates a sample of which only the place is known.
+    /// Creates a sample with a known place only.
     #[must_use]
     pub const fn new(site: Site) -> Sample {
         Sample {
@@ -63,23 +63,23 @@ impl Sample {
 /// The activity of a wave when it was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// The profiler does not tell.
+    /// The profiler does not report it.
     Unknown,
-    /// It issued an instruction, of this type.
+    /// It issued an instruction of this type.
     Issued(Option<NameId>),
-    /// It did not, for this reason.
+    /// It did not issue an instruction, for this reason.
     Stalled(Option<NameId>),
 }
 
-/// Lanes that were off, summed over samples: those of lanes 0 to 31, and the others.
+/// Inactive lanes, summed over samples: lanes 0 to 31, and lanes 32 to 63.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Off {
-    /// The dispatch started them.
+    /// The lanes that the dispatch started.
     pub started: [u64; 2],
-    /// The dispatch did not start them.
+    /// The lanes that the dispatch did not start.
     pub never: [u64; 2],
-    /// It is not known whether the dispatch started them.
+    /// The lanes that the dispatch may have started.
     pub unsure: [u64; 2],
 }
 
@@ -91,17 +91,17 @@ pub struct Counts {
     pub samples: u64,
     /// The number of samples with an EXEC mask.
     pub masked: u64,
-    /// The number of active lanes in those, of lanes 0 to 31 and of the others.
+    /// The number of active lanes in those: lanes 0 to 31, and lanes 32 to 63.
     pub active: [u64; 2],
-    /// Those that were off, if the wave has 32 lanes and if it has 64.
+    /// The inactive lanes, for a wave of 32 lanes and for a wave of 64.
     pub off: [Off; 2],
     /// The number of samples that issued an instruction.
     pub issued: u64,
-    /// The number of samples that did not.
+    /// The number of samples that did not issue one.
     pub stalled: u64,
-    /// Why they did not.
+    /// The reasons of stalls, with their counts.
     pub stalls: SmallVec<[(NameId, u64); 4]>,
-    /// The types of instructions that were issued.
+    /// The types of issued instructions, with their counts.
     pub types: SmallVec<[(NameId, u64); 2]>,
     /// Cycles of latency, of stalls, and idle.
     pub cycles: [u64; 3],
@@ -159,7 +159,7 @@ impl Counts {
             let all = lowest(size);
             let exec = exec & all;
             let (sure, never) = match started.lanes(size) {
-                // A lane that is active and was not started contradicts the dispatch.
+                // An active lane that was not started contradicts the dispatch.
                 Some(lanes) if exec & !lanes == 0 => (lanes, all & !lanes),
                 // Work-items are packed into the lowest lanes.
                 _ => (lowest(64_u32.saturating_sub(exec.leading_zeros())), 0),
@@ -177,7 +177,7 @@ impl Counts {
         }
     }
 
-    /// Adds what was counted at another place.
+    /// Adds the counts at another place.
     pub fn add_all(&mut self, other: &Counts) {
         add_to(&mut self.samples, other.samples);
         add_to(&mut self.masked, other.masked);
@@ -206,7 +206,7 @@ impl Counts {
     }
 }
 
-/// Returns how many lanes of each half of a wave are in a mask.
+/// Returns the number of lanes in each half of a mask.
 fn halves(mask: u64) -> [u64; 2] {
     let low = mask & u64::from(u32::MAX);
     [low, mask >> 32].map(|half| half.count_ones().into())

@@ -1,7 +1,8 @@
-//! Which lanes of a wave the dispatch started: not all of the last wave of a workgroup, if its size is no multiple of a wave's.
+//! The lanes of a wave that the dispatch started. The last wave of a workgroup is partial if the workgroup's size is not a multiple of the
+//! wave's.
 //!
-//! Work-items are numbered by x, then y, then z, and packed into waves in that order. Source: [USAGE](crate) "Kernel Dispatch"; a
-//! workgroup at the end of the grid has the rest.
+//! Work-items are numbered by x, then y, then z, and packed into waves in that order. Source: [USAGE](crate) "Kernel Dispatch". A workgroup
+//! at the end of the grid has the remaining work-items.
 
 /// The size of a dispatch, in work-items.
 #[non_exhaustive]
@@ -13,15 +14,15 @@ pub struct DispatchShape {
     pub grid: [u64; 3],
 }
 
-/// The number of started lanes of a wave, the lowest ones: for waves of 32 lanes, and of 64.
+/// The number of started lanes, the lowest ones, of a wave of 32 lanes and of a wave of 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Started(Option<[u8; 2]>);
 
 impl Started {
-    /// It is not known.
+    /// The number is unknown.
     pub const UNKNOWN: Started = Started(None);
 
-    /// Returns the lanes of a wave that has so many, a bit each.
+    /// Returns the started lanes of a wave with this many lanes, one bit per lane.
     pub(super) fn lanes(self, wave_size: u32) -> Option<u64> {
         let [of_32, of_64] = self.0?;
         let count = if wave_size == 32 { of_32 } else { of_64 };
@@ -30,7 +31,7 @@ impl Started {
 }
 
 impl DispatchShape {
-    /// Creates a dispatch of a grid in workgroups of a size; None if one of the numbers is 0.
+    /// Creates a dispatch of a grid in workgroups of a size; `None` if one of the numbers is 0.
     #[must_use]
     pub fn new(workgroup: [u64; 3], grid: [u64; 3]) -> Option<DispatchShape> {
         let is_some = |size: &u64| *size != 0;
@@ -38,9 +39,10 @@ impl DispatchShape {
         all.then_some(DispatchShape { workgroup, grid })
     }
 
-    /// Returns which lanes were started of a wave of a workgroup.
+    /// Returns the started lanes of a wave of a workgroup.
     ///
-    /// * `workgroup`: its coordinate, `wave`: the number of the wave in it.
+    /// * `workgroup`: the coordinate of the workgroup.
+    /// * `wave`: the number of the wave in it.
     #[must_use]
     pub fn started(&self, workgroup: [u64; 3], wave: u64) -> Started {
         let sizes = self.workgroup.iter().zip(self.grid).zip(workgroup);
@@ -57,13 +59,13 @@ impl DispatchShape {
             let rest = rest.filter(|rest| *rest != 0)?;
             u8::try_from(rest.min(lanes)).ok()
         };
-        // Of a workgroup with waves of 32 lanes the numbers go twice as far.
+        // A workgroup has twice as many waves of 32 lanes.
         let (of_32, of_64) = (count(32), count(64));
         Started(of_32.map(|of_32| [of_32, of_64.unwrap_or(0)]))
     }
 }
 
-/// Returns the lowest bits, so many of them.
+/// Returns a mask of the lowest `count` bits.
 pub(super) fn lowest(count: u32) -> u64 {
     match count {
         0 => 0,
@@ -93,7 +95,7 @@ mod tests {
         let third = [Some(0xffff_ffff), Some((1 << 50) - 1)];
         assert_eq!(lanes(shape, [2, 0, 0], 0), third);
         assert_eq!(lanes(shape, [3, 0, 0], 0), [None, None]);
-        // 3 × 5 of 4 × 8 work-items are left in a corner.
+        // 3 × 5 of 4 × 8 work-items remain in a corner.
         let shape = DispatchShape::new([4, 8, 1], [7, 13, 1]).unwrap();
         assert_eq!(lanes(shape, [1, 1, 0], 0), [Some(0x7fff), Some(0x7fff)]);
         assert_eq!(lanes(shape, [u64::MAX, 0, 0], u64::MAX), [None, None]);

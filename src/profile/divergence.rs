@@ -1,8 +1,8 @@
-//! Which instructions switched the lanes off that were off in samples.
+//! Finds the instructions that switched off the inactive lanes of samples.
 //!
-//! A sample has the program counter and EXEC, and no other register, so that no mask can be read. What machine code says of an
-//! address whatever the masks are (`lane_flow`) is enough where one instruction only may have switched a lane off. Otherwise it is said
-//! that there are several. EXEC is taken to be that at the program counter.
+//! A sample has the program counter and EXEC, but no other register, so no mask can be read. The facts about an address that are
+//! independent of masks (`lane_flow`) are sufficient if only one instruction may have switched a lane off. Otherwise, the cause is reported
+//! as one of several. EXEC is assumed to be the mask at the program counter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,42 +15,42 @@ use crate::error::Error;
 use crate::lane_flow::{PlaceOff, Reason};
 use crate::meter::Meter;
 
-/// Why lanes were off.
+/// The cause for which lanes were off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The instruction at this address switched them off.
     Branch {
-        /// The number that the caller has for the code object.
+        /// The caller's number for the code object.
         object: u32,
-        /// The address in it.
+        /// The address in the code object.
         pc: u64,
     },
-    /// One of several instructions of the same line switched them off.
+    /// One of several instructions on the same line switched them off.
     Line,
     /// One of several instructions switched them off.
     Several,
-    /// They were off when the function was entered, or an instruction switched them off.
+    /// They were off on entry to the function, or an instruction switched them off.
     EntryOrBranch,
-    /// They were off when the function was entered.
+    /// They were off on entry to the function.
     OffOnEntry,
     /// The dispatch did not start them.
     NeverDispatched,
-    /// The dispatch did not start them, or an instruction switched them off: the size of the dispatch is not known.
+    /// The dispatch did not start them, or an instruction switched them off: the size of the dispatch is unknown.
     UnknownDispatch,
     /// They never execute again: one of several instructions ended them.
     Ended,
-    /// EXEC does not say which lanes are active there.
+    /// EXEC does not contain the active lanes there.
     WholeWave,
-    /// No instruction can have switched them off: the mask is not that at the program counter.
+    /// No instruction can have switched them off: the mask does not belong to the program counter.
     Contradiction,
     /// The code cannot be followed.
     Code,
-    /// It would take too long to tell.
+    /// The analysis exceeded its budget.
     Budget,
 }
 
 impl Cause {
-    /// Returns its name in JSON documents, where it is no branch.
+    /// Returns its name in JSON documents, unless it is a branch.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -68,7 +68,7 @@ impl Cause {
         })
     }
 
-    /// Returns the address of the instruction that switched them off.
+    /// Returns the address of the instruction, if it is a single one.
     #[must_use]
     pub const fn branch(self) -> Option<u64> {
         if let Cause::Branch { pc, .. } = self {
@@ -78,7 +78,7 @@ impl Cause {
         }
     }
 
-    /// Returns what it means, for people.
+    /// Returns a description.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl Cause {
     }
 }
 
-/// Lanes that were off for one cause.
+/// Inactive lanes with one cause.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Idle {
@@ -110,35 +110,35 @@ pub struct Idle {
     pub cause: Cause,
     /// The number of lanes, summed over samples.
     pub lane_samples: u64,
-    /// The instructions that may have switched them off, if it is one of several: the address of each, and where it is.
+    /// The possible instructions, if there are several: the address and the source position of each.
     pub candidates: Vec<(u64, Option<Located>)>,
-    /// The place of the branch.
+    /// The source position of the branch.
     pub located: Option<Located>,
 }
 
-/// What lanes are charged to, before it is known which instructions are of one line.
+/// The cause of inactive lanes, before the lines of instructions are known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Charge {
     Cause(Cause),
-    /// One of some instructions of a code object.
+    /// One of several instructions of a code object.
     OneOf {
         object: u32,
         pcs: BTreeSet<u64>,
-        /// What it is called if they are not of one line.
+        /// The cause if they are on different lines.
         other: Cause,
-        /// Set if it may be none of them: the lanes did not enter the function.
+        /// True if it may be none of them, since the lanes may not have entered the function.
         or_entry: bool,
     },
 }
 
-/// The lines of instructions: the function, the file and the line of each; the address where there is no line.
+/// The lines of instructions: the function, the file and the line of each; the address if there is no line.
 type Lines = BTreeSet<(Option<Arc<str>>, Option<Arc<str>>, u64)>;
 
-/// How many sets of lines are told apart.
+/// The most sets of lines that are distinguished.
 const MOST_SETS: usize = 64;
 
-/// Returns the causes for which lanes were off in samples, that of the most lanes first. With the error of the first limit that kept some from being
-/// told.
+/// Returns the causes for which lanes of samples were inactive, sorted by descending number of lanes. Also returns the error of the first
+/// limit that prevented a complete answer.
 #[must_use]
 pub fn divergence(profile: &Profile<'_, '_>, meter: &Meter) -> (Vec<Idle>, Option<Error>) {
     let mut objects = BTreeMap::new();
@@ -216,7 +216,7 @@ pub fn divergence(profile: &Profile<'_, '_>, meter: &Meter) -> (Vec<Idle>, Optio
     (all, branches.limit.or_else(|| meter.refused()))
 }
 
-/// Where branches are, looked up once each.
+/// The source positions of branches. Each is looked up once.
 struct Branches<'m, 'p, 'a> {
     objects: BTreeMap<u32, CodeOf<'p, 'a>>,
     meter: &'m Meter,
@@ -243,7 +243,7 @@ impl Branches<'_, '_, '_> {
         found
     }
 
-    /// Returns the lines that instructions are of.
+    /// Returns the lines of instructions.
     fn lines(&mut self, object: u32, pcs: &BTreeSet<u64>) -> Lines {
         let mut lines = BTreeSet::new();
         for pc in pcs {
@@ -260,7 +260,7 @@ impl Branches<'_, '_, '_> {
     }
 }
 
-/// Charges the lanes that were off at a place to causes.
+/// Assigns the inactive lanes at a place to causes.
 fn charge<'p, 'a>(
     place: &ProfilePlace<'p, 'a>,
     objects: &mut BTreeMap<u32, CodeOf<'p, 'a>>,
@@ -299,7 +299,7 @@ fn charge<'p, 'a>(
     }
 }
 
-/// Why lanes of a half are off: those that the dispatch started, those that it did not, and those of which it is not known.
+/// Returns the causes of inactive lanes of a half: lanes that the dispatch started, that it did not start, and that it may have started.
 fn causes(found: &Result<PlaceOff, Reason>, half: usize, object: u32) -> [Charge; 3] {
     let same = |cause| {
         let never = Charge::Cause(Cause::NeverDispatched);

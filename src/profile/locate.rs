@@ -1,4 +1,4 @@
-//! Where an address is in the source, as a profile shows it.
+//! Looks up the source position of an address, as a profile shows it.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::object::Kernel;
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourcePosition {
-    /// The name of the function: that of the source, or that of its symbol.
+    /// The name of the function in the source, or of its symbol.
     pub function: Option<Arc<str>>,
     /// The path of the file.
     pub file: Option<Arc<str>>,
-    /// The line; None for code that belongs to none.
+    /// The line; `None` for code without a line.
     pub line: Option<u64>,
     /// The file in the line table of its unit.
     pub source: Option<(UnitId, SourceFile)>,
 }
 
 impl SourcePosition {
-    /// Returns a position of which the profiler gives the file and the line.
+    /// Returns a position with the file and the line that the profiler reports.
     #[must_use]
     pub fn of_line(file: &str, line: Option<u64>) -> SourcePosition {
         SourcePosition {
@@ -42,7 +42,7 @@ impl SourcePosition {
 pub struct Located {
     /// The calls, the innermost first.
     pub frames: Vec<SourcePosition>,
-    /// The kernel that the code is of.
+    /// The kernel to which the code belongs.
     pub kernel: Option<String>,
     /// The address in the code object.
     pub address: Option<u64>,
@@ -53,7 +53,7 @@ pub struct Located {
 }
 
 impl Located {
-    /// Returns about how many bytes it takes.
+    /// Returns its approximate size in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let frames = self
@@ -67,12 +67,12 @@ impl Located {
     }
 }
 
-/// Returns what is known of an address; None if no code is known there.
+/// Returns the facts about an address; `None` if no code is known there.
 ///
-/// * `meter`: what it may cost.
+/// * `meter`: the budget.
 ///
 /// # Errors
-/// If a limit is reached. What is malformed is not known.
+/// If a limit is reached. Malformed debugging information is ignored.
 pub fn locate(code: CodeOf<'_, '_>, meter: &Meter) -> Result<Option<Located>> {
     let CodeOf {
         program, address, ..

@@ -1,9 +1,9 @@
-//! What the samples of a profiler say about code: which lines, functions, kernels and instructions waves were at, how many of their lanes
-//! were active there, and which branches switched the others off.
+//! Analyses the samples of a profiler: the lines, functions, kernels and instructions of waves, the number of active lanes there, and the
+//! branches that switched the other lanes off.
 //!
-//! Reading the files of profilers is left to the caller, who gives one [`Sample`] after the other to [`Samples`]. That counts by place, so
-//! that what it keeps does not grow with the number of samples. [`Profile`] then looks the places up in code objects, and groups
-//! them ([`By`]). What is known of the forms of files: `spec-notes/profiles.md`.
+//! The caller reads the files of profilers, and passes each [`Sample`] to [`Samples`]. It counts by place, so that its size does not grow
+//! with the number of samples. [`Profile`] then looks the places up in code objects, and groups them ([`By`]). Known file formats:
+//! `spec-notes/profiles.md`.
 //!
 //! ```
 //! use hetdwarf::limits::Limits;
@@ -48,29 +48,29 @@ use crate::meter::Meter;
 /// The code of a place.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeOf<'p, 'a> {
-    /// The number that the caller has for the code object.
+    /// The caller's number for the code object.
     pub object: u32,
     /// The code object.
     pub program: &'p Program<'a>,
-    /// The address in it.
+    /// The address in the code object.
     pub address: u64,
 }
 
-/// A place of samples, looked up.
+/// A place of samples, with its source position.
 #[derive(Clone, Debug)]
 pub struct ProfilePlace<'p, 'a> {
     /// The counts there.
     pub counts: Counts,
-    /// Its place in the source.
+    /// The source position.
     pub located: Located,
     /// The code, if it is known.
     pub code: Option<CodeOf<'p, 'a>>,
 }
 
-/// Samples, looked up in code objects.
+/// The places of samples, with their source positions.
 #[derive(Clone, Debug, Default)]
 pub struct Profile<'p, 'a> {
-    /// The places, in the order in which the samples have them.
+    /// The places, in the order of the samples.
     pub places: Vec<ProfilePlace<'p, 'a>>,
     /// The number of samples that could not be looked up.
     pub unresolved: u64,
@@ -79,17 +79,17 @@ pub struct Profile<'p, 'a> {
 }
 
 impl<'p, 'a> Profile<'p, 'a> {
-    /// Returns how many samples there are.
+    /// Returns the number of samples.
     #[must_use]
     pub fn samples(&self) -> u64 {
         let all = self.places.iter().map(|place| place.counts.samples);
         all.fold(self.unresolved, u64::saturating_add)
     }
 
-    /// Adds a place whose code is known. Returns false, and adds nothing, if nothing is known there.
+    /// Adds a place whose code is known. Returns false, and adds nothing, if there is no information about it.
     ///
-    /// * `kernel`: the kernel that was running, if the samples tell.
-    /// * `meter`: what the question may cost.
+    /// * `kernel`: the running kernel, if the samples contain it.
+    /// * `meter`: the budget of the question.
     ///
     /// # Errors
     /// If a limit is reached.

@@ -4,17 +4,17 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(u16);
 
-/// How many names are told apart; hardware has about thirty.
+/// The most names that are distinguished; hardware has about thirty.
 const MOST: usize = 256;
-/// How long a name may be.
+/// The longest name, in bytes.
 const LONGEST: usize = 64;
 
-/// Names, in the order in which they first came.
+/// Names, in the order in which they first occurred.
 #[derive(Clone, Debug, Default)]
 pub struct Names(Vec<String>);
 
 impl Names {
-    /// Returns the number of a name. Those that are too many or too long have one number together, that of `OTHER_NAMES`.
+    /// Returns the number of a name. Names beyond the limits share the number of `OTHER_NAMES`.
     pub fn id(&mut self, name: &str) -> NameId {
         let is_long = name.len() > LONGEST;
         let known = self.0.iter().position(|known| known == name);

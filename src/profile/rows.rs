@@ -25,11 +25,11 @@ pub enum By {
 /// The common key of a row's samples.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// A line of a file; None for code without a line, or without a file.
+    /// A line of a file; `None` for code without a line, or without a file.
     Line(Option<Arc<str>>, Option<u64>),
     /// A function or a kernel.
     Name(Option<Arc<str>>),
-    /// An instruction: the code object and the address, if they are known, and the text.
+    /// The code object and the address of an instruction, if they are known, and its text.
     Instruction(Option<(u32, u64)>, Option<String>),
     /// Functions, the outermost first.
     Stack(Vec<Option<Arc<str>>>),
@@ -49,7 +49,7 @@ pub struct Row {
     pub lanes: u64,
     /// The innermost functions.
     pub functions: BTreeSet<Arc<str>>,
-    /// The numbers of its places.
+    /// The indices of its places.
     pub places: Vec<usize>,
 }
 
@@ -75,14 +75,14 @@ impl Row {
         self.places.push(number);
     }
 
-    /// Returns the share of lanes that were active, in the mean over samples.
+    /// Returns the share of active lanes, averaged over samples.
     #[must_use]
     pub fn lanes_active(&self) -> Option<f64> {
         share(self.active, self.lanes)
     }
 }
 
-/// Returns a part of a whole; None if that is nothing.
+/// Returns the ratio of a part to the whole; `None` if the whole is 0.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a share of so many is not told apart from its neighbours"
@@ -92,7 +92,7 @@ pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
 }
 
 impl ProfilePlace<'_, '_> {
-    /// Returns how many lanes were active in its samples with a mask, and how many there are; both 0 if the size of waves is not known.
+    /// Returns the number of active lanes in its samples with a mask, and the number of all lanes. Both are 0 if the wave size is unknown.
     #[must_use]
     pub fn lanes(&self) -> (u64, u64) {
         let Some(wave_size) = self.located.wave_size else {
@@ -114,7 +114,7 @@ fn function_of(located: &Located) -> Option<Arc<str>> {
     innermost(located)?.function.clone()
 }
 
-/// Returns the functions of a place, the outermost first, with the kernel before those of a function that it calls.
+/// Returns the functions of a place, the outermost first. The kernel precedes a function that it calls.
 fn stack(located: &Located) -> Vec<Option<Arc<str>>> {
     let outermost = located
         .frames
@@ -136,7 +136,7 @@ fn stack(located: &Located) -> Vec<Option<Arc<str>>> {
     stack
 }
 
-/// Returns true if the name of a function is that of a kernel; clang gives the body of an OpenCL kernel a name of its own.
+/// Returns true if a function is the body of a kernel. Clang gives the body of an OpenCL kernel a different name.
 fn is_kernel(function: &str, kernel: &str) -> bool {
     let own = function.strip_prefix("__clang_ocl_kern_imp_");
     function == kernel || own == Some(kernel)
@@ -162,7 +162,7 @@ fn key(by: By, place: &ProfilePlace<'_, '_>) -> Key {
     }
 }
 
-/// Returns the rows of a profile, those with the most samples first; of a thread trace those with the most cycles.
+/// Returns the rows of a profile, sorted by descending number of samples, or of cycles for a thread trace.
 #[must_use]
 pub fn rows(profile: &Profile<'_, '_>, by: By) -> Vec<Row> {
     let mut rows: BTreeMap<Key, Row> = BTreeMap::new();

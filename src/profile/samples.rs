@@ -7,15 +7,15 @@ use super::names::Names;
 use crate::error::Result;
 use crate::meter::Meter;
 
-/// A place, with what was counted there.
+/// A place, with its counts.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Its address.
+    /// The place itself.
     pub site: Site,
     /// The counts.
     pub counts: Counts,
-    /// The number that the profiler has for the text of the instruction.
+    /// The profiler's number for the text of the instruction.
     pub text: Option<u32>,
 }
 
@@ -29,7 +29,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Has none.
+    /// Creates an empty set of samples.
     #[must_use]
     pub fn new() -> Samples {
         Samples::default()
@@ -37,12 +37,12 @@ impl Samples {
 
     /// Counts a sample.
     ///
-    /// * `meter`: takes a step, and holds a place that is new.
+    /// * `meter`: charged one step, and the memory of a new place.
     ///
     /// # Errors
     /// If a limit is reached.
     pub fn add(&mut self, sample: &Sample, meter: &Meter) -> Result<()> {
-        /// The place, and its entry in the table.
+        /// The size of the place, and of its entry in the table.
         const BYTES: u64 = 2 * (size_of::<Place>() + size_of::<(Site, usize)>()) as u64;
         meter.work(1)?;
         let index = match self.by_site.get(&sample.site) {
@@ -65,7 +65,7 @@ impl Samples {
         Ok(())
     }
 
-    /// Returns the places, in the order in which they first came.
+    /// Returns the places, in the order in which they first occurred.
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places

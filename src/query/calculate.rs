@@ -1,4 +1,4 @@
-//! Numbers and addresses that steps give in a lane: arithmetic, comparisons, conversions, registers.
+//! Computes numbers and addresses in a lane: arithmetic, comparisons, conversions and registers.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::tree::{NoValue, Node};
 use crate::wave::AccessError;
 
 impl<'p> Walk<'_, '_, 'p, '_> {
-    /// Returns the number that a step gives.
+    /// Returns the number that a step computes.
     pub(super) fn calculate(&self, calculation: Calculation, step: &Step<'p>) -> Given<Number> {
         match calculation {
             Calculation::Constant(value) => Ok(value),
@@ -131,7 +131,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Number::Integer(cut_pointer(moved, ty)))
     }
 
-    /// Returns how many elements lie between two pointers; a difference of more than half the space is negative.
+    /// Returns the number of elements between two pointers. A difference of more than half the address space is negative.
     fn distance(&self, left: StepId, right: StepId, bytes: u64) -> Given<Number> {
         let (left, ty) = self.address(left)?;
         let (right, _) = self.address(right)?;
@@ -181,7 +181,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// Dwords of registers, one after the other. Those that are not known are missing, unless all are.
+    /// Returns the consecutive dwords of registers. Unknown dwords are marked as missing, unless all are unknown.
     pub(super) fn registers(&self, registers: &[AnyRegister], ty: TypeId) -> Given<Held<'p>> {
         const DWORD: u64 = 32;
         let mut found = Bits {
@@ -215,7 +215,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(object))
     }
 
-    /// EXEC of the frame; as specified of call frame information only where it is read strictly.
+    /// Returns EXEC of the frame. In the strict reading, falls back to the register according to call frame information.
     fn exec(&self) -> Given<Number> {
         let frame = self.tree.frame;
         match frame.exec() {
@@ -231,7 +231,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         let object = self.given_object(object)?;
         let (space, address) = object.address()?;
         let pointer = class.pointer().ok_or(NoValue::UnknownLayout)?;
-        // The type is that of all lanes; a lane may have the object elsewhere.
+        // The pointer type holds for all lanes, but in one lane the object may be in another address space.
         if space != pointer.space {
             return Err(NoValue::NotInSpace {
                 from: space,
@@ -264,7 +264,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     }
 }
 
-/// What C has for true and false.
+/// Returns the number for true or false in C.
 fn truth(value: bool) -> Number {
     Number::Integer(value.into())
 }

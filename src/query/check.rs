@@ -1,7 +1,7 @@
-//! What the parts of an expression are, and of which types: nodes become steps that every lane can take.
+//! Determines the meaning and the type of each part of an expression. Nodes become steps that every lane can execute.
 //!
-//! Names are looked up here, variables are read, and what an operator does not take is refused. Operators are
-//! left to `check_operator`, types by their names to `check_type`.
+//! This module looks up names, reads variables, and rejects operands of wrong types. `check_operator` checks operators, and `check_type` looks up
+//! type names.
 
 use std::rc::Rc;
 
@@ -20,18 +20,18 @@ use crate::location::Bits;
 
 pub(super) type Checked<T> = Result<T, QueryError>;
 
-/// Makes steps of nodes.
+/// Converts nodes to steps.
 pub(super) struct Checker<'c, 's, 'p, 'a> {
     pub(super) scope: &'c mut Scope<'s, 'p, 'a>,
     pub(super) names: &'c mut Names<'p, 'a>,
     pub(super) types: &'c mut Types,
     void: TypeId,
     pub(super) steps: Vec<Step<'p>>,
-    /// The step that gives what a node stands for.
+    /// The step with the value of each node.
     values: Vec<StepId>,
-    /// The guards of the operands of `sizeof` that are open.
+    /// The guards of the open operands of `sizeof`.
     pub(super) unevaluated: Vec<StepId>,
-    /// Where the node in hand stands.
+    /// The offset of the current node in the text.
     pub(super) offset: usize,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn check<'p, 'a>(
         unevaluated: Vec::new(),
         offset: 0,
     };
-    // The first step of each node, where guards go on.
+    // The first step of each node, at which guards continue.
     let mut starts = Vec::new();
     for node in nodes {
         starts.push(checker.steps.len());
@@ -70,7 +70,7 @@ pub(super) fn check<'p, 'a>(
 }
 
 impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
-    /// Returns the last step, in a form that can be shown.
+    /// Returns the steps, with the last one in a form that can be displayed.
     fn finish(mut self) -> Checked<Steps<'p>> {
         let last = self.values.last().copied().unwrap_or(0);
         let shown = self.decay_function(last);
@@ -80,7 +80,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
             return Err(self.type_error("the expression has the type `void`, and no value"));
         }
         if shown + 1 != self.steps.len() {
-            // Nothing but the last node's step gives the value; guards stand before it.
+            // The last step must give the value of the expression. Guards precede it.
             let step = self.steps.get(shown).cloned();
             self.steps.extend(step);
         }
@@ -123,7 +123,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         self.steps.get(step).is_some_and(|step| step.is_object)
     }
 
-    /// The name of a step's type, for messages.
+    /// Returns the name of a step's type for messages.
     pub(super) fn type_text(&self, step: StepId) -> String {
         self.types.name(self.ty(step))
     }
@@ -143,10 +143,10 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         id
     }
 
-    /// Adds a step that gives an object. A reference gives what it refers to.
+    /// Adds a step that gives an object. For a reference, adds the step to the referenced object.
     pub(super) fn object(&mut self, action: Action<'p>, ty: TypeId, field: Option<u64>) -> StepId {
         let id = self.place(action, ty, field);
-        // A reference to a reference is no type of C++, and in a damaged file may be one to itself.
+        // A reference to a reference is invalid in C++, and in a malformed file it may refer to itself.
         if let Class::Reference(reference) = self.class(id) {
             self.place(Action::Dereference(id), reference.target, None)
         } else {
@@ -228,7 +228,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         }
     }
 
-    /// Returns a guard before nodes that end before the node `until`, which becomes a step at the end.
+    /// Adds a guard before nodes that end before the node `until`. The node number becomes a step number at the end.
     fn guard(
         &mut self,
         condition: Option<StepId>,
@@ -253,7 +253,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         ))
     }
 
-    /// Returns the type that C17 §6.4.4.1 gives a literal; one that no signed type holds is unsigned.
+    /// Adds a literal with its type according to C17 §6.4.4.1. A literal that exceeds all signed types is unsigned.
     fn integer(&mut self, literal: Integer) -> StepId {
         let ranks = [(Rank::Int, 32), (Rank::Long, 64), (Rank::LongLong, 64)];
         let ranks = ranks.into_iter().skip(literal.longs.into());
@@ -335,7 +335,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         if !is_laid_out {
             return self.size_of_type(ty);
         }
-        // C evaluates the operand where its type is laid out at run time: nothing is passed over.
+        // C evaluates the operand if the layout of its type is known only at run time, so the guard must not skip it.
         if let Some(step) = guard.and_then(|guard| self.steps.get_mut(guard)) {
             step.action = Calculation::Constant(Number::Integer(0)).into();
         }
@@ -344,12 +344,12 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
     }
 }
 
-/// `size_t`.
+/// The type `size_t`.
 const SIZE: IntegerType = IntegerType {
     rank: Rank::Long,
     bits: 64,
     signed: false,
 };
 
-/// An address as a number.
+/// The type of an address as a number.
 pub(super) const ADDRESS: Arithmetic = Arithmetic::Integer(SIZE);

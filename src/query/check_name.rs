@@ -1,4 +1,4 @@
-//! Names and registers: what they stand for in the frame, and in which order scopes are searched.
+//! Finds the meaning of names and registers in the frame, and defines the order in which scopes are searched.
 //!
 //! Sources: C17 §6.2.1; C++20 [basic.lookup.unqual] for members of `this`; gdb for `$pc`, `$sp` and `$fp`.
 
@@ -22,8 +22,8 @@ use crate::debug_info::{DieId, Variable};
 use crate::nearest::Nearest;
 
 impl<'a> Checker<'_, '_, '_, 'a> {
-    /// What a name stands for: a variable of a block, a member of `this`, a variable of the file, an enumerator
-    /// or function, a variable of another file; in this order.
+    /// Looks up a name: first variables of a block, then members of `this`, then variables of the file. Enumerators, functions and finally variables
+    /// of other files follow.
     pub(super) fn name(&mut self, path: &Path<'_>) -> Checked<StepId> {
         if let Some(variable) = self.scope.local(path) {
             return self.variable(&variable);
@@ -73,7 +73,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         self.variable(&Arc::new(constant))
     }
 
-    /// Returns the static data member that a path names: of the class before its name, or of the class that the function is in.
+    /// Returns the static data member that a path names, in the class before its name or in the class of the current function.
     fn constant_of_class(&mut self, path: &Path<'_>) -> Checked<Option<DieId>> {
         let (is_absolute, mut scopes) = match path.scopes.is_empty() {
             false => (path.is_absolute, path.scopes.clone()),
@@ -111,7 +111,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         }
         let mut nearest = Nearest::to(path.name);
         self.scope.propose(&mut nearest);
-        // What `sizeof` is asked of may also have been meant to be a type.
+        // The operand of `sizeof` may also be a misspelled type.
         let is_size = !self.unevaluated.is_empty();
         self.names
             .propose(&mut nearest, &|named| is_size || !is_type(named.entity));
@@ -119,7 +119,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         self.error(QueryErrorKind::UnknownName { name, nearest })
     }
 
-    /// Constants that languages have as keywords.
+    /// Returns a constant that languages have as a keyword.
     fn keyword(&mut self, path: &Path<'_>) -> Option<StepId> {
         if path.is_absolute || !path.scopes.is_empty() {
             return None;
@@ -132,7 +132,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         match path.name {
             "true" => Some(self.constant(1, bool)),
             "false" => Some(self.constant(0, bool)),
-            // As 0, it is the null pointer of every address space.
+            // The type is the type of 0, which is the null pointer of every address space.
             "nullptr" | "NULL" => Some(self.constant(0, INT)),
             _ => None,
         }
@@ -156,7 +156,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         Ok(value.map(|value| self.value(Calculation::Constant(Number::Integer(value)), ty)))
     }
 
-    /// Returns the function that a path names, where it has code.
+    /// Returns the function that a path names, if it has code.
     fn function(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
         let stop = self.scope.tree.frame.stop();
         let info = stop.program().info();
@@ -181,7 +181,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                         self.scope.tree.frame.stop().meter(),
                     )
                     .map_err(&fault)?;
-                // What it returns may stand in the declaration that the entry completes.
+                // The result type may be in the declaration that the entry completes.
                 let result = info
                     .read_type(table, function.result, self.scope.tree.frame.stop().meter())
                     .map_err(&fault)?;
@@ -195,7 +195,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         Ok(None)
     }
 
-    /// Returns the member that a path names in a function of its class.
+    /// Returns the member of the function's class that a path names.
     fn member_of_this(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
         let this = Path {
             is_absolute: false,
@@ -212,7 +212,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             return Ok(None);
         };
         let class = self.types.name(pointer.target);
-        // `T::member`: in this class, or by the name of the class itself.
+        // In `T::member`, `T` may be the name of this class.
         let is_own =
             path.scopes.is_empty() || is_scope_of(path, class.trim_start_matches("const "));
         let mut nearest = Nearest::to(path.name);
@@ -225,10 +225,10 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         self.member(object, path.name).map(Some)
     }
 
-    /// Registers with consecutive numbers, as the assembler names them: `v[42:43]`. Two are an integer of 64 bits, more an
-    /// array of dwords.
+    /// Returns consecutive registers with their names in assembly language, such as `v[42:43]`. Two are an integer of 64 bits, and more are an array
+    /// of dwords.
     ///
-    /// * `range`: what stands after the bracket.
+    /// * `range`: the text after the opening bracket.
     fn registers(&mut self, name: &str, prefix: &str, range: &str) -> Checked<StepId> {
         let frame = self.scope.tree.frame;
         let processor = frame.stop().program().processor();
@@ -250,7 +250,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             });
             registers.collect::<Option<Rc<[AnyRegister]>>>()
         });
-        // Names like `exec` and `sgpr` take no numbers, or are not the assembler's.
+        // Names like `exec` take no numbers, and names like `sgpr` do not exist in assembly language.
         let is_class = matches!(prefix, "s" | "v" | "a" | "ttmp");
         let Some(registers) = registers.filter(|_| is_class) else {
             let name = name.to_owned();
@@ -265,7 +265,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         Ok(self.object(Action::Registers(registers), ty, None))
     }
 
-    /// Half of a mask in a wave of 64 lanes, by the name that instructions give it.
+    /// Returns half of a mask in a wave of 64 lanes, by its name in instructions.
     fn half_of_mask(&mut self, name: &str) -> Option<StepId> {
         if self.scope.tree.frame.wave_size() == WaveSize::Wave32 {
             return None;
@@ -318,7 +318,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         if let Some(register) = stack.and_then(Register::sgpr) {
             let void = self.types.void();
             let ty = self.types.pointer(void, AddressSpace::PrivateLane);
-            // Where scratch is reached through buffers, the registers count the bytes of all lanes.
+            // If scratch is accessed through buffers, the registers count the bytes of all lanes.
             let lanes = frame.wave_size().lanes();
             let shift = match processor.scratch_addressing() {
                 Some(ScratchAddressing::Buffer) => lanes.trailing_zeros(),
@@ -336,7 +336,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         if let Some(half) = self.half_of_mask(name) {
             return Ok(half);
         }
-        // DWARF's numbers are names too, but `$1` is a value of gdb's history.
+        // Register numbers of DWARF are also names, but `$1` is a value of gdb's history.
         let is_number = name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty();
         let register = Register::from_name(name, Some(frame.wave_size()));
         let register = register.filter(|register| !is_number && register.available_on(processor));
@@ -358,7 +358,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     }
 }
 
-/// Returns an unsigned integer of a register's size.
+/// Returns an unsigned integer type with the size of a register.
 fn unsigned(bits: u32) -> IntegerType {
     IntegerType {
         rank: if bits > 32 { Rank::Long } else { Rank::Int },

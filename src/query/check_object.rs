@@ -1,4 +1,4 @@
-//! Parts of objects: members, elements, what pointers point to, and where all that lies.
+//! Checks parts of objects: members, elements, targets of pointers, and their address spaces.
 //!
 //! Sources: C17 §6.5.2.1 to §6.5.2.3, §6.5.3.2; OpenCL C §6.3 for the components of vectors.
 
@@ -12,7 +12,7 @@ use crate::location::{Location, Storage};
 use crate::nearest::Nearest;
 
 impl Checker<'_, '_, '_, '_> {
-    /// What stands before `.` or `->`.
+    /// Checks the operand before `.` or `->`.
     pub(super) fn base_of_member(&mut self, base: StepId, arrow: bool) -> Checked<StepId> {
         let is_pointer = self.class(base).pointer().is_some();
         if !arrow && is_pointer {
@@ -100,7 +100,7 @@ impl Checker<'_, '_, '_, '_> {
             return Err(self.type_error(format!("`{text}` points to nothing of a known type")));
         }
         if class == Class::Function {
-            // A function is where it starts.
+            // The value of a function is its start address.
             let (operand, ty_of_address) = (pointer, ADDRESS);
             let action = Calculation::Promote {
                 operand,
@@ -111,11 +111,11 @@ impl Checker<'_, '_, '_, '_> {
         Ok(self.object(Action::Dereference(pointer), ty.target, None))
     }
 
-    /// Returns the address space that an object lies in: that of the pointer to it, or of the variable's location in the
-    /// first lane where it has one in memory.
+    /// Returns the address space of an object. It is the space of the pointer to it, or of the variable's location in the first lane with a location
+    /// in memory.
     pub(super) fn space_of(&self, object: StepId) -> AddressSpace {
         let mut next = object;
-        // Operands stand before what uses them, so that this ends.
+        // Operands precede their users, so the loop ends.
         while let Some(step) = self.steps.get(next) {
             #[expect(
                 clippy::wildcard_enum_match_arm,
@@ -141,7 +141,7 @@ impl Checker<'_, '_, '_, '_> {
     }
 }
 
-/// Returns the memory that a location is in. `None` if it is in none, or in several places.
+/// Returns the address space of a location in memory. Returns `None` if it is not in memory, or in several places.
 fn memory_of(location: &Location<'_>) -> Option<AddressSpace> {
     if let Storage::Memory { space, .. } = location.single()?.storage {
         Some(space)

@@ -1,4 +1,4 @@
-//! Operators: what they take, and of which type the result is. Sources: C17 §6.5.3 to §6.5.15; gdb for `@`.
+//! Checks the operands of operators and determines the types of results. Sources: C17 §6.5.3 to §6.5.15; gdb for `@`.
 
 use super::check::{Checked, Checker};
 use super::class::{Arithmetic, Class, INT, IntegerType, PointerType, Rank};
@@ -8,7 +8,7 @@ use super::syntax::{Binary, TypeName, Unary};
 use crate::arch::AddressSpace;
 use crate::debug_info::types::TypeId;
 
-/// `ptrdiff_t`.
+/// The type `ptrdiff_t`.
 const DIFFERENCE: IntegerType = IntegerType {
     rank: Rank::Long,
     bits: 64,
@@ -38,7 +38,7 @@ impl Checker<'_, '_, '_, '_> {
         zero && is_integer
     }
 
-    /// Returns the address of an array's first element, and of a function; anything else as it is.
+    /// Returns the address of an array's first element, or of a function. Any other step is returned unchanged.
     pub(super) fn decay(&mut self, step: StepId) -> StepId {
         let ty = self.ty(step);
         if self.class(step) == Class::Array && !self.types.is_gnu_vector(ty) {
@@ -117,7 +117,7 @@ impl Checker<'_, '_, '_, '_> {
         Ok(self.value(Calculation::AddressOf(operand), ty))
     }
 
-    /// `*x`.
+    /// Checks `*x`.
     fn indirect(&mut self, operand: StepId) -> Checked<StepId> {
         let class = self.class(operand);
         if let Class::Pointer(pointer) = class {
@@ -132,7 +132,7 @@ impl Checker<'_, '_, '_, '_> {
         }
     }
 
-    /// Something that counts as true or false.
+    /// Checks that a step has a truth value.
     pub(super) fn condition(&mut self, step: StepId) -> Checked<StepId> {
         let step = self.decay(step);
         if self.arithmetic(step).is_none() && self.pointer(step).is_none() {
@@ -208,7 +208,7 @@ impl Checker<'_, '_, '_, '_> {
         step.ok_or_else(|| self.mismatch(operator, left, right))
     }
 
-    /// Returns the error of operands that an operator does not take together.
+    /// Returns the error of operands with types that do not fit together.
     fn mismatch(&self, operator: Binary, left: StepId, right: StepId) -> super::error::QueryError {
         let spaces = self.pointer(left).zip(self.pointer(right));
         let spaces = spaces.filter(|(one, other)| one.space != other.space);
@@ -241,7 +241,7 @@ impl Checker<'_, '_, '_, '_> {
         )
     }
 
-    /// `+` and `-` where a pointer is among the operands.
+    /// Checks `+` and `-` with a pointer operand.
     fn pointer_arithmetic(
         &mut self,
         operator: Binary,
@@ -334,7 +334,7 @@ impl Checker<'_, '_, '_, '_> {
         }
         let (left, right, space) = match (self.pointer(left), self.pointer(right)) {
             (Some(one), Some(other)) if one.space == other.space => (left, right, one.space),
-            // What both are as generic addresses tells.
+            // The pointers are compared as generic addresses.
             (Some(_), Some(_)) => (left, right, AddressSpace::Generic),
             (Some(pointer), None) if self.is_integer(right) => {
                 (left, self.address_like(right, pointer, left), pointer.space)
@@ -355,7 +355,7 @@ impl Checker<'_, '_, '_, '_> {
         Ok(Some(self.value(action, int)))
     }
 
-    /// Returns an integer as a pointer of the type of another step; a literal 0 is its null pointer.
+    /// Returns an integer as a pointer with the type of another step. The literal 0 becomes the null pointer.
     fn address_like(&mut self, integer: StepId, pointer: PointerType, like: StepId) -> StepId {
         let ty = self.ty(like);
         if self.is_null(integer) {
@@ -376,7 +376,7 @@ impl Checker<'_, '_, '_, '_> {
         let condition = self.condition(condition)?;
         let decays = |checker: &Self, step| checker.class(step) == Class::Array;
         let (mut then, mut otherwise) = (then, otherwise);
-        // What stands after both runs sees what either gave; a run that was passed over is not looked at.
+        // Steps after both branches can use the result of either one. A skipped branch is never evaluated.
         if decays(self, then) || decays(self, otherwise) {
             (then, otherwise) = (self.decay(then), self.decay(otherwise));
         }
@@ -418,7 +418,7 @@ impl Checker<'_, '_, '_, '_> {
         ))
     }
 
-    /// `base[index]`, where either may be the pointer.
+    /// Checks `base[index]`, in which either operand may be the pointer.
     pub(super) fn index(&mut self, base: StepId, index: StepId) -> Checked<StepId> {
         let (base, index) = if self.is_integer(base) {
             (index, base)
@@ -441,7 +441,7 @@ impl Checker<'_, '_, '_, '_> {
         }
     }
 
-    /// gdb's `first@count`.
+    /// Checks gdb's `first@count`.
     fn repeat(&mut self, first: StepId, count: StepId) -> Checked<StepId> {
         if !self.is_object(first) || self.field(first).is_some() {
             return Err(self.type_error("`@` takes something in memory on its left"));

@@ -1,7 +1,6 @@
-//! Types by their names: those of the program, and C's own where it has none.
+//! Looks up types by name: the types of the program, or C's own types if the program lacks them.
 //!
-//! A base type of C is the program's, under any of the names that compilers give it, so that `long` has the
-//! width that it has there.
+//! A base type of C is the program's type with one of the names that compilers use. `long` therefore has the width that it has in the program.
 
 use super::check::{Checked, Checker};
 use super::class::{Arithmetic, FloatType, IntegerType, Rank};
@@ -18,7 +17,7 @@ const fn integer(rank: Rank, bits: u32, signed: bool) -> Arithmetic {
     Arithmetic::Integer(IntegerType { rank, bits, signed })
 }
 
-/// A base type of C: its words, sorted; the type where the program does not have it; its names in DWARF.
+/// A base type of C: its words, sorted; its type if the program lacks it; its names in DWARF.
 type Row = (&'static [&'static str], Arithmetic, &'static [&'static str]);
 
 const CHAR: Arithmetic = integer(Rank::Char, 8, true);
@@ -32,7 +31,7 @@ const ULONG: Arithmetic = integer(Rank::Long, 64, false);
 const HALF: Arithmetic = Arithmetic::Float(FloatType::Half);
 const DOUBLE: Arithmetic = Arithmetic::Float(FloatType::Double);
 
-/// C17 §6.7.2, without `int` where another word says it: `long int` is `long`.
+/// The base types of C17 §6.7.2, without a redundant `int`: `long int` is `long`.
 #[rustfmt::skip]
 const BASES: &[Row] = &[
     (&["bool"],                     integer(Rank::Bool, 8, false),      &["bool", "_Bool"]),
@@ -58,7 +57,7 @@ const BASES: &[Row] = &[
     (&["__bf16"],                   Arithmetic::Float(FloatType::BFloat16), &["__bf16"]),
 ];
 
-/// Names that OpenCL and `stdint.h` give to base types, for programs that do not name them.
+/// The names of base types in OpenCL and `stdint.h`, for programs that do not define them.
 const ALIASES: &[(&str, Arithmetic)] = &[
     ("uchar", UCHAR),
     ("ushort", USHORT),
@@ -78,7 +77,7 @@ const ALIASES: &[(&str, Arithmetic)] = &[
     ("ptrdiff_t", LONG),
 ];
 
-/// Returns true if a name is that of a type, and of no variable that is visible.
+/// Returns true if a name denotes a type and no visible variable.
 pub(super) fn is_type(
     path: &Path<'_>,
     scope: &Scope<'_, '_, '_>,
@@ -97,7 +96,7 @@ fn alias(path: &Path<'_>) -> Option<Arithmetic> {
     row.map(|(_, ty)| *ty)
 }
 
-/// Says whether something is a type with this keyword, or with any if none is given.
+/// Returns a predicate for types with this keyword, or with any keyword if `tag` is None.
 fn is_type_named(tag: Option<Tag>) -> impl Fn(&Named) -> bool {
     move |named| match named.entity {
         Entity::Type(own) => tag.is_none() || own == tag,
@@ -106,7 +105,7 @@ fn is_type_named(tag: Option<Tag>) -> impl Fn(&Named) -> bool {
 }
 
 impl Checker<'_, '_, '_, '_> {
-    /// Returns the type that a text names. Its outermost pointer points to `space`, if the text does not say where to.
+    /// Returns the type that a text names. If the text has no address space for the outermost pointer, it points to `space`.
     pub(super) fn type_named(
         &mut self,
         name: &TypeName<'_>,
@@ -135,7 +134,7 @@ impl Checker<'_, '_, '_, '_> {
             return Ok(self.types.void());
         }
         let mut plain: Vec<&str> = words.to_vec();
-        // `int` and `signed` say nothing that other words do not, but of `char`.
+        // `int` and `signed` are redundant with other words, except with `char`.
         let mut drop_one = |word: &str, without: bool| {
             let at = plain.iter().position(|own| *own == word);
             if let Some(at) = at.filter(|_| without && plain.len() > 1) {

@@ -1,4 +1,4 @@
-//! What kind of value a type has, as far as operators ask, and the conversions of C between arithmetic types.
+//! Classifies types by the kind of their values, as operators require it, and implements the conversions between arithmetic types of C.
 //!
 //! Sources: C17 §6.3.1 (ranks, promotions, usual arithmetic conversions); DWARF 5 §5.1.
 
@@ -7,17 +7,17 @@ use crate::debug_info::types::{PointerKind, TypeId, TypeKind, TypeTable};
 use crate::display::shape;
 use crate::eval::{BaseType, BaseTypeEncoding};
 
-/// What kind of value a type has.
+/// The kind of values of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Integer(IntegerType),
     Float(FloatType),
-    /// An enumeration, which counts as its integer type.
+    /// An enumeration, which behaves like its integer type.
     Enumeration(IntegerType),
     Pointer(PointerType),
     Reference(PointerType),
     Array,
-    /// A base type of several elements.
+    /// A base type with several elements.
     Vector {
         element: BaseType,
         count: u32,
@@ -25,11 +25,11 @@ pub(super) enum Class {
     Record,
     Function,
     Void,
-    /// A value that is printed, but not computed with.
+    /// A value that is printed but not used in computations.
     Other,
 }
 
-/// Where a pointer or reference points, and how large it is.
+/// The target, address space and size of a pointer or reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PointerType {
     pub(super) target: TypeId,
@@ -37,7 +37,7 @@ pub(super) struct PointerType {
     pub(super) bits: u32,
 }
 
-/// An integer type. The width is that of the program's own type.
+/// An integer type. Its width is the width of the program's own type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct IntegerType {
     pub(super) rank: Rank,
@@ -66,7 +66,7 @@ pub(super) enum FloatType {
     Double,
 }
 
-/// The type that operands of an operator are converted to.
+/// The type to which operands of an operator are converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arithmetic {
     Integer(IntegerType),
@@ -74,7 +74,7 @@ pub(super) enum Arithmetic {
 }
 
 impl Class {
-    /// Where a pointer points. `None` for anything else.
+    /// Returns the details of a pointer, or `None` for any other type.
     pub(super) fn pointer(self) -> Option<PointerType> {
         if let Class::Pointer(pointer) = self {
             Some(pointer)
@@ -83,7 +83,7 @@ impl Class {
         }
     }
 
-    /// Where a pointer or reference points.
+    /// Returns the details of a pointer or reference, or `None` for any other type.
     pub(super) fn target(self) -> Option<PointerType> {
         if let Class::Reference(reference) = self {
             Some(reference)
@@ -99,7 +99,7 @@ pub(super) const INT: IntegerType = IntegerType {
     signed: true,
 };
 
-/// What kind of value a type has.
+/// Returns the kind of values of a type.
 pub(super) fn class_of(types: &TypeTable, id: TypeId) -> Class {
     let resolved = shape::resolve(types, id);
     match &resolved.ty.kind {
@@ -134,7 +134,7 @@ pub(super) fn class_of(types: &TypeTable, id: TypeId) -> Class {
             class_of_enumeration(types, *underlying, resolved.ty.byte_size)
         }
         TypeKind::Function { .. } => Class::Function,
-        // Values that do not lie in the bytes as C's do can be printed, and not computed with.
+        // Values with another representation than in C can be printed, but not used in computations.
         TypeKind::Represented { .. }
         | TypeKind::Variants { .. }
         | TypeKind::Typedef(_)
@@ -145,7 +145,7 @@ pub(super) fn class_of(types: &TypeTable, id: TypeId) -> Class {
     }
 }
 
-/// Returns an enumeration's integer type; DWARF need not name it, and then its size tells.
+/// Returns the class of an enumeration. If DWARF does not name its integer type, its size determines it.
 fn class_of_enumeration(types: &TypeTable, underlying: TypeId, byte_size: Option<u64>) -> Class {
     let resolved = shape::resolve(types, underlying);
     if let TypeKind::Base(base) = &resolved.ty.kind
@@ -209,7 +209,7 @@ fn class_of_base(base: &BaseType, name: Option<&str>) -> Class {
     Class::Integer(IntegerType { rank, bits, signed })
 }
 
-/// Returns the rank of an integer type, by its size and, for the two that may have the same, its name.
+/// Returns the rank of an integer type from its size and, for ranks of the same size, from its name.
 fn rank(bits: u32, name: Option<&str>) -> Rank {
     let longs = name.map_or(0, |name| {
         name.split(' ').filter(|word| *word == "long").count()
@@ -225,14 +225,14 @@ fn rank(bits: u32, name: Option<&str>) -> Rank {
 }
 
 impl IntegerType {
-    /// Returns the type after the integer promotions. `field` is the size of a bit-field: one whose values all are
-    /// `int`s is an `int`.
+    /// Returns the type after the integer promotions. `field` is the size of a bit-field. A bit-field becomes an `int` if `int` holds all of its
+    /// values.
     pub(super) fn promoted(self, field: Option<u64>) -> IntegerType {
         let width = field.map_or(self.bits, |field| {
             u32::try_from(field).map_or(self.bits, |field| field.min(self.bits))
         });
         if width < INT.bits || (width == INT.bits && self.signed) {
-            // A `long` may have 32 bits, and stays what it is unless it is a narrower bit-field.
+            // A `long` may have 32 bits. It is promoted only if it is a narrower bit-field.
             let is_long = matches!(self.rank, Rank::Long | Rank::LongLong | Rank::Int128);
             return if is_long && width == self.bits {
                 self
@@ -240,14 +240,14 @@ impl IntegerType {
                 INT
             };
         }
-        // Widths between those of C count as the next that C has.
+        // A width between the widths of C counts as the next larger one.
         IntegerType {
             bits: self.bits.next_power_of_two().max(INT.bits),
             ..self
         }
     }
 
-    /// Returns the type of both after the usual arithmetic conversions. Both are promoted.
+    /// Returns the common type after the usual arithmetic conversions. Both types are already promoted.
     pub(super) fn common(self, other: IntegerType) -> IntegerType {
         let (high, low) = if self.rank >= other.rank {
             (self, other)
@@ -259,13 +259,13 @@ impl IntegerType {
         } else if !high.signed {
             false
         } else {
-            // A signed type that can hold all values of the unsigned one wins; else its unsigned sibling does.
+            // A signed type that holds all values of the unsigned type is the result. Otherwise, its unsigned counterpart is the result.
             high.bits > low.bits
         };
         IntegerType { signed, ..high }
     }
 
-    /// Returns a value cut to the type: the number that has the same low bits.
+    /// Returns the number of this type with the same low bits as a value.
     pub(super) fn wrap(self, value: i128) -> i128 {
         let unused = 128u32.saturating_sub(self.bits).min(127);
         if self.rank == Rank::Bool {
@@ -279,7 +279,7 @@ impl IntegerType {
         }
     }
 
-    /// Returns how C calls the type.
+    /// Returns the name of the type in C.
     pub(super) fn name(self) -> &'static str {
         match (self.rank, self.signed) {
             (Rank::Bool, _) => "bool",
@@ -300,7 +300,7 @@ impl IntegerType {
 }
 
 impl Arithmetic {
-    /// Returns the arithmetic type of a value. `None` if it is none. `field` is the size of a bit-field.
+    /// Returns the promoted arithmetic type of a value, or `None` if it is not arithmetic. `field` is the size of a bit-field.
     pub(super) fn promoted(class: Class, field: Option<u64>) -> Option<Arithmetic> {
         match class {
             Class::Integer(integer) | Class::Enumeration(integer) => {
@@ -318,7 +318,7 @@ impl Arithmetic {
         }
     }
 
-    /// Returns the usual arithmetic conversions. The two formats of 16 bits have none in common but `float`.
+    /// Returns the common type after the usual arithmetic conversions. For the two formats of 16 bits, this is `float`.
     pub(super) fn common(self, other: Arithmetic) -> Arithmetic {
         match (self, other) {
             (Arithmetic::Integer(a), Arithmetic::Integer(b)) => Arithmetic::Integer(a.common(b)),
@@ -366,7 +366,7 @@ mod tests {
     const LONG: IntegerType = integer(Rank::Long, 64, true);
     const ULONG: IntegerType = integer(Rank::Long, 64, false);
 
-    /// The examples that C17 §6.3.1.1 and §6.3.1.8 come down to where `int` has 32 bits and `long` 64.
+    /// Tests the rules of C17 §6.3.1.1 and §6.3.1.8 with an `int` of 32 bits and a `long` of 64 bits.
     #[test]
     fn conversions_are_those_of_c() {
         let short = integer(Rank::Short, 16, false);
@@ -380,10 +380,10 @@ mod tests {
         assert_eq!(UINT.common(LONG), LONG);
         assert_eq!(ULONG.common(INT), ULONG);
         assert_eq!(LONG.common(ULONG), ULONG);
-        // `long` and `long long` of one size: the unsigned sibling of the higher rank.
+        // `long` and `long long` have the same size, so the result is the unsigned counterpart of the higher rank.
         let long_long = integer(Rank::LongLong, 64, true);
         assert_eq!(ULONG.common(long_long), integer(Rank::LongLong, 64, false));
-        // A `long` of 32 bits, as Windows has it, cannot hold every `unsigned int`.
+        // A `long` of 32 bits, as on Windows, cannot hold every `unsigned int`.
         let narrow = integer(Rank::Long, 32, true);
         assert_eq!(narrow.common(UINT), integer(Rank::Long, 32, false));
         assert_eq!(narrow.promoted(None), narrow);

@@ -1,4 +1,4 @@
-//! Types that an expression makes of the program's: pointers to them, arrays, and those of C's arithmetic.
+//! Derives types from the program's types: pointers, arrays, and the arithmetic types of C.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::display::shape;
 use crate::eval::{BaseType, BaseTypeEncoding};
 use crate::tree::Elements;
 
-/// A table of types, to which each type that is made is added once.
+/// A table of types, to which each derived type is added once.
 #[derive(Debug, Default)]
 pub(super) struct Types {
     pub(super) table: TypeTable,
@@ -18,7 +18,7 @@ pub(super) struct Types {
     floats: BTreeMap<FloatType, TypeId>,
     pointers: BTreeMap<(TypeId, AddressSpace), TypeId>,
     arrays: BTreeMap<(TypeId, Option<u64>), TypeId>,
-    /// The elements of vectors, and the rows of arrays of several dimensions.
+    /// The element types of vectors, and the row types of arrays with several dimensions.
     inner: BTreeMap<TypeId, TypeId>,
     void: Option<TypeId>,
 }
@@ -32,12 +32,12 @@ impl Types {
         type_name(&self.table, id)
     }
 
-    /// Returns the size of a type, in bits. `None` where it is not known.
+    /// Returns the size of a type in bits, or `None` if it is not known.
     pub(super) fn bits(&self, id: TypeId) -> Option<u64> {
         shape::size_in_bits(&self.table, id)
     }
 
-    /// Returns the distance of neighbours that a pointer goes over, in bytes; that of `void` is one, as GNU C has it.
+    /// Returns the distance in bytes between adjacent targets of a pointer. For `void` it is 1, as in GNU C.
     pub(super) fn step(&self, target: TypeId) -> Option<u64> {
         if self.class(target) == Class::Void {
             return Some(1);
@@ -58,7 +58,7 @@ impl Types {
         id
     }
 
-    /// Returns an arithmetic type of C. `like` is the program's own type, where the format of 16 bits has several names.
+    /// Returns an arithmetic type of C. `like` is the program's own type. It is preferred for formats of 16 bits, which have several names.
     pub(super) fn arithmetic(&mut self, ty: Arithmetic, like: Option<TypeId>) -> TypeId {
         match ty {
             Arithmetic::Integer(integer) => self.integer(integer),
@@ -132,7 +132,7 @@ impl Types {
         id
     }
 
-    /// Returns an array of elements one after the other; of a number that is not known, if there is none.
+    /// Returns an array of consecutive elements, with an unknown length if `count` is None.
     pub(super) fn array(&mut self, element: TypeId, count: Option<u64>) -> TypeId {
         if let Some(id) = self.arrays.get(&(element, count)) {
             return *id;
@@ -156,7 +156,7 @@ impl Types {
         id
     }
 
-    /// Returns the elements of an array or vector; of one of several dimensions its rows. Nothing for other types.
+    /// Returns the elements of an array or vector, or the rows of an array with several dimensions. Returns None for other types.
     pub(super) fn elements(&mut self, id: TypeId) -> Option<Elements> {
         let resolved = shape::resolve(&self.table, id).ty.clone();
         if let Class::Vector { element, .. } = self.class(id) {
@@ -226,7 +226,7 @@ impl Types {
         id
     }
 
-    /// Says what a function returns, where its type does not.
+    /// Sets the result type of a function whose type lacks it.
     pub(super) fn returning(&mut self, function: TypeId, returned: TypeId) {
         let mut ty = self.table.get(function).clone();
         if let TypeKind::Function { result, .. } = &mut ty.kind
@@ -237,7 +237,7 @@ impl Types {
         }
     }
 
-    /// Returns true if two types are one, but for names and qualifiers.
+    /// Returns true if two types are equal except for typedefs and qualifiers.
     pub(super) fn is_same(&self, one: TypeId, other: TypeId) -> bool {
         core::ptr::eq(
             shape::resolve(&self.table, one).ty,
@@ -245,7 +245,7 @@ impl Types {
         )
     }
 
-    /// Returns true if a type is an array that is a vector, `DW_AT_GNU_vector`.
+    /// Returns true if a type is an array with `DW_AT_GNU_vector`.
     pub(super) fn is_gnu_vector(&self, id: TypeId) -> bool {
         matches!(
             shape::resolve(&self.table, id).ty.kind,
@@ -253,7 +253,7 @@ impl Types {
         )
     }
 
-    /// Returns how many elements an array or vector has. `None` where that is not known.
+    /// Returns the number of elements of an array or vector, or `None` if it is not known.
     pub(super) fn count(&self, id: TypeId) -> Option<u64> {
         if let Class::Vector { count, .. } = self.class(id) {
             return Some(count.into());

@@ -1,10 +1,10 @@
-//! What is wrong with an expression: the same for all lanes, and found before anything is read.
+//! Defines the errors of an expression. An error concerns all lanes, and is found before anything is read.
 
 use core::fmt;
 
 use crate::error::Error;
 
-/// Why an expression cannot be evaluated in any lane, and where in its text the reason lies.
+/// The reason why an expression cannot be evaluated in any lane, and the place of the cause in its text.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
@@ -18,36 +18,36 @@ pub struct QueryError {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryErrorKind {
-    /// The text is no expression.
+    /// The text is not an expression.
     Syntax {
-        /// What could stand there.
+        /// The expected syntax.
         expected: String,
-        /// What does.
+        /// The text that was found.
         found: String,
     },
-    /// An expression of C that is not evaluated: assignments and calls change the program.
+    /// An expression of C that is not supported, because assignments and calls change the program.
     Unsupported(&'static str),
     /// No variable, function or enumerator has this name.
     UnknownName {
         /// The name.
         name: String,
-        /// Names that are written alike.
+        /// The names with similar spelling.
         nearest: Vec<String>,
     },
     /// No type has this name.
     UnknownType {
         /// The name.
         name: String,
-        /// Names that are written alike.
+        /// The names with similar spelling.
         nearest: Vec<String>,
     },
-    /// A structure, class or union has no such member.
+    /// A structure, class or union has no member with this name.
     UnknownMember {
         /// The name.
         name: String,
-        /// The type's name.
+        /// The name of the type.
         ty: String,
-        /// Its members whose names are written alike.
+        /// The members of the type with similar names.
         nearest: Vec<String>,
     },
     /// No register has this name.
@@ -55,23 +55,23 @@ pub enum QueryErrorKind {
         /// The name, without the `$`.
         name: String,
     },
-    /// An operator does not take operands of these types.
+    /// An operator cannot be applied to operands of these types.
     Type(String),
-    /// The expression is larger than any that a person writes.
+    /// The expression exceeds a size that no person writes.
     Limit {
-        /// What there is too much of.
+        /// The counted things.
         what: &'static str,
-        /// How much there can be.
+        /// The maximum number.
         most: u64,
     },
-    /// Nothing describes the code of the frame, so that no variable is known in it.
+    /// No debugging information describes the frame's code, so no variable is known.
     NoDebugInfo,
     /// The requested data cannot be read from the debugging information.
     DebugInfo(Error),
 }
 
 impl QueryErrorKind {
-    /// The kind's stable name: `error.kind` of the JSON documents.
+    /// Returns the stable name of the kind, which is `error.kind` in JSON documents.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -147,7 +147,7 @@ impl fmt::Display for QueryError {
 
 impl core::error::Error for QueryError {}
 
-/// Returns the error of a text that has something else than what is expected.
+/// Returns the error of a text that differs from the expected syntax.
 pub(super) fn syntax(expected: &str, found: impl Into<String>) -> QueryErrorKind {
     QueryErrorKind::Syntax {
         expected: expected.to_owned(),

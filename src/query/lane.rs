@@ -1,4 +1,4 @@
-//! The steps of an expression, taken in one lane.
+//! Executes the steps of an expression in one lane.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,39 +17,39 @@ use crate::inspect::{Recovered, ValueState, ValueStateKind, VariableValue, is_op
 use crate::location::Bits;
 use crate::tree::{Known, NoValue, Node, Tree, cut};
 
-/// What a step gave.
+/// The result of a step.
 #[derive(Clone, Debug)]
 pub(super) enum Held<'p> {
     Number(Number),
     Object(Node<'p>),
-    /// A pointer that was optimised away, so many bytes further on.
+    /// A pointer that was optimised away, with a displacement in bytes.
     Moved {
         pointer: Node<'p>,
         bytes: i128,
     },
 }
 
-/// What a step gives, if it does.
+/// The result of a step, or the reason why there is none.
 pub(super) type Given<T> = Result<T, NoValue>;
 
-/// A lane on its way through the steps.
+/// The execution of the steps in a lane.
 pub(super) struct Walk<'w, 's, 'p, 'a> {
     pub(super) steps: &'w [Step<'p>],
     pub(super) types: &'w mut Types,
     pub(super) tree: &'w Tree<'s, 'p, 'a>,
     pub(super) lane: Lane,
-    /// The result of each step. `None` for one that was skipped.
+    /// The result of each step. `None` for a skipped step.
     slots: Vec<Option<Given<Held<'p>>>>,
-    /// The bits of variables, each once however often it is named.
+    /// The bits of variables. Each variable is read once, regardless of the number of its uses.
     variables: BTreeMap<DieId, Rc<Bits>>,
-    /// What the values of variables are that the debugging information does not give.
+    /// The sources of variables' values that the debugging information does not locate.
     recovered: Option<Recovered>,
 }
 
-/// Takes all steps in a lane, and returns what the last one gave.
+/// Executes all steps in a lane, and returns the result of the last one.
 ///
 /// # Errors
-/// The reason why there is no value. [`NoValue::Error`] of a limit is one for all lanes.
+/// The reason why there is no value. A limit in [`NoValue::Error`] concerns all lanes.
 pub(super) fn walk<'p>(
     steps: &[Step<'p>],
     types: &mut Types,
@@ -87,13 +87,13 @@ pub(super) fn walk<'p>(
 }
 
 impl<'p> Walk<'_, '_, 'p, '_> {
-    /// Returns true if the steps after a guard are taken.
+    /// Returns true if the steps after a guard are executed.
     fn goes_on(&self, condition: Option<StepId>, skip_if: bool) -> bool {
         let truth = condition.map(|condition| self.is_true(condition));
         matches!(truth, Some(Ok(truth)) if truth != skip_if)
     }
 
-    /// What the last step gave.
+    /// Returns the result of the last step.
     fn answer(&mut self) -> Given<LaneAnswer> {
         let last = self.steps.len().saturating_sub(1);
         let object = match self.held(last)? {
@@ -106,7 +106,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         };
         let size = match object.field.or_else(|| self.types.bits(object.ty)) {
             Some(size) => size,
-            // Nothing is known of it but where it starts.
+            // Only the start of the object is known.
             None if is_open_array(&mut self.types.table, object.ty) => 0,
             None => return Err(NoValue::UnknownLayout),
         };
@@ -142,12 +142,12 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     fn held(&self, step: StepId) -> Given<Held<'p>> {
         match self.slots.get(step) {
             Some(Some(given)) => given.clone(),
-            // Passed over: nobody looks at what is made of it.
+            // The step was skipped, so the result is never used.
             Some(None) | None => Err(NoValue::UnknownLayout),
         }
     }
 
-    /// Returns the object that a step gave.
+    /// Returns the object that is the result of a step.
     pub(super) fn given_object(&self, step: StepId) -> Given<Node<'p>> {
         match self.held(step)? {
             Held::Object(object) => Ok(object),
@@ -157,7 +157,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// Returns the number or address that a step gave; of an object what it holds.
+    /// Returns the number or address that is the result of a step. For an object, reads its value.
     pub(super) fn number(&self, id: StepId) -> Given<Number> {
         let step = self.at(id)?;
         let object = match self.held(id)? {
@@ -180,7 +180,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             *to = *from;
         }
         let ty = match ty {
-            // A bit-field is cut, or keeps its sign, at its own width.
+            // A bit-field is truncated or sign-extended at its own width.
             Arithmetic::Integer(integer) => Arithmetic::Integer(IntegerType {
                 bits: u32::try_from(size)
                     .unwrap_or(integer.bits)
@@ -199,14 +199,14 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
-    /// Returns the number that a step gave, in another type.
+    /// Returns the result of a step as a number of another type.
     pub(super) fn converted(&self, step: StepId, to: Arithmetic) -> Given<Number> {
         let from = representation(self.at(step)?.class);
         let is_wide = from.is_some_and(is_unsigned_128);
         Ok(self.number(step)?.convert(to, is_wide))
     }
 
-    /// Returns the address that a step gave, and where its type points to.
+    /// Returns the address that is the result of a step, and its pointer type.
     pub(super) fn address(&self, step: StepId) -> Given<(u64, PointerType)> {
         let pointer = self.at(step)?.class.target();
         let pointer = pointer.ok_or(NoValue::UnknownLayout)?;
@@ -222,10 +222,10 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(self.number(step)?.is_true())
     }
 
-    /// Takes a step.
+    /// Executes a step.
     fn step(&mut self, step: &Step<'p>) -> Given<Held<'p>> {
         match step.action {
-            // A place to go on at.
+            // A guard only marks the place at which execution continues.
             Action::Guard { .. } => Err(NoValue::UnknownLayout),
             Action::Bytes(ref bits) => {
                 let object = Node::of_bits(self.lane, step.ty, Rc::clone(bits), None);
@@ -275,7 +275,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
                 .to_owned()
         };
         let state = value.state(lane);
-        // Also of one that is optimised away as a whole there may be a place, but no part of it has a value.
+        // A variable that is completely optimised away may also have a place, but no part of it has a value.
         if !state.kind().is_readable() && state != ValueState::Unavailable {
             return Err(NoValue::Variable {
                 name: name(),
@@ -322,7 +322,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(object))
     }
 
-    /// What a pointer points to that has no bits; None if it has some.
+    /// Returns the target of a pointer without bits. Returns None if the pointer has bits.
     fn implicit_target(&mut self, step: StepId) -> Option<Given<Node<'p>>> {
         let target = self.at(step).ok()?.class.target()?.target;
         let (pointer, bytes) = match self.held(step).ok()? {
@@ -336,7 +336,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Some(found.map(moved))
     }
 
-    /// Returns a pointer without bits that is moved; None if it has some, or something else is calculated.
+    /// Moves a pointer without bits. Returns None if the pointer has bits, or for any other calculation.
     fn move_implicit(&self, calculation: Calculation) -> Option<Given<Held<'p>>> {
         let Calculation::MovePointer {
             pointer,
@@ -363,10 +363,10 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Some(self.integer(index).map(moved))
     }
 
-    /// Returns a member, where the lane has it.
+    /// Returns a member, if the lane has it.
     fn member(&mut self, base: StepId, path: &[Hop]) -> Given<Held<'p>> {
         let mut object = self.given_object(base)?;
-        // The variant of the object that has the next member.
+        // The variant of the object that contains the next member.
         let mut variant = None;
         for hop in path {
             match *hop {
@@ -385,7 +385,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(object))
     }
 
-    /// Checks that a variant is the one that is present in an object.
+    /// Checks that a variant is the current one of an object.
     fn check_variant(&self, object: &Node<'p>, part: TypeId, number: usize) -> Given<()> {
         let table = &self.types.table;
         let size = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;
@@ -423,7 +423,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(element))
     }
 
-    /// gdb's `first@count`.
+    /// Evaluates gdb's `first@count`.
     fn repeat(&mut self, first: StepId, count: StepId) -> Given<Held<'p>> {
         let mut object = self.given_object(first)?;
         let count = self.integer(count)?;
@@ -433,14 +433,14 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         let bits = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;
         let bytes = u128::from(bits.div_ceil(8)).saturating_mul(elements.into());
         self.tree.check_size(bytes)?;
-        // Neighbours exist in memory only.
+        // Adjacent objects exist only in memory.
         object.address()?;
         let ty = self.types.array(object.ty, Some(elements));
         object.ty = ty;
         Ok(Held::Object(object))
     }
 
-    /// Returns the address that a step gave, as one of another space.
+    /// Returns the address that is the result of a step, converted to another address space.
     pub(super) fn address_in(&self, step: StepId, space: AddressSpace) -> Given<u64> {
         let (address, pointer) = self.address(step)?;
         self.tree.convert(address, pointer.space, space)
@@ -455,7 +455,7 @@ fn null(pointer: PointerType) -> u64 {
             .unwrap_or(0)
 }
 
-/// Returns an address, as far as a pointer holds it.
+/// Returns an address truncated to the size of a pointer.
 pub(super) fn cut_pointer(address: i128, pointer: PointerType) -> i128 {
     IntegerType {
         rank: Rank::Long,
@@ -476,7 +476,7 @@ pub(super) fn is_unsigned_128(ty: Arithmetic) -> bool {
     )
 }
 
-/// Returns how the bits of a scalar are read: those of a pointer as an unsigned integer.
+/// Returns the arithmetic type by which the bits of a scalar are read. A pointer is read as an unsigned integer.
 pub(super) fn representation(class: Class) -> Option<Arithmetic> {
     match class {
         Class::Integer(integer) | Class::Enumeration(integer) => Some(Arithmetic::Integer(integer)),
@@ -522,7 +522,7 @@ fn encode(number: Number, class: Class) -> Bits {
     }
 }
 
-/// Returns true if a reason holds for all lanes, so that the others need not be asked.
+/// Returns true if a reason holds for all lanes, so that the other lanes are not evaluated.
 pub(super) fn is_limit(reason: &NoValue) -> bool {
     matches!(reason, NoValue::Error(error) if error.is_limit())
 }

@@ -1,5 +1,5 @@
-//! Literals of C: numbers with their suffixes, characters and strings. Sources: C17 §6.4.4 and §6.4.5; binary
-//! numbers and `'` between digits are those of C23 and C++14, `h` and `f16` those of OpenCL and C23.
+//! Parses literals of C: numbers with their suffixes, characters and strings. Sources: C17 §6.4.4 and §6.4.5. Binary numbers and `'` between digits
+//! are from C23 and C++14, and `h` and `f16` are from OpenCL and C23.
 
 use super::error::{QueryErrorKind, syntax};
 
@@ -10,19 +10,19 @@ pub(super) enum Number {
     Float { value: f64, size: FloatSize },
 }
 
-/// An integer, and what its text says of its type.
+/// An integer, with the properties of its text that determine its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Integer {
     pub(super) value: u64,
-    /// True if it is decimal: then it is of no unsigned type, unless it says so.
+    /// True if it is decimal. It then has a signed type, unless it has the suffix `u`.
     pub(super) decimal: bool,
-    /// `u`.
+    /// True with the suffix `u`.
     pub(super) unsigned: bool,
-    /// How many `l`.
+    /// The number of `l` in the suffix.
     pub(super) longs: u8,
 }
 
-/// The type that a floating-point literal says it has.
+/// The type that the suffix of a floating-point literal selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FloatSize {
     Half,
@@ -30,7 +30,7 @@ pub(super) enum FloatSize {
     Double,
 }
 
-/// Returns the longest text that looks like a number: a *preprocessing number* of C.
+/// Returns the longest prefix that looks like a number: a *preprocessing number* of C.
 pub(super) fn number_text(text: &str) -> &str {
     let mut end = 0;
     let mut previous = ' ';
@@ -52,7 +52,7 @@ pub(super) fn number_text(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Returns the number that a text is.
+/// Parses a number.
 pub(super) fn number(text: &str) -> Result<Number, QueryErrorKind> {
     let bad = || syntax("a number", format!("`{text}`"));
     let digits = text.replace('\'', "");
@@ -109,7 +109,7 @@ pub(super) fn number(text: &str) -> Result<Number, QueryErrorKind> {
     }))
 }
 
-/// Returns a text for a message.
+/// Shortens a text for a message.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -117,9 +117,9 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// A floating-point number without its suffix, and what the suffix says.
+/// Splits a floating-point number from its suffix, and returns the type that the suffix selects.
 fn float_size(text: &str, hexadecimal: bool) -> (&str, FloatSize) {
-    // Without an exponent `f` would be a digit.
+    // In a hexadecimal number without an exponent, `f` is a digit.
     let suffixes = [
         ("f16", FloatSize::Half),
         ("h", FloatSize::Half),
@@ -138,7 +138,7 @@ fn decimal_float(text: &str) -> Option<f64> {
     text.chars().all(plain).then(|| text.parse().ok())?
 }
 
-/// Returns a number like `1.8p-3`, rounded to the nearest.
+/// Parses a number like `1.8p-3`, rounded to the nearest double.
 fn hexadecimal_float(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once('p')?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -160,7 +160,7 @@ fn hexadecimal_float(text: &str) -> Option<f64> {
             scale = scale.saturating_add(if is_fraction { 0 } else { 4 });
         }
     }
-    // What is cut off is far below the last bit of a double; that there was something decides ties.
+    // The dropped digits are far below the last bit of a double. A sticky bit records them, because they decide ties.
     let value = value | u64::from(lost);
     #[expect(
         clippy::cast_precision_loss,
@@ -168,12 +168,12 @@ fn hexadecimal_float(text: &str) -> Option<f64> {
     )]
     let value = value as f64;
     let power = exponent.saturating_add(scale).clamp(-2200, 2200);
-    // In two steps, so that neither factor is out of range where the result is not.
+    // The scaling takes two steps, so that neither factor is out of range if the result is in range.
     let half = power.div_euclid(2);
     Some(value * 2f64.powi(half) * 2f64.powi(power.saturating_sub(half)))
 }
 
-/// The bytes of a quoted literal at the start of `text`, and its length.
+/// Returns the bytes of a quoted literal at the start of `text`, and its length.
 pub(super) fn quoted(text: &str, quote: char) -> Result<(Vec<u8>, usize), QueryErrorKind> {
     let mut bytes = Vec::new();
     let mut characters = text.char_indices().skip(1).peekable();
@@ -283,7 +283,7 @@ mod tests {
             ("0x.8p0", 0.5),
             ("0x1p-1074", f64::from_bits(1)),
             ("0x1.fffffffffffffp1023", f64::MAX),
-            // Half a unit of the last place above 1, and a little more: C17 §6.4.4.2 has the nearest.
+            // Half a unit of the last place above 1, and slightly more. C17 §6.4.4.2 requires the nearest value.
             ("0x1.00000000000008p0", 1.0),
             (
                 "0x1.000000000000080001p0",

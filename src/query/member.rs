@@ -1,7 +1,6 @@
-//! Members by their names: those of the record itself, then those of anonymous members and of base classes.
+//! Finds members by name: first in the record itself, then in its anonymous members and base classes.
 //!
-//! Sources: C17 §6.7.2.1 (anonymous structures), C++20 [class.member.lookup] without its ambiguities: the nearest
-//! member wins.
+//! Sources: C17 §6.7.2.1 (anonymous structures), C++20 [class.member.lookup] but without its ambiguities: the nearest member is chosen.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +9,22 @@ use crate::debug_info::types::{Member, TypeId, TypeKind, TypeTable};
 use crate::display::{payload_of, shape};
 use crate::nearest::Nearest;
 
-/// How many records are searched for one name.
+/// The maximum number of records that are searched for one name.
 const RECORDS: usize = 4096;
 
 /// A step on the way to a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Hop {
-    /// The member with this index, of the record or of the variant before.
+    /// The member with this index, in the record or in the preceding variant.
     Member(usize),
     /// A variant of a variant part of the record.
     Variant { part: TypeId, number: usize },
 }
 
-/// Where a member is: the steps from the outermost record on.
+/// The path to a member: the steps from the outermost record.
 pub(super) type MemberPath = Vec<Hop>;
 
-/// Returns the members of a structure, class or union under any of its names. Empty for other types.
+/// Returns the members of a structure, class or union, through typedefs and qualifiers. Empty for other types.
 pub(super) fn members_of(table: &TypeTable, id: TypeId) -> &[Member] {
     if let TypeKind::Record { members, .. } = &shape::resolve(table, id).ty.kind {
         members
@@ -34,7 +33,7 @@ pub(super) fn members_of(table: &TypeTable, id: TypeId) -> &[Member] {
     }
 }
 
-/// Returns a member of a record, or of a variant of one of its variant parts.
+/// Returns a member of a record, or of a variant in one of its variant parts.
 pub(super) fn member_at(
     table: &TypeTable,
     record: TypeId,
@@ -50,7 +49,7 @@ pub(super) fn member_at(
     variants.get(number)?.members.get(index)
 }
 
-/// The entry of the static data member called `name` of a record that is a constant, or of the nearest of its base classes.
+/// Returns the entry of a constant static data member called `name`, in a record or in the nearest of its base classes.
 pub(super) fn find_constant(table: &TypeTable, record: TypeId, name: &str) -> Option<DieId> {
     let mut waiting = vec![record];
     let mut seen = BTreeSet::from([record]);
@@ -72,7 +71,7 @@ pub(super) fn find_constant(table: &TypeTable, record: TypeId, name: &str) -> Op
     None
 }
 
-/// Returns the member called `name` of a record, with its path. `nearest` gets the names of all that were looked at.
+/// Returns the member called `name` of a record, with its path. `nearest` receives the names of all members that were compared.
 pub(super) fn find_member<'t>(
     table: &'t TypeTable,
     record: TypeId,
@@ -81,7 +80,7 @@ pub(super) fn find_member<'t>(
 ) -> Option<(MemberPath, &'t Member)> {
     let mut waiting = vec![(members_of(table, record), MemberPath::new())];
     let mut seen = BTreeSet::from([record]);
-    // Level by level; records of a damaged file may contain themselves.
+    // The search proceeds level by level. Records of a malformed file may contain themselves.
     while !waiting.is_empty() {
         let mut inner = Vec::new();
         for (members, path) in waiting {
@@ -102,8 +101,8 @@ pub(super) fn find_member<'t>(
     None
 }
 
-/// Adds the members whose names count as those of what they are in: of an anonymous member, a base class or a variant, and of what a
-/// variant of Rust holds.
+/// Adds the members whose names are visible in the enclosing record. These are the members of an anonymous member, a base class or a variant, and of
+/// the payload of a Rust variant.
 fn add_inner<'t>(
     table: &'t TypeTable,
     index: usize,

@@ -1,13 +1,11 @@
-//! Expressions of C about a stopped wave, evaluated in every lane: `p->next->x`, `a[i] + 1`, `*q`, `sizeof(T)`.
+//! Evaluates C expressions about a stopped wave in every lane: `p->next->x`, `a[i] + 1`, `*q`, `sizeof(T)`.
 //!
-//! A [`Query`] belongs to a frame. It knows the frame's variables, types, enumerators and functions, reads what
-//! an expression needs of them, and answers for each lane by itself: what one lane cannot be asked, a division
-//! by zero or a null pointer, costs the others nothing. Where the value of a variable is, is the business of
-//! `inspect`; how a value looks as text, that of `display`.
+//! A [`Query`] belongs to a frame. It knows the frame's variables, types, enumerators and functions, and reads the values that an expression needs.
+//! Each lane has its own answer: a division by zero or a null pointer in one lane does not affect the others. `inspect` locates the values of
+//! variables, and `display` formats values as text.
 //!
-//! The text is parsed to nodes (`parse`), which are checked and become steps (`check`), which each lane takes
-//! one after the other (`lane`). What differs from C and gdb is in `spec-notes/print.md`. Sources: C17 §6.3 to
-//! §6.5; gdb for `@`, `$register` and `space#address`.
+//! The text is parsed to nodes (`parse`). The nodes are checked and converted to steps (`check`), which each lane executes in order (`lane`).
+//! `spec-notes/print.md` lists the differences from C and gdb. Sources: C17 §6.3 to §6.5; gdb for `@`, `$register` and `space#address`.
 //!
 //! ```
 //! # #[cfg(feature = "serde")]
@@ -75,7 +73,7 @@ use derived::Types;
 use names::Names;
 use scope::Scope;
 
-/// Expressions about a frame of a stopped wave.
+/// A query for expressions about a frame of a stopped wave.
 ///
 /// ```
 /// # #[cfg(feature = "serde")]
@@ -111,18 +109,18 @@ pub struct Query<'s, 'p, 'a> {
     types: Types,
 }
 
-/// The answer to an expression, in each requested lane.
+/// The answer to an expression in all requested lanes.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The type; of an array that each lane has another length of, one without a length.
+    /// The type. For an array whose length differs between lanes, a type without a length.
     pub ty: TypeId,
-    /// Its name, as C writes it.
+    /// The name of the type in C syntax.
     pub type_name: String,
-    /// True if it is made of a variable in memory that the function's prologue writes, which is not over: what is there may be left over
-    /// from others.
+    /// True if a value comes from a variable in memory that the function's prologue writes, and the prologue has not finished. The memory may then
+    /// have old contents.
     pub is_in_prologue: bool,
-    /// The lanes, in the order in which they were asked for.
+    /// The lanes, in the order of the request.
     pub lanes: Vec<LaneAnswer>,
 }
 
@@ -134,32 +132,31 @@ pub struct LaneAnswer {
     pub lane: Lane,
     /// The type in the lane.
     pub ty: TypeId,
-    /// The bits, or why there are none. Bits that are missing are in the masks.
+    /// The bits, or the reason why there are none. The masks mark missing bits.
     pub value: Result<Bits, NoValue>,
-    /// The size of a bit-field in bits, if it is one. These are the bits from the lowest on.
+    /// The size in bits, if the value is a bit-field. Its bits start at the lowest one.
     pub bit_field: Option<u64>,
-    /// What pointers without bits stand for in it.
+    /// The targets of pointers without bits in the value.
     pointees: Vec<Pointee>,
     known: Known,
     recovered: Option<Recovered>,
 }
 
 impl LaneAnswer {
-    /// Returns where values come from that it is made of, if the debugging information does not give them here: as
-    /// [`VariableValue::recovered`].
+    /// Returns the sources of values that the debugging information does not locate here, like [`VariableValue::recovered`].
     #[must_use]
     pub fn recovered(&self) -> Option<&Recovered> {
         self.recovered.as_ref()
     }
 
-    /// Returns the state, as for a variable.
+    /// Returns the state of the value, as for a variable.
     #[must_use]
     pub fn state(&self) -> ValueStateKind {
         self.known.state
     }
 
-    /// What the state does not say: why there is no value, or what of it is not understood. None of lanes that do not execute in the
-    /// frame.
+    /// Returns additional information about the state: the reason why there is no value, or the part of it that is not understood. Returns None for
+    /// lanes that do not execute in the frame.
     #[must_use]
     pub fn message(&self) -> Option<String> {
         match (&self.value, self.known.state) {
@@ -173,7 +170,7 @@ impl LaneAnswer {
 }
 
 impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
-    /// Prepares to answer about a frame. No variable is read yet.
+    /// Creates a query for a frame. No variable is read yet.
     ///
     /// # Errors
     /// If the debugging information of the frame's function is malformed.
@@ -182,7 +179,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         Query::within(frame)
     }
 
-    /// [`Query::new`] as a part of a question, whose meter goes on counting.
+    /// Does the work of [`Query::new`] as a part of a larger question, without a reset of the meter.
     pub(crate) fn within(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
         let scope = Scope::new(frame)?;
         let names = Names::new(
@@ -210,25 +207,26 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         &self.types.table
     }
 
-    /// Evaluates an expression in some lanes.
+    /// Evaluates an expression in the given lanes.
     ///
-    /// A lane that does not execute in the frame is [`NoValue::Inactive`], one that did not enter it [`NoValue::NotInFrame`].
+    /// The answer of a lane that does not execute in the frame is [`NoValue::Inactive`]. For a lane that did not enter it, the answer is
+    /// [`NoValue::NotInFrame`].
     ///
     /// # Errors
-    /// If the text is no expression, names something that there is not, or an operator does not take its
-    /// operands. What is wrong in one lane only is in its [`LaneAnswer`].
+    /// If the text is not an expression, contains an unknown name, or applies an operator to operands of wrong types. An error in only one lane is in
+    /// its [`LaneAnswer`].
     pub fn evaluate(&mut self, text: &str, lanes: &[Lane]) -> Result<Answer, QueryError> {
         self.scope.tree.frame.stop().reset_meter();
         self.evaluate_within(text, lanes)
     }
 
-    /// Returns the limit that was reached before all variables were found that names could mean.
+    /// Returns the limit that ended the search for variables early, if one was reached.
     #[cfg(feature = "serde")]
     pub(crate) fn limit(&self) -> Option<&Error> {
         self.scope.limit.as_ref()
     }
 
-    /// [`evaluate`](Query::evaluate) as a part of a question.
+    /// Does the work of [`evaluate`](Query::evaluate) as a part of a larger question.
     pub(crate) fn evaluate_within(
         &mut self,
         text: &str,
@@ -264,7 +262,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         })
     }
 
-    /// Returns true if a variable that has a value in some lane may not have been written yet.
+    /// Returns true if a variable with a value in some lane may not have been written yet.
     fn is_in_prologue(&self, steps: &step::Steps<'p>, lanes: &[Lane]) -> Result<bool> {
         let frame = self.scope.tree.frame;
         let is_written = |value: &VariableValue<'p>| frame.is_written_by_prologue(value, lanes);
@@ -297,21 +295,21 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         lane::walk(&steps.all, &mut self.types, &self.scope.tree, lane).unwrap_or_else(without)
     }
 
-    /// Pays for bits of answers, which count as those of variables do.
+    /// Charges for bits of answers like for bits of variables.
     fn keep(&self, bits: u64) -> Result<()> {
         self.scope.tree.frame.stop().meter().hold(bits.div_ceil(8))
     }
 
-    /// Returns the value of a lane as a debugger of C prints it. `None` if there is none.
+    /// Returns the value in a lane in the format of a C debugger, or `None` if there is none.
     #[must_use]
     pub fn text(&self, answer: &LaneAnswer, options: &Options) -> Option<String> {
         let meter = Meter::new(&Limits::DEFAULT, Limits::DEFAULT.value);
         self.text_within(answer, options, &meter, None)
     }
 
-    /// [`Query::text`] as a part of a question, whose meter counts.
+    /// Does the work of [`Query::text`] as a part of a larger question, with its meter.
     ///
-    /// * `marks`: gets the places where the text can be broken into lines.
+    /// * `marks`: receives the positions at which the text can be broken into lines.
     pub(crate) fn text_within(
         &self,
         answer: &LaneAnswer,
@@ -337,7 +335,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     }
 }
 
-/// Returns the type of all lanes that have a value, if it is one.
+/// Returns the common type of all lanes with a value, if there is one.
 fn common(answers: &[LaneAnswer]) -> Option<TypeId> {
     let mut types = answers
         .iter()

@@ -1,7 +1,7 @@
-//! Types, enumerators and functions by their names, in every unit.
+//! Looks up types, enumerators and functions by name in every unit.
 //!
-//! A unit is walked over once, when a name is first looked for in it: the frame's unit first, the others only
-//! for names that it does not have. Sources: DWARF 5 §3.1 to §3.3, §5.
+//! A unit is read once, when a name is first searched in it. The frame's unit comes first. The other units are read only for names that it lacks.
+//! Sources: DWARF 5 §3.1 to §3.3, §5.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use crate::error::Result;
 use crate::meter::{HeldStack, Meter};
 use crate::nearest::Nearest;
 
-/// What kind of thing a name stands for.
+/// The kind of a named entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entity {
-    /// A type; the tag if it has a keyword.
+    /// A type, with its tag if it has a keyword.
     Type(Option<Tag>),
     /// An enumerator of an enumeration.
     Enumerator {
@@ -32,30 +32,30 @@ pub(super) enum Entity {
     Function,
 }
 
-/// Something that has a name.
+/// A named entity.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) die: DieId,
     pub(super) entity: Entity,
-    /// The namespace, class or enumeration that it is in: its number in the unit.
+    /// The number of the enclosing namespace, class or enumeration in the unit.
     scope: Option<ScopeNumber>,
     is_declaration: bool,
 }
 
-/// The number of a scope among those of its unit.
+/// The number of a scope in its unit.
 type ScopeNumber = usize;
 
-/// A namespace, class or enumeration. The names of those around it are theirs alone, as a copy of them in each would be
-/// quadratic in how deep they are nested.
+/// A namespace, class or enumeration. It stores only its own name, because a copy of all enclosing names in each scope would be quadratic in the
+/// depth.
 #[derive(Debug)]
 struct NamedScope<'a> {
     name: Cow<'a, str>,
     outer: Option<ScopeNumber>,
-    /// True if names need not have it: that of an inline namespace.
+    /// True for an inline namespace, which names need not include.
     is_inline: bool,
 }
 
-/// What a unit gives names to.
+/// The names in a unit.
 #[derive(Debug, Default)]
 struct UnitNames<'a> {
     scopes: Vec<NamedScope<'a>>,
@@ -67,13 +67,13 @@ struct UnitNames<'a> {
 pub(super) struct Names<'d, 'a> {
     info: &'d DebugInfo<'a>,
     meter: &'d Meter,
-    /// The units that were walked over. One that is malformed has the names before the fault.
+    /// The units that were read. A malformed unit has only the names before the fault.
     units: BTreeMap<UnitId, UnitNames<'a>>,
-    /// The unit that is looked at first.
+    /// The unit that is searched first.
     first: Option<UnitId>,
 }
 
-/// Something that encloses what is walked over.
+/// An enclosing entry of the current one.
 struct Open {
     depth: usize,
     scope: Option<ScopeNumber>,
@@ -81,7 +81,7 @@ struct Open {
 }
 
 impl<'d, 'a> Names<'d, 'a> {
-    /// Nothing is read yet.
+    /// Creates an empty collection. No unit is read yet.
     pub(super) fn new(
         info: &'d DebugInfo<'a>,
         first: Option<UnitId>,
@@ -95,7 +95,7 @@ impl<'d, 'a> Names<'d, 'a> {
         }
     }
 
-    /// Returns the first that `path` names and `wanted` says yes to. In each unit definitions come before declarations.
+    /// Returns the first entity that `path` names and `wanted` accepts. Within each unit, definitions precede declarations.
     pub(super) fn find(
         &mut self,
         path: &Path<'_>,
@@ -116,7 +116,7 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(declared)
     }
 
-    /// [`find`](Self::find) in the first unit only: what is in every unit is not looked for in all of them.
+    /// Does the work of [`find`](Self::find) in the first unit only, for names that exist in every unit.
     pub(super) fn find_first(
         &mut self,
         path: &Path<'_>,
@@ -137,7 +137,7 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(found.any(|named| named.entity == Entity::Function))
     }
 
-    /// Proposes all names that `wanted` says yes to, as far as units were walked over.
+    /// Proposes all names that `wanted` accepts, in the units that were read.
     pub(super) fn propose(&self, nearest: &mut Nearest, wanted: &dyn Fn(&Named) -> bool) {
         for names in self.units.values() {
             for (name, all) in &names.named {
@@ -148,7 +148,7 @@ impl<'d, 'a> Names<'d, 'a> {
         }
     }
 
-    /// Returns the units, in the order in which names are looked for.
+    /// Returns the units in the order of the search.
     pub(super) fn order(&self) -> Vec<UnitId> {
         let others = self
             .info
@@ -166,7 +166,7 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(self.units.entry(unit).or_default())
     }
 
-    /// Pays for a name that is not a part of the file.
+    /// Charges for a name that is not a part of the file.
     #[expect(clippy::ptr_arg, reason = "what is borrowed costs nothing")]
     fn hold(&self, name: &Cow<'a, str>) -> Result<()> {
         match name {
@@ -175,10 +175,10 @@ impl<'d, 'a> Names<'d, 'a> {
         }
     }
 
-    /// Notes the names of a unit, as far as it can be read.
+    /// Records the names of a unit, up to the first unreadable entry.
     ///
     /// # Errors
-    /// If there is nothing left to pay with.
+    /// If the budget is exhausted.
     fn walk(&mut self, unit: UnitId, names: &mut UnitNames<'a>) -> Result<()> {
         let Ok(mut dies) = self.info.dies(unit) else {
             return Ok(());
@@ -214,7 +214,7 @@ impl<'d, 'a> Names<'d, 'a> {
                         });
                         names.scopes.len().checked_sub(1)
                     }
-                    // What is local to a function has no qualified name.
+                    // Entities that are local to a function have no qualified name.
                     _ if tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block => None,
                     _ => scope,
                 };
@@ -244,8 +244,8 @@ impl<'d, 'a> Names<'d, 'a> {
 }
 
 impl UnitNames<'_> {
-    /// What a path names: the end of its scopes are the path's, or all if the path is absolute.
-    /// An enumerator is in the scope of its enumeration, and in the one around that.
+    /// Returns the entities that a path names. The innermost scopes of an entity must equal the scopes of the path, or all scopes if the path is
+    /// absolute. An enumerator is in the scope of its enumeration, and in the enclosing scope.
     fn at(&self, path: &Path<'_>) -> impl Iterator<Item = &Named> {
         let found = self.named.get(path.name).into_iter().flatten();
         let wanted = path.scopes.join("::");
@@ -257,7 +257,7 @@ impl UnitNames<'_> {
         })
     }
 
-    /// Returns true if the end of a scope's name is `wanted`, or all of it if that is absolute. Inline namespaces may be left out, all of them.
+    /// Returns true if the innermost names of a scope are `wanted`, or all of them if `is_absolute`. All inline namespaces may be left out together.
     fn is_scope(&self, is_absolute: bool, wanted: &str, scope: Option<ScopeNumber>) -> bool {
         let is_end = |named: fn(&NamedScope<'_>) -> bool| {
             let around = |number: ScopeNumber| self.scopes.get(number);
@@ -269,19 +269,19 @@ impl UnitNames<'_> {
     }
 }
 
-/// Returns true if the names of scopes, the innermost first, end in `wanted`, or are that if it is absolute.
+/// Returns true if scopes, given from the innermost outwards, end in `wanted`, or are equal to it if `is_absolute`.
 fn is_end_of<'s>(
     is_absolute: bool,
     wanted: &str,
     mut scopes: impl Iterator<Item = &'s NamedScope<'s>>,
 ) -> bool {
-    // What is still to be found before the scopes that were looked at; nothing before the first.
+    // The names that the remaining scopes must match. None means that all names matched.
     let mut rest = Some(wanted).filter(|wanted| !wanted.is_empty());
     while let Some(wanted) = rest {
         let Some(scope) = scopes.next() else {
             return false;
         };
-        // A name can have several parts.
+        // The name of a scope can have several parts.
         if let Some(before) = scope.name.strip_suffix(wanted)
             && before.ends_with("::")
         {
@@ -301,7 +301,7 @@ fn is_end_of<'s>(
     !is_absolute || scopes.next().is_none()
 }
 
-/// Returns true if the scopes of a path are the last of `scope`, or all of them if the path is absolute.
+/// Returns true if the scopes of a path are the innermost ones of `scope`, or all of them if the path is absolute.
 pub(super) fn is_scope_of(path: &Path<'_>, scope: &str) -> bool {
     let wanted = path.scopes.join("::");
     if scope == wanted {
@@ -340,7 +340,7 @@ fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
     known.map(|(_, tag)| Entity::Type(Some(*tag)))
 }
 
-/// Returns true if an entry qualifies the names of what is in it.
+/// Returns true if an entry qualifies the names of its children.
 fn opens_scope(tag: DwTag) -> bool {
     [
         DW_TAG_namespace,
@@ -356,7 +356,7 @@ fn opens_scope(tag: DwTag) -> bool {
 mod tests {
     use super::*;
 
-    /// The scopes `a`, `a::b`, `a::b::c::d` (a name of two parts), and an enumerator in the last.
+    /// Returns the scopes `a`, `a::b` and `a::b::c::d` (with a name of two parts), and an enumerator in the last one.
     fn names() -> UnitNames<'static> {
         let scope = |name, outer| NamedScope {
             name: Cow::Borrowed(name),

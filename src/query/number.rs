@@ -1,8 +1,8 @@
-//! Numbers, and the arithmetic on them: C's, where it is defined, and the machine's where it is not.
+//! Implements numbers and their arithmetic. The results are defined by C or, where C leaves them undefined, by the machine.
 //!
-//! Integers are held as 128 bits that have the value of their type; one of 128 bits without a sign as that of
-//! the same bits. Floating-point numbers are held as doubles, which every format here has room in; a result is
-//! rounded to its own format, which for `+ - * /` gives what computing in that format would.
+//! An integer is stored in 128 bits with the value that it has in its type. An unsigned integer of 128 bits is stored as the signed number with the
+//! same bits. A floating-point number is stored as a double, which can represent the values of all formats here. Each result is rounded to its own
+//! format. For `+ - * /`, this equals a computation in that format.
 
 use super::class::{Arithmetic, FloatType, IntegerType, Rank};
 use super::syntax::Binary;
@@ -17,7 +17,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Returns true if it counts as true.
+    /// Returns the truth value.
     pub(super) fn is_true(self) -> bool {
         match self {
             Number::Integer(value) => value != 0,
@@ -25,12 +25,12 @@ impl Number {
         }
     }
 
-    /// Returns the number that the low bits of `bits` stand for.
+    /// Decodes a number from the low bits of `bits`.
     pub(super) fn decode(bits: u128, ty: Arithmetic) -> Number {
         let [a, b, c, d, e, f, g, h, ..] = bits.to_le_bytes();
         match ty {
             Arithmetic::Integer(integer) => {
-                // A truth value that is neither 0 nor 1 is kept: `display` shows it as a number, too.
+                // A truth value other than 0 and 1 is preserved, because `display` also shows it as a number.
                 let plain = if integer.rank == Rank::Bool {
                     Rank::Char
                 } else {
@@ -57,7 +57,7 @@ impl Number {
         }
     }
 
-    /// Returns the bits of the number in a type that it was converted to; those above the type's width are not zero.
+    /// Encodes the number in the type to which it was converted. Bits above the type's width may be nonzero.
     pub(super) fn encode(self, ty: Arithmetic) -> u128 {
         match (self, ty) {
             (Number::Integer(value), _) => value.cast_unsigned(),
@@ -77,8 +77,8 @@ impl Number {
         }
     }
 
-    /// Converts to a type. A floating-point number that no integer of the type is goes to the nearest one, and
-    /// what is no number to 0, as AMDGPU's instructions have it; C leaves it open.
+    /// Converts to a type. A floating-point number outside an integer type becomes the nearest value of the type, and NaN becomes 0, as in AMDGPU's
+    /// instructions. C leaves both undefined.
     pub(super) fn convert(self, to: Arithmetic, is_unsigned_128: bool) -> Number {
         match (self, to) {
             (
@@ -113,7 +113,7 @@ fn round(value: f64, to: FloatType) -> f64 {
     }
 }
 
-/// Returns the nearest number of a format to an integer, rounded once.
+/// Returns the nearest number of a format to an integer, rounded only once.
 #[expect(clippy::cast_precision_loss, reason = "rounding is meant")]
 fn round_integer(value: i128, is_unsigned_128: bool, to: FloatType) -> f64 {
     let bits = value.cast_unsigned();
@@ -122,8 +122,8 @@ fn round_integer(value: i128, is_unsigned_128: bool, to: FloatType) -> f64 {
         (FloatType::Double, true) => bits as f64,
         (FloatType::Single, false) => (value as f32).into(),
         (FloatType::Single, true) => (bits as f32).into(),
-        // What a double cannot hold is far beyond the largest number of 16 bits, or rounds as what is left:
-        // 11 digits are kept of 53.
+        // The digits that a double cannot hold either are far beyond the largest number of 16 bits, or only affect rounding. At most 11 of its 53
+        // digits are kept.
         (FloatType::Half | FloatType::BFloat16, _) => {
             let magnitude = if is_unsigned_128 {
                 bits
@@ -140,7 +140,7 @@ fn round_integer(value: i128, is_unsigned_128: bool, to: FloatType) -> f64 {
     }
 }
 
-/// Returns a double that rounds to fewer digits as the integer does: bits that it has no room for are kept as one.
+/// Returns a double that rounds to fewer digits like the integer itself. A sticky bit replaces the bits that do not fit.
 #[expect(
     clippy::cast_precision_loss,
     reason = "the number has at most 53 bits by then"
@@ -174,7 +174,7 @@ fn truncate(value: f64, to: IntegerType) -> i128 {
     (value as i128).clamp(least, most)
 }
 
-/// `a operator b`, both of type `ty`, which is also that of the result.
+/// Computes `a operator b`. Both operands and the result have the type `ty`.
 pub(super) fn arithmetic(
     operator: Binary,
     a: Number,
@@ -188,7 +188,7 @@ pub(super) fn arithmetic(
         (Number::Float(a), Number::Float(b), Arithmetic::Float(ty)) => {
             Ok(Number::Float(round(float_arithmetic(operator, a, b), ty)))
         }
-        // Both operands were converted to the type.
+        // Both operands were converted to the type, so this cannot happen.
         (_, _, _) => Err(NoValue::UnknownLayout),
     }
 }
@@ -208,7 +208,7 @@ fn integer_arithmetic(
     let value = match operator {
         Binary::Multiply => a.wrapping_mul(b),
         Binary::Divide if is_wide => unsigned(ua.checked_div(ub)),
-        // The smallest number by -1 wraps to itself.
+        // The smallest number divided by -1 wraps to itself.
         Binary::Divide => a.checked_div(b).unwrap_or(a),
         Binary::Remainder if is_wide => unsigned(ua.checked_rem(ub)),
         Binary::Remainder => a.checked_rem(b).unwrap_or(0),
@@ -229,7 +229,7 @@ fn integer_arithmetic(
     Ok(ty.wrap(value))
 }
 
-/// Returns a shift of `a`, of type `ty`, by `b` bits. A negative number keeps its sign when it goes right.
+/// Shifts `a` of type `ty` by `b` bits. A right shift preserves the sign.
 fn shift(operator: Binary, a: i128, b: i128, ty: IntegerType) -> Result<i128, NoValue> {
     let bits = ty.bits;
     let Some(count) = u32::try_from(b).ok().filter(|count| *count < bits) else {
@@ -248,7 +248,7 @@ fn shift(operator: Binary, a: i128, b: i128, ty: IntegerType) -> Result<i128, No
 fn float_arithmetic(operator: Binary, a: f64, b: f64) -> f64 {
     match operator {
         Binary::Multiply => a * b,
-        // By zero it is infinite, or no number: IEC 60559, as every GPU has it.
+        // A division by zero gives an infinity or NaN according to IEC 60559, as on every GPU.
         Binary::Divide => a / b,
         Binary::Add => a + b,
         Binary::Subtract => a - b,
@@ -268,7 +268,7 @@ fn float_arithmetic(operator: Binary, a: f64, b: f64) -> f64 {
     }
 }
 
-/// Returns true if a comparison holds between two numbers of one type.
+/// Returns true if a comparison of two numbers of one type holds.
 pub(super) fn compare(operator: Binary, a: Number, b: Number, is_unsigned_128: bool) -> bool {
     let ordering = match (a, b) {
         (Number::Integer(a), Number::Integer(b)) if is_unsigned_128 => {
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn integers_are_rounded_once() {
-        // 2^24 + 1 lies between two floats, 2^53 + 1 between two doubles; ties go to the even one.
+        // 2^24 + 1 is between two floats, and 2^53 + 1 is between two doubles. Ties round to even.
         assert_eq!(
             round_integer((1 << 24) + 1, false, FloatType::Single),
             16_777_216.0
@@ -339,7 +339,7 @@ mod tests {
             9_007_199_254_740_996.0
         );
         assert_eq!(round_integer(-1, true, FloatType::Double), 2f64.powi(128));
-        // 2^60 + 2^52 is half way between two of bf16; one more is above it, which a double does not have.
+        // 2^60 + 2^52 is half way between two numbers of bf16. One more is above it, which a double cannot represent.
         let half_way = (1i128 << 60) + (1 << 52);
         assert_eq!(
             round_integer(half_way, false, FloatType::BFloat16),
@@ -349,7 +349,7 @@ mod tests {
             round_integer(half_way + 1, false, FloatType::BFloat16),
             2f64.powi(60) + 2f64.powi(53)
         );
-        // 1 + 2^-11 is half way between two of binary16; 2^-40 more is above it.
+        // 1 + 2^-11 is half way between two numbers of binary16. 2^-40 more is above it.
         let above = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
         assert_eq!(round(above, FloatType::Half), 1.0 + 2f64.powi(-10));
         assert_eq!(round(1.0 + 2f64.powi(-11), FloatType::Half), 1.0);

@@ -1,18 +1,17 @@
-//! From tokens to nodes: expressions of C by precedence climbing, with `@`, `$register` and addresses as gdb
-//! has them. Type names are left to `parse_type`.
+//! Parses tokens to nodes: C expressions by precedence climbing, with gdb's `@`, `$register` and addresses. `parse_type` parses type names.
 //!
-//! Recursion goes only as deep as brackets, conditionals and prefix operators nest, and that has a limit.
-//! Sources: C17 §6.5; the grammar of gdb's C expressions for the place of `@`.
+//! The recursion depth is the nesting of brackets, conditionals and prefix operators, which is limited. Sources: C17 §6.5; the grammar of gdb's C
+//! expressions for the precedence of `@`.
 
 use super::error::{QueryError, QueryErrorKind};
 use super::literal::Number;
 use super::syntax::{AND, BINARY, Kind, Node, NodeId, OR, Path, Unary};
 use super::token::{Spanned, Token, tokens};
 
-/// How deep an expression may nest: each `(`, `?`, prefix operator and level of precedence counts one.
+/// The maximum nesting of an expression. Each `(`, `?`, prefix operator and level of precedence counts as one.
 pub(super) const DEPTH: u32 = 256;
 
-/// Says whether a name is that of a type, and of nothing else that is visible.
+/// A function that returns true if a name denotes a type and no other visible entity.
 pub(super) type IsType<'n> = &'n mut dyn FnMut(&Path<'_>) -> bool;
 
 /// Parses a whole text. The last node is the expression.
@@ -60,13 +59,13 @@ impl<'t> Parser<'t, '_> {
         self.peek_at(0)
     }
 
-    /// Returns a token that is so many after the next; the end goes on for ever.
+    /// Returns the token `distance` tokens after the next one. After the last token, returns the end.
     pub(super) fn peek_at(&self, distance: usize) -> &Token<'t> {
         let token = self.tokens.get(self.at + distance);
         token.map_or(&Token::End, |spanned| &spanned.token)
     }
 
-    /// Where the next token starts.
+    /// Returns the offset of the next token.
     pub(super) fn offset(&self) -> usize {
         let last = self.tokens.len().saturating_sub(1);
         let token = self.tokens.get(self.at.min(last));
@@ -77,7 +76,7 @@ impl<'t> Parser<'t, '_> {
         self.at += 1;
     }
 
-    /// Passes over a sign, if it is the next token.
+    /// Skips a sign if it is the next token. Returns true if it was.
     pub(super) fn accept(&mut self, sign: &'static str) -> bool {
         let found = *self.peek() == Token::Sign(sign);
         if found {
@@ -93,7 +92,7 @@ impl<'t> Parser<'t, '_> {
         Err(self.expected(&format!("`{sign}`")))
     }
 
-    /// Returns the error of a next token that cannot stand there.
+    /// Returns the error of an unexpected next token.
     pub(super) fn expected(&self, expected: &str) -> QueryError {
         let kind = QueryErrorKind::Syntax {
             expected: expected.to_owned(),
@@ -106,7 +105,7 @@ impl<'t> Parser<'t, '_> {
         QueryErrorKind::Unsupported(what).at(self.offset())
     }
 
-    /// Goes one level deeper for as long as `then` takes.
+    /// Calls `then` one level deeper.
     pub(super) fn deeper<T>(
         &mut self,
         then: impl FnOnce(&mut Self) -> Result<T, QueryError>,
@@ -127,7 +126,7 @@ impl<'t> Parser<'t, '_> {
         id
     }
 
-    /// Starts a run of nodes that is passed over if `condition` is `skip_if`; [`close`](Parser::close) ends it.
+    /// Starts a run of nodes that is skipped if `condition` is `skip_if`. [`close`](Parser::close) ends it.
     fn guard(&mut self, condition: Option<NodeId>, skip_if: bool, offset: usize) -> NodeId {
         let until = 0;
         self.push(
@@ -140,7 +139,7 @@ impl<'t> Parser<'t, '_> {
         )
     }
 
-    /// Ends the run of a guard before the node that is made next.
+    /// Ends the run of a guard before the next node.
     fn close(&mut self, guard: NodeId) {
         let next = self.nodes.len();
         if let Some(Node {
@@ -152,7 +151,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// `a || b ? c : d`, and what binds more tightly.
+    /// Parses `a || b ? c : d`, and expressions of higher precedence.
     fn conditional(&mut self) -> Result<NodeId, QueryError> {
         self.deeper(|parser| {
             let condition = parser.binary(OR)?;
@@ -178,7 +177,7 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
-    /// Binary operators that bind at least as tightly as `least`.
+    /// Parses binary operators with a precedence of at least `least`.
     fn binary(&mut self, least: u8) -> Result<NodeId, QueryError> {
         self.deeper(|parser| {
             let mut left = parser.unary()?;
@@ -218,7 +217,7 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
-    /// Prefix operators, casts and `sizeof`.
+    /// Parses prefix operators, casts and `sizeof`.
     fn unary(&mut self) -> Result<NodeId, QueryError> {
         let offset = self.offset();
         if *self.peek() == Token::Name("sizeof") {
@@ -267,7 +266,7 @@ impl<'t> Parser<'t, '_> {
         Ok(self.push(Kind::Cast { ty, operand }, offset))
     }
 
-    /// Members, elements, and the rest that stands after an operand.
+    /// Parses members, elements, and other postfix operators.
     fn postfix(&mut self) -> Result<NodeId, QueryError> {
         let mut base = self.primary()?;
         loop {
@@ -298,7 +297,7 @@ impl<'t> Parser<'t, '_> {
             let Token::Name(name) = *self.peek() else {
                 return Err(self.expected("the name of a member"));
             };
-            // The error of a member that does not exist points at its name.
+            // The error of an unknown member points at its name.
             let offset = self.offset();
             self.advance();
             base = self.push(Kind::Member { base, name, arrow }, offset);

@@ -1,5 +1,5 @@
-//! Type names, as casts and `sizeof` have them: `unsigned long`, `struct T *`, `ns::T const`, `int (*)[4]`,
-//! `__local float *`. Source: C17 §6.7.7; OpenCL C §6.7 for the names of address spaces.
+//! Parses type names in casts and `sizeof`: `unsigned long`, `struct T *`, `ns::T const`, `int (*)[4]`, `__local float *`. Source: C17 §6.7.7; OpenCL
+//! C §6.7 for the names of address spaces.
 
 use super::error::QueryError;
 use super::literal::Number;
@@ -8,13 +8,13 @@ use super::syntax::{Base, Declarator, Path, Tag, TypeName};
 use super::token::Token;
 use crate::arch::AddressSpace;
 
-/// Words that base types of C are written with.
+/// The words of C's base types.
 const BASE_WORDS: &[&str] = &[
     "void", "bool", "_Bool", "char", "short", "int", "long", "float", "double", "signed",
     "unsigned", "half", "_Float16", "__bf16", "__int128",
 ];
 
-/// Qualifiers that say nothing here.
+/// The qualifiers that are ignored.
 const QUALIFIERS: &[&str] = &[
     "const",
     "volatile",
@@ -31,7 +31,7 @@ const TAGS: &[(&str, Tag)] = &[
     ("enum", Tag::Enumeration),
 ];
 
-/// Qualifiers of what a pointer points to, and where such a pointer points.
+/// The qualifiers of a pointer's target, with the address space of such a pointer.
 const SPACES: &[(&str, AddressSpace)] = &[
     ("__global", AddressSpace::None),
     ("__constant", AddressSpace::None),
@@ -41,7 +41,7 @@ const SPACES: &[(&str, AddressSpace)] = &[
 ];
 
 impl<'t> Parser<'t, '_> {
-    /// Returns true if a token can be nothing but a part of a type's name.
+    /// Returns true if a token can only be a part of a type name.
     pub(super) fn is_type_word(&self, token: &Token<'t>) -> bool {
         let Token::Name(name) = token else {
             return false;
@@ -52,8 +52,8 @@ impl<'t> Parser<'t, '_> {
             || SPACES.iter().any(|(space, _)| space == name)
     }
 
-    /// Returns true if a type's name starts so many tokens after the next. A name in parentheses is that of a type if
-    /// there is such a type, or if what follows could not stand there otherwise.
+    /// Returns true if a type name starts `distance` tokens after the next one. A name in parentheses is a type if such a type exists, or if the next
+    /// tokens would otherwise be invalid.
     pub(super) fn type_starts_at(&mut self, distance: usize) -> bool {
         if self.is_type_word(self.peek_at(distance)) {
             return true;
@@ -83,7 +83,7 @@ impl<'t> Parser<'t, '_> {
         (self.is_type)(&path)
     }
 
-    /// A name with its scopes, so many tokens after the next, and how many tokens it has.
+    /// Parses a name with its scopes, `distance` tokens after the next one. Returns the number of its tokens, too.
     fn path_at(&self, distance: usize) -> Option<(Path<'t>, usize)> {
         let is_absolute = *self.peek_at(distance) == Token::Sign("::");
         let mut at = distance + usize::from(is_absolute);
@@ -106,7 +106,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// A name with its scopes.
+    /// Parses a name with its scopes.
     pub(super) fn path(&mut self) -> Result<Path<'t>, QueryError> {
         match self.path_at(0) {
             Some((path, length)) => {
@@ -114,7 +114,7 @@ impl<'t> Parser<'t, '_> {
                 Ok(path)
             }
             None => {
-                // What is wrong is the token after the last `::`.
+                // The unexpected token is the one after the last `::`.
                 while matches!(self.peek(), Token::Name(_) | Token::Sign("::")) {
                     self.advance();
                 }
@@ -123,7 +123,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// A whole type name.
+    /// Parses a whole type name.
     pub(super) fn type_name(&mut self) -> Result<TypeName<'t>, QueryError> {
         let offset = self.offset();
         let mut words = Vec::new();
@@ -164,7 +164,7 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
-    /// Passes over a qualifier; one that names an address space is noted.
+    /// Skips a qualifier. If it names an address space, stores the space.
     fn qualifier(&mut self, name: &str, space: &mut Option<AddressSpace>) -> bool {
         let of_space = SPACES.iter().find(|(known, _)| *known == name);
         if let Some((_, found)) = of_space {
@@ -176,7 +176,7 @@ impl<'t> Parser<'t, '_> {
         true
     }
 
-    /// `*`, `(*)` and `[N]` after a type, from the inside out. `space` is what the type is qualified with.
+    /// Parses `*`, `(*)` and `[N]` after a type, from the inside out. `space` is the address space of the type's qualifier.
     fn declarators(
         &mut self,
         mut space: Option<AddressSpace>,

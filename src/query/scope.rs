@@ -1,5 +1,5 @@
-//! The variables that a frame sees, by their names: those of its blocks from the inside out, those of its file,
-//! then those of other files. Each is read once.
+//! Finds the visible variables of a frame by name: first in its blocks from the inside out, then in its file, then in other files. Each variable is
+//! read once.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,16 +14,16 @@ use crate::inspect::{StopFrame, VariableValue};
 use crate::nearest::Nearest;
 use crate::tree::Tree;
 
-/// What a frame sees.
+/// The visible variables of a frame.
 #[derive(Debug)]
 pub(super) struct Scope<'s, 'p, 'a> {
-    /// The values of the frame, which has the function.
+    /// The values of the frame, including its function.
     pub(super) tree: Tree<'s, 'p, 'a>,
-    /// The innermost scope first; those of file scope at the end.
+    /// The variables, from the innermost scope outwards, with the variables of file scope at the end.
     visible: Vec<Arc<Variable<'a>>>,
     /// The limit that was reached before all variables were found.
     pub(super) limit: Option<Error>,
-    /// Those of file scope of other units, once they were asked for.
+    /// The variables of file scope in other units, once they were needed.
     elsewhere: Option<Vec<Arc<Variable<'a>>>>,
     values: BTreeMap<DieId, Rc<VariableValue<'p>>>,
 }
@@ -52,14 +52,14 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             .map(|function| function.die.unit)
     }
 
-    /// Returns the namespaces and classes that the frame's function is in, as `a::b`.
+    /// Returns the namespaces and classes that enclose the frame's function, as `a::b`.
     pub(super) fn class(&self) -> &str {
         let function = self.tree.function.as_ref();
         let qualifier = function.and_then(|function| function.qualifier.as_deref());
         qualifier.unwrap_or_default()
     }
 
-    /// Returns the variable of a function or block that a path names.
+    /// Returns the variable of a function or block with a path.
     pub(super) fn local(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         if path.is_absolute {
             return None;
@@ -72,18 +72,18 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         named.next().cloned()
     }
 
-    /// Returns the variable of file scope of the frame's unit that a path names.
+    /// Returns the variable of file scope in the frame's unit with a path.
     pub(super) fn global(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         self.best(&self.visible, path)
     }
 
-    /// Returns the variable of file scope that a path names in any other unit; they are read for it.
+    /// Returns the variable of file scope in any other unit with a path. Reads these units if necessary.
     pub(super) fn elsewhere(
         &mut self,
         path: &Path<'_>,
         units: Vec<UnitId>,
     ) -> Option<Arc<Variable<'a>>> {
-        // Without a function nothing says how its variables are to be read.
+        // Without a function, the convention for reading its variables is not known.
         self.tree.function.as_ref()?;
         if self.elsewhere.is_none() {
             let (info, own) = (self.tree.frame.stop().program().info(), self.unit());
@@ -91,7 +91,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             let meter = self.tree.frame.stop().meter();
             let mut globals = Vec::new();
             for unit in others {
-                // A unit that is malformed has none.
+                // A malformed unit contributes no variables.
                 if let Err(error) = info.globals_within(unit, meter, &mut globals)
                     && error.is_limit()
                 {
@@ -104,8 +104,8 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         self.best(self.elsewhere.as_deref().unwrap_or_default(), path)
     }
 
-    /// Returns the variable of file scope that a path means best: of the innermost namespace around the function, then of
-    /// none, then of any; a definition before a declaration.
+    /// Returns the variable of file scope that matches a path best. The innermost namespace around the function is preferred, then no namespace, then
+    /// any. A definition is preferred to a declaration.
     fn best(&self, variables: &[Arc<Variable<'a>>], path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         let around = self
             .tree
@@ -124,7 +124,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         let global = variables
             .iter()
             .filter(|variable| variable.scope_die.is_none());
-        // The first of equals: later ones do not replace it.
+        // Of equal candidates, the first one is chosen.
         let best = global
             .filter(|variable| is_at(variable, path))
             .rev()

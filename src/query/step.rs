@@ -1,4 +1,4 @@
-//! A checked expression: steps that a lane takes one after the other, each with the type of what it gives.
+//! Defines a checked expression: steps that a lane executes in order, each with the type of its result.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -15,18 +15,18 @@ use crate::location::Bits;
 /// The index of a step.
 pub(super) type StepId = usize;
 
-/// The steps of an expression, and what the last one gives.
+/// The steps of an expression.
 #[derive(Clone, Debug)]
 pub(super) struct Steps<'p> {
     pub(super) all: Vec<Step<'p>>,
-    /// The type that all lanes have whose value has no other.
+    /// The type of the result in all lanes without a type of their own.
     pub(super) ty: TypeId,
-    /// Where in the text the last one stands.
+    /// The offset of the last step in the text.
     pub(super) offset: usize,
 }
 
 impl<'p> Steps<'p> {
-    /// Returns the variables whose values are asked for, not just their addresses or sizes.
+    /// Returns the variables whose values are needed, and not only their addresses or sizes.
     pub(super) fn read_variables(&self) -> impl Iterator<Item = &VariableValue<'p>> {
         let mut places = BTreeSet::new();
         for step in &self.all {
@@ -47,10 +47,10 @@ impl<'p> Steps<'p> {
         })
     }
 
-    /// Returns the object that another one is a part of.
+    /// Returns the object that contains another one as a part.
     fn root(&self, object: StepId) -> StepId {
         let mut root = object;
-        // Operands stand before what uses them, so that this ends.
+        // Operands precede their users, so the loop ends.
         while let Some(Action::Member { base, .. } | Action::Element { base, .. }) =
             self.all.get(root).map(|step| &step.action)
         {
@@ -60,31 +60,31 @@ impl<'p> Steps<'p> {
     }
 }
 
-/// A register with a number in DWARF or without one.
+/// A register with or without a DWARF number.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AnyRegister {
     Numbered(Register),
     Unnumbered(UnnumberedRegister),
 }
 
-/// A step, and what is known of what it gives, in every lane.
+/// A step, with the facts about its result that hold in every lane.
 #[derive(Clone, Debug)]
 pub(super) struct Step<'p> {
     pub(super) action: Action<'p>,
     pub(super) ty: TypeId,
     pub(super) class: Class,
-    /// True if it gives an object, which has a place, and not a value.
+    /// True if the result is an object with a place, instead of a value.
     pub(super) is_object: bool,
     /// The size of a bit-field, in bits.
     pub(super) field: Option<u64>,
-    /// Where in the text it stands.
+    /// The offset of the step in the text.
     pub(super) offset: usize,
 }
 
-/// What a step does. Operands are steps before it.
+/// The action of a step. Its operands are earlier steps.
 #[derive(Clone, Debug)]
 pub(super) enum Action<'p> {
-    /// Goes on at `until` if the condition is `skip_if`, or has no value; always, if there is no condition.
+    /// Continues at `until` if the condition is `skip_if` or has no value. Without a condition, always continues there.
     Guard {
         condition: Option<StepId>,
         skip_if: bool,
@@ -93,25 +93,25 @@ pub(super) enum Action<'p> {
     /// A string.
     Bytes(Rc<Bits>),
     Variable(Rc<VariableValue<'p>>),
-    /// Registers, or a lane's part of each, one after the other.
+    /// Consecutive registers, or the lane's part of each.
     Registers(Rc<[AnyRegister]>),
     Dereference(StepId),
     Member {
         base: StepId,
         path: MemberPath,
     },
-    /// An element of an array or vector; the first, if no index is given.
+    /// An element of an array or vector. Without an index, the first element.
     Element {
         base: StepId,
         index: Option<StepId>,
-        /// True if it has to be there: not if only its address is asked for.
+        /// True if the element must exist. False if only its address is needed.
         is_read: bool,
     },
     Repeat {
         first: StepId,
         count: StepId,
     },
-    /// One of two, as it is, or as a number of a type.
+    /// One of two results, unchanged or converted to an arithmetic type.
     Conditional {
         condition: StepId,
         then: StepId,
@@ -127,18 +127,18 @@ impl From<Calculation> for Action<'_> {
     }
 }
 
-/// What gives a number or an address.
+/// A calculation of a number or an address.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Calculation {
     Constant(Number),
-    /// A register, or a lane's part of it; divided by a power of two.
+    /// A register or the lane's part of it, shifted right.
     Register {
         register: Register,
         shift: u32,
     },
-    /// A register that DWARF has no number for.
+    /// A register without a DWARF number.
     Unnumbered(UnnumberedRegister),
-    /// EXEC, of which frames know more than the register says.
+    /// EXEC, about which a frame knows more than the register.
     Exec,
     /// The number of the lane.
     Lane,
@@ -153,7 +153,7 @@ pub(super) enum Calculation {
         operand: StepId,
         ty: Arithmetic,
     },
-    /// `-` or `~`, in a type.
+    /// The operator `-` or `~`, in an arithmetic type.
     Negate {
         operand: StepId,
         is_complement: bool,
@@ -178,21 +178,21 @@ pub(super) enum Calculation {
         right: StepId,
         ty: Arithmetic,
     },
-    /// Addresses, in the address space of `space`.
+    /// A comparison of addresses, in the address space `space`.
     ComparePointers {
         operator: Binary,
         left: StepId,
         right: StepId,
         space: AddressSpace,
     },
-    /// A pointer moved by an index times so many bytes, forwards or backwards.
+    /// A pointer that is moved forwards or backwards by an index times `bytes`.
     MovePointer {
         pointer: StepId,
         index: StepId,
         bytes: u64,
         backwards: bool,
     },
-    /// The distance of two pointers, in elements of this size.
+    /// The distance between two pointers, in elements of `bytes` bytes.
     Distance {
         left: StepId,
         right: StepId,

@@ -1,7 +1,7 @@
-//! The syntax of an expression: nodes in the order in which they are evaluated.
+//! Defines the syntax of an expression: nodes in the order of evaluation.
 //!
-//! Operands stand before what uses them, so that a loop over the nodes, and no recursion, checks and evaluates
-//! an expression. What is evaluated only under a condition is one run of nodes after a [`Kind::Guard`].
+//! Operands precede their users, so that a loop over the nodes checks and evaluates an expression without recursion. Nodes that are evaluated only
+//! under a condition form one run after a [`Kind::Guard`].
 
 use super::literal::{FloatSize, Integer};
 use crate::arch::AddressSpace;
@@ -9,11 +9,11 @@ use crate::arch::AddressSpace;
 /// The index of a node.
 pub(super) type NodeId = usize;
 
-/// An expression.
+/// A node of an expression.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
     pub(super) kind: Kind<'t>,
-    /// Where it starts in the text, or where its operator stands.
+    /// The offset of its start in the text, or of its operator.
     pub(super) offset: usize,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Kind<'t> {
     Address(AddressSpace, u64),
     Unary(Unary, NodeId),
     Binary(Binary, NodeId, NodeId),
-    /// `&&` and `||`.
+    /// The operator `&&` or `||`.
     Logical {
         is_and: bool,
         left: NodeId,
@@ -42,7 +42,7 @@ pub(super) enum Kind<'t> {
         then: NodeId,
         otherwise: NodeId,
     },
-    /// Goes on at the node `until` if `condition` is `skip_if`, or has no value; always, if there is none.
+    /// Continues at the node `until` if `condition` is `skip_if` or has no value. Without a condition, always continues there.
     Guard {
         condition: Option<NodeId>,
         skip_if: bool,
@@ -65,7 +65,7 @@ pub(super) enum Kind<'t> {
     SizeOf(NodeId),
 }
 
-/// An operator before its operand.
+/// A prefix operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unary {
     Plus,
@@ -76,7 +76,7 @@ pub(super) enum Unary {
     AddressOf,
 }
 
-/// An operator between two operands that are both evaluated.
+/// An operator with two operands that are both evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binary {
     Multiply,
@@ -84,7 +84,7 @@ pub(super) enum Binary {
     Remainder,
     Add,
     Subtract,
-    /// gdb's `@`: an array of so many elements from the first on.
+    /// gdb's `@`: an array with a number of elements, starting at the first operand.
     Repeat,
     ShiftLeft,
     ShiftRight,
@@ -99,7 +99,7 @@ pub(super) enum Binary {
     Or,
 }
 
-/// Binary operators by their signs, the tightest first. C17 §6.5.5 to §6.5.12; `@` stands where gdb has it.
+/// The binary operators by their signs, the highest precedence first. Sources: C17 §6.5.5 to §6.5.12; gdb for the precedence of `@`.
 #[rustfmt::skip]
 pub(super) const BINARY: &[(&str, Binary, u8)] = &[
     ("*",  Binary::Multiply,       11), ("/",  Binary::Divide,         11), ("%",  Binary::Remainder, 11),
@@ -114,12 +114,12 @@ pub(super) const BINARY: &[(&str, Binary, u8)] = &[
     ("|",  Binary::Or,              3),
 ];
 
-/// How tightly `&&` and `||` bind, on the scale of [`BINARY`].
+/// The precedences of `&&` and `||`, on the scale of [`BINARY`].
 pub(super) const AND: u8 = 2;
 pub(super) const OR: u8 = 1;
 
 impl Binary {
-    /// Returns the sign.
+    /// Returns the sign of the operator.
     pub(super) fn sign(self) -> &'static str {
         let row = BINARY.iter().find(|(_, operator, _)| *operator == self);
         row.map_or("?", |(sign, _, _)| sign)
@@ -127,7 +127,7 @@ impl Binary {
 }
 
 impl Unary {
-    /// Returns the sign.
+    /// Returns the sign of the operator.
     pub(super) fn sign(self) -> &'static str {
         match self {
             Unary::Plus => "+",
@@ -143,9 +143,9 @@ impl Unary {
 /// A name, with the namespaces and classes before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path<'t> {
-    /// True if `::` stands first.
+    /// True if the name starts with `::`.
     pub(super) is_absolute: bool,
-    /// What stands before the last `::`.
+    /// The names before the last `::`.
     pub(super) scopes: Vec<&'t str>,
     pub(super) name: &'t str,
 }
@@ -162,16 +162,16 @@ impl core::fmt::Display for Path<'_> {
     }
 }
 
-/// A type as `(T)` and `sizeof(T)` name it.
+/// A type name in `(T)` or `sizeof(T)`.
 #[derive(Debug)]
 pub(super) struct TypeName<'t> {
     pub(super) offset: usize,
     pub(super) base: Base<'t>,
-    /// From the inside out: `int (*)[4]` is an array of `int`, and a pointer to it.
+    /// The declarators from the inside out: `int (*)[4]` is an array of `int`, and a pointer to it.
     pub(super) declarators: Vec<Declarator>,
 }
 
-/// What a type name starts with.
+/// The base of a type name.
 #[derive(Debug)]
 pub(super) enum Base<'t> {
     /// A base type of C: `unsigned long int`, sorted.
@@ -183,16 +183,16 @@ pub(super) enum Base<'t> {
 /// The keyword before a type's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// `struct` or `class`, which C++ does not tell apart.
+    /// `struct` or `class`, which C++ does not distinguish.
     Record,
     Union,
     Enumeration,
 }
 
-/// What is made of a type.
+/// A derivation from a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Declarator {
-    /// `*`, with the address space if one is named.
+    /// `*`, with the address space if it is named.
     Pointer(Option<AddressSpace>),
     /// `[N]`.
     Array(u64),

@@ -1,14 +1,14 @@
-//! From text to tokens. Sources: C17 §6.4; gdb's `$register`, `@` and `space#address`.
+//! Splits text into tokens. Sources: C17 §6.4; gdb's `$register`, `@` and `space#address`.
 
 use super::error::{QueryError, QueryErrorKind, syntax};
 use super::literal;
 use crate::arch::AddressSpace;
 
-/// A token and where it starts.
+/// A token with its offset.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spanned<'t> {
     pub(super) token: Token<'t>,
-    /// The offset of its first byte.
+    /// The offset of its first byte in the text.
     pub(super) offset: usize,
 }
 
@@ -27,24 +27,24 @@ pub(super) enum Token<'t> {
     Text(Vec<u8>),
     /// `space#address`.
     Address(AddressSpace, u64),
-    /// An operator or another sign, one of [`SIGNS`].
+    /// An operator or another sign in [`SIGNS`].
     Sign(&'static str),
     /// The end of the text.
     End,
 }
 
-/// Everything that is neither a name nor a literal; a sign stands before those that it starts with.
+/// All signs, which are the tokens other than names and literals. A sign precedes its own prefixes.
 const SIGNS: &[&str] = &[
     "<<=", ">>=", "->*", "<=>", "...", "->", "::", "++", "--", "<<", ">>", "<=", ">=", "==", "!=",
     "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ".*", "+", "-", "*", "/", "%", "&",
     "|", "^", "~", "!", "<", ">", "=", "?", ":", "(", ")", "[", "]", "{", "}", ",", ";", ".", "@",
 ];
 
-/// The most bytes of one expression.
+/// The maximum length of an expression in bytes.
 const MOST_BYTES: usize = 1 << 16;
 
 impl Token<'_> {
-    /// Returns the token as a message names it.
+    /// Returns the token as text for messages.
     pub(super) fn describe(&self) -> String {
         match self {
             Token::Name(name) => format!("`{name}`"),
@@ -59,7 +59,7 @@ impl Token<'_> {
     }
 }
 
-/// Returns the tokens of a text; the last one is [`Token::End`].
+/// Returns the tokens of a text. The last one is [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Spanned<'_>>, QueryError> {
     if text.len() > MOST_BYTES {
         let most = MOST_BYTES as u64;
@@ -81,7 +81,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Spanned<'_>>, QueryError> {
     }
 }
 
-/// Returns the first token of `rest`, which starts with no space, and its length in bytes.
+/// Returns the first token of `rest`, which does not start with a space, and its length in bytes.
 fn first(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
     let mut characters = rest.chars();
     let Some(start) = characters.next() else {
@@ -122,7 +122,7 @@ fn first(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
     }
 }
 
-/// Returns how long the numbers of several registers are that text begins with: `[42:43]`. 0 if they are none.
+/// Returns the length of a register range like `[42:43]` at the start of a text, or 0 if there is none.
 fn range_length(text: &str) -> usize {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let length = || {
@@ -134,7 +134,7 @@ fn range_length(text: &str) -> usize {
     length().unwrap_or(0)
 }
 
-/// A name; or, where `#` and a number follow an address space's, an address.
+/// Parses a name. A name of an address space followed by `#` and a number is an address.
 fn name_or_address(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
     let name = name_text(rest);
     let after = rest.get(name.len()..).unwrap_or_default();
@@ -159,7 +159,7 @@ fn name_or_address(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
     Ok((Token::Address(space, integer.value), length))
 }
 
-/// The longest name that `text` starts with.
+/// Returns the longest name at the start of `text`.
 fn name_text(text: &str) -> &str {
     let end = text.find(|c| !is_name_start(c) && !c.is_ascii_digit());
     end.and_then(|end| text.get(..end)).unwrap_or(text)

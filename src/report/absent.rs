@@ -1,4 +1,4 @@
-//! Where the lanes are that did not enter the function of a frame, for people.
+//! Describes, as text for people, the lanes that did not enter the function of a frame.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ pub const NOT_ENTERED: &str = "did not enter this function";
 /// The text for a lane that was never started.
 pub const NOT_STARTED: &str = "not started by the dispatch";
 
-/// Lanes that have no value in a frame, as they did not enter its function, with what is said of them.
+/// The lanes that have no value in a frame because they did not enter its function, each with its message.
 #[derive(Clone, Debug, Default)]
 pub struct AbsentLanes(BTreeMap<Lane, Untrusted<'static>>);
 
 impl AbsentLanes {
-    /// Finds where those of some lanes are that did not enter the function of a frame.
+    /// Finds the current places of the given lanes that did not enter the function of a frame.
     ///
     /// # Errors
     /// If a limit is reached.
@@ -35,7 +35,7 @@ impl AbsentLanes {
         let document = match LanePcDocument::within(frame, Recovery::default()) {
             Ok(document) => Some(document),
             Err(error) if error.is_limit() => return Err(error),
-            // Without it nothing is said of where they are.
+            // Without the document, the message does not name a place.
             Err(_) => None,
         };
         let place = |lane: Lane| {
@@ -65,7 +65,7 @@ impl AbsentLanes {
         ))
     }
 
-    /// Returns what is said of a lane, if it is one of them.
+    /// Returns the message for a lane, if the lane is in this set.
     #[must_use]
     pub fn message(&self, lane: Lane) -> Option<&Untrusted<'static>> {
         self.0.get(&lane)

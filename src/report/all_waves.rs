@@ -1,4 +1,4 @@
-//! The answers of all waves of a core to one question; equal ones are one group.
+//! Collects the answers of all waves of a core to one question. Equal answers form one group.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::untrusted::Untrusted;
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AllWavesDocument<T> {
-    /// That of the documents in it.
+    /// The format of the documents in the groups.
     pub format: &'static str,
     /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
@@ -24,7 +24,7 @@ pub struct AllWavesDocument<T> {
 impl<T> AllWavesDocument<T> {
     /// Makes the document of some groups.
     ///
-    /// * `format`: that of the documents in it.
+    /// * `format`: the format of the documents in the groups.
     #[must_use]
     pub fn new(
         format: &'static str,
@@ -43,21 +43,21 @@ impl<T> AllWavesDocument<T> {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct WaveGroup<T> {
-    /// Their numbers, from 1.
+    /// The numbers of the waves, from 1.
     pub waves: Vec<usize>,
     /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document: Option<T>,
-    /// Why there is none.
+    /// The reason why there is no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
 }
 
-/// Groups as they are made.
+/// Collects the groups.
 #[derive(Debug)]
 pub struct WaveGroups<T> {
     groups: Vec<WaveGroup<T>>,
-    /// Where the group of an answer is.
+    /// The index of each group, by the JSON of its answer or by its message.
     known: BTreeMap<String, usize>,
 }
 
@@ -71,10 +71,10 @@ impl<T> Default for WaveGroups<T> {
 }
 
 impl<T: Serialize> WaveGroups<T> {
-    /// Adds the answer of a wave, or why there is none.
+    /// Adds the answer of a wave, or the reason why it has none.
     ///
     /// # Errors
-    /// If the answer cannot be written as JSON, which tells whether it is equal to another.
+    /// If the answer cannot be written as JSON, which serves to compare it with the other answers.
     pub fn add(&mut self, wave: usize, answer: Result<T, String>) -> serde_json::Result<()> {
         let key = match &answer {
             Ok(document) => to_json(document)?,

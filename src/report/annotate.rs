@@ -1,4 +1,4 @@
-//! `hetdwarf-annotate/1`: what was added to a code object.
+//! `hetdwarf-annotate/1`: the additions to a code object.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub struct AnnotateDocument {
     pub changed: bool,
     /// The size of the file before, in bytes.
     pub size_before: u64,
-    /// And after.
+    /// The size of the file after, in bytes.
     pub size_after: u64,
-    /// The completeness of the document, whose fields are flattened into it. If the analysis of a function stopped early, no limit is named, and
-    /// the bytes are among what is `missing` of the function.
+    /// The completeness of the document, whose fields are flattened into it. If the analysis of a function stopped early, no limit is named; the
+    /// function's `missing` counts the bytes.
     #[serde(flatten)]
     pub completeness: Completeness,
     /// The functions.
@@ -44,13 +44,13 @@ pub struct AnnotateFunction {
     pub address: Hex,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// The bytes that have a lane program location now.
+    /// The bytes that now have a lane program location.
     pub covered: u64,
-    /// Why not more: bytes by reason.
+    /// The number of bytes without a lane program location, by reason.
     pub missing: BTreeMap<&'static str, u64>,
     /// The bytes of location lists that were added for it.
     pub added: usize,
-    /// Why nothing was added.
+    /// The reason why nothing was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_alone: Option<Untrusted<'static>>,
 }
@@ -63,7 +63,7 @@ pub struct AnnotateVariable {
     pub name: Option<Untrusted<'static>>,
     /// The function that it is in, which may be an inlined one.
     pub function: Option<Untrusted<'static>>,
-    /// The code for which its location list says something now, and did not before: the ends of each range.
+    /// The code that the location list covers now and did not cover before, as the start and end of each range.
     pub ranges: Vec<[Hex; 2]>,
     /// The size of that code in bytes.
     pub bytes: u64,
@@ -85,7 +85,7 @@ impl AnnotateVariable {
 }
 
 impl AnnotateDocument {
-    /// Describes what was added to a file.
+    /// Describes the additions to a file.
     #[must_use]
     pub fn new(before: &[u8], found: &Annotated) -> AnnotateDocument {
         AnnotateDocument {

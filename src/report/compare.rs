@@ -1,4 +1,4 @@
-//! `hetdwarf-compare/1`: what differs between two versions of a code object.
+//! `hetdwarf-compare/1`: the differences between two versions of a code object.
 
 use serde::Serialize;
 
@@ -18,24 +18,24 @@ pub struct CompareDocument {
     pub format: &'static str,
     /// The file of the old version.
     pub old: Untrusted<'static>,
-    /// That of the new one.
+    /// The file of the new version.
     pub new: Untrusted<'static>,
     /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
-    /// By how many percent points coverage may fall.
+    /// The number of percentage points by which coverage may fall.
     pub tolerance: f64,
-    /// True if it fell by more, of all functions together or of one of them.
+    /// True if the coverage fell by more, either of all functions together or of a single function.
     pub fell: bool,
     /// The number of functions in both versions.
     pub matched: u64,
-    /// How much of the variables of these functions is covered.
+    /// The coverage of the variables of these functions.
     pub total: ChangeDocument,
     /// The functions in which something differs.
     pub functions: Vec<CompareFunction>,
-    /// The functions that only the old one has.
+    /// The functions that only the old version has.
     pub only_old: Vec<Untrusted<'static>>,
-    /// The functions that only the new one has.
+    /// The functions that only the new version has.
     pub only_new: Vec<Untrusted<'static>>,
 }
 
@@ -43,13 +43,14 @@ pub struct CompareDocument {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ChangeDocument {
-    /// In the old one.
+    /// The coverage in the old version.
     pub old: ShareDocument,
-    /// In the new one. Variables that it lacks count with the scopes that they had; those that only it has are not counted.
+    /// The coverage in the new version. A variable that only the old version has counts with its scope in the old version. A variable that only the
+    /// new version has is not counted.
     pub new: ShareDocument,
 }
 
-/// How much is covered.
+/// The amount of code in which variables have a value.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ShareDocument {
@@ -59,55 +60,55 @@ pub struct ShareDocument {
     pub dwarf: u64,
     /// The bytes without a location that have an entry value or last-known value.
     pub recovered: u64,
-    /// How many percent have a location; `null` if nothing is in scope.
+    /// The percentage of the bytes in scope that have a location; `null` if nothing is in scope.
     pub percent: Option<f64>,
 }
 
-/// A function in which something differs.
+/// A function that differs between the versions.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareFunction {
-    /// The name for the linker, or the name.
+    /// The linkage name, or the name if there is none.
     pub function: Untrusted<'static>,
     /// The first address in the old version.
     pub old_address: Hex,
-    /// The first address in the new version; `null` if it does not describe the function.
+    /// The first address in the new version; `null` if the new version does not describe the function.
     pub new_address: Option<Hex>,
-    /// True if the code is equal, but for the addresses that it computes.
+    /// True if the code is equal except for the addresses that it computes.
     pub same_code: bool,
     /// The coverage of its variables.
     pub total: ChangeDocument,
-    /// The variables of which less is covered, or that the new version lacks.
+    /// The variables whose coverage is smaller, or that the new version lacks.
     pub lost: Vec<CompareVariable>,
-    /// The variables of which more is covered, or that the old version lacks.
+    /// The variables whose coverage is larger, or that the old version lacks.
     pub gained: Vec<CompareVariable>,
-    /// Where rows of call frame information differ, if the code is equal.
+    /// The code with different rows of call frame information, if the code is equal.
     pub rows: Vec<DifferenceDocument>,
-    /// Where lines differ, if the code is equal.
+    /// The code with different line numbers, if the code is equal.
     pub lines: Vec<DifferenceDocument>,
 }
 
-/// A variable of which more or less is covered.
+/// A variable whose coverage changed.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareVariable {
-    /// The name.
+    /// The name of the variable.
     pub name: Option<Untrusted<'static>>,
-    /// The line that it is declared in.
+    /// The line of its declaration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// `parameter`, `local` or `inlined`.
     pub kind: &'static str,
-    /// The inlined calls that it is in, the outermost first.
+    /// The inlined calls that contain it, the outermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallPathDocument>,
-    /// In the old version; `null` if it does not have it.
+    /// The coverage in the old version; `null` if the old version lacks the variable.
     pub old: Option<ShareDocument>,
-    /// In the new version.
+    /// The coverage in the new version; `null` if the new version lacks the variable.
     pub new: Option<ShareDocument>,
 }
 
-/// Code for which the two versions say different things.
+/// A range of code that the two versions describe differently.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DifferenceDocument {
@@ -115,14 +116,14 @@ pub struct DifferenceDocument {
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// What the old version says; `null` for nothing.
+    /// The description in the old version; `null` if there is none.
     pub old: Option<Untrusted<'static>>,
-    /// What the new version says.
+    /// The description in the new version; `null` if there is none.
     pub new: Option<Untrusted<'static>>,
 }
 
 impl CompareDocument {
-    /// Describes what was found.
+    /// Describes the result of a comparison.
     #[must_use]
     pub fn new(old: &str, new: &str, tolerance: f64, found: &Comparison) -> CompareDocument {
         let names = |names: &[String]| names.iter().cloned().map(Untrusted::from).collect();

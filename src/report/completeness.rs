@@ -1,4 +1,4 @@
-//! States whether an answer is complete, or has only what was found before a limit was reached.
+//! States whether an answer is complete or a limit cut it short.
 
 use serde::Serialize;
 
@@ -11,10 +11,10 @@ use crate::untrusted::Untrusted;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Completeness {
-    /// False if a limit was reached on the way. What needed more says so in its place, or is missing.
+    /// False if a limit was reached. The parts that exceeded the limit are missing or have a message in their place.
     #[serde(skip_serializing_if = "is_true")]
     pub complete: bool,
-    /// The first limit that was reached, with its number.
+    /// The first limit that was reached, with its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Untrusted<'static>>,
 }
@@ -46,7 +46,7 @@ impl Default for Completeness {
 }
 
 impl Completeness {
-    /// That of a call stack.
+    /// Returns the completeness of a call stack.
     pub(super) fn of_stack(stop: &Stop<'_, '_>) -> Completeness {
         let mut completeness = Completeness::default();
         if let Some(error) = stop.stack().error() {
@@ -57,7 +57,7 @@ impl Completeness {
         completeness
     }
 
-    /// Notes an error, if it is that of a limit.
+    /// Records the error if it reports a limit.
     pub fn note(&mut self, error: &Error) {
         if error.is_limit() && self.complete {
             self.complete = false;
@@ -65,10 +65,10 @@ impl Completeness {
         }
     }
 
-    /// Returns the result. `None` if a limit was reached, which is noted: then the answer is what there is without it.
+    /// Returns the result, or `None` if it is the error of a limit. Records that error, so that the answer goes on without this part.
     ///
     /// # Errors
-    /// Those that are not of a limit.
+    /// Errors other than limits are returned unchanged.
     pub(super) fn accept<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -82,7 +82,7 @@ impl Completeness {
 }
 
 impl core::fmt::Display for Completeness {
-    /// Writes a line for an incomplete answer, and nothing for a complete one.
+    /// Writes one line for an incomplete answer, and nothing for a complete answer.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.limit {
             Some(limit) => write!(f, "not complete: {limit}"),

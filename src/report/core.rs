@@ -45,7 +45,7 @@ pub struct CoreDocument {
     pub format: &'static str,
     /// The verdict: what happened, in one sentence.
     pub verdict: VerdictDocument,
-    /// The note with the state of the driver; null of a log.
+    /// The note with the state of the driver; null for a log.
     pub note: Option<CoreNoteDocument>,
     /// The GPUs.
     pub agents: Vec<AgentDocument>,
@@ -59,7 +59,7 @@ pub struct CoreDocument {
     pub waves: Vec<CoreWaveDocument>,
     /// The workgroups of these waves.
     pub workgroups: Vec<WorkgroupDocument>,
-    /// The place of the address that was asked for; absent if none was.
+    /// The place of the requested address; absent if no address was requested.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub whereabouts: Option<NearestDocument>,
     /// The groups of waves: stopped ones first, then by size.
@@ -93,7 +93,7 @@ pub struct CoreNoteDocument {
 pub struct AgentDocument {
     /// Its number, from 1.
     pub index: usize,
-    /// The driver's number of it.
+    /// The driver's id of the GPU.
     pub gpu_id: u32,
     /// The target.
     pub target: Untrusted<'static>,
@@ -115,9 +115,9 @@ pub struct AgentDocument {
 pub struct QueueDocument {
     /// Its number, from 1.
     pub index: usize,
-    /// The driver's number of it.
+    /// The driver's id of the queue.
     pub queue_id: u32,
-    /// The driver's number of its GPU.
+    /// The driver's id of the queue's GPU.
     pub gpu_id: u32,
     /// `aql`, `pm4`, `sdma`, `xgmi`, `sdma-by-engine` or `unknown`.
     #[serde(rename = "type")]
@@ -140,7 +140,7 @@ pub struct QueueDocument {
 pub struct DispatchDocument {
     /// Its number, from 1.
     pub index: usize,
-    /// The driver's number of its queue.
+    /// The driver's id of its queue.
     pub queue_id: u32,
     /// The id of its packet.
     pub packet_id: u64,
@@ -161,7 +161,7 @@ pub struct DispatchDocument {
     pub private_segment_size: u32,
     /// LDS of a workgroup, in bytes.
     pub group_segment_size: u32,
-    /// True if it waits for the packets before it.
+    /// True if the dispatch waits for the packets before it.
     pub barrier: bool,
     /// The scope that is acquired before it.
     pub acquire_scope: FenceScope,
@@ -192,13 +192,13 @@ pub struct CoreObjectDocument {
 pub struct CoreWaveDocument {
     /// Its number, from 1.
     pub index: usize,
-    /// The driver's number of its GPU.
+    /// The driver's id of its GPU.
     pub gpu_id: u32,
-    /// The driver's number of its queue.
+    /// The driver's id of its queue.
     pub queue_id: u32,
     /// The XCC it ran on, from 0.
     pub xcc: u32,
-    /// The id of the packet that it was launched by; null if it is not known.
+    /// The id of the packet that launched the wave; null if it is not known.
     pub packet_id: Option<u64>,
     /// Its workgroup; null if it is not known.
     pub workgroup: Option<[u32; 3]>,
@@ -206,43 +206,44 @@ pub struct CoreWaveDocument {
     pub wave_in_group: Option<u32>,
     /// The number of its lanes.
     pub lanes: u32,
-    /// Its address in the process.
+    /// Its program counter, as an address of the process.
     pub pc: Hex,
     /// The mask of its active lanes.
     pub exec: Hex,
     /// Its state: stopped or running.
     pub state: WaveState,
-    /// Why it stopped, the most telling reason first.
+    /// The reasons for the stop, the most specific first.
     pub stop: Vec<&'static str>,
-    /// The code object that it is in, from 0; null if that is not known.
+    /// The index of the code object that contains the pc, from 0; null if it is not known.
     pub code_object: Option<usize>,
-    /// The symbol of the kernel that it runs.
+    /// The symbol of the wave's kernel.
     pub kernel: Option<Untrusted<'static>>,
     /// The kernel's name in the source, without parameters; absent if the debugging information does not have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_function: Option<Untrusted<'static>>,
-    /// The function that it is in, which may be an inlined one, or the symbol.
+    /// The function at the pc, which may be an inlined function, or the symbol.
     pub function: Option<Untrusted<'static>>,
     /// The path of the source file, as the line table gives it.
     pub file: Option<Untrusted<'static>>,
     /// The line.
     pub line: Option<u64>,
-    /// Set if a debugger held it at launch, and it never ran.
+    /// Set if a debugger halted the wave at launch, so that it never ran.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub halted_at_launch: bool,
     /// The access at which it faulted; absent unless it stopped for a memory violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultDocument>,
-    /// The assertion that failed; absent if it is not known which.
+    /// The assertion that failed; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assertion: Option<AssertionDocument>,
-    /// Its call stack, the innermost function first; in `groups` in the document.
+    /// The call stack as text, the innermost function first. The document has it in `groups`.
     #[serde(skip)]
     pub stack: Vec<Untrusted<'static>>,
     /// The frames of its call stack.
     #[serde(skip)]
     frames: places::Stack,
-    /// In a kernel, the registers that still hold what they held when it started ([`StopFrame::initial_registers`](crate::inspect::StopFrame::initial_registers)).
+    /// The registers of a kernel that still hold their initial values
+    /// ([`StopFrame::initial_registers`](crate::inspect::StopFrame::initial_registers)).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entry: Vec<InitialRegisters>,
 }
@@ -251,26 +252,26 @@ pub struct CoreWaveDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupDocument {
-    /// Their numbers, from 1.
+    /// The numbers of the waves, from 1.
     pub waves: Vec<usize>,
     /// The common key: by default the call stack, the innermost function first.
     pub stack: Vec<Untrusted<'static>>,
-    /// Their state: stopped or running.
+    /// The state of the waves: stopped or running.
     pub state: WaveState,
-    /// The kernel that they run.
+    /// The kernel of the waves.
     pub kernel: Option<Untrusted<'static>>,
 }
 
-/// Something that could not be read.
+/// A part of the core that could not be read.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProblemDocument {
-    /// The part of the core that it concerns.
+    /// The affected part of the core.
     #[serde(rename = "where")]
     pub place: Untrusted<'static>,
-    /// The offset of the bytes at fault in the file; null if they are in none.
+    /// The offset in the file of the bytes at fault; null if the problem has no place in a file.
     pub offset: Option<Hex>,
-    /// The number of the file, from 0; absent if there is one.
+    /// The index of the file, from 0; absent if there is only one file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<usize>,
     /// The problem, as text.
@@ -278,7 +279,7 @@ pub struct ProblemDocument {
 }
 
 impl ProblemDocument {
-    /// Returns a problem of something that is in no file.
+    /// Creates a problem that has no place in a file.
     #[must_use]
     pub fn of(place: impl Into<Untrusted<'static>>, message: String) -> ProblemDocument {
         ProblemDocument {
@@ -297,7 +298,7 @@ pub enum GroupBy {
     /// State, kernel and call stack.
     #[default]
     Stack,
-    /// State, kernel and the line that they are at.
+    /// State, kernel and source line.
     Line,
     /// State and kernel.
     Kernel,
@@ -311,28 +312,28 @@ pub enum GroupBy {
 pub struct CoreRequest {
     /// The key by which waves are grouped.
     pub group_by: GroupBy,
-    /// The address that the runtime said a wave has faulted at, or that of its page.
+    /// The fault address that the runtime reported, or the address of its page.
     pub fault_address: Option<u64>,
-    /// An address of which is asked where it lies.
+    /// The address to locate.
     pub whereabouts: Option<u64>,
-    /// Look for the access of every wave that faulted, however many they are.
+    /// True to search for the faulting access of every wave, however many waves faulted.
     pub all_faults: bool,
 }
 
 impl CoreRequest {
-    /// Groups waves in another way.
+    /// Sets the key by which waves are grouped.
     #[must_use]
     pub fn group_by(self, group_by: GroupBy) -> CoreRequest {
         CoreRequest { group_by, ..self }
     }
 
-    /// Looks for the access of every wave that faulted, and not only of some at each place.
+    /// Searches for the faulting access of every wave if `all_faults` is true. Otherwise, only some waves at each place are searched.
     #[must_use]
     pub fn all_faults(self, all_faults: bool) -> CoreRequest {
         CoreRequest { all_faults, ..self }
     }
 
-    /// Asks where an address lies.
+    /// Sets the address to locate.
     #[must_use]
     pub fn whereabouts(self, address: Option<u64>) -> CoreRequest {
         CoreRequest {
@@ -341,7 +342,7 @@ impl CoreRequest {
         }
     }
 
-    /// Looks for the access to an address, or to its page.
+    /// Sets the fault address, which may be the address of its page.
     #[must_use]
     pub fn fault_address(self, fault_address: Option<u64>) -> CoreRequest {
         CoreRequest {
@@ -362,7 +363,7 @@ pub struct FoundObject {
 }
 
 impl CoreDocument {
-    /// Describes a core. `found` are the code objects in the order of the process's.
+    /// Describes a core. `found` lists the code objects in the order of [`Process::objects`](crate::gpu_core::Process::objects).
     #[must_use]
     pub fn new(
         core: &GpuCore<'_>,
@@ -375,9 +376,9 @@ impl CoreDocument {
         CoreDocument::within(core, programs, found, request, &meter, &mut |_| {})
     }
 
-    /// Describes a core as a part of a command, whose meter is charged for the stacks of the waves.
+    /// Describes a core and charges the call stacks of the waves to the meter of a command.
     ///
-    /// * `progress`: called with the number of waves that were located so far, which is what takes the time.
+    /// * `progress`: called for each located wave with the number of waves so far. Locating waves takes most of the time.
     pub fn within(
         core: &GpuCore<'_>,
         programs: &Programs<'_>,

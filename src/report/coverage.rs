@@ -1,4 +1,4 @@
-//! `hetdwarf-coverage/1`: how many bytes of code have a location for each variable.
+//! `hetdwarf-coverage/1`: the number of bytes of code in which each variable has a location.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct CoverageFile {
     pub total: CoveredDocument,
     /// The sums by kind: `parameter`, `local` and `inlined`.
     pub by_kind: BTreeMap<&'static str, CoveredDocument>,
-    /// The names of the functions that lose most, by the bytes of their variables that have neither, the most first.
+    /// The functions that lose the most, in descending order of the bytes with neither a location nor a recovered value.
     pub loses_most: Vec<LossDocument>,
     /// The functions.
     pub functions: Vec<CoverageFunction>,
@@ -60,11 +60,11 @@ pub struct CoverageFile {
 pub struct CoveredDocument {
     /// The number of variables.
     pub variables: u64,
-    /// The number of variables that an inlined copy of their function leaves out.
+    /// The number of variables that an inlined copy of their function omits.
     pub omitted: u64,
     /// The bytes of code in the scopes of the variables.
     pub bytes_in_scope: u64,
-    /// Those in the scopes of omitted variables, which are among them.
+    /// The bytes in the scopes of omitted variables. They are included in `bytes_in_scope`.
     pub omitted_bytes: u64,
     /// The bytes with a location.
     pub dwarf: u64,
@@ -74,15 +74,15 @@ pub struct CoveredDocument {
     pub neither: u64,
 }
 
-/// A function with what it loses.
+/// A function with the amount of code in which its variables have no value.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct LossDocument {
-    /// The name for the linker, or the name.
+    /// The linkage name, or the name if there is none.
     pub function: Option<Untrusted<'static>>,
     /// The first address.
     pub address: Hex,
-    /// The bytes in the scopes of its variables with neither.
+    /// The bytes in the scopes of its variables that have neither a location nor a recovered value.
     pub neither: u64,
 }
 
@@ -92,14 +92,14 @@ pub struct LossDocument {
 pub struct CoverageFunction {
     /// The name in the source.
     pub name: Option<Untrusted<'static>>,
-    /// The name for the linker, where that is another one.
+    /// The linkage name, if it differs from the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linkage_name: Option<Untrusted<'static>>,
     /// The first address.
     pub address: Hex,
     /// The size of the code, in bytes.
     pub size: u64,
-    /// False if it was not found out of all variables where values are kept.
+    /// False if the search for values did not finish for all variables.
     #[serde(skip_serializing_if = "super::completeness::is_true")]
     pub complete: bool,
     /// The sum over all variables.
@@ -116,17 +116,17 @@ pub struct CoverageFunction {
 pub struct CoverageVariable {
     /// The name.
     pub name: Option<Untrusted<'static>>,
-    /// The line that it is declared in.
+    /// The line of its declaration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// `parameter`, `local` or `inlined`.
     pub kind: &'static str,
-    /// True if it is a parameter, of the function or of one that is inlined.
+    /// True if it is a parameter of the function or of an inlined function.
     pub parameter: bool,
-    /// The inlined calls that it is in, the outermost first.
+    /// The inlined calls that contain it, the outermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallPathDocument>,
-    /// True if the inlined copy leaves it out.
+    /// True if the inlined copy omits it.
     #[serde(skip_serializing_if = "super::completeness::is_false")]
     pub omitted: bool,
     /// The bytes of code in its scope.
@@ -151,7 +151,7 @@ pub struct CallPathDocument {
 }
 
 impl CoverageDocument {
-    /// Sums up files.
+    /// Creates the document of several files, with their sums.
     #[must_use]
     pub fn new(files: Vec<CoverageFile>) -> CoverageDocument {
         let incomplete = files.iter().find(|file| !file.completeness.complete);
@@ -176,10 +176,10 @@ impl CoverageDocument {
 }
 
 impl CoverageFile {
-    /// The most functions that are listed.
+    /// The maximum number of functions in `loses_most`.
     const MOST_LOST: usize = 10;
 
-    /// Describes what was found of a code object.
+    /// Describes the coverage of a code object.
     #[must_use]
     pub fn new(file: &str, target: String, found: &Coverage) -> CoverageFile {
         let mut losses: Vec<LossDocument> = found.functions.iter().map(LossDocument::new).collect();

@@ -1,4 +1,4 @@
-//! `hetdwarf-eval/1`: the result of an expression, for some lanes.
+//! `hetdwarf-eval/1`: the result of an expression in one or more lanes.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::expr::{Dialect, Encoding, ParseOptions, parse};
 use crate::location::{Access, Bits, Location, read};
 use crate::meter::Meter;
 
-/// The most parts of composites that are listed for all lanes together.
+/// The maximum number of composite parts that are listed for all lanes together.
 const MOST_PARTS: u64 = 1 << 14;
 
 /// The document.
@@ -21,20 +21,20 @@ const MOST_PARTS: u64 = 1 << 14;
 pub struct EvalDocument {
     /// `hetdwarf-eval/1`.
     pub format: &'static str,
-    /// The name that the request gave itself.
+    /// The id of the request, as the request gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// One answer for each lane.
     pub lanes: Vec<EvalLane>,
-    /// Why there is no answer at all.
+    /// The reason why there is no answer at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorDocument>,
 }
 
 impl EvalDocument {
-    /// Returns the document of a request that cannot be understood.
+    /// Returns the document of a malformed request.
     ///
-    /// * `message`: what is wrong with it.
+    /// * `message`: describes the mistake in the request.
     #[must_use]
     pub fn not_understood(message: String) -> EvalDocument {
         EvalDocument {
@@ -55,18 +55,18 @@ impl EvalDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct EvalLane {
-    /// The lane; null if none was in focus.
+    /// The lane; null if no lane is in focus.
     pub lane: Option<u8>,
-    /// The work-item that it is, by its place in the grid.
+    /// The position of the work-item in the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_item: Option<[u32; 3]>,
     /// The result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ResultDocument>,
-    /// The bits at the result.
+    /// The bits at the location, or of the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<ReadDocument>,
-    /// Why there is no result, or why it cannot be read.
+    /// The reason why there is no result, or why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorDocument>,
 }
@@ -96,17 +96,17 @@ pub enum ResultDocument {
 pub struct TypeDocument {
     /// `generic`, `signed`, `unsigned`, `float`, `boolean`, …
     pub encoding: &'static str,
-    /// Its size.
+    /// The size of the type in bits.
     pub bit_size: u32,
 }
 
-/// Bits that were read.
+/// The bits that were read.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ReadDocument {
-    /// The number.
+    /// The number of bits.
     pub bit_size: u64,
-    /// The bits; those that are missing are zero.
+    /// The bits. Bits without a known value are zero.
     pub bytes: String,
     /// Half-open ranges of bits without a value.
     pub undefined: Vec<[u64; 2]>,
@@ -139,14 +139,14 @@ impl From<&Bits> for ReadDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// As llvm-dwarfdump prints it.
+    /// The text, in the syntax of llvm-dwarfdump.
     Text(String),
-    /// Its bytes.
+    /// The encoded bytes.
     Bytes(Vec<u8>),
 }
 
 impl Source {
-    /// Returns the bytes in `encoding`, which must have a code for every operation that text may name.
+    /// Returns the bytes in `encoding`, which must have a code for every operation that the text may name.
     fn bytes(&self, encoding: Encoding, wave_size: WaveSize, unit_offset: u64) -> Result<Vec<u8>> {
         match self {
             Source::Bytes(bytes) => Ok(bytes.clone()),
@@ -162,40 +162,40 @@ impl Source {
     }
 }
 
-/// The expression and how to evaluate it.
+/// The options of an evaluation.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvalOptions {
-    /// The lanes that it is evaluated for, one after the other; if there are none, once without a lane in focus.
+    /// The lanes for which the expression is evaluated, one after the other. If the list is empty, it is evaluated once without a lane in focus.
     pub lanes: Vec<Lane>,
     /// The kind of result.
     pub result: ResultKind,
-    /// The number of bits to read at the result.
+    /// The number of bits to read at the location, or of the value.
     pub read: Option<u64>,
-    /// Pushed first, in order.
+    /// The expressions whose results are pushed first, in order.
     pub initial_stack: Vec<Source>,
     /// The current object.
     pub object_location: Option<Source>,
 }
 
-/// An expression and what it is evaluated in.
+/// An expression with the context of its evaluation.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct EvalRequest<'r, 'c, 'a> {
     /// The expression.
     pub expression: &'r Source,
-    /// The rest of what is asked.
+    /// The options of the evaluation.
     pub options: &'r EvalOptions,
-    /// The context of the evaluation. Lane, object and initial stack are set from the options.
+    /// The context of the evaluation. The options override its lane, its object and its initial stack.
     pub context: &'r Context<'c, 'a>,
-    /// The unit whose entries it refers to.
+    /// The unit that references in the expression are relative to.
     pub unit: Unit,
     /// The offset of that unit's header in `.debug_info`.
     pub unit_offset: u64,
 }
 
 impl<'r, 'c, 'a> EvalRequest<'r, 'c, 'a> {
-    /// Creates an expression of a unit whose header is at `unit_offset` of `.debug_info`.
+    /// Creates a request for an expression of the unit whose header is at `unit_offset` of `.debug_info`.
     #[must_use]
     pub fn new(
         expression: &'r Source,
@@ -214,7 +214,7 @@ impl<'r, 'c, 'a> EvalRequest<'r, 'c, 'a> {
     }
 }
 
-/// An expression of a request that cannot be parsed.
+/// An error in the expressions of a request, which cannot be parsed.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {
@@ -235,14 +235,15 @@ impl core::fmt::Display for SourceError {
 /// Evaluates a request.
 ///
 /// # Errors
-/// If an expression's text cannot be parsed; everything else is in the document.
+/// If the text of an expression cannot be parsed. All other errors are in the document.
 pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument, SourceError> {
     let wave_size = request
         .context
         .wave
         .map_or(WaveSize::Wave64, |wave| wave.wave_size());
     let parse = |field: &'static str, source: &Source| {
-        // Text may name operations that have no code. Bytes have the codes that they are said to have, and today's may be any.
+        // Text may name operations without a code in the unit's encoding, so it is encoded with codes for in-memory use. Bytes are decoded in
+        // their own dialect. In the current dialect, bytes may contain in-memory codes too.
         let encoding = match (source, request.unit.encoding.dialect) {
             (Source::Text(_), _) | (Source::Bytes(_), Dialect::User) => {
                 request.unit.encoding.in_memory()
@@ -364,22 +365,22 @@ fn evaluate_one<'a>(
     evaluate(&expression, options.result, &context)
 }
 
-/// The bits to read for each lane, and the meter of all lanes together.
+/// The number of bits to read for each lane, and the meter for all lanes together.
 struct Reading {
-    /// The number of bits, if any.
+    /// The number of bits, if reading was requested.
     bits: Option<u64>,
     lanes: u64,
     meter: Meter,
 }
 
 impl Reading {
-    /// Returns how many parts of composites are listed for a lane.
+    /// Returns the maximum number of composite parts that are listed for one lane.
     fn parts(&self) -> u32 {
         let most = MOST_PARTS.checked_div(self.lanes).unwrap_or(MOST_PARTS);
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 
-    /// Returns the bits at a location, or of a value. `None` if none were asked for.
+    /// Returns the bits at a location, or of a value. Returns `None` if reading was not requested.
     fn read(
         &mut self,
         outcome: &Outcome<'_>,
@@ -387,7 +388,8 @@ impl Reading {
         context: &Context<'_, '_>,
     ) -> Option<Result<ReadDocument>> {
         let bits = self.bits?;
-        // Bytes, the same as text, and once more in the document: for all lanes at once, so that all have the same error.
+        // Memory is held for the bytes, their text, and the text in the document. It is charged for all lanes at once, so that all lanes have the
+        // same error.
         let size = bits.saturating_mul(self.lanes) / 2;
         if let Err(error) = self.meter.hold(size) {
             return Some(Err(error));
@@ -415,7 +417,7 @@ impl Reading {
     }
 }
 
-/// A wave of which nothing is known, to read constants with.
+/// A wave without any known state. It serves to read constants.
 struct NoWave;
 
 impl crate::wave::Wave for NoWave {

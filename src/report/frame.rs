@@ -1,4 +1,4 @@
-//! A frame in the documents: its number, its name, and its place in the source.
+//! Describes a frame in the documents: its number, its name, and its place in the source.
 
 use core::fmt::Display;
 
@@ -14,43 +14,43 @@ use crate::inspect::{FrameDescription, FrameKind, StopFrame};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
-/// As how many letters of output a frame counts, besides its names.
+/// The number of output characters that are charged for a frame, in addition to its names.
 const PER_FRAME: u64 = 256;
 
-/// A frame. Every inlined call is a frame of its own.
+/// A frame. Every inlined call is a separate frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FrameDocument {
-    /// Its number; 0 is the innermost.
+    /// Its number. The innermost frame is 0.
     pub index: usize,
     /// `call`, `inlined` or `symbol`.
     pub kind: FrameKind,
     /// The function, or the symbol.
     pub function: Option<Untrusted<'static>>,
-    /// The function's name for the linker.
+    /// The linkage name of the function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linkage_name: Option<Untrusted<'static>>,
     /// The path of the source file, as the line table gives it.
     pub file: Option<Untrusted<'static>>,
-    /// The line; of a frame with an inlined call in it that of the call.
+    /// The line. If the frame contains an inlined call, this is the line of the call.
     pub line: Option<u64>,
     /// The column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// Set if the program location has line 0, and the line is that of the nearest row before it.
+    /// Set if the program location has line 0. The line is then taken from the nearest row before it.
     #[serde(skip_serializing_if = "is_false")]
     pub approximate: bool,
-    /// How many bytes after the symbol the program location is.
+    /// The distance in bytes from the symbol to the program location.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol_offset: Option<u64>,
-    /// The program location, in the process.
+    /// The program location, as an address of the process.
     pub pc: Hex,
-    /// The number of the call frame that it is, or is inlined in.
+    /// The number of the call frame that this is a part of.
     pub call_frame: usize,
 }
 
 impl FrameDocument {
-    /// Describes a frame; of a call frame with all that is inlined in it the innermost.
+    /// Describes a frame. For a whole call frame with inlined calls, describes its innermost part.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -64,7 +64,7 @@ impl FrameDocument {
         FrameDocument::of(&frame, index, call, description, frame.stop().meter())
     }
 
-    /// Describes all frames that a call frame consists of, the innermost first and the function last; of an inlined call only itself.
+    /// Describes all parts of a call frame, the innermost inlined call first and the function last. For an inlined call, describes only that call.
     pub(super) fn parts(
         frame: &StopFrame<'_, '_, '_>,
         meter: &Meter,
@@ -81,9 +81,9 @@ impl FrameDocument {
             .collect()
     }
 
-    /// Describes the only frame that is known of a wave.
+    /// Describes the only known frame of a wave.
     ///
-    /// * `symbol`: the symbol that covers `pc`, and how far after it that is.
+    /// * `symbol`: the symbol that covers `pc`, and the distance from the symbol to `pc` in bytes.
     #[must_use]
     pub fn of_symbol(pc: ProcessAddress, symbol: Option<(&str, u64)>) -> FrameDocument {
         FrameDocument {
@@ -106,7 +106,7 @@ impl FrameDocument {
 
     /// Returns the frame as a line of text: `helper at k.cl:4`, `leaf (inlined) at k.cl:7` or `_Z1fv+0x10 (symbol)`.
     ///
-    /// * `function`: the function, or what stands for one that is not known.
+    /// * `function`: the name of the function, or the text in place of an unknown name.
     #[must_use]
     pub fn text(&self, function: impl Display, names: &FileNames<'_>) -> String {
         let symbol = match self.symbol_offset {
@@ -120,7 +120,7 @@ impl FrameDocument {
         self.text_with(symbol, about, function, names)
     }
 
-    /// Returns the frame as the stacks of a core have it: without the marks of symbols and approximate lines, which are no part of its place.
+    /// Returns the frame as a line of a core's call stack. It has no marks for symbols and approximate lines, because they are not part of the place.
     pub(super) fn place_text(&self, function: impl Display, names: &FileNames<'_>) -> String {
         self.text_with("", "", function, names)
     }
@@ -180,7 +180,7 @@ impl FrameDocument {
     }
 }
 
-/// Returns the path of a file, as the documents have it.
+/// Returns the path of a file as text for the documents.
 pub(super) fn path(file: &SourceFile) -> Untrusted<'static> {
     file.path.to_string().into()
 }

@@ -1,6 +1,6 @@
-//! `hetdwarf-info/1`: the code objects in a file, and a summary of each.
+//! `hetdwarf-info/1`: the code objects in a file, and a summary of each code object.
 //!
-//! What the ELF file says is collected by [`ObjectInfo`]; this adds the debugging information.
+//! [`ObjectInfo`] collects the facts of the ELF file. This module adds the facts of the debugging information.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -24,32 +24,32 @@ use crate::untrusted::Untrusted;
 pub struct InfoDocument {
     /// `hetdwarf-info/1`.
     pub format: &'static str,
-    /// The packages that the file names for its code, if it does.
+    /// The packages that contain the file's code, if the file refers to packages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packages: Option<PackagesDocument>,
     /// Every code object of the file.
     pub objects: Vec<EmbeddedDocument>,
-    /// The one that was asked for; absent if there are several and none was chosen.
+    /// The chosen code object; absent if there are several and none was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectDocument>,
 }
 
-/// The packages that hold the code of a file.
+/// The packages that contain the code of a file.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct PackagesDocument {
     /// The name of the file in the packages.
     pub name: Untrusted<'static>,
-    /// The paths that the file names, relative to its folder.
+    /// The search paths in the file, relative to its directory.
     pub search_paths: Vec<Untrusted<'static>>,
-    /// The files that were found and have code of it.
+    /// The packages that were found and contain code of the file.
     pub found: Vec<Untrusted<'static>>,
 }
 
 impl PackagesDocument {
     /// Describes a reference.
     ///
-    /// * `found`: the files that were found and have code of it.
+    /// * `found`: the packages that were found and contain code of the file.
     pub fn new(
         reference: &PackageReference,
         found: impl IntoIterator<Item = PathBuf>,
@@ -67,7 +67,7 @@ impl PackagesDocument {
 }
 
 impl core::fmt::Display for PackagesDocument {
-    /// `its code is in lib/../.kpack/blas_gfx1100.kpack, as lib/libblas.so`.
+    /// Writes a text like `its code is in lib/../.kpack/blas_gfx1100.kpack, as lib/libblas.so`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "its code is in ")?;
         for path in &self.found {
@@ -83,39 +83,39 @@ impl core::fmt::Display for PackagesDocument {
 pub struct EmbeddedDocument {
     /// Its number, from 0.
     pub index: usize,
-    /// The bundle entry ID; empty if it is in no bundle.
+    /// The bundle entry ID; empty if the code object is not in a bundle.
     pub id: Untrusted<'static>,
     /// The target ID.
     pub target: Untrusted<'static>,
-    /// In bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// The place in which it was found, as text.
+    /// The container in which it was found, as text.
     pub place: Untrusted<'static>,
 }
 
-/// A code object at a glance.
+/// A summary of a code object.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ObjectDocument {
-    /// Its number among those of the file, from 0.
+    /// The index of the code object in the file, from 0.
     pub index: usize,
     /// Facts from the ELF file.
     #[serde(flatten)]
     pub info: ObjectInfo,
-    /// The name of another machine than AMDGPU; absent of that.
+    /// The name of the machine; absent for AMDGPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// The setting of each target feature: `any`, `on`, `off` or `unsupported`.
     pub features: BTreeMap<&'static str, &'static str>,
-    /// True if the processor is in the table; what depends on it is left out where it is not. Absent if it is.
+    /// True if the processor is in the table of known processors. If it is not, facts that depend on the processor are left out. Absent if true.
     #[serde(skip_serializing_if = "is_true")]
     pub is_known_processor: bool,
-    /// The version of a generic processor; absent for others.
+    /// The version of a generic processor; absent for other processors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generic_version: Option<u8>,
     /// The units.
     pub units: Vec<UnitDocument>,
-    /// Problems of units that are not listed.
+    /// The problems of units that are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unit_problems: Vec<Untrusted<'static>>,
     /// The call frame information; null if there is none.
@@ -126,7 +126,7 @@ pub struct ObjectDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct UnitDocument {
-    /// The section it is in.
+    /// The section that contains the unit.
     pub section: &'static str,
     /// The offset of its header.
     pub offset: Hex,
@@ -134,7 +134,7 @@ pub struct UnitDocument {
     pub version: u16,
     /// The format: 32 or 64 bits.
     pub format: u8,
-    /// In bytes.
+    /// The size of an address in bytes.
     pub address_size: u8,
     /// `compile`, `partial`, `skeleton`, `split-compile`, `type` or `split-type`.
     pub kind: &'static str,
@@ -144,7 +144,7 @@ pub struct UnitDocument {
     pub language: Option<String>,
     /// The source file.
     pub name: Option<Untrusted<'static>>,
-    /// The file with the entries of a skeleton.
+    /// The file with the debugging information entries of a skeleton unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dwo_name: Option<Untrusted<'static>>,
 }
@@ -159,11 +159,11 @@ pub struct CallFramesDocument {
     pub cies: usize,
     /// The number of FDEs, usually one for each function.
     pub fdes: usize,
-    /// The number of FDEs with a rule, in their own instructions or in those of their CIE.
+    /// The number of FDEs with at least one rule, in their own instructions or in the initial instructions of their CIE.
     pub fdes_with_rules: usize,
     /// The augmentation strings that are not empty, sorted.
     pub augmentations: Vec<Untrusted<'static>>,
-    /// The problem that ended the reading before the end of the section.
+    /// The first problem that was found while reading the section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Untrusted<'static>>,
 }
@@ -194,11 +194,11 @@ impl EmbeddedDocument {
 }
 
 impl ObjectDocument {
-    /// Describes a code object, the one with number `index` in its file.
+    /// Describes a code object. `index` is its index in the file.
     ///
     /// # Errors
-    /// If its symbols are malformed, or a debug section cannot be decompressed or relocated. Malformed
-    /// units and call frame information are said in the document.
+    /// If the symbols are malformed, or a debug section cannot be decompressed or relocated. The document reports malformed units and call frame
+    /// information.
     pub fn new<'a>(object: &'a CodeObject<'a>, index: usize) -> Result<ObjectDocument> {
         let program = Program::load(object)?;
         let target = object.target();
@@ -233,7 +233,7 @@ impl ObjectDocument {
     }
 }
 
-/// The name of a feature's setting.
+/// Returns the name of a feature's setting.
 fn setting_name(setting: FeatureSetting) -> &'static str {
     match setting {
         FeatureSetting::Unsupported => "unsupported",
@@ -276,7 +276,7 @@ impl UnitDocument {
 }
 
 impl CallFramesDocument {
-    /// Describes a section. `None` if it is empty.
+    /// Describes a section. Returns `None` if it is empty.
     fn new(section: &FrameSection<'_>) -> Option<CallFramesDocument> {
         if section.bytes().is_empty() {
             return None;
@@ -290,7 +290,7 @@ impl CallFramesDocument {
             problem: None,
         };
         let mut augmentations = BTreeSet::new();
-        // Every FDE brings its CIE along; each is looked at once.
+        // Many FDEs share a CIE, so the result for each CIE is kept.
         let mut says: BTreeMap<u64, bool> = BTreeMap::new();
         let mut entries = section.entries();
         loop {
@@ -315,7 +315,7 @@ impl CallFramesDocument {
                 Ok(Some(Entry::Terminator(_))) => {}
                 Ok(None) => break,
                 Err(error) => {
-                    // An entry that is malformed costs only itself, so the first error is the one to say.
+                    // A malformed entry does not prevent reading the next, so only the first error is reported.
                     document
                         .problem
                         .get_or_insert_with(|| error.to_string().into());
@@ -331,7 +331,7 @@ impl CallFramesDocument {
     }
 }
 
-/// Returns true if one of the instructions gives a rule; up to the first that is malformed.
+/// Returns true if an instruction before the first malformed one sets a rule.
 fn gives_a_rule(bytes: &[u8], offset: u64, address_size: u8, section: &'static str) -> bool {
     let mut instructions = Instructions::new(bytes, offset, address_size, section);
     while let Ok(Some(item)) = instructions.next() {

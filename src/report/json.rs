@@ -1,7 +1,7 @@
-//! Documents as JSON text that nothing obeys on its way to its reader.
+//! Writes documents as JSON text without characters that a terminal or a CI system would interpret.
 //!
-//! JSON itself asks for escapes of C0 only. What else a terminal or a CI could obey in a string is escaped too, as JSON
-//! can say it: a reader gets the same text.
+//! JSON requires escapes only for quotation marks, backslashes and the C0 control characters. This module also escapes the other characters in
+//! strings that a terminal or a CI system interprets. A JSON parser returns the same text.
 
 use std::io::{self, Write};
 
@@ -10,26 +10,26 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 use crate::untrusted::{Bracket, is_obeyed};
 
-/// Returns a document over several lines.
+/// Returns a document as indented JSON.
 ///
 /// # Errors
-/// If it has maps whose keys are no text.
+/// If the document has maps whose keys are not strings.
 pub fn to_json_pretty(document: &impl Serialize) -> serde_json::Result<String> {
     write(document, PrettyFormatter::new())
 }
 
-/// Returns a document in one line.
+/// Returns a document as JSON in one line.
 ///
 /// # Errors
-/// If it has maps whose keys are no text.
+/// If the document has maps whose keys are not strings.
 pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
     write(document, CompactFormatter)
 }
 
-/// A document over several lines and the end of the last, written as it is made, so that its text is never in memory as a whole.
+/// Writes a document as indented JSON with a newline at the end. The text is written piece by piece and is never in memory as a whole.
 ///
 /// # Errors
-/// Those of `out`; or if the document has maps whose keys are no text.
+/// If `out` cannot be written to, or if the document has maps whose keys are not strings.
 pub fn write_json_pretty(document: &impl Serialize, out: impl Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     let formatter = Safe(PrettyFormatter::new());
@@ -45,19 +45,18 @@ fn write(document: &impl Serialize, formatter: impl Formatter) -> serde_json::Re
     Ok(String::from_utf8(text).unwrap_or_default())
 }
 
-/// Writes a document of one line that somebody else wrote as [`to_json`] would have written it: what could be obeyed is escaped, and
-/// all else stays as it is.
+/// Writes a document of one line that another writer produced, with the escapes of [`to_json`]. All other characters stay unchanged.
 ///
 /// # Errors
-/// Those of `out`.
+/// If `out` cannot be written to.
 pub fn safe_line(json: &str, mut out: impl Write) -> io::Result<()> {
-    // Between strings are only spaces and these; within strings JSON has escapes for them.
+    // Outside strings, tabs and carriage returns are white space. Inside strings, JSON does not allow them unescaped.
     let json = json.replace(['\t', '\r'], " ");
     write_safe(&mut out, &json)?;
     writeln!(out)
 }
 
-/// Writes text that is within strings of JSON, with escapes for what could be obeyed.
+/// Writes text inside a JSON string, and escapes characters that a terminal or a CI system would interpret.
 fn write_safe<W: ?Sized + Write>(writer: &mut W, text: &str) -> io::Result<()> {
     let mut rest = text;
     let mut bracket = Bracket::default();
@@ -73,7 +72,7 @@ fn write_safe<W: ?Sized + Write>(writer: &mut W, text: &str) -> io::Result<()> {
     writer.write_all(rest.as_bytes())
 }
 
-/// The layout of another formatter, with more escapes in strings.
+/// A formatter with the layout of another formatter and more escapes in strings.
 struct Safe<F>(F);
 
 impl<F: Formatter> Formatter for Safe<F> {
@@ -156,7 +155,7 @@ mod tests {
                 assert_eq!(found.and_then(|v| v.as_str()), Some(text));
             }
         }
-        // The layout is that of serde_json.
+        // The layout is the layout of serde_json.
         let value = serde_json::json!({"a": [1, "x#y", {}], "b": {"c": null}});
         let pretty = to_json_pretty(&value).unwrap();
         assert_eq!(pretty, serde_json::to_string_pretty(&value).unwrap());

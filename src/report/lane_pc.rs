@@ -1,4 +1,4 @@
-//! `hetdwarf-lane-pc/1`: where each lane is.
+//! `hetdwarf-lane-pc/1`: the place of each lane.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ use crate::untrusted::Untrusted;
 pub struct LanePcDocument {
     /// `hetdwarf-lane-pc/1`.
     pub format: &'static str,
-    /// The function, or the inlined one that the wave is in.
+    /// The function, which may be the inlined function at the wave's program location.
     pub function: Option<Untrusted<'static>>,
-    /// The frame's number; 0 is the innermost.
+    /// The number of the frame. The innermost frame is 0.
     pub frame: usize,
-    /// True if inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code.
+    /// True if the places of inactive lanes were determined, with `DW_AT_LLVM_lane_pc` or from the machine code.
     pub known: bool,
     /// Further explanation, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct LanePcDocument {
     /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
-    /// Each lane; none where a limit was reached before anything was known of them.
+    /// The lanes. Empty if a limit was reached before the place of any lane was known.
     pub lanes: Vec<LanePcLane>,
 }
 
@@ -41,10 +41,10 @@ pub struct LanePcDocument {
 pub struct LanePcLane {
     /// The lane.
     pub lane: usize,
-    /// The work-item that it is, by its place in the grid.
+    /// The position of the work-item in the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_item: Option<[u32; 3]>,
-    /// Its program location, in the process; null if it was not active on entry, or is not known.
+    /// The program location as an address of the process; null if the lane was not active on entry, or the location is not known.
     pub pc: Option<Hex>,
     /// The lane's place: `active`, `state`, `origin`, `left` and `resumes`, and `reason`.
     #[serde(flatten)]
@@ -55,7 +55,7 @@ pub struct LanePcLane {
     /// The line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The lane's place in a frame further out, if it was not active on entry.
+    /// The place of the lane in an outer frame, if the lane was not active on entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<LanePcCaller>,
 }
@@ -68,7 +68,7 @@ pub struct LanePcCaller {
     pub frame: usize,
     /// The function of that frame.
     pub function: Option<Untrusted<'static>>,
-    /// The lane's program location in it, in the process.
+    /// The program location of the lane in this frame, as an address of the process.
     pub pc: Hex,
     /// The path of the source file, as the line table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub struct LanePcCaller {
 }
 
 impl LanePcDocument {
-    /// Describes the lanes of a frame, as `DW_AT_LLVM_lane_pc` says or else the machine code.
+    /// Describes the lanes of a frame, with `DW_AT_LLVM_lane_pc` or, if that is missing, from the machine code.
     ///
     /// # Errors
     /// If the expressions of the function cannot be evaluated, or its line table is malformed.
@@ -87,7 +87,7 @@ impl LanePcDocument {
         LanePcDocument::by(frame, Recovery::default())
     }
 
-    /// Returns the same; `recovery` says whether the machine code is asked.
+    /// Describes the lanes of a frame. `recovery` determines whether the machine code is analysed.
     ///
     /// # Errors
     /// If the expressions of the function cannot be evaluated, or its line table is malformed.
@@ -96,7 +96,7 @@ impl LanePcDocument {
         LanePcDocument::within(frame, recovery)
     }
 
-    /// [`LanePcDocument::by`] as a part of a question.
+    /// Does the work of [`LanePcDocument::by`] as a part of a larger question, without a reset of the meter.
     pub(super) fn within(
         frame: &StopFrame<'_, '_, '_>,
         recovery: Recovery,
@@ -129,7 +129,7 @@ impl LanePcDocument {
             }
         };
         let mut lanes = Vec::with_capacity(found.places().len());
-        // Many lanes are in the same place.
+        // The source lines are kept, because many lanes are at the same place.
         let mut lines = Lines::default();
         let places = found.pcs().zip(found.places()).zip(&callers);
         for (lane, ((pc, place), caller)) in self::lanes(frame).zip(places) {
@@ -167,7 +167,7 @@ impl LanePcDocument {
 }
 
 impl LanePcDocument {
-    /// Returns true if it says of every lane where it is.
+    /// Returns true if the place of every lane is known.
     #[must_use]
     pub fn tells_all(&self) -> bool {
         self.lanes.iter().all(|lane| lane.place.unknown().is_none())
@@ -178,7 +178,7 @@ fn lanes(frame: &StopFrame<'_, '_, '_>) -> impl Iterator<Item = Lane> + use<> {
     frame.wave_size().all_lanes()
 }
 
-/// The fields of a document that say where a lane is. `left` and `resumes` are null where they cannot be told.
+/// Writes the fields of a lane's place. `left` and `resumes` are null if they are not known.
 impl Serialize for LanePlace {
     fn serialize<S: Serializer>(&self, serializer: S) -> core::result::Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_map(None)?;
@@ -207,7 +207,7 @@ impl LanePcCaller {
         let stop = frame.stop();
         let caller = stop.call_frame(place.level);
         let found = lines.of(caller.as_ref().unwrap_or(frame), place.pc)?;
-        // The call frame information and the machine code need not agree on the caller: the function is that of the place.
+        // The call frame information and the machine code may disagree about the caller. The function is taken from the program location.
         let function = frame.for_waiting(place.pc, 0).description()?.function;
         Ok(LanePcCaller {
             frame: stop.number_of_call(place.level),
@@ -219,12 +219,12 @@ impl LanePcCaller {
     }
 }
 
-/// The source lines of program locations, each looked up once for each call frame.
+/// The source lines of program locations. Each location is looked up once for each call frame.
 #[derive(Default)]
 pub(super) struct Lines(BTreeMap<(usize, ProcessAddress), FrameDescription>);
 
 impl Lines {
-    /// Returns where a lane is in the source that is at `pc` in a call frame.
+    /// Returns the source place of a lane that is at `pc` in a call frame.
     pub(super) fn of(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,

@@ -1,4 +1,4 @@
-//! A picture of lanes as an HTML document: no scripts, and nothing from elsewhere. It is well-formed XML too.
+//! Draws a picture of lanes as an HTML document without scripts and external resources. The document is also well-formed XML.
 
 use core::fmt::Write;
 
@@ -25,7 +25,7 @@ impl LanePicture {
              <title>{title}</title>\n<style>\n{STYLE}{HTML_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<table>\n<tr><th><span class=\"lanes quiet\">"
         );
         for lane in (0..self.lanes).step_by(8) {
-            // Writing into a string does not fail.
+            // Writing to a string does not fail.
             let _ = write!(out, "<b>{lane}</b>");
         }
         out.push_str("</span></th><th></th><th></th></tr>\n");

@@ -1,6 +1,6 @@
-//! Where the lanes are, as a picture: source lines with a row of cells, one for each lane.
+//! Makes a picture of the places of lanes: source lines with a row of cells, one cell for each lane.
 //!
-//! What is in the picture is here; how a browser is told, in `lane_pc_svg` and `lane_pc_html`.
+//! This module decides the contents of the picture. `lane_pc_svg` and `lane_pc_html` write it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::inspect::{FrameDescription, LanePlace, StopFrame};
 use crate::untrusted::Untrusted;
 
-/// Source lines that are shown before and after those with lanes.
+/// The number of source lines that are shown before and after a line with lanes.
 const AROUND: u64 = 3;
-/// Characters of a source line that are shown.
+/// The maximum number of characters that are shown of a source line.
 const WIDTH: usize = 160;
 
 /// A picture of the lanes of a frame.
@@ -24,7 +24,7 @@ pub struct LanePicture {
     pub(super) title: String,
     /// The number of lanes.
     pub(super) lanes: usize,
-    /// From top to bottom.
+    /// The rows from top to bottom.
     pub(super) rows: Vec<Row>,
     /// Further explanation.
     pub(super) message: Option<String>,
@@ -37,9 +37,9 @@ pub struct LanePicture {
 /// A row of a picture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// `k.cl:7`, or a program location without a known line. Empty where lines are left out.
+    /// A text like `k.cl:7`, or a program location without a known line. Empty in a row that marks omitted lines.
     pub(super) label: String,
-    /// The text of the line, where it is known.
+    /// The text of the line, if it is known.
     pub(super) text: String,
     pub(super) cells: Vec<Cell>,
 }
@@ -48,14 +48,13 @@ pub(super) struct Row {
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) lane: usize,
-    /// For style sheets: one of [`LEGEND`].
+    /// The class for style sheets, from [`LEGEND`].
     pub(super) class: &'static str,
     /// The tooltip.
     pub(super) title: String,
 }
 
-/// The classes of cells, and what they are called. Where lanes are that are not in this frame is said when they are
-/// pointed at.
+/// The classes of cells with their names for people. The tooltip of a cell describes the place of a lane that is not in this frame.
 pub(super) const LEGEND: [(&str, &str); 3] = [
     ("active", "active"),
     ("waiting", "waiting"),
@@ -65,9 +64,9 @@ pub(super) const LEGEND: [(&str, &str); 3] = [
 impl LanePicture {
     /// Draws the lanes of a frame.
     ///
-    /// * `document`: what [`LanePcDocument::new`] says of the same frame.
-    /// * `read`: the bytes of a source file, by its path and the directory that the compiler ran in; asked where
-    ///   the text is not in the debugging information.
+    /// * `document`: the result of [`LanePcDocument::new`] for the same frame.
+    /// * `read`: returns the bytes of a source file, given its path and the compilation directory. It is called if the debugging information does not
+    ///   contain the text.
     ///
     /// # Errors
     /// If a line table is malformed.
@@ -79,7 +78,7 @@ impl LanePicture {
         let mut lines = Lines::default();
         let info = frame.stop().program().info();
         let mut texts = SourceTexts::default();
-        // For each file the lanes in its lines.
+        // The lanes in each line of each file.
         let mut files: BTreeMap<String, (usize, BTreeMap<u64, Vec<Cell>>)> = BTreeMap::new();
         let mut without_line: BTreeMap<u128, Vec<Cell>> = BTreeMap::new();
         let mut without_pc = (Vec::new(), Vec::new());
@@ -153,20 +152,19 @@ impl LanePicture {
 }
 
 impl LanePicture {
-    /// The names of the files with lanes in them whose text is not known, and not shown therefore.
+    /// Returns the names of the files that have lanes but no known text. The picture does not show their lines.
     #[must_use]
     pub fn without_source(&self) -> &BTreeSet<Untrusted<'static>> {
         &self.without_source
     }
 
-    /// Returns what is said in the picture about files whose text is shown: that one is not the file that was compiled, or that it has
-    /// too few lines.
+    /// Returns the warnings about the shown files: a file that differs from the compiled one, or a file with too few lines.
     #[must_use]
     pub fn source_warnings(&self) -> &[String] {
         &self.source_warnings
     }
 
-    /// Says something below the picture.
+    /// Adds a note below the picture.
     pub fn add_note(&mut self, text: &str) {
         let message = self.message.get_or_insert_default();
         if !message.is_empty() {
@@ -176,7 +174,7 @@ impl LanePicture {
     }
 }
 
-/// Adds the lines of a file with lanes and a few around them, if there is text.
+/// Adds the lines of a file that have lanes, and a few lines around them, if the text is known.
 fn add_lines(
     name: &str,
     text: &SourceText,
@@ -256,7 +254,7 @@ impl Cell {
     }
 }
 
-/// Text that can stand in a document: tabs are spaces, what is too long is cut, and what could be obeyed is escaped.
+/// Cleans text for a document: replaces tabs by spaces, cuts long text, and escapes control characters.
 pub(super) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len().min(WIDTH));
     for (number, letter) in text.chars().enumerate() {
@@ -266,7 +264,7 @@ pub(super) fn clean(text: &str) -> String {
         }
         match letter {
             '\t' => clean.push_str("    "),
-            // XML has no such characters.
+            // XML does not allow these characters.
             '\u{fffe}' | '\u{ffff}' => clean.push('\u{fffd}'),
             letter => clean.push(letter),
         }
@@ -274,7 +272,7 @@ pub(super) fn clean(text: &str) -> String {
     Untrusted::from(clean).to_string()
 }
 
-/// Text as the contents of an element or attribute.
+/// Escapes text for the contents of an element or an attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,22 +1,22 @@
-//! A picture of lanes as SVG: no scripts, and nothing from elsewhere.
+//! Draws a picture of lanes as SVG without scripts and external resources.
 
 use core::fmt::Write;
 
 use super::lane_pc_picture::{LEGEND, LanePicture, Row, escape};
 
-/// Pixels from one cell to the next, and of a cell.
+/// The distance between cells and the size of a cell, in pixels.
 const STEP: usize = 10;
 const CELL: usize = 8;
-/// Pixels from one row to the next.
+/// The distance between rows in pixels.
 const ROW: usize = 18;
-/// Pixels at the edges.
+/// The margin in pixels.
 const MARGIN: usize = 12;
-/// Pixels of a character, for a font of 13 pixels: at most.
+/// The maximum width of a character in pixels, for a font of 13 pixels.
 const LETTER: usize = 8;
-/// Rows above those of the picture: the title, and the numbers of lanes.
+/// The number of rows above the rows of the picture: the title and the numbers of lanes.
 const HEAD: usize = 2;
 
-/// Colours for light and dark.
+/// The colours for light and dark mode.
 pub(super) const STYLE: &str = "\
 :root { --page: #ffffff; --text: #1f2328; --quiet: #6e7781; --track: #eaeef2; --active: #1a7f37; --waiting: #bf8700; --elsewhere: #8c959f; }
 @media (prefers-color-scheme: dark) {
@@ -107,7 +107,7 @@ fn cell(out: &mut String, x: usize, row: usize, class: &str, title: &str) {
     let shape = format!(
         "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{CELL}\" height=\"{CELL}\" rx=\"2\""
     );
-    // Writing into a string does not fail.
+    // Writing to a string does not fail.
     let _ = match title {
         "" => writeln!(out, "{shape}/>"),
         title => writeln!(out, "{shape}><title>{}</title></rect>", escape(title)),

@@ -1,7 +1,7 @@
-//! Makes the JSON documents that other programs rely on from the results of the layers below.
+//! Makes JSON documents for other programs from the results of the layers below.
 //!
-//! Each document is a structure that is written as JSON, and that people's text is printed from too.
-//! Fields are never renamed or dropped without raising the version in `format`.
+//! Each document is a structure that is serialized as JSON. The text for people is printed from the same structure. A field is never renamed or
+//! removed without a new version in `format`.
 //!
 //! ```
 //! use hetdwarf::report::{RegistersDocument, to_json};
@@ -110,7 +110,7 @@ pub use verify::{
 use crate::error::Error;
 use crate::untrusted::Untrusted;
 
-/// An error, as documents describe it.
+/// An error in a document.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ErrorDocument {
@@ -122,7 +122,7 @@ pub struct ErrorDocument {
     /// The operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<&'static str>,
-    /// All of it, for people.
+    /// The whole error as text for people.
     pub message: Untrusted<'static>,
 }
 

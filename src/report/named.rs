@@ -1,4 +1,4 @@
-//! Enums that the documents hold as they are, and write as their names.
+//! Serializes enums of other layers by their names.
 
 use serde::{Serialize, Serializer};
 
@@ -8,7 +8,7 @@ use crate::gpu_core::{FenceScope, WaveState};
 use crate::inspect::{FrameKind, LocationReading, ValueStateKind};
 use crate::rule::Severity;
 
-/// Writes values by their `name`, so that a name stands in one place.
+/// Implements `Serialize` with the `name` of a value, so that each name is defined only once.
 macro_rules! written_by_name {
     ($($ty:ty),+) => {
         $(impl Serialize for $ty {

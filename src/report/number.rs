@@ -1,11 +1,11 @@
-//! Numbers and bytes as the documents write them.
+//! Formats numbers and bytes for the documents.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::arch::{LoadAddress, ProcessAddress};
 use crate::hex::Integer;
 
-/// A number that may pass 2^53: written as a string, `"0x…"`.
+/// A number that may exceed 2^53. It is written as a string, `"0x…"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hex(pub u128);
 
@@ -40,7 +40,7 @@ impl<'de> Deserialize<'de> for Hex {
     }
 }
 
-/// Bytes as hexadecimal digits in address order, without separators.
+/// Returns bytes as hexadecimal digits in address order, without separators.
 #[must_use]
 pub fn hex_bytes(bytes: &[u8]) -> String {
     use core::fmt::Write;
@@ -52,7 +52,7 @@ pub fn hex_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the bytes that such digits stand for. `None` if they are not pairs of digits. White space is left out.
+/// Parses pairs of hexadecimal digits, and ignores white space. Returns `None` if the text is not pairs of digits.
 #[must_use]
 pub fn parse_hex_bytes(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text

@@ -1,4 +1,4 @@
-//! A place, as the documents write it: `SINGLE` of the interface.
+//! Describes a place in the documents (`SINGLE` of the interface).
 
 use serde::Serialize;
 
@@ -12,9 +12,9 @@ use crate::location::{LaneSelect, Location, Place, Storage};
 pub enum PlaceDocument {
     /// Memory.
     Memory {
-        /// The space's name.
+        /// The name of the address space.
         address_space: &'static str,
-        /// In bits.
+        /// The offset in bits.
         bit_offset: Hex,
         /// The lane whose memory it is.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,36 +22,36 @@ pub enum PlaceDocument {
     },
     /// A register.
     Register {
-        /// The assembler's name.
+        /// The register's name in assembly language.
         register: String,
         /// The DWARF number.
         dwarf: u16,
-        /// In bits.
+        /// The offset in bits.
         bit_offset: u64,
     },
     /// A value.
     Implicit {
-        /// All of it.
+        /// All bytes of the value.
         bytes: String,
-        /// Its size.
+        /// The size of the value in bits.
         bit_size: u64,
         /// The offset of the object in it, in bits.
         bit_offset: u64,
     },
     /// A pointer that was optimised away.
     ImplicitPointer {
-        /// The entry of what it points to.
+        /// The debugging information entry of the object that the pointer points to.
         die: Hex,
-        /// Bytes from the start of that.
+        /// The offset from the start of that object in bytes.
         byte_offset: i64,
-        /// The pointer's space.
+        /// The address space of the pointer.
         address_space: &'static str,
         /// The offset of the object in the pointer, in bits.
         bit_offset: u64,
     },
-    /// Nothing.
+    /// No place.
     Undefined,
-    /// Parts.
+    /// A composite of parts.
     Composite {
         /// The sum of the parts' sizes.
         bit_size: Hex,
@@ -69,13 +69,13 @@ pub enum PlaceDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct PartDocument {
-    /// Its size.
+    /// The size of the part in bits.
     pub bit_size: Hex,
     /// The places of its bits.
     pub places: Vec<PlaceDocument>,
 }
 
-/// Returns the places of a location, for one lane, with at most so many parts.
+/// Returns the places of a location in one lane, with at most `parts` parts of composites.
 #[must_use]
 pub fn places(location: &Location<'_>, lane: Option<Lane>, parts: u32) -> Vec<PlaceDocument> {
     let mut left = parts;

@@ -1,4 +1,4 @@
-//! `hetdwarf-print/1`: expressions, in every lane.
+//! `hetdwarf-print/1`: the values of expressions in every lane.
 
 use serde::Serialize;
 
@@ -22,11 +22,11 @@ use crate::untrusted::Untrusted;
 pub struct PrintDocument {
     /// `hetdwarf-print/1`.
     pub format: &'static str,
-    /// The frame's program location, in the process.
+    /// The program location of the frame, as an address of the process.
     pub pc: Hex,
     /// The frame and its place in the source.
     pub frame: FrameDocument,
-    /// Set if the lanes wait there: EXEC has switched them off, and the answers are those of where they wait.
+    /// Set if the lanes wait at this program location because EXEC has switched them off. The answers are then the values at this location.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub waiting: bool,
     /// Problems of the debugging information that do not prevent reading values.
@@ -35,32 +35,32 @@ pub struct PrintDocument {
     /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
-    /// The expressions, in the order in which they were asked for.
+    /// The expressions, in the order of the request.
     pub expressions: Vec<ExpressionDocument>,
     /// The answers for selected lanes that wait elsewhere in the frame, by program location.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_lanes: Vec<WaitingAnswers>,
 }
 
-/// Expressions where lanes wait.
+/// The answers at a program location at which lanes wait.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct WaitingAnswers {
-    /// The program location of the lanes, in the process.
+    /// The program location of the lanes, as an address of the process.
     pub pc: Hex,
     /// The frame and its place in the source.
     pub frame: FrameDocument,
-    /// The expressions, in the order in which they were asked for.
+    /// The expressions, in the order of the request.
     pub expressions: Vec<ExpressionDocument>,
 }
 
-/// An expression: `ty` and `lanes`, or `error`.
+/// An expression, with either `ty` and `lanes`, or `error`.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ExpressionDocument {
     /// The expression as given.
     pub text: Untrusted<'static>,
-    /// Its type's name.
+    /// The name of its type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub ty: Option<Untrusted<'static>>,
     /// A note that holds for all lanes.
@@ -69,20 +69,20 @@ pub struct ExpressionDocument {
     /// Its value in each lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Vec<LaneDocument>>,
-    /// Why it cannot be evaluated in any lane.
+    /// The reason why it cannot be evaluated in any lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<QueryErrorDocument>,
 }
 
-/// The kind of a mistake in an expression.
+/// A mistake in an expression.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueryErrorDocument {
-    /// The kind's name.
+    /// The name of the kind.
     pub kind: &'static str,
     /// The offset in the text, in bytes.
     pub offset: usize,
-    /// What is wrong, for people.
+    /// The description of the mistake, for people.
     pub message: Untrusted<'static>,
 }
 
@@ -97,7 +97,7 @@ impl From<&QueryError> for QueryErrorDocument {
 }
 
 impl ExpressionDocument {
-    /// Returns true if there is a value in some lane.
+    /// Returns true if the expression has a value in at least one lane.
     #[must_use]
     pub fn has_value(&self) -> bool {
         let mut lanes = self.lanes.iter().flatten();
@@ -106,8 +106,8 @@ impl ExpressionDocument {
 }
 
 impl PrintDocument {
-    /// Evaluates expressions in lanes of a frame. One that cannot be evaluated has an error in its place, also if that
-    /// is because a limit was reached; all of them are one question.
+    /// Evaluates expressions in lanes of a frame. An expression that cannot be evaluated has an error in its place, even if a limit was the cause.
+    /// All expressions together are one question with one meter.
     ///
     /// # Errors
     /// If the debugging information of the frame is malformed.
@@ -173,7 +173,7 @@ impl PrintDocument {
         })
     }
 
-    /// Returns the answers of every place.
+    /// Returns the answers at every program location.
     pub fn places(&self) -> impl Iterator<Item = &[ExpressionDocument]> {
         let waiting = self.waiting_lanes.iter();
         core::iter::once(&*self.expressions).chain(waiting.map(|place| &*place.expressions))

@@ -1,4 +1,4 @@
-//! `hetdwarf-profile/1`: the samples of a profiler by place in the source, and the causes of idle lanes.
+//! `hetdwarf-profile/1`: the samples of a profiler, grouped by source place, and the causes of idle lanes.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +25,10 @@ pub struct ProfileDocument {
     pub samples: u64,
     /// The number of samples that could not be looked up.
     pub unresolved: u64,
-    /// Why not.
+    /// The number of samples that could not be looked up, by reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unresolved_reasons: BTreeMap<String, u64>,
-    /// The number of samples that were looked up by the profiler's comments only, because their code object was not found.
+    /// The number of samples whose code object was not found, so that only the profiler's comments gave their place.
     #[serde(skip_serializing_if = "is_zero")]
     pub by_comment: u64,
     /// The number of discarded samples, by reason.
@@ -36,14 +36,14 @@ pub struct ProfileDocument {
     pub discarded: BTreeMap<&'static str, u64>,
     /// The key by which samples are grouped.
     pub grouped_by: &'static str,
-    /// The rows, that with the most samples first.
+    /// The rows, in descending order of samples.
     pub rows: Vec<ProfileRow>,
     /// The number of rows that are left out.
     #[serde(skip_serializing_if = "is_none")]
     pub rows_left_out: usize,
     /// The number of idle lanes, summed over samples.
     pub idle_lane_samples: u64,
-    /// Why they were, the most lanes first.
+    /// The causes of idle lanes, in descending order of lanes.
     pub divergence: Vec<DivergenceDocument>,
     /// Fields of the files that are not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,11 +60,11 @@ pub struct ProfileDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfileRow {
-    /// The common key: `k.cl:7`, `k`, `k;f`, `0x1a08 v_add_u32 v0, v1, v2`. `?` if it is unknown.
+    /// The common key: `k.cl:7`, `k`, `k;f` or `0x1a08 v_add_u32 v0, v1, v2`. `?` if it is not known.
     pub by: Untrusted<'static>,
-    /// The number.
+    /// The number of samples.
     pub samples: u64,
-    /// The share of lanes that were active, in the mean over samples; `null` if it is not known.
+    /// The mean share of active lanes over all samples; `null` if it is not known.
     pub lanes_active: Option<f64>,
     /// The number of stalled samples, by reason.
     pub stalls: BTreeMap<Untrusted<'static>, u64>,
@@ -85,7 +85,7 @@ pub struct ProfileRow {
     /// The address of an instruction in its code object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pc: Option<Hex>,
-    /// The path of the file of a line.
+    /// The path of the source file, in a row for a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Untrusted<'static>>,
     /// The line.
@@ -97,32 +97,32 @@ pub struct ProfileRow {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CyclesDocument {
-    /// From issue to issue.
+    /// The cycles from issue to issue.
     pub latency: u64,
-    /// The stalled cycles among them.
+    /// The stalled cycles, which `latency` includes.
     pub stall: u64,
-    /// Those between instructions.
+    /// The idle cycles between instructions.
     pub idle: u64,
 }
 
-/// Lanes that were off for one cause.
+/// The lanes that were inactive for one cause.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DivergenceDocument {
-    /// The instruction that switched them off; `null` if that is not known, or there is none.
+    /// The instruction that switched the lanes off; `null` if there is none or if it is not known.
     pub branch: Option<BranchDocument>,
-    /// The instructions of which one switched them off.
+    /// The possible instructions, one of which switched the lanes off.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<BranchDocument>,
-    /// Why there is none.
+    /// The reason why no instruction is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// The reason for people.
+    /// The reason as text for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<&'static str>,
     /// The number of lanes, summed over samples.
     pub idle_lane_samples: u64,
-    /// The share of all lanes that were off.
+    /// The share of all lanes that were inactive for this cause.
     pub share: f64,
 }
 
@@ -130,7 +130,7 @@ pub struct DivergenceDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct BranchDocument {
-    /// The address in its code object; `null` if it is one of several instructions of the line, which are `candidates`.
+    /// The address in its code object; `null` if several instructions of the line are possible, which `candidates` lists.
     pub pc: Option<Hex>,
     /// The innermost function.
     pub function: Option<Untrusted<'static>>,
@@ -160,13 +160,13 @@ fn text(text: &str) -> Untrusted<'static> {
     Untrusted::from(text.to_owned())
 }
 
-/// Returns a share, to four digits.
+/// Rounds a share to four decimal places.
 pub(super) fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 
 impl By {
-    /// The name in documents: `line`, `function`, `kernel`, `instruction` or `stack`.
+    /// Returns the name in documents: `line`, `function`, `kernel`, `instruction` or `stack`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -179,7 +179,7 @@ impl By {
     }
 }
 
-/// Returns the functions of a stack, the outermost first, as tools for flame graphs read them.
+/// Returns the functions of a stack in the format of flame graph tools, the outermost first.
 fn folded(stack: &[Option<std::sync::Arc<str>>]) -> String {
     let name = |function: &Option<std::sync::Arc<str>>| {
         let name = function.as_deref().unwrap_or("?");
@@ -189,7 +189,7 @@ fn folded(stack: &[Option<std::sync::Arc<str>>]) -> String {
     names.join(";")
 }
 
-/// Returns what is counted by name.
+/// Returns the counts by name.
 fn named(counts: &[(NameId, u64)], names: &Names) -> BTreeMap<Untrusted<'static>, u64> {
     let counts = counts.iter();
     counts
@@ -273,10 +273,10 @@ impl DivergenceDocument {
 }
 
 impl ProfileDocument {
-    /// Creates the document of a profile. What is known of its files is added by the caller.
+    /// Creates the document of a profile. The caller adds the facts about its files.
     ///
-    /// * `top`: how many rows it has at most.
-    /// * `idle`: what [`divergence`](crate::profile::divergence) found.
+    /// * `top`: the maximum number of rows.
+    /// * `idle`: the result of [`divergence`](crate::profile::divergence).
     #[must_use]
     pub fn new(
         profile: &Profile<'_, '_>,

@@ -1,6 +1,6 @@
-//! `hetdwarf-regs/1`: DWARF register numbers and what they stand for.
+//! `hetdwarf-regs/1`: DWARF register numbers and their registers.
 //!
-//! Source: USAGE "Register Identifier"; the table itself is in [`arch`](crate::arch).
+//! Source: USAGE "Register Identifier". The table is in [`arch`](crate::arch).
 
 use serde::Serialize;
 
@@ -12,47 +12,47 @@ use crate::arch::{Processor, Register, RegisterRange, WaveSize};
 pub struct RegistersDocument {
     /// `hetdwarf-regs/1`.
     pub format: &'static str,
-    /// The processor that was asked about.
+    /// The processor of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<&'static str>,
-    /// By ascending number.
+    /// The rows, by ascending number.
     pub registers: Vec<RegisterRow>,
 }
 
-/// Consecutive numbers with one meaning, or one of them.
+/// A range of consecutive numbers with the same meaning, or a single number.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RegisterRow {
     /// The first number.
     pub first: u16,
-    /// The last number, which belongs to the row.
+    /// The last number, inclusive.
     pub last: u16,
-    /// The assembler's name, `v0` or `v0-v255`; absent if the numbers are reserved.
+    /// The register's name in assembly language, `v0` or `v0-v255`; absent if the numbers are reserved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// LLVM's name, likewise.
+    /// The name in LLVM; absent if the numbers are reserved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llvm_name: Option<String>,
-    /// The size of each register; a vector register has 32 bits a lane.
+    /// The size of each register in bits. A vector register has 32 bits for each lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bit_size: Option<u32>,
-    /// The only wave size that has the registers: 32 or 64. Null if both have.
+    /// The only wave size that has these registers: 32 or 64. Null if both wave sizes have them.
     pub wave_size: Option<u32>,
-    /// True if the numbers stand for nothing.
+    /// True if no registers have these numbers.
     pub reserved: bool,
-    /// What the registers are, or what the numbers are reserved for.
+    /// The description of the registers, or the purpose for which the numbers are reserved.
     pub description: &'static str,
-    /// Which of them the processor has: `all`, `none`, or their names. Absent if none was asked about.
+    /// The registers of the row that the processor has: `all`, `none`, or their names. Absent if no processor was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available: Option<String>,
 }
 
 impl RegistersDocument {
-    /// Creates the part of the table with numbers from `first` to `last`, both included.
+    /// Creates the part of the table with the numbers from `first` to `last`, inclusive.
     ///
-    /// * `wave_size`: leaves out registers that waves of this size do not have, and reserved numbers.
-    /// * `processor`: asks which of the registers it has.
-    /// * `each`: a row for every register, not for every range of numbers.
+    /// * `wave_size`: leaves out reserved numbers, and registers that waves of this size do not have.
+    /// * `processor`: adds the registers of each row that this processor has.
+    /// * `each`: makes a row for every register instead of one for every range of numbers.
     #[must_use]
     pub fn new(
         first: u16,
@@ -88,7 +88,7 @@ impl RegistersDocument {
 }
 
 impl RegisterRow {
-    /// Creates a part of a range.
+    /// Creates a row for a part of a range.
     fn new(
         range: &RegisterRange,
         first: u16,
@@ -114,7 +114,7 @@ impl RegisterRow {
     }
 }
 
-/// The assembler's names of the registers with these numbers.
+/// Returns the names of registers in assembly language.
 fn names(first: u16, last: u16) -> String {
     let name = |number| {
         Register(number)
@@ -132,7 +132,7 @@ fn span(first: Option<String>, last: Option<String>, one: bool) -> String {
     }
 }
 
-/// Which registers of a range a processor has. It has those at the start.
+/// Returns the registers of a range that a processor has. These are always at the start of the range.
 fn available(first: u16, last: u16, processor: &Processor) -> String {
     let count = (first..=last)
         .take_while(|number| Register(*number).available_on(processor))
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_processor_has_the_first_registers_of_a_range() {
-        // USAGE "Register Identifier": VGPRs of wave64 are 2560 to 2815, AGPRs 3072 to 3327; gfx1100 has no
-        // AGPRs, and gfx90a no waves of 32 lanes.
+        // USAGE "Register Identifier": VGPRs of wave64 are 2560 to 2815, AGPRs 3072 to 3327. gfx1100 has no AGPRs, and gfx90a has no waves of 32
+        // lanes.
         let row = |number, processor| {
             let processor = Processor::by_name(processor);
             let rows = RegistersDocument::new(number, number, None, processor, false).registers;

@@ -1,7 +1,7 @@
-//! The texts of source files whose lines a document shows, and warnings about them.
+//! Holds the texts of the source files that a document shows, and warnings about them.
 //!
-//! A file that was edited after it was compiled is shown with a warning, and so is one with too few lines. Finding and reading files is left
-//! to the caller. Source: DWARF 5 §6.2.4.1 (`DW_LNCT_MD5`).
+//! A file that was edited after it was compiled is shown with a warning, and so is a file with too few lines. The caller finds and reads the files.
+//! Source: DWARF 5 §6.2.4.1 (`DW_LNCT_MD5`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::debug_info::{DebugInfo, SourceFile, UnitId};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
-/// Reads a source file, by its path and the directory that the compiler ran in.
+/// A function that reads a source file, given its path and the compilation directory.
 pub type ReadSource<'r> = &'r dyn Fn(&str, Option<&str>) -> Option<Vec<u8>>;
 
-/// The source files that a document shows lines of.
+/// The source files whose lines a document shows.
 #[derive(Debug, Default)]
 pub struct SourceTexts {
     files: Vec<SourceText>,
@@ -28,23 +28,23 @@ pub struct SourceText {
     text: Option<String>,
     /// The number of its lines.
     line_count: u64,
-    /// Its MD5.
+    /// The MD5 of the text.
     md5: Option<[u8; 16]>,
-    /// Set if a line table has another MD5 of it.
+    /// Set if the MD5 in a line table differs.
     is_other: bool,
-    /// The last line that was asked for.
+    /// The last line that is shown.
     last: u64,
 }
 
-/// The text of a file and its MD5. What the line table says of the text that it carries itself is believed.
+/// The text of a file and its MD5. For a text that the line table contains, this is the MD5 in the line table, which is not verified.
 type Found = (String, Option<[u8; 16]>);
 
 impl SourceTexts {
-    /// Returns the number of a file, after the line is noted as one that is shown.
+    /// Returns the index of a file, and records that the line is shown.
     ///
-    /// * `unit`: the unit whose line table has the file.
-    /// * `read`: asked once for each path, if the line table does not carry the text.
-    /// * the meter: holds the texts. What it refuses is as good as not there.
+    /// * `unit`: the unit whose line table names the file.
+    /// * `read`: called once for each path, if the line table does not contain the text.
+    /// * `meter`: the meter to which texts are charged. A text that it refuses is treated as missing.
     pub fn want(
         &mut self,
         info: &DebugInfo<'_>,
@@ -56,7 +56,7 @@ impl SourceTexts {
     ) -> usize {
         let compiled = info.source_md5(unit, file.index).ok().flatten();
         let find = || {
-            // A document without source is better than none.
+            // An error counts as missing text, because a document without source lines is still useful.
             if let Ok(Some(text)) = info.embedded_source(unit, file.index) {
                 return Some((text.into_owned(), compiled));
             }
@@ -64,7 +64,7 @@ impl SourceTexts {
             read(&file.path, folder.as_deref()).map(|bytes| from_file(&bytes))
         };
         let paid = || {
-            // Who reads files keeps a copy of each.
+            // The caller that reads the files also keeps a copy of each.
             const COPIES: u64 = 2;
             let found = meter.refused().is_none().then(find)??;
             let bytes = (found.0.len() as u64).saturating_mul(COPIES);
@@ -73,9 +73,9 @@ impl SourceTexts {
         self.want_compiled(&file.path, line, compiled, paid)
     }
 
-    /// Does what [`want`](SourceTexts::want) does, for a file by its path.
+    /// Does the work of [`want`](SourceTexts::want) for a file that is given by its path.
     ///
-    /// * `compiled`: the MD5 of the file as it was compiled, if it is known.
+    /// * `compiled`: the MD5 of the file at compilation, if it is known.
     pub fn want_compiled(
         &mut self,
         path: &str,
@@ -94,18 +94,18 @@ impl SourceTexts {
         };
         if let Some(text) = self.files.get_mut(index) {
             text.last = text.last.max(line);
-            // Units can be compiled from different versions of one file.
+            // Units can be compiled from different versions of a file.
             text.is_other |= text.differs(compiled);
         }
         index
     }
 
-    /// Returns the files in the order of their numbers.
+    /// Returns the files in the order of their indexes.
     pub fn files(&self) -> &[SourceText] {
         &self.files
     }
 
-    /// Returns the shortest names that tell the files apart.
+    /// Returns the shortest file names that are unique.
     pub fn names(&self) -> FileNames<'_> {
         FileNames::of(self.files.iter().map(|file| file.path.raw()))
     }
@@ -119,7 +119,7 @@ impl SourceTexts {
             .collect()
     }
 
-    /// Returns what has to be said about each of the files that are shown, once for each file.
+    /// Returns the warnings about the files, once for each file.
     pub fn warnings(&self) -> Vec<String> {
         let names = self.names();
         let files = self.files.iter();
@@ -144,7 +144,7 @@ impl SourceText {
         }
     }
 
-    /// Returns the path that the line table gives.
+    /// Returns the path in the line table.
     pub fn path(&self) -> &Untrusted<'static> {
         &self.path
     }
@@ -160,15 +160,15 @@ impl SourceText {
         self.text.as_deref()?.lines().nth(index)
     }
 
-    /// Returns true if the text is known, and is not the one that was compiled.
+    /// Returns true if the text is known and differs from the compiled one.
     ///
-    /// * `compiled`: the MD5 of the file as it was compiled, if it is known.
+    /// * `compiled`: the MD5 of the file at compilation, if it is known.
     pub fn differs(&self, compiled: Option<[u8; 16]>) -> bool {
         let both = self.md5.zip(compiled);
         both.is_some_and(|(shown, compiled)| shown != compiled)
     }
 
-    /// Returns what has to be said about the file.
+    /// Returns the warnings about the file.
     pub fn warnings(&self, name: &Untrusted<'_>) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.is_other {

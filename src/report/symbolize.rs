@@ -1,4 +1,4 @@
-//! A line of `hetdwarf symbolize`: the functions and lines of an address.
+//! Describes the functions and lines of an address, as a line of output of `hetdwarf symbolize`.
 
 use serde::Serialize;
 
@@ -8,27 +8,27 @@ use crate::arch::ProcessAddress;
 use crate::inspect::{FrameDescription, FrameKind, Symbolized};
 use crate::untrusted::Untrusted;
 
-/// An address with the functions and lines that it belongs to.
+/// An address with its functions and lines.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct SymbolizedDocument {
     /// The address in the process.
     pub address: Hex,
-    /// The number of the code object that has it; `null` if none has, or several have.
+    /// The index of the code object that contains the address; `null` if none or several contain it.
     pub object: Option<usize>,
-    /// The numbers of the code objects that have it, if there are several: it was not looked up.
+    /// The indexes of the code objects that contain the address, if there are several. The address was then not looked up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<usize>,
-    /// The frames, the innermost first and the function last; empty if nothing is known of the address.
+    /// The frames, the innermost first and the function last; empty if nothing is known about the address.
     pub frames: Vec<SymbolizedFrame>,
     /// The ELF symbol that covers the address.
     pub symbol: Option<SymbolDocument>,
-    /// The problem that prevented reading frames.
+    /// The problem that prevented reading the frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Untrusted<'static>>,
 }
 
-/// A frame at an address that nobody stopped at.
+/// A frame at an address without a stopped wave.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct SymbolizedFrame {
@@ -36,15 +36,15 @@ pub struct SymbolizedFrame {
     pub kind: FrameKind,
     /// The function, or the symbol.
     pub function: Option<Untrusted<'static>>,
-    /// The function's name for the linker.
+    /// The linkage name of the function.
     pub linkage_name: Option<Untrusted<'static>>,
     /// The path of the source file, as the line table gives it.
     pub file: Option<Untrusted<'static>>,
-    /// The line; of a frame with an inlined call in it that of the call.
+    /// The line. If the frame contains an inlined call, this is the line of the call.
     pub line: Option<u64>,
     /// The column.
     pub column: Option<u64>,
-    /// Set if the address has line 0, and the line is that of the nearest row before it.
+    /// Set if the address has line 0. The line is then taken from the nearest row before it.
     pub approximate: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct SymbolizedFrame {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct SymbolDocument {
-    /// Its name for the linker.
+    /// The name of the symbol.
     pub name: Untrusted<'static>,
     /// The distance of the address from the symbol's start, in bytes.
     pub offset: u64,
@@ -61,7 +61,7 @@ pub struct SymbolDocument {
 impl SymbolizedDocument {
     /// Describes an address.
     ///
-    /// * `objects`: the numbers of the code objects that have it.
+    /// * `objects`: the indexes of the code objects that contain the address.
     #[must_use]
     pub fn new(
         address: ProcessAddress,

@@ -1,11 +1,11 @@
-//! Parts of texts that several documents and their printed forms share.
+//! Formats text that several documents and their printed forms share.
 
 use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::untrusted::Untrusted;
 
-/// Returns the text for a place in the source, after a name: ` at k.cl:4`, ` in k.cl`. It is empty if the file is unknown.
+/// Returns the text of a source place that follows a name, such as ` at k.cl:4` or ` in k.cl`. It is empty if the file is unknown.
 pub(crate) fn source_place(file: Option<impl Display>, line: Option<u64>) -> String {
     match (file, line) {
         (Some(file), Some(line)) => format!(" at {file}:{line}"),
@@ -14,19 +14,19 @@ pub(crate) fn source_place(file: Option<impl Display>, line: Option<u64>) -> Str
     }
 }
 
-/// Returns the name of a file without its directories, which may be written as on Unix or on Windows.
+/// Returns the name of a file without its directories. Accepts Unix and Windows separators.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Short names of source files: as many of the last parts of a path as tell it from the others.
+/// The short names of source files. Each name has as many of the last parts of its path as make it unique.
 #[derive(Debug, Default)]
 pub struct FileNames<'f>(BTreeMap<&'f str, usize>);
 
 impl<'f> FileNames<'f> {
-    /// Finds the names of some paths.
+    /// Determines the short names of paths.
     pub fn of(paths: impl IntoIterator<Item = &'f str>) -> FileNames<'f> {
-        /// With more parts names are no shorter than paths.
+        /// The maximum number of parts. A name with more parts would be no shorter than its path.
         const PARTS: usize = 16;
         let mut waiting: BTreeSet<&str> = paths.into_iter().collect();
         let mut names = BTreeMap::new();
@@ -46,7 +46,7 @@ impl<'f> FileNames<'f> {
         FileNames(names)
     }
 
-    /// Returns the name of a path.
+    /// Returns the short name of a path.
     pub fn short<'p>(&self, path: &'p Untrusted<'_>) -> Untrusted<'p> {
         let path = path.raw();
         match self.0.get(path) {
@@ -65,7 +65,8 @@ fn last_parts(path: &str, parts: usize) -> &str {
     }
 }
 
-/// What stands for a character of text in HTML and XML, as content and in an attribute within `"`. `None` if it stands for itself.
+/// Returns the character reference for a character of text in HTML and XML, in content and in attributes within `"`. Returns `None` if the character
+/// needs none.
 pub(super) const fn reference(letter: char) -> Option<&'static str> {
     match letter {
         '&' => Some("&amp;"),
@@ -93,7 +94,7 @@ mod tests {
         let short = |path: &str| names.short(&path.into()).raw().to_owned();
         let found = paths.map(short);
         assert_eq!(found, ["x/k.h", "y/k.h", "k.cl", "a\\b.cl", "b.cl"]);
-        // One path is the end of another.
+        // One path is a suffix of another.
         let paths = ["k.cl", "/k.cl"];
         let names = FileNames::of(paths);
         let short = |path: &str| names.short(&path.into()).raw().to_owned();

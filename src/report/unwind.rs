@@ -21,15 +21,15 @@ use crate::untrusted::Untrusted;
 pub struct UnwindDocument {
     /// `hetdwarf-unwind/2`.
     pub format: &'static str,
-    /// The lanes of the wave, in the order of lists of values.
+    /// The lanes of the wave, in the order of the lists of values.
     pub lanes: Vec<UnwindLane>,
     /// The frames, the innermost first.
     pub frames: Vec<UnwindFrame>,
-    /// Why there are no more.
+    /// The reason why the stack ends.
     pub stopped: &'static str,
     /// The reason as a sentence.
     pub message: Untrusted<'static>,
-    /// Why nothing is known of the code of the last frame: a name of [`Undescribed`].
+    /// The reason why the code of the last frame has no description: a name of [`Undescribed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
     /// The completeness of the document, whose fields are flattened into it.
@@ -43,7 +43,7 @@ pub struct UnwindDocument {
 pub struct UnwindLane {
     /// The lane.
     pub lane: u8,
-    /// The work-item that it is, by its place in the grid.
+    /// The position of the work-item in the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_item: Option<[u32; 3]>,
 }
@@ -52,7 +52,7 @@ pub struct UnwindLane {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct UnwindFrame {
-    /// Its number, what it is called, and where it is in the source; its fields are those of this.
+    /// The number, the name and the source place of the frame. Its fields are flattened into this frame.
     #[serde(flatten)]
     pub frame: FrameDocument,
     /// The call frame; absent for an inlined call. Its fields are flattened into the frame.
@@ -60,13 +60,13 @@ pub struct UnwindFrame {
     pub call: Option<CallDocument>,
 }
 
-/// The parts of a frame that belong to the machine's call.
+/// The parts of a frame that belong to a call of the machine code.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CallDocument {
     /// The canonical frame address; null if it is not known.
     pub cfa: Option<CfaDocument>,
-    /// The registers that rules of frames further in mention, as they were in this frame.
+    /// The registers in this frame that have a rule in an inner frame.
     pub registers: BTreeMap<String, RegisterDocument>,
 }
 
@@ -74,7 +74,7 @@ pub struct CallDocument {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CfaDocument {
-    /// The space.
+    /// The address space.
     pub address_space: &'static str,
     /// The byte address.
     pub address: Hex,
@@ -84,15 +84,15 @@ pub struct CfaDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct RegisterDocument {
-    /// The kind of rule it was found by.
+    /// The kind of the rule.
     pub rule: &'static str,
-    /// Its value; absent if it has none or is not available.
+    /// The value; absent if the register has none or the value is not available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<RegisterValue>,
-    /// Set if it was found by a mask of lanes on entry that has no rule of its own, and may be wrong.
+    /// Set if the value depends on a mask of lanes on entry that has no rule, so that the value may be wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumes_exec: Option<bool>,
-    /// Why there is no value.
+    /// The reason why there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
 }
@@ -103,7 +103,7 @@ pub struct RegisterDocument {
 pub enum RegisterValue {
     /// The value of a scalar register.
     Scalar(Hex),
-    /// The values of a vector register in each lane; null if a lane's value is unknown.
+    /// The values of a vector register in all lanes; null for a lane without a known value.
     Lanes(Vec<Option<Hex>>),
 }
 
@@ -116,10 +116,10 @@ impl UnwindDocument {
         UnwindDocument::for_lane(stop, Lane(0))
     }
 
-    /// Returns the same with the values that `lane` has in scalar registers which were saved in per-lane memory.
+    /// Describes the call stack of a stop. For scalar registers that were saved in per-lane memory, takes the values of `lane`.
     ///
     /// # Errors
-    /// As [`new`](UnwindDocument::new).
+    /// Returns the same errors as [`new`](UnwindDocument::new).
     pub fn for_lane(stop: &Stop<'_, '_>, lane: Lane) -> Result<UnwindDocument> {
         let mut frames = Vec::new();
         let mut rules = Rules::new();
@@ -184,7 +184,7 @@ impl UnwindDocument {
     }
 }
 
-/// Returns true if the reason why variables are not known is also one for missing call frame information.
+/// Returns true if the reason for missing variables also explains missing call frame information.
 fn says_why_no_cfi(reason: &Undescribed) -> bool {
     matches!(
         reason,
@@ -192,10 +192,10 @@ fn says_why_no_cfi(reason: &Undescribed) -> bool {
     )
 }
 
-/// The rules of the frames further in, by the names of registers; of several that of the outermost frame.
+/// The rules of the inner frames, by register name. If several frames have a rule for a register, the outermost of them counts.
 type Rules<'p> = BTreeMap<String, (Register, RegisterRule<'p>)>;
 
-/// Adds the rules of a frame to those of the frames further in.
+/// Adds the rules of a frame to the rules of the frames inside it.
 fn add_rules<'p>(callee: &CallFrame<'_, '_, 'p>, rules: &mut Rules<'p>) {
     for (number, rule) in callee.row().map(Row::rules).unwrap_or_default() {
         if let Some(register) = Register::from_number(*number)
@@ -225,7 +225,7 @@ impl CallDocument {
     }
 }
 
-/// Returns the registers that the rules of the frames further in mention, as they were in this frame.
+/// Returns the registers in this frame that have a rule in an inner frame.
 fn registers(
     frame: &StopFrame<'_, '_, '_>,
     lane: Lane,
@@ -257,7 +257,7 @@ fn registers(
 }
 
 impl RegisterDocument {
-    /// Creates the register in `frame`. `None` if it is said to be lost there.
+    /// Creates the register in `frame`. Returns `None` if its rule says that the value is lost.
     fn new(
         frame: &StopFrame<'_, '_, '_>,
         lane: Lane,
@@ -284,14 +284,14 @@ impl RegisterDocument {
         };
         document.assumes_exec = assumed.then_some(true);
         let bit_size = u64::from(register.size_in_bits()?);
-        // A CFA in per-lane memory stands for all lanes; a scalar register is then one lane's.
+        // A CFA in per-lane memory describes all lanes. The value of a scalar register is then the value in one lane.
         let access = stop.access(None);
         let read = match location.stands_for_all_lanes() {
             true => read_lanes(&location, bit_size, &access).map(|bits| bits.bits(lane)),
             false => read(&location, bit_size, &access),
         };
         match read {
-            // What is undefined was not recovered, and is not listed.
+            // An undefined register was not recovered, so it is not listed.
             Ok(bits) if bits.undefined.covers(0..bit_size) => return None,
             Ok(bits) if register.is_vector() => {
                 let lanes = wave.wave_size().all_lanes();

@@ -32,26 +32,26 @@ pub(super) use recovered::RecoveredDocuments;
 pub use recovered::{AsOfDocument, RecoveredDocument};
 use writer::Writer;
 
-/// As how many letters or entries a line of output counts.
+/// The number of letters or entries that are charged for a line of output.
 pub(super) const PER_LINE: u64 = 64;
 
-/// As how many steps a lane of a variable counts, whatever it holds.
+/// The number of steps that are charged for a lane of a variable, regardless of its value.
 const PER_LANE: u64 = 8;
 
-/// What is said of a lane that waits.
+/// The message for a waiting lane in which the variable has no value.
 const NOT_WAITING: &str = "it has no location where the lane waits, or one in registers that the wave has used for other lanes since";
 
-/// What else there is to know of a value, in all lanes.
+/// A note on a value that holds for all lanes.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueNote {
-    /// It is in memory that the prologue of the function writes, which is not over.
+    /// The value is in memory that the prologue of the function writes, and the prologue has not finished.
     Prologue,
 }
 
 impl ValueNote {
-    /// The name in JSON documents.
+    /// Returns the name in JSON documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl ValueNote {
         }
     }
 
-    /// Returns what there is to know, for people.
+    /// Returns the note as text for people.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl ValueNote {
     }
 }
 
-/// What is wrong with the debugging information of the types that were read, for people.
+/// Returns warnings about the debugging information of the types, for people.
 pub(super) fn warnings(types: &TypeTable) -> Vec<Untrusted<'static>> {
     let bound = types.wrong_lower_bound().map(|bound| {
         format!(
@@ -78,7 +78,7 @@ pub(super) fn warnings(types: &TypeTable) -> Vec<Untrusted<'static>> {
     bound.into_iter().map(Untrusted::from).collect()
 }
 
-/// What is said where EXEC is not known.
+/// The note if EXEC is not known.
 const EXEC_UNKNOWN: &str =
     "EXEC is not in the wave's registers: every lane is shown, whether it executes or not";
 
@@ -88,17 +88,17 @@ const EXEC_UNKNOWN: &str =
 pub struct VarsDocument {
     /// `hetdwarf-vars/2`.
     pub format: &'static str,
-    /// The program location of the first frame, in the process; that of the lanes if they wait.
+    /// The program location of the first frame, as an address of the process. For waiting lanes, this is the location at which they wait.
     pub pc: Hex,
-    /// Each frame with its variables, the innermost first.
+    /// The frames with their variables, the innermost first.
     pub frames: Vec<FrameVariables>,
-    /// The reason why a stop has no more frames, if all were asked for: as in `hetdwarf-unwind/2`.
+    /// The reason why the stack ends, as in `hetdwarf-unwind/2`. Present if all frames were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<&'static str>,
-    /// Why no variable of the frames could be read.
+    /// The reason why no variable of the frames could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<EmptyReason>,
-    /// `reason` or `stopped` for people.
+    /// The text of `reason` or `stopped` for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
     /// Problems of the debugging information that do not prevent reading values.
@@ -115,74 +115,74 @@ pub struct VarsDocument {
 pub struct FrameVariables {
     /// The frame.
     pub frame: FrameDocument,
-    /// Set if the lanes wait there: EXEC has switched them off, and their variables are those of where they wait. The frame is numbered
-    /// as if the wave were there.
+    /// Set if the lanes wait at this program location because EXEC has switched them off. Their variables are read at this location. The frame has
+    /// the number that it would have if the wave were there.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub waiting: bool,
-    /// Why no variable could be read, of this frame and those inlined in it that are listed.
+    /// The reason why no variable could be read, of this frame and of the frames inlined in it that are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<EmptyReason>,
     /// The reason as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
-    /// What else there is to know of all lanes.
+    /// A note that holds for all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
     /// The registers of a kernel that still hold their initial values ([`StopFrame::initial_registers`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entry: Vec<InitialRegisters>,
-    /// The hidden arguments of a kernel, if they were asked for ([`StopFrame::hidden_arguments`]).
+    /// The hidden arguments of a kernel, if they were requested ([`StopFrame::hidden_arguments`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenDocument>,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
-    /// The frames with their variables for selected lanes that wait elsewhere in the call frame, by program location.
+    /// The frames of selected lanes that wait elsewhere in the call frame, with their variables, by program location.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_lanes: Vec<FrameVariables>,
 }
 
-/// What is asked of the variables of a frame.
+/// The options of a request for the variables of a frame.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VarsRequest<'r> {
-    /// The lanes.
+    /// The requested lanes.
     pub lanes: LaneChoice<'r>,
-    /// Which variables.
+    /// The filter for variable names. All variables are read if it is None.
     pub names: Option<NameFilter<'r>>,
-    /// How values are printed.
+    /// The format of the values.
     pub display: Options,
-    /// How many levels of parts are listed of each value: members, elements, what pointers point to.
+    /// The number of levels of parts that are listed of each value: members, elements, and the targets of pointers.
     pub children: u32,
-    /// True if hidden arguments of kernels are listed.
+    /// True if the hidden arguments of kernels are listed.
     pub hidden: bool,
 }
 
-/// The lanes that a question is about.
+/// The lanes that are requested.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default)]
 pub enum LaneChoice<'r> {
-    /// All of the wave, where the frame stands.
+    /// All lanes of the wave, at the program location of the frame.
     #[default]
     All,
-    /// These, each where it waits.
+    /// These lanes, each at the location where it waits.
     These(&'r [Lane]),
 }
 
-/// The variables that a question is about.
+/// The variables that are requested.
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct NameFilter<'r> {
-    /// How the user named them; only messages have it.
+    /// The filter as the user wrote it. Only messages use it.
     pub text: &'r str,
-    /// Returns true if a name is selected.
+    /// A function that returns true if a name is selected.
     pub matches: &'r dyn Fn(&str) -> bool,
 }
 
 impl<'r> NameFilter<'r> {
-    /// Chooses variables by their names.
+    /// Selects variables by their names.
     ///
-    /// * `text`: how the user named them.
-    /// * `matches`: whether a name is meant.
+    /// * `text`: the filter as the user wrote it.
+    /// * `matches`: returns true if a name is selected.
     #[must_use]
     pub fn new(text: &'r str, matches: &'r dyn Fn(&str) -> bool) -> NameFilter<'r> {
         NameFilter { text, matches }
@@ -196,31 +196,31 @@ impl core::fmt::Debug for NameFilter<'_> {
 }
 
 impl<'r> VarsRequest<'r> {
-    /// Returns the same for other lanes.
+    /// Sets the requested lanes.
     #[must_use]
     pub fn lanes(self, lanes: LaneChoice<'r>) -> VarsRequest<'r> {
         VarsRequest { lanes, ..self }
     }
 
-    /// Selects variables by name.
+    /// Sets the filter for variable names.
     #[must_use]
     pub fn names(self, names: Option<NameFilter<'r>>) -> VarsRequest<'r> {
         VarsRequest { names, ..self }
     }
 
-    /// Returns the same with parts of values, so many levels of them.
+    /// Sets the number of levels of parts that are listed of each value.
     #[must_use]
     pub fn children(self, children: u32) -> VarsRequest<'r> {
         VarsRequest { children, ..self }
     }
 
-    /// Returns the same with the hidden arguments of kernels.
+    /// Lists the hidden arguments of kernels if `hidden` is true.
     #[must_use]
     pub fn hidden(self, hidden: bool) -> VarsRequest<'r> {
         VarsRequest { hidden, ..self }
     }
 
-    /// Returns the same with values printed in another way.
+    /// Sets the format of the values.
     #[must_use]
     pub fn display(self, display: Options) -> VarsRequest<'r> {
         VarsRequest { display, ..self }
@@ -231,33 +231,33 @@ impl<'r> VarsRequest<'r> {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VariableDocument {
-    /// Its name; empty if it has none.
+    /// The name; empty if the variable has none.
     pub name: Untrusted<'static>,
-    /// Returns a description.
+    /// The kind of the variable.
     pub kind: VariableKind,
-    /// Its type's name.
+    /// The name of the type.
     #[serde(rename = "type")]
     pub ty: Untrusted<'static>,
-    /// How many of the brackets at the end of the type stand after the name in a declaration.
+    /// The number of bracket pairs at the end of the type that follow the name in a declaration.
     #[serde(skip)]
     pub brackets: usize,
-    /// The offset of its entry.
+    /// The offset of the debugging information entry.
     pub die: Hex,
     /// Its declaration.
     pub decl: DeclarationDocument,
-    /// The function or namespace it is in.
+    /// The function or namespace that contains the variable.
     pub scope: Option<Untrusted<'static>>,
-    /// How its location was read.
+    /// The way in which the location was determined.
     pub reading: LocationReading,
-    /// What else there is to know of its value, in all lanes.
+    /// A note on the value that holds for all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<ValueNote>,
-    /// Its value in each lane.
+    /// The value in each lane.
     pub lanes: Vec<LaneDocument>,
 }
 
 impl VariableDocument {
-    /// Describes a variable of which only the name, the kind and the type are known yet.
+    /// Creates a variable with only a name, a kind and a type.
     #[must_use]
     pub fn new(
         name: Untrusted<'static>,
@@ -279,7 +279,7 @@ impl VariableDocument {
     }
 }
 
-/// Where something is declared.
+/// The place of a declaration.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DeclarationDocument {
@@ -289,21 +289,21 @@ pub struct DeclarationDocument {
     pub line: Option<u64>,
 }
 
-/// A variable in a lane.
+/// The value of a variable in a lane.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct LaneDocument {
     /// The lane.
     pub lane: u8,
-    /// The work-item that it is, by its place in the grid.
+    /// The position of the work-item in the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_item: Option<[u32; 3]>,
-    /// What is known of it.
+    /// The state of the value.
     pub state: ValueStateKind,
-    /// As a debugger of C prints it.
+    /// The value in the format of a C debugger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// As in memory.
+    /// The bytes in memory order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
     /// Half-open ranges of bits that were optimised away.
@@ -312,25 +312,25 @@ pub struct LaneDocument {
     /// Half-open ranges of bits that are not available.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<[u64; 2]>,
-    /// Where the value can be broken into lines.
+    /// The positions at which the value can be broken into lines.
     #[serde(skip)]
     pub marks: Box<[Mark]>,
-    /// What the value is, if the debugging information does not give it here.
+    /// The source of the value, if the debugging information does not locate it at this address.
     #[serde(flatten)]
     pub recovered: Option<Box<RecoveredDocument>>,
     /// The problem, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
-    /// Its parts, if they were asked for.
+    /// The parts of the value, if they were requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildDocument>,
-    /// How many elements it has that are not listed.
+    /// The number of elements that are not listed.
     #[serde(skip_serializing_if = "is_none")]
     pub more_children: u64,
 }
 
 impl LaneDocument {
-    /// Describes a lane of which nothing but the state is known yet.
+    /// Creates a lane of which only the state is known.
     #[must_use]
     pub fn of_state(
         lane: Lane,
@@ -353,7 +353,7 @@ impl LaneDocument {
         }
     }
 
-    /// Returns true if there is a value, or some of it.
+    /// Returns true if at least a part of the value is known.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.state.is_readable()
@@ -361,7 +361,7 @@ impl LaneDocument {
 }
 
 impl FrameVariables {
-    /// Makes a frame with some variables.
+    /// Creates a frame with variables.
     #[must_use]
     pub fn new(frame: FrameDocument, variables: Vec<VariableDocument>) -> FrameVariables {
         FrameVariables {
@@ -377,7 +377,7 @@ impl FrameVariables {
         }
     }
 
-    /// Returns true if a variable has a value in a lane.
+    /// Returns true if at least one variable has a value in a lane.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         let places = core::iter::once(self).chain(&self.waiting_lanes);
@@ -388,8 +388,8 @@ impl FrameVariables {
 }
 
 impl VarsDocument {
-    /// Reads the variables of a frame: of a call frame with all that is inlined in it those of each frame that it consists of. Where a
-    /// limit is reached, those before are given.
+    /// Reads the variables of a frame. For a whole call frame with inlined calls, reads the variables of each of its parts. If a limit is reached,
+    /// returns the variables that were read before.
     ///
     /// # Errors
     /// If the debugging information of the frame is malformed.
@@ -406,8 +406,8 @@ impl VarsDocument {
 
     /// Reads the variables of all frames of a stop.
     ///
-    /// All together may cost as much as those of one frame: where a limit is reached, the frames before are given, and
-    /// `stopped` says so.
+    /// All frames together may cost as much as one frame. If a limit is reached, the document has the frames that were read before, and `stopped`
+    /// reports the limit.
     ///
     /// # Errors
     /// If the debugging information of a frame is malformed.
@@ -424,7 +424,7 @@ impl VarsDocument {
                 .accept(writer.frames(&frame, &mut types))?;
             is_cut = found.is_none();
             document.add(found.unwrap_or_default(), &mut writer);
-            // What was refused to one frame is refused to all after it.
+            // A meter that refused one frame refuses all later frames.
             if let Some(error) = stop.meter().refused() {
                 document.completeness.note(&error);
                 is_cut |= frame.call_frame().level().saturating_add(1) < stop.call_frames().len();
@@ -468,7 +468,7 @@ impl VarsDocument {
         }
     }
 
-    /// Says what holds of all frames.
+    /// Sets the fields that concern all frames.
     fn finish(&mut self, types: &TypeTable) {
         self.warnings = warnings(types);
         if let Some(first) = self.frames.first() {
@@ -482,16 +482,16 @@ impl VarsDocument {
         }
     }
 
-    /// Returns true if a variable has a value in a lane.
+    /// Returns true if at least one variable has a value in a lane.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.frames.iter().any(FrameVariables::is_readable)
     }
 }
 
-/// What there is to say of a lane of a variable, for people. `None` where the state says it all.
+/// Returns the message for a variable in a lane, for people. Returns `None` if the state needs no message.
 ///
-/// * `state`: that of the lane.
+/// * `state`: the state of the variable in the lane.
 #[must_use]
 pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<String> {
     let not_understood = || value.not_understood().map(str::to_owned);
@@ -512,14 +512,14 @@ pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<Str
     }
 }
 
-/// Why bits of a variable are not known although nothing says that they were optimised away.
+/// Returns the reason why bits of a variable are not known, although they were not optimised away.
 fn doubts(value: &VariableValue<'_>) -> Option<String> {
     let doubt = value.doubts().first()?;
     let (start, end) = (doubt.bits.start, doubt.bits.end);
     Some(format!("bits {start} to {end}: {}", doubt.reason))
 }
 
-/// Why there is no value where nothing went wrong.
+/// Returns the reason why the debugging information gives no value.
 fn reason(value: &VariableValue<'_>) -> &'static str {
     let variable = &value.variable;
     match variable.location {

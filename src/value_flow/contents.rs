@@ -1,4 +1,4 @@
-//! A vector register or a row of scratch, as one lane has it.
+//! A vector register or a row of scratch, as seen by one lane.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::isa::MachineRegister;
 use crate::lane_flow::Slot;
 use crate::machine_flow::Lanes;
 
-/// What is known of a vector register or a row of scratch.
+/// The known contents of a vector register or a row of scratch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contents {
     /// The lane's own dword.
     pub(super) own: Number,
-    /// The dwords of lanes that scalar values were put into; of others nothing is known.
+    /// The dwords of lanes that scalar values were written to. Other lanes are unknown.
     lanes: Option<Arc<Flat<u8, Number>>>,
 }
 
@@ -22,19 +22,19 @@ impl Contents {
         Contents { own, lanes: None }
     }
 
-    /// Returns the lanes of which something is known.
+    /// Returns the lanes with known dwords.
     pub(super) fn lanes(&self) -> impl Iterator<Item = (u8, Number)> {
         let lanes = self.lanes.iter().flat_map(|lanes| lanes.iter());
         lanes.map(|(lane, number)| (lane, *number))
     }
 
-    /// Puts a scalar value into a lane, which may be the one that is followed.
+    /// Writes a scalar value to a lane, which may be the followed one.
     pub(super) fn set_lane(&mut self, lane: u8, number: Number) {
         self.own = Number::Unknown;
         Arc::make_mut(self.lanes.get_or_insert_default()).insert(lane, number);
     }
 
-    /// Makes those numbers unknown of which this is said.
+    /// Makes the numbers unknown for which `is_old` returns true.
     pub(super) fn forget(&mut self, is_old: impl Fn(Number) -> bool) {
         if is_old(self.own) {
             self.own = Number::Unknown;
@@ -50,12 +50,12 @@ impl Contents {
         }
     }
 
-    /// Returns true if this is said of one of its numbers.
+    /// Returns true if `is_old` returns true for one of its numbers.
     pub(super) fn has(&self, is_old: impl Fn(Number) -> bool) -> bool {
         is_old(self.own) || self.lanes().any(|(_, number)| is_old(number))
     }
 
-    /// Returns how many values it lists.
+    /// Returns the number of values that it lists.
     pub(super) fn size(&self) -> usize {
         let lanes = self.lanes.as_ref().map_or(0, |lanes| lanes.len());
         lanes.saturating_add(1)

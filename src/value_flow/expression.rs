@@ -1,7 +1,7 @@
-//! Numbers that are computed from others: sums with constant factors, and operations that are pure.
+//! Numbers that are computed from others: sums with constant factors, and pure operations.
 //!
-//! All arithmetic is of 32 bits and wraps around, so that equal sums are equal dwords. An expression is kept once: two dwords that
-//! are computed alike from equal dwords have the same number, wherever that was.
+//! All arithmetic has 32 bits and wraps around, so equal sums are equal dwords. Each expression is kept once. Two dwords have the same
+//! number if the same operations compute them from equal dwords, wherever that is.
 
 use core::cell::RefCell;
 use std::collections::HashMap;
@@ -49,15 +49,15 @@ impl Operation {
     }
 }
 
-/// What a sum adds up: what a number names, and its factor. In order, each once, without factors of zero.
+/// The terms of a sum: origins with their factors. Sorted, unique, and without factors of zero.
 pub(super) type Terms = SmallVec<[(Origin, u32); 3]>;
 
-/// How a dword is computed.
+/// The computation of a dword.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Expression {
     /// A sum. The constant part is in the number.
     Sum(Terms),
-    /// An operation on two dwords that no sum can express.
+    /// An operation on two dwords that cannot be written as a sum.
     Of(Operation, Number, Number),
 }
 
@@ -65,9 +65,9 @@ pub(super) enum Expression {
 #[derive(Debug)]
 struct Kept {
     expression: Expression,
-    /// The instructions of which it has numbers.
+    /// The instructions from whose numbers it is computed.
     looked_at: SmallVec<[u32; 4]>,
-    /// How many numbers it is made of.
+    /// The number of origins in it.
     size: usize,
 }
 
@@ -79,9 +79,9 @@ pub(super) struct Expressions {
 }
 
 impl Expressions {
-    /// How many there may be.
+    /// The most expressions of an analysis.
     const MOST: usize = 1 << 14;
-    /// How many numbers one may be made of.
+    /// The most origins in one expression.
     const MOST_NUMBERS: usize = 8;
 
     /// Returns a kept expression.
@@ -90,7 +90,7 @@ impl Expressions {
         Some(kept.get(usize::try_from(id).ok()?)?.expression.clone())
     }
 
-    /// Returns true if a number is of an instruction, or is computed from one that is.
+    /// Returns true if a number belongs to an instruction, or is computed from one that does.
     pub(super) fn is_of(&self, number: Number, at: u32) -> bool {
         match number {
             Number::Unknown | Number::Word(_) => false,
@@ -205,7 +205,7 @@ impl Expressions {
         self.of_terms(terms, plus.wrapping_add(more))
     }
 
-    /// Returns the product with a constant.
+    /// Returns the product of a number and a constant.
     pub(super) fn times(&self, number: Number, by: u32) -> Number {
         let Some((mut terms, plus)) = self.terms(number) else {
             return Number::Unknown;
@@ -257,7 +257,7 @@ impl Expressions {
 impl Expressions {
     /// Returns the number of the result of a vector operation.
     ///
-    /// * `sources`: as many as the operation has, or more.
+    /// * `sources`: at least as many as the operation has operands.
     pub(super) fn vector(&self, op: VectorOp, sources: &[Number]) -> Number {
         use Operation::{And, Mul, Or, ShiftLeft, ShiftRight, ShiftRightSigned, Xor};
         let [a, b, c] = [0, 1, 2].map(|n| sources.get(n).copied().unwrap_or(Number::Unknown));
@@ -306,7 +306,7 @@ impl Expressions {
         }
     }
 
-    /// Returns the number of the result of a scalar operation on 32 bits; `None` for one that is not followed.
+    /// Returns the number of the result of a 32-bit scalar operation; `None` if the operation is not followed.
     pub(super) fn scalar(&self, op: ScalarOp, [a, b]: [Number; 2]) -> Option<Number> {
         use Operation::{And, Mul, Or, ShiftLeft, ShiftRight, ShiftRightSigned, Xor};
         Some(match op {
@@ -341,6 +341,8 @@ impl Expressions {
         })
     }
 
+    /// Extracts a bit field.
+    ///
     /// * `field`: the offset in its low five bits, the width from bit 16.
     fn scalar_field(&self, back: Operation, a: Number, field: Number) -> Option<Number> {
         let Number::Word(field) = field else {
@@ -349,15 +351,15 @@ impl Expressions {
         Some(self.field(back, a, field, field >> 16 & 0x7f))
     }
 
-    /// `-a - 1`.
+    /// Returns the complement, as `-a - 1`.
     fn not(&self, a: Number) -> Number {
         self.sum(self.times(a, u32::MAX), Number::Word(u32::MAX))
     }
 
-    /// Bits of a number, which are moved to the top and back. Unknown where they would go beyond it.
+    /// Extracts a bit field by shifting it to the top and back. Unknown if it extends past the top.
     ///
     /// * `back`: the shift back.
-    /// * `offset`: of its low five bits.
+    /// * `offset`: only its low five bits count.
     fn field(&self, back: Operation, a: Number, offset: u32, width: u32) -> Number {
         let above = 32_u32.checked_sub(offset & 31);
         match above.and_then(|rest| rest.checked_sub(width)) {
@@ -372,12 +374,12 @@ impl Expressions {
     }
 }
 
-/// Returns what an odd number is to be multiplied with to give 1. Newton's method: each round doubles how many low bits are right.
+/// Returns the multiplicative inverse of an odd number. Newton's method: each round doubles the number of correct low bits.
 pub(super) fn inverse(odd: u32) -> Option<u32> {
     if odd & 1 == 0 {
         return None;
     }
-    // Right in the low three bits, since the square of an odd number is 1 modulo 8.
+    // The low three bits are correct, since the square of an odd number is 1 modulo 8.
     let mut inverse = odd;
     for _ in 0..4 {
         inverse = inverse.wrapping_mul(2_u32.wrapping_sub(odd.wrapping_mul(inverse)));

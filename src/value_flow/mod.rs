@@ -1,44 +1,42 @@
-//! Where values of variables are still kept, after the debugging information has stopped giving them: value numbering of machine
-//! code, for one lane.
+//! Finds values of variables that are still in the machine after the debugging information has stopped describing them, by value numbering
+//! of machine code for one lane.
 //!
-//! It leaves to others which variables there are, what their location lists mean, and to read what is found. The clients are
-//! `inspect`, for a stop, and `coverage`, for all addresses of a function. Source: `spec-notes/lost-values.md`.
+//! Callers supply the variables and their location lists, and read the places that are found. The clients are `inspect`, for a stop, and
+//! `coverage`, for all addresses of a function. Source: `spec-notes/lost-values.md`.
 //!
 //! # The analysis
 //!
-//! A lane is followed from the entry of the function, on and off ([`lane_flow`](crate::lane_flow) does that), and with it what its
-//! dwords are: those of scalar registers, its own dword of vector registers and of rows of scratch, and the dwords in lanes of
-//! vector registers that `v_writelane` wrote.
+//! A lane is followed from the entry of the function, on and off, by [`lane_flow`](crate::lane_flow). Its dwords are followed with it:
+//! scalar registers, its own dwords of vector registers and of rows of scratch, and the dwords in lanes of vector registers that
+//! `v_writelane` wrote.
 //!
-//! **Lattice** (`number`). A dword is unknown, a constant, or a number plus a constant. A number names what a place had on entry
-//! to the function, what a place had where an instruction looked at it, an argument of the kernel in memory that nothing writes, or
-//! an expression of these (`expression`). Dwords with the same number are equal. It is flat: what differs at the ends of two paths
-//! is unknown.
+//! **Lattice** (`number`). A dword is unknown, a constant, or a number plus a constant. A number stands for a place on entry to the
+//! function or at an instruction that read it, for a kernel argument in memory, or for an expression of these (`expression`). Kernel
+//! arguments are never written. Dwords with the same number are equal. The lattice is flat: values that differ at the ends of two paths
+//! become unknown.
 //!
-//! **Numbers are given on demand.** Where an instruction copies a dword that is unknown or computes with it, it gets a number that is
-//! named after the instruction. When that is executed again, the dwords with its earlier number, or computed from it, become unknown
-//! first. So numbers are sound in loops: two dwords have the same number in a state only if they are equal on every path to it.
+//! **Numbers on demand.** If an instruction copies an unknown dword or computes with it, the dword gets a number that is named after the
+//! instruction. When the instruction is executed again, the dwords with its earlier number, or computed from it, become unknown first.
+//! Numbers are therefore sound in loops: two dwords have the same number in a state only if they are equal on every path to it.
 //!
-//! **Where a number is** (`search`): in a place with the same number, up to a constant; or it is computed from places that have
-//! what it is made of; or a sum or an exclusive or that a place has is solved for it.
+//! **Search** (`search`). A number is found in a place with the same number, up to a constant. Otherwise, it is computed from the places of
+//! its operands, or a place with a sum or an exclusive or is solved for it.
 //!
-//! **Variables** ([`Watched`]). For each variable a state has the numbers of its dwords where the debugging information last gave
-//! them, and which instruction that was: the last one that a range of its location list covers, a jump out of it, or
-//! one that may switch the lane off. The dwords are those *before*
-//! that instruction. Where the range begins with it and it writes the place, nothing is taken: a dual instruction that defines
-//! the variable is covered by its own range. A lane that is off at that instruction is not at it, and keeps what it had.
+//! **Variables** ([`Watched`]). For each variable, a state has the numbers of its dwords where the debugging information last described it,
+//! and the instruction. That is the last instruction in a range of its location list, a jump out of it, or one that may switch the lane
+//! off. The dwords are the ones *before* that instruction. If the range begins with the instruction, and it writes the place, the variable
+//! is unknown: a dual instruction that defines the variable is covered by its own range. A lane that is off at that instruction keeps its
+//! earlier value.
 //!
-//! **Inlined calls.** Entering one begins another activation of its variables, so that what is known of them is forgotten there.
+//! **Inlined calls.** Entering one begins another activation of its variables, so their known values are forgotten there.
 //!
-//! **Which lanes are written.** An instruction writes a lane's dwords if the lane executes it, and may do so where that is not
-//! known: then what is kept has to be equal either way. Lanes of a vector register that hold scalar values are lost when it is
-//! written otherwise.
+//! **Written lanes.** An instruction writes a lane's dwords if the lane executes it. If that is unknown, it may write them, and only values
+//! that are equal either way are kept. Lanes of a vector register that hold scalar values are lost when it is written otherwise.
 //!
-//! **Memory.** Rows of scratch at constant distances from the stack pointer are followed. A store or a call that may reach a
-//! variable by its address ends what is known of rows, unless the function never takes an address on its stack. Other memory is
-//! not followed.
+//! **Memory.** Rows of scratch at constant distances from the stack pointer are followed. A store or a call that may reach a variable by
+//! its address makes all rows unknown, unless the function never takes an address on its stack. Other memory is not followed.
 //!
-//! **Why it ends.** As for all analyses of lanes: what is joined only loses numbers, and instructions are charged.
+//! **Termination.** As for all analyses of lanes, a join only removes numbers, and instructions are charged.
 
 mod contents;
 mod expression;

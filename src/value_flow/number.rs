@@ -1,24 +1,24 @@
-//! What a dword of one lane is: an element of the lattice.
+//! The value of a dword of one lane: an element of the lattice.
 
 use crate::isa::MachineRegister;
 use crate::lane_flow::Slot;
 use crate::machine_flow::Scalar;
 
-/// A dword of the machine as one lane has it.
+/// A dword of the machine, as seen by one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Cell {
     /// A scalar register.
     Scalar(MachineRegister),
     /// The lane's own dword of a vector register.
     Own(MachineRegister),
-    /// One lane's dword of a vector register, whichever lane is followed: a scalar value was put there.
+    /// The dword of a certain lane of a vector register, which holds a scalar value.
     Lane { register: MachineRegister, lane: u8 },
     /// The lane's own dword of a row of scratch.
     Row(Slot),
 }
 
 impl Cell {
-    /// Returns the register that it is, or is in.
+    /// Returns the register that it is, or belongs to.
     pub(crate) const fn register(self) -> Option<MachineRegister> {
         match self {
             Cell::Scalar(register) | Cell::Own(register) | Cell::Lane { register, .. } => {
@@ -29,28 +29,28 @@ impl Cell {
     }
 }
 
-/// What a number names.
+/// The origin of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Origin {
     /// The contents of a place on entry to the function.
     Entry(Cell),
     /// The contents of a place when an instruction read it.
     At {
-        /// The number of the instruction.
+        /// The index of the instruction.
         index: u32,
-        /// Which of the places that it looked at.
+        /// The index among the places that it read.
         place: u16,
     },
-    /// A dword of the arguments of the kernel in memory, by its offset in bytes. Nothing writes them.
+    /// A dword of the kernel's arguments in memory, by its offset in bytes. They are never written.
     Kernarg(u32),
-    /// An expression, by its number.
+    /// An expression, by its index.
     Computed(u32),
 }
 
-/// What a dword is.
+/// The value of a dword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Number {
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
     /// A constant.
     Word(u32),
@@ -59,7 +59,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// What a place has on entry.
+    /// Returns the contents of a place on entry.
     pub(super) const fn at_entry(cell: Cell) -> Number {
         Number::Known {
             origin: Origin::Entry(cell),
@@ -67,7 +67,7 @@ impl Number {
         }
     }
 
-    /// Returns a dword of the arguments of the kernel, by its offset in bytes.
+    /// Returns a dword of the kernel's arguments, by its offset in bytes.
     pub(super) const fn argument(offset: u32) -> Number {
         Number::Known {
             origin: Origin::Kernarg(offset),
@@ -75,7 +75,7 @@ impl Number {
         }
     }
 
-    /// What it names, if it is no constant.
+    /// Returns the origin of the number, unless it is a constant or unknown.
     pub(super) const fn origin(self) -> Option<Origin> {
         match self {
             Number::Known { origin, .. } => Some(origin),

@@ -1,4 +1,4 @@
-//! What is found for an address: which places have what a variable was.
+//! Finds the places that hold the values of variables at one address.
 
 use smallvec::SmallVec;
 
@@ -14,28 +14,28 @@ use crate::lane_flow::FunctionFlow;
 use crate::machine_flow::Code;
 use crate::meter::Meter;
 
-/// A value that is kept.
+/// A value that is still in the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeptValue {
     /// Its dwords, the lowest first.
     pub(crate) dwords: SmallVec<[Recipe; 2]>,
-    /// The address at which the debugging information last gave it; `None` for what a parameter was on entry.
+    /// The address at which the debugging information last described it; `None` for the value of a parameter on entry.
     pub(crate) as_of: Option<u64>,
 }
 
-/// What is kept of variables, for each half of the wave.
+/// The values of variables that are still in the machine, for each half of the wave.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    /// For each half, in the order of the variables. Empty if it would take too much to tell.
+    /// The values for each half, in the order of the variables. Empty if the budget was exceeded.
     pub(crate) halves: Vec<Vec<Option<KeptValue>>>,
-    /// For each half, if the instruction is where a call returns to: what is kept after the call of the vector registers that arguments
-    /// are in, from v0 on, as they were at the call.
+    /// For each half, the values of the argument registers, from v0 on, at a call, if the instruction is its return address. A value is
+    /// `None` if it cannot be read after the call.
     pub(crate) arguments: Vec<Vec<Option<Recipe>>>,
-    /// The function that was called, if that is known: the frame further in can be another's, which that one jumped to.
+    /// The called function, if it is known. The inner frame can belong to another function, which that one jumped to.
     pub(crate) callee: Option<u64>,
-    /// The registers among these that the convention does not preserve, and which the callee and those that it calls do not write.
+    /// The registers among these that the convention does not preserve, but that neither the callee nor its callees write.
     pub(crate) left_alone: Vec<MachineRegister>,
-    /// Over how many instructions it was found.
+    /// The number of instructions that were followed.
     pub(crate) instructions: usize,
 }
 
@@ -54,10 +54,10 @@ impl Kept {
     }
 }
 
-/// Finds which places have the values of variables before an instruction of a function.
+/// Finds the places that hold the values of variables before an instruction of a function.
 ///
-/// * `kernel`: what is known of the registers on entry, if the function is one.
-/// * `meter`: what it may cost.
+/// * `kernel`: the known registers on entry, if the function is a kernel.
+/// * `meter`: the budget.
 pub(crate) fn find(
     flow: &FunctionFlow<'_>,
     index: usize,
@@ -65,7 +65,7 @@ pub(crate) fn find(
     kernel: Option<&KernelEntry>,
     meter: &Meter,
 ) -> Kept {
-    /// How many instructions may be covered by ranges of location lists.
+    /// The most instructions that ranges of location lists may cover.
     const MOST_COVERED: usize = 1 << 20;
     let code = flow.code();
     let Some(schedule) = Schedule::new(code, watched, MOST_COVERED) else {
@@ -83,7 +83,7 @@ pub(crate) fn find(
     };
     let known = kernel.map_or(&[][..], |kernel| &kernel.known);
     let entry = State::at_entry(watched.len());
-    // The last places are those at which parameters have what they had on entry.
+    // The last places are those at which parameters still have their values on entry.
     let on_entry = places_on_entry(code, watched);
     let places = on_entry.iter().flatten().map(|(index, _)| *index);
     let call = index.checked_sub(1).filter(|_| code.is_after_call(index));
@@ -125,7 +125,7 @@ pub(crate) fn find(
     kept
 }
 
-/// Returns how a variable is read, if it is kept.
+/// Returns the recipe for reading a variable, if its value is still in the machine.
 pub(super) fn kept_value(
     code: &Code,
     search: &Search<'_>,
@@ -147,7 +147,7 @@ pub(super) fn kept_value(
     };
     let is_here =
         |(dwords, _): &(SmallVec<[Recipe; 2]>, _)| !dwords.iter().any(Recipe::has_argument);
-    // What the caller has is asked for last.
+    // Values that the caller would have to supply come last.
     let (dwords, as_of) = match (given, on_entry()) {
         (Some(given), Some(entry)) if !is_here(&given) && is_here(&entry) => entry,
         (given, entry) => given.or(entry)?,
@@ -155,7 +155,8 @@ pub(super) fn kept_value(
     Some(KeptValue { dwords, as_of })
 }
 
-/// Returns true if a dword is what a register had on entry in which no argument is passed: the caller's, which an epilogue has restored while
+/// Returns true if a dword is the value on entry of a register that passes no argument. It is the caller's value, which an epilogue has
+/// restored while a location list still names the register.
 /// a location list still names the register.
 fn is_of_caller(numbers: &[Number]) -> bool {
     numbers.iter().any(|number| match number.origin() {
@@ -164,7 +165,7 @@ fn is_of_caller(numbers: &[Number]) -> bool {
     })
 }
 
-/// Returns the places at which parameters have what they had on entry, for each variable.
+/// Returns the places at which parameters still have their values on entry, for each variable.
 pub(super) fn places_on_entry<'w>(
     code: &Code,
     watched: &'w [Watched],
@@ -174,12 +175,12 @@ pub(super) fn places_on_entry<'w>(
     places.collect()
 }
 
-/// What parameters were on entry: the numbers of their dwords, and whether only the calling convention says it.
+/// The values of parameters on entry: the numbers of their dwords, and true if only the calling convention determines them.
 pub(super) type EntryNumbers = (SmallVec<[Number; 2]>, bool);
 
-/// Returns what parameters were on entry, for each variable.
+/// Returns the values of parameters on entry, for each variable.
 ///
-/// * `states`: what is known at each of the places.
+/// * `states`: the states at the places in `on_entry`.
 pub(super) fn numbers_of_parameters(
     on_entry: &[Option<(usize, &OnEntry)>],
     mut states: impl Iterator<Item = Option<State>>,
@@ -192,7 +193,7 @@ pub(super) fn numbers_of_parameters(
     entries.collect()
 }
 
-/// Returns the numbers of a parameter at a place where it has what it had on entry, if they are those of places on entry.
+/// Returns the numbers of a parameter at a place where it has its value on entry, if they stand for places on entry.
 fn numbers_on_entry(state: &State, dwords: &[Dword]) -> Option<SmallVec<[Number; 2]>> {
     let number = |dword: &Dword| match dword {
         Dword::In(cell) => match state.number(*cell) {

@@ -1,4 +1,4 @@
-//! How a dword that is kept is read.
+//! Recipes for reading a dword that is still in the machine.
 
 use smallvec::SmallVec;
 
@@ -6,19 +6,19 @@ use super::expression::Operation;
 use super::number::Cell;
 use crate::lane_flow::Slot;
 
-/// How many vector registers arguments are in; others are on the stack.
+/// The number of vector registers that pass arguments; other arguments are on the stack.
 ///
 /// Source: USAGE "Non-Kernel Functions".
 pub(crate) const ARGUMENTS: u16 = 32;
 
-/// A step by which a dword that is kept is read: steps put dwords on a stack, and operations take two from there.
+/// A step of a recipe. Steps push dwords on a stack, and operations pop two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// A constant.
     Word(u32),
     /// The contents of a register.
     Register(Cell),
-    /// The lane's own dword of a row of scratch, counted from what a register has now.
+    /// The lane's own dword of a row of scratch, relative to the current contents of a register.
     Row(Slot),
     /// The value of a vector register on entry that the function no longer keeps. The caller may keep it.
     Argument(u16),
@@ -28,7 +28,7 @@ pub(crate) enum Step {
     Apply(Operation),
 }
 
-/// How a dword that is kept is read. At the end there is one dword on the stack.
+/// A recipe for reading a dword. At its end, one dword is on the stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recipe(pub(crate) SmallVec<[Step; 3]>);
 
@@ -37,12 +37,12 @@ impl Recipe {
         Recipe(SmallVec::from_iter([step]))
     }
 
-    /// Returns true if the caller has to be asked.
+    /// Returns true if the caller has to supply a value.
     pub(crate) fn has_argument(&self) -> bool {
         self.0.iter().any(|step| matches!(step, Step::Argument(_)))
     }
 
-    /// Returns the result of an operation on two.
+    /// Returns the recipe for the result of an operation on two dwords.
     pub(super) fn and(mut self, other: Recipe, operation: Operation) -> Recipe {
         self.0.extend(other.0);
         self.0.push(Step::Apply(operation));

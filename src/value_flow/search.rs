@@ -1,4 +1,4 @@
-//! How a number is made of what registers and rows have.
+//! Finds recipes that compute a number from the contents of registers and rows.
 
 use core::cell::Cell as Counter;
 use std::collections::BTreeMap;
@@ -16,23 +16,25 @@ use crate::lane_flow::Slot;
 pub(super) struct Search<'s> {
     state: &'s State,
     expressions: &'s Expressions,
-    /// For what numbers name the place that has it, with what is added there: the one that is read most easily.
+    /// For each origin, the place that holds it and the offset there. Prefers the place that is easiest to read.
     holders: BTreeMap<Origin, (Cell, u32)>,
-    /// The places with expressions, which may be solved for what they are made of.
+    /// The places with expressions, which may be solved for their operands.
     computed: Vec<(Cell, Number)>,
-    /// The registers of which the dispatch tells what they had on entry.
+    /// The registers whose values on entry follow from the dispatch.
     known: &'s [Cell],
-    /// How many more times something may be looked for.
+    /// The number of searches that are left.
     left: Counter<u32>,
 }
 
 impl<'s> Search<'s> {
-    /// How many operations a dword may take.
+    /// The most operations that a dword may need.
     const MOST_DEPTH: u32 = 4;
-    /// How often something is looked for.
+    /// The most searches.
     const MOST: u32 = 1 << 12;
 
-    /// * `known`: the registers of which the dispatch tells what they had on entry.
+    /// Creates a search.
+    ///
+    /// * `known`: the registers whose values on entry follow from the dispatch.
     pub(super) fn new(
         state: &'s State,
         expressions: &'s Expressions,
@@ -68,18 +70,18 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Returns how many values were looked at.
+    /// Returns the number of values that were visited.
     pub(super) fn looked_at(&self) -> usize {
         let asked = Self::MOST.saturating_sub(self.left.get()) as usize;
         asked.saturating_mul(self.computed.len().max(1))
     }
 
-    /// Returns how dwords are read that have these numbers.
+    /// Returns the recipes for dwords with these numbers.
     pub(super) fn recipes(&self, numbers: &[Number]) -> Option<SmallVec<[Recipe; 2]>> {
         numbers.iter().map(|number| self.recipe(*number)).collect()
     }
 
-    /// Returns how copies are read of what these places had on entry.
+    /// Returns the recipes for reading these values on entry from copies in other places.
     pub(super) fn copies(&self, numbers: &[Number]) -> Option<SmallVec<[Recipe; 2]>> {
         let copy = |wanted: &Number| {
             let mut places = self.state.numbered();
@@ -90,12 +92,14 @@ impl<'s> Search<'s> {
         numbers.iter().map(copy).collect()
     }
 
-    /// Returns how a dword with a number is read.
+    /// Returns the recipe for a dword with a number.
     pub(super) fn recipe(&self, wanted: Number) -> Option<Recipe> {
         self.within(wanted, Self::MOST_DEPTH)
     }
 
-    /// * `depth`: how many operations it may take.
+    /// Returns a recipe with limited operations.
+    ///
+    /// * `depth`: the most operations that it may need.
     fn within(&self, wanted: Number, depth: u32) -> Option<Recipe> {
         let (origin, plus) = match wanted {
             Number::Unknown => return None,
@@ -130,7 +134,7 @@ impl<'s> Search<'s> {
             },
             Origin::Entry(_) | Origin::At { .. } | Origin::Kernarg(_) => None,
         };
-        // What the caller has is asked for last.
+        // Values that the caller would have to supply come last.
         let mut found = made;
         for (cell, number) in &self.computed {
             if found.as_ref().is_some_and(|found| !found.has_argument()) {
@@ -152,7 +156,7 @@ impl<'s> Search<'s> {
         Some(found.plus(plus))
     }
 
-    /// Returns what a number names, computed from a place that has an expression with it.
+    /// Returns the recipe for an origin, computed from a place whose expression contains it.
     fn solved(&self, cell: Cell, number: Number, wanted: Origin, depth: u32) -> Option<Recipe> {
         let Number::Known {
             origin: Origin::Computed(id),
@@ -188,7 +192,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Returns how a place is read.
+    /// Returns the step that reads a place.
     fn step(&self, cell: Cell) -> Option<Step> {
         match cell {
             Cell::Row(slot) => row_now(self.state, slot).map(Step::Row),
@@ -197,7 +201,7 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Returns a row that is counted from what a register had on entry, counted from what a register has now.
+/// Converts a row relative to the value of a register on entry to a row relative to the current contents of a register.
 fn row_now(state: &State, slot: Slot) -> Option<Slot> {
     let Some(base) = slot.base else {
         return Some(slot);
@@ -215,7 +219,7 @@ fn row_now(state: &State, slot: Slot) -> Option<Slot> {
     })
 }
 
-/// Returns true for the registers that addresses on the stack are counted from.
+/// Returns true for the registers that stack addresses are relative to.
 fn is_stack_register(register: MachineRegister) -> bool {
     crate::machine_flow::STACK_REGISTERS.contains(&register)
 }

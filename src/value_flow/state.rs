@@ -1,4 +1,4 @@
-//! What is known of the machine and of variables at one place of the code.
+//! The known state of the machine and of variables at one place of the code.
 
 use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use super::number::{Cell, Number};
 use crate::isa::MachineRegister;
 use crate::machine_flow::{Lanes as _, Machine};
 
-/// What a variable was where the debugging information last gave it.
+/// The value of a variable where the debugging information last described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Given {
     /// Its dwords, the lowest first.
     pub(super) dwords: SmallVec<[Number; 2]>,
-    /// The instruction at which that was.
+    /// The index of the instruction there.
     pub(super) as_of: u32,
 }
 
-/// A state. Copies share what did not change.
+/// The known state of the machine and of variables. Copies share unchanged parts.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     machine: Machine<Contents>,
-    /// For each variable; `None` if it is not known what it was.
+    /// The value of each variable; `None` if it is unknown.
     given: Arc<Vec<Option<Given>>>,
 }
 
@@ -42,7 +42,7 @@ impl DerefMut for State {
 }
 
 impl State {
-    /// Returns the state on entry to a function, with so many variables.
+    /// Returns the state on entry to a function with this many variables.
     pub(super) fn at_entry(variables: usize) -> State {
         State {
             machine: Machine::new(|register| Number::at_entry(Cell::Scalar(register))),
@@ -50,12 +50,12 @@ impl State {
         }
     }
 
-    /// What a variable was where it was last given, if that is known.
+    /// Returns the last described value of a variable, if it is known.
     pub(super) fn given(&self, variable: usize) -> Option<&Given> {
         self.given.get(variable)?.as_ref()
     }
 
-    /// Changes what a variable was.
+    /// Changes the last described value of a variable.
     pub(super) fn set_given(&mut self, variable: usize, given: Option<Given>) {
         if self
             .given
@@ -77,7 +77,7 @@ impl State {
         }
     }
 
-    /// Gives a place a number without changing what is there.
+    /// Assigns a number to the contents of a place.
     pub(super) fn set_number(&mut self, cell: Cell, number: Number) {
         match cell {
             Cell::Scalar(register) => self.scalars.set(register, number),
@@ -86,7 +86,7 @@ impl State {
                 vector.own = number;
                 self.set_vector(register, vector);
             }
-            // Scalar values have a number when they are put there.
+            // Scalar values get a number when they are written.
             Cell::Lane { .. } => {}
             Cell::Row(slot) => {
                 let mut row = self.row(slot).into_owned();
@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// Makes those numbers unknown of which this is said: their instruction is executed again.
+    /// Makes the numbers unknown for which `is_old` returns true, since their instruction is executed again.
     pub(super) fn forget(&mut self, is_old: impl Fn(Number) -> bool) {
         if self.scalars.iter().any(|(_, number)| is_old(number)) {
             self.scalars.change(|_, number| match is_old(number) {
@@ -122,7 +122,7 @@ impl State {
         }
     }
 
-    /// Returns the places of which something is known, with their numbers, those that are read most easily first.
+    /// Returns the places with known numbers. Places that are easiest to read come first.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (Cell, Number)> {
         let registers =
             || (0..256).flat_map(|n| [MachineRegister::Vgpr(n), MachineRegister::Agpr(n)]);
@@ -138,7 +138,7 @@ impl State {
         own.chain(scalars).chain(lanes).chain(rows)
     }
 
-    /// Takes in what is known at the end of another path. Returns true if that changes anything.
+    /// Joins the facts at the end of another path. Returns true if this changes anything.
     pub(super) fn join(&mut self, other: &State) -> bool {
         let mut is_new = self.machine.join(&other.machine);
         if Arc::ptr_eq(&self.given, &other.given) {
@@ -157,7 +157,7 @@ impl State {
         is_new
     }
 
-    /// Returns how many values it lists.
+    /// Returns the number of values that it lists.
     pub(super) fn size(&self) -> usize {
         let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
         let rows = self.rows.iter().map(|(_, row)| row.size());
@@ -165,9 +165,9 @@ impl State {
         vectors.chain(rows).fold(others, usize::saturating_add)
     }
 
-    /// Returns how many bytes it has that no other shares, at most.
+    /// Returns an upper bound of the number of bytes that it shares with no other.
     pub(super) fn bytes(&self) -> u64 {
-        /// The bytes of a value and its key.
+        /// The bytes per value, including its key.
         const VALUE: u64 = 64;
         (self.size() as u64).saturating_mul(VALUE)
     }

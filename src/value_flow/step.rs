@@ -1,4 +1,4 @@
-//! The transfer functions: what an instruction does to what is known.
+//! The transfer functions: the effects of an instruction on the known state.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -21,23 +21,23 @@ use crate::isa::{
 use crate::lane_flow::{Companion, LaneStep, Slot};
 use crate::machine_flow::{Code, Lanes as _, Reached, Transfer, in_lane};
 
-/// What the steps through a function have in common.
+/// The context that all steps through a function share.
 #[derive(Debug)]
 pub(super) struct Context<'c> {
     pub(super) code: &'c Code,
     pub(super) callees: &'c Callees<'c>,
     pub(super) wave_size: WaveSize,
-    /// What the stack pointer counts; `None` if the code does not tell.
+    /// The unit of the stack pointer; `None` if the code does not show it.
     pub(super) addressing: Option<ScratchAddressing>,
     pub(super) watched: &'c [Watched],
     pub(super) schedule: Schedule,
     pub(super) expressions: Expressions,
-    /// What is known of the registers on entry, of a kernel.
+    /// The known registers on entry, for a kernel.
     pub(super) kernel: Option<&'c KernelEntry>,
 }
 
 impl Context<'_> {
-    /// Returns the row of scratch that a scalar operand has the address of.
+    /// Returns the row of scratch at the address in a scalar operand.
     fn row_at(&self, state: &State, base: Operand, addressing: ScratchAddressing) -> Option<Slot> {
         let (base, plus) = match state.operand(base, 0) {
             Number::Word(word) => (None, word),
@@ -57,9 +57,9 @@ impl Context<'_> {
 }
 
 impl Context<'_> {
-    /// Returns true for a register in which nobody passes anything to the function.
+    /// Returns true for a register that passes nothing to the function.
     fn is_fresh(&self, cell: Cell) -> bool {
-        /// How many vector registers the hardware fills when a kernel starts, at most.
+        /// The most vector registers that the hardware initializes when a kernel starts.
         const WORK_ITEM: u16 = 3;
         let passed = match self.kernel.is_some() {
             true => WORK_ITEM,
@@ -73,7 +73,7 @@ impl Context<'_> {
     }
 }
 
-/// Which contents of a place a range means that begins with an instruction that writes it.
+/// The contents to which a range refers that begins with an instruction that writes the place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meant {
     Before,
@@ -81,12 +81,12 @@ enum Meant {
     Unknown,
 }
 
-/// An instruction that is stepped over.
+/// An instruction whose transfer function is applied.
 struct Step<'s, 'c> {
     context: &'s Context<'c>,
     at: u32,
     executes: Option<bool>,
-    /// How many places it has given a number.
+    /// The number of places to which it has assigned a number.
     numbered: core::cell::Cell<u16>,
 }
 
@@ -135,14 +135,15 @@ impl Companion<Context<'_>> for State {
 }
 
 impl Step<'_, '_> {
-    /// What the range says that an instruction is the last to have.
+    /// Returns the dwords in the range that ends with an instruction.
     fn dwords(&self, last: LastGiven) -> &[Dword] {
         let watched = self.context.watched.get(last.variable);
         let covered = watched.and_then(|watched| watched.covered.get(last.range));
         covered.map_or(&[], |covered| covered.dwords.as_slice())
     }
 
-    /// Takes note of a variable that is given for the last time, unless what is meant is what the instruction leaves.
+    /// Records the value of a variable at the last instruction that describes it. Returns [`Meant::After`] if the caller has to record the
+    /// result of the instruction instead.
     fn give(&self, state: &mut State, last: LastGiven, instruction: &Instruction) -> Meant {
         let dwords = self.dwords(last);
         let is_written = |dword: &&Dword| match dword {
@@ -159,8 +160,8 @@ impl Step<'_, '_> {
             self.take(state, last.variable, dwords);
             return Meant::Before;
         }
-        // It may be a dual instruction whose other half ends the variable. But before a register is written for the first time it has
-        // no variable of the function.
+        // It may be a dual instruction whose other half ends the variable. However, a register holds no variable of the function before its
+        // first write.
         state.set_given(last.variable, None);
         let is_fresh = written.all(|dword| match dword {
             Dword::In(cell) => {
@@ -174,7 +175,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Takes note of a variable that has these dwords now.
+    /// Records the value of a variable in these dwords.
     fn take(&self, state: &mut State, variable: usize, dwords: &[Dword]) {
         let sources = dwords.iter().map(|dword| match dword {
             Dword::In(cell) => Source::Place(*cell),
@@ -191,7 +192,7 @@ impl Step<'_, '_> {
         state.set_given(variable, is_known.then_some(given));
     }
 
-    /// Returns the numbers of places; those that are unknown get new ones.
+    /// Returns the numbers of places, and assigns new ones to unknown places.
     fn look_at<N: FromIterator<Number>>(
         &self,
         state: &mut State,
@@ -202,8 +203,8 @@ impl Step<'_, '_> {
             Source::Number(_) => false,
         };
         if self.numbered.get() == 0 && sources.clone().any(is_unknown) {
-            // What has numbers of the instruction has them since it was executed before. That is before any is read here, as what
-            // is read would be old then.
+            // Numbers of this instruction are from an earlier execution. They are forgotten before any place is read here, since the new
+            // numbers would be forgotten, too.
             let expressions = &self.context.expressions;
             state.forget(|number| expressions.is_of(number, self.at));
         }
@@ -367,7 +368,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// A call leaves what the convention preserves, and what the callee is known not to write.
+    /// Applies a call. It preserves the registers that the convention preserves, and those that the callee is known not to write.
     fn call(&self, state: &mut State) {
         let code = self.context.code;
         let callee = code.callee(self.at as usize);
@@ -380,7 +381,7 @@ impl Step<'_, '_> {
                 }
             }
         }
-        // It may have been given the address of a variable.
+        // The callee may have the address of a variable.
         state.lose_rows();
     }
 }
@@ -393,7 +394,7 @@ enum Source {
 }
 
 impl Source {
-    /// Dword `n` of an operand.
+    /// Returns dword `n` of an operand.
     fn of(state: &State, operand: Operand, n: u8) -> Source {
         let register = operand.registers().and_then(|span| span.first.plus(n));
         match register.map(cell_of) {
@@ -404,7 +405,7 @@ impl Source {
     }
 }
 
-/// Returns the place that a register is to the lane that is followed.
+/// Returns the place of the followed lane in a register.
 fn cell_of(register: MachineRegister) -> Option<Cell> {
     match register {
         MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => Some(Cell::Own(register)),
@@ -431,7 +432,7 @@ impl Transfer for Step<'_, '_> {
             AccessKind::Flat => return Reached::Variables,
             AccessKind::Global => return Reached::Elsewhere,
             AccessKind::Scratch => ScratchAddressing::Flat,
-            // A descriptor of other memory is not told from that of scratch.
+            // Descriptors of scratch and of other memory are not distinguished.
             AccessKind::Buffer if self.context.addressing == Some(ScratchAddressing::Buffer) => {
                 ScratchAddressing::Buffer
             }

@@ -1,4 +1,4 @@
-//! Where values of variables are kept all over a function: what [`find`](super::find) says of each address, from one search.
+//! Finds the places of variables' values for a whole function: the results of [`find`](super::find) for each address, from one search.
 
 use core::ops::Range;
 
@@ -14,41 +14,41 @@ use crate::lane_flow::{FunctionFlow, LaneFlow};
 use crate::machine_flow::Code;
 use crate::meter::Meter;
 
-/// How many instructions may be covered by ranges of location lists.
+/// The most instructions that ranges of location lists may cover.
 const MOST_COVERED: usize = 1 << 22;
 
-/// A variable of which it is asked where it is kept.
+/// A variable whose places are requested.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) watched: Watched,
-    /// At which addresses, in order.
+    /// The requested addresses, in order.
     pub(crate) addresses: Vec<Range<u64>>,
 }
 
-/// Which values are looked for.
+/// The values to search for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sought {
-    /// Last known values, and what parameters were on entry: those that a stop shows.
+    /// Last known values, and the values of parameters on entry, as a stop shows them.
     Earlier,
     /// The values of parameters on entry to the function.
     OnEntry,
 }
 
-/// Where a value is kept along some code.
+/// A range of code in which a value is in the same place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeptRange {
     pub(crate) addresses: Range<u64>,
-    /// What is kept of lanes of the lower half of the wave. All of it is in the function itself, nothing in the caller.
+    /// The value for lanes of the lower half of the wave. It is read within the function, without the caller.
     pub(crate) value: KeptValue,
-    /// True if it is in the same place for lanes of both halves.
+    /// True if the place is the same for lanes of both halves.
     pub(crate) is_same: bool,
 }
 
-/// Finds where the values of variables are kept, for each variable in the order of the addresses. Lanes of each half of the wave have
-/// to have the value as of the same place. Returns None if it would take too much.
+/// Finds the places that hold the values of variables, for each variable in the order of addresses. The value has to have the same `as_of`
+/// for lanes of both halves of the wave. Returns `None` if the budget is exceeded.
 ///
-/// * `kernel`: what is known of the registers on entry, if the function is one.
-/// * `meter`: what it may cost, and is charged for it.
+/// * `kernel`: the known registers on entry, if the function is a kernel.
+/// * `meter`: the budget, which is charged.
 pub(crate) fn survey(
     flow: &FunctionFlow<'_>,
     asked: Vec<Asked>,
@@ -103,24 +103,24 @@ pub(crate) fn survey(
     Some(ranges.collect())
 }
 
-/// Some instructions, by number, along which a value is kept in the same place.
+/// Instructions, by index, along which a value is in the same place.
 #[derive(Clone, Debug)]
 struct Run {
     instructions: Range<usize>,
     value: KeptValue,
 }
 
-/// What is found for a half of the wave.
+/// The results for one half of the wave.
 #[derive(Debug)]
 struct Half {
     entries: Vec<Option<EntryNumbers>>,
-    /// For each variable, in the order in which instructions are visited.
+    /// The runs of each variable, in the order in which instructions are visited.
     runs: Vec<Vec<Run>>,
     sought: Sought,
 }
 
 impl Half {
-    /// Notes what is kept before an instruction. Returns how many values were looked at.
+    /// Records the values that are in the machine before an instruction. Returns the number of values that were visited.
     fn visit(
         &mut self,
         context: &Context<'_>,
@@ -168,8 +168,8 @@ impl Half {
     }
 }
 
-/// Returns true if what was last given of a variable is still kept where it was before the instruction that was visited last. What a
-/// parameter was on entry is looked for anew.
+/// Returns true if the last described value of a variable is still in the same place as before the last visited instruction. The value of a
+/// parameter on entry is searched for again.
 fn still_has(context: &Context<'_>, here: &State, variable: usize, run: &Run) -> bool {
     let (Some(as_of), Some(given)) = (run.value.as_of, here.given(variable)) else {
         return false;
@@ -182,7 +182,7 @@ fn still_has(context: &Context<'_>, here: &State, variable: usize, run: &Run) ->
     dwords.all(|(recipe, number)| number_of(context, here, recipe) == Some(*number))
 }
 
-/// Returns the number of what a recipe reads. Rows are named by what their base has now, and not followed.
+/// Returns the number that a recipe reads. `None` for rows, since they are relative to current contents of their base.
 fn number_of(context: &Context<'_>, here: &State, recipe: &Recipe) -> Option<Number> {
     let mut stack: Vec<Number> = Vec::new();
     for step in &recipe.0 {
@@ -203,7 +203,7 @@ fn number_of(context: &Context<'_>, here: &State, recipe: &Recipe) -> Option<Num
     stack.pop().filter(|number| *number != Number::Unknown)
 }
 
-/// Returns the instructions of some ranges of addresses.
+/// Returns the indices of the instructions in some ranges of addresses.
 fn numbered(code: &Code, ranges: &[Range<u64>]) -> Vec<Range<usize>> {
     let number = |address| {
         code.instructions
@@ -215,7 +215,7 @@ fn numbered(code: &Code, ranges: &[Range<u64>]) -> Vec<Range<usize>> {
     numbered.filter(|range| !range.is_empty()).collect()
 }
 
-/// Where both halves of a wave have a value as of the same place, with whether it is kept in the same place.
+/// Returns the runs in which both halves of a wave have a value with the same `as_of`, each with true if the place is the same.
 fn common(first: &[Run], second: &[Run]) -> Vec<(Run, bool)> {
     let mut common = Vec::new();
     let sorted = |runs: &[Run]| {
@@ -246,7 +246,7 @@ fn common(first: &[Run], second: &[Run]) -> Vec<(Run, bool)> {
     common
 }
 
-/// The addresses of runs, in order; those of the same value that touch are one.
+/// Returns the address ranges of runs, in order. Adjacent ranges with the same value are merged.
 fn addressed(code: &Code, mut runs: Vec<(Run, bool)>) -> Vec<KeptRange> {
     runs.sort_by_key(|(run, _)| run.instructions.start);
     let mut ranges: Vec<KeptRange> = Vec::with_capacity(runs.len());

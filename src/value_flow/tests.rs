@@ -1,4 +1,4 @@
-//! Where values are kept, in code of a few instructions. What is expected follows from the instructions alone.
+//! Tests of values in code of a few instructions. The expected results follow from the instructions alone.
 
 use super::expression::Operation;
 use super::{Cell, Covered, Dword, KeptValue, KernelEntry, OnEntry, Recipe, Step, Watched, find};
@@ -84,14 +84,14 @@ fn in_v1(instructions: core::ops::Range<u64>) -> Watched {
     }
 }
 
-/// What is kept of a variable before the instruction at an offset, in dwords.
+/// Returns the kept value of a variable before the instruction at an offset, in dwords.
 fn kept(dwords: &[u32], offset: u64, watched: Watched) -> Option<KeptValue> {
     let kept = kept_in(None, dwords, offset, watched);
-    // v1 is an argument, which a caller may have; here there is none.
+    // v1 is an argument, which a caller could supply; here there is none.
     kept.filter(|kept| !kept.dwords.iter().any(Recipe::has_argument))
 }
 
-/// [`kept`] in a function or a kernel.
+/// Returns the result of [`kept`], for a function or a kernel.
 fn kept_in(
     kernel: Option<&KernelEntry>,
     dwords: &[u32],
@@ -112,7 +112,7 @@ fn kept_in(
     kept.halves.first().unwrap().first().cloned().flatten()
 }
 
-/// Returns the steps by which its only dword is read.
+/// Returns the steps that read its only dword.
 fn steps(found: Option<KeptValue>) -> Option<Vec<Step>> {
     match found?.dwords.as_slice() {
         [Recipe(steps)] => Some(steps.to_vec()),
@@ -124,7 +124,7 @@ fn register(number: u16) -> Step {
     Step::Register(v(number))
 }
 
-/// Returns a register, plus a number.
+/// Returns a register plus a constant.
 fn plus(number: u16, more: i32) -> Option<Vec<Step>> {
     let more = Step::Word(more.cast_unsigned());
     Some(vec![register(number), more, Step::Apply(Operation::Add)])
@@ -134,7 +134,7 @@ fn in_register(number: u16) -> Option<Vec<Step>> {
     Some(vec![register(number)])
 }
 
-/// Returns a variable that is these places on entry, as the debugging information says.
+/// Returns a variable with these places on entry, according to the debugging information.
 fn on_entry(dwords: &[Dword]) -> Watched {
     Watched {
         on_entry: Some(OnEntry {
@@ -152,11 +152,11 @@ fn a_copy_keeps_what_is_overwritten() {
     let found = kept(&code, 2, in_v1(0..1));
     assert_eq!(found.as_ref().unwrap().as_of, Some(START));
     assert_eq!(steps(found), in_register(5));
-    // The place itself is unchanged before that.
+    // Before that, the place itself is unchanged.
     assert_eq!(steps(kept(&code, 1, in_v1(0..1))), in_register(1));
 }
 
-/// Reading the old place without a proof that it is unchanged is the commonest mistake.
+/// Reading the old place without a proof that it is unchanged is the most frequent mistake.
 #[test]
 fn without_a_copy_it_is_gone() {
     assert_eq!(kept(&[NOP, V1_IS_0, NOP, RETURN], 2, in_v1(0..1)), None);
@@ -169,7 +169,7 @@ fn a_sum_with_a_constant_is_undone() {
     assert_eq!(found, plus(1, -2));
 }
 
-/// In the lanes that skip a block nothing of it happens; in those that may have executed it, it may have.
+/// Lanes that skip a block keep their values; the values of lanes that may have executed it become unknown.
 #[test]
 fn what_some_lanes_overwrite_is_kept_for_the_others_only() {
     let code = [
@@ -183,7 +183,7 @@ fn what_some_lanes_overwrite_is_kept_for_the_others_only() {
 
 #[test]
 fn a_block_of_other_lanes_leaves_a_lane_alone() {
-    // `s0 = exec & !vcc` after OTHERS has the lanes of the other block, which ELSE switches on.
+    // `s0 = exec & !vcc` contains, after OTHERS, the lanes of the other block, which ELSE switches on.
     let code = [
         V5_IS_V1, V1_IS_0, THEN, OTHERS, V5_IS_0, ELSE, NOP, END, NOP, RETURN,
     ];
@@ -200,7 +200,7 @@ fn a_call_leaves_what_the_convention_preserves() {
     assert_eq!(kept(&one, 3, in_v1(0..1)), None);
 }
 
-/// Where paths meet, what only one of them leaves is not known.
+/// If two paths meet, a value from only one of them is unknown.
 #[test]
 fn what_one_path_overwrites_is_gone() {
     let code = [V5_IS_V1, V1_IS_0, SKIP_ONE, V5_IS_0, NOP, RETURN];
@@ -209,12 +209,12 @@ fn what_one_path_overwrites_is_gone() {
     assert_eq!(steps(kept(&code, 4, in_v1(0..1))), in_register(5));
 }
 
-/// A dual instruction that defines a variable is covered by its range: what is in the place before is another value.
+/// A dual instruction that defines a variable is covered by its range: the place has another value before it.
 #[test]
 fn what_the_first_covered_instruction_writes_is_not_taken() {
     let code = [V5_IS_V1, V1_IS_0, NOP, RETURN];
     assert_eq!(kept(&code, 2, in_v1(1..2)), None);
-    // As soon as another instruction is covered, it is.
+    // If the range covers another instruction, the value is known.
     let found = steps(kept(
         &[V1_IS_0, V5_IS_V1, V1_PLUS_1, NOP, RETURN],
         3,
@@ -223,13 +223,13 @@ fn what_the_first_covered_instruction_writes_is_not_taken() {
     assert_eq!(found, Some(vec![Step::Word(0)]));
 }
 
-/// In the next round of a loop a copy of the round before is no copy of what the variable is now.
+/// In the next iteration of a loop, a copy from the previous one is not a copy of the current value.
 #[test]
 fn a_copy_of_an_earlier_round_is_another_value() {
     // v5 = v1; v1 += 1; while scc; v1 = 0
     let code = [NOP, V1_PLUS_1, V5_IS_V1, BACK_THREE, V1_IS_0, NOP, RETURN];
     assert_eq!(steps(kept(&code, 5, in_v1(2..4))), in_register(5));
-    // Given before the sum: v5 has one more.
+    // Described before the sum: v5 is greater by one.
     let found = steps(kept(&code, 5, in_v1(0..2)));
     assert_eq!(found, plus(5, -1));
 }
@@ -249,7 +249,7 @@ fn rows_of_scratch_keep_values_until_an_unknown_store() {
         kept(&[a, b, V1_IS_0, c, d, NOP, RETURN], 5, in_v1(0..2)),
         None
     );
-    // A function that is called may have the address of the row.
+    // A called function may have the address of the row.
     let called = kept(&[a, b, V1_IS_0, CALL, NOP, RETURN], 4, in_v1(0..2));
     assert_eq!(called, None);
 }
@@ -263,7 +263,7 @@ fn both_parts_of_a_dual_instruction_copy() {
         watched
     };
     let code = [a, b, NOP, RETURN];
-    // Copies show that the caller passed it; the register itself does not.
+    // A copy shows that the caller passed it; the register itself does not.
     assert_eq!(steps(kept(&code, 2, on_entry(3, true))), in_register(4));
     assert_eq!(steps(kept(&code, 2, on_entry(0, true))), in_register(7));
     assert_eq!(kept(&code, 2, on_entry(1, true)), None);
@@ -271,10 +271,10 @@ fn both_parts_of_a_dual_instruction_copy() {
     assert_eq!(kept(&code, 2, on_entry(1, false)).unwrap().as_of, None);
 }
 
-/// Entering an inlined call again begins another activation: what the one before had is nothing to it.
+/// Entering an inlined call again begins another activation, whose variables do not have the values of the previous one.
 #[test]
 fn another_activation_knows_nothing_of_the_one_before() {
-    // The call is all of the loop.
+    // The call is the whole loop.
     let code = [NOP, V5_IS_V1, V1_PLUS_1, BACK_THREE, NOP, RETURN];
     let watched = |activation| Watched {
         activation,
@@ -287,7 +287,7 @@ fn another_activation_knows_nothing_of_the_one_before() {
     assert!(kept(&code, 1, watched(vec![body])).is_none());
 }
 
-/// Three times a value modulo 2^32 tells the value: three times `0xaaaa_aaab` is 2 * 2^32 + 1.
+/// A value times three, modulo 2^32, determines the value: three times `0xaaaa_aaab` is 2 * 2^32 + 1.
 #[test]
 fn a_product_with_an_odd_number_is_undone() {
     let [a, b] = V1_TIMES_3;
@@ -295,7 +295,7 @@ fn a_product_with_an_odd_number_is_undone() {
     let inverse = Step::Word(0xaaaa_aaab);
     let expected = vec![register(1), inverse, Step::Apply(Operation::Mul)];
     assert_eq!(found, Some(expected));
-    // A bit is lost.
+    // One bit is lost.
     assert_eq!(kept(&[NOP, V1_TIMES_2, NOP, RETURN], 2, in_v1(0..1)), None);
 }
 
@@ -313,7 +313,7 @@ fn a_sum_is_solved_for_one_of_its_parts() {
     expected.extend(minus_v2);
     expected.push(Step::Apply(Operation::Add));
     assert_eq!(found, Some(expected));
-    // Without the other part it is not.
+    // Without the other operand, the value is lost.
     let code = [NOP, V5_IS_V1_PLUS_V2, V1_IS_0, V2_IS_0, NOP, RETURN];
     assert_eq!(kept(&code, 4, in_v1(0..1)), None);
 }
@@ -326,7 +326,7 @@ fn an_exclusive_or_is_solved() {
     assert_eq!(found, Some(expected));
 }
 
-/// What is computed from equal dwords is equal, and what is overwritten is computed again.
+/// Results of the same operation on equal dwords are equal, and an overwritten result is computed again.
 #[test]
 fn a_value_is_computed_again_from_what_it_was_made_of() {
     let in_v5 = Watched {
@@ -342,7 +342,7 @@ fn a_value_is_computed_again_from_what_it_was_made_of() {
     assert_eq!(steps(found), Some(expected));
 }
 
-/// The first active lane is another lane, whose dword says nothing of the lane's own.
+/// The first active lane may be another lane, whose dword does not determine the followed lane's.
 #[test]
 fn the_first_active_lane_is_another_one() {
     let code = [S4_IS_FIRST_V1, V6_IS_S4, V1_IS_0, NOP, RETURN];
@@ -370,11 +370,11 @@ fn an_argument_that_the_kernel_has_loaded_is_in_its_registers() {
     assert_eq!(at(argument(16)), s(4));
     assert_eq!(at(argument(20)), s(5));
     assert_eq!(at(argument(24)), None);
-    // A function's s[0:1] are no such address.
+    // In a function, s[0:1] do not hold this address.
     assert_eq!(kept(&code, 2, argument(16)), None);
 }
 
-/// `v_lshlrev_b32 v0, 2, v0` loses two bits, but the dispatch tells what v0 was.
+/// `v_lshlrev_b32 v0, 2, v0` loses two bits, but the dispatch determines the initial v0.
 #[test]
 fn what_follows_from_the_dispatch_needs_no_register() {
     let code = [V0_TIMES_4, NOP, END_PROGRAM];
@@ -384,8 +384,8 @@ fn what_follows_from_the_dispatch_needs_no_register() {
     assert_eq!(kept(&code, 1, in_v0()), None);
 }
 
-/// A kernel is not given v40: before its first write it has no variable, so that a range that begins with the write means what
-/// that leaves.
+/// A kernel is not passed v40, so v40 holds no variable before its first write. A range that begins with the write therefore refers to the
+/// result.
 #[test]
 fn a_range_that_begins_with_the_first_write_of_a_register_means_what_is_written() {
     let in_v40 = || Watched {
@@ -398,9 +398,9 @@ fn a_range_that_begins_with_the_first_write_of_a_register_means_what_is_written(
     let code = [V40_IS_V1, NOP, NOP, END_PROGRAM];
     let found = kept_in(Some(&kernel()), &code, 2, in_v40());
     assert_eq!(found.as_ref().unwrap().as_of, Some(START));
-    // v1 and v40 are equal; which is read does not matter.
+    // v1 and v40 are equal; either may be read.
     assert_eq!(steps(found), in_register(1));
-    // Overwritten for the second time, it may be the variable of before.
+    // At the second write, it may hold the earlier variable.
     let second = Watched {
         covered: vec![Covered {
             addresses: START + 4..START + 8,

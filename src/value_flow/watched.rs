@@ -1,4 +1,4 @@
-//! The variables whose values are followed, and where the debugging information gives them.
+//! The variables whose values are followed, and their places according to the debugging information.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -7,20 +7,20 @@ use super::number::Cell;
 use crate::isa::MachineRegister;
 use crate::machine_flow::Code;
 
-/// What the debugging information says that a dword of a variable is.
+/// A dword of a variable, according to the debugging information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dword {
     /// The contents of a place.
     In(Cell),
     /// A constant.
     Word(u32),
-    /// A dword of the arguments of the kernel, by its offset in bytes.
+    /// A dword of the kernel's arguments, by its offset in bytes.
     Kernarg(u32),
-    /// Something that is not followed.
+    /// A value that is not followed.
     Other,
 }
 
-/// A range of addresses at which the debugging information gives a variable.
+/// A range of addresses in which the debugging information describes a variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Covered {
     pub(crate) addresses: Range<u64>,
@@ -31,57 +31,56 @@ pub(crate) struct Covered {
 /// A variable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
-    /// Where it is given.
+    /// The ranges in which it is described.
     pub(crate) covered: Vec<Covered>,
-    /// The addresses of the inlined call that it is in. Entering them begins another activation. Empty for a variable of the
-    /// function itself.
+    /// The addresses of its inlined call. Entering them begins another activation. Empty for a variable of the function itself.
     pub(crate) activation: Vec<Range<u64>>,
-    /// Where it has what it had on entry to the function. Of a parameter of which that is known.
+    /// For a parameter, the place where it has its value on entry, if it is known.
     pub(crate) on_entry: Option<OnEntry>,
 }
 
-/// Where a parameter has what it had on entry to the function.
+/// The place where a parameter has its value on entry to the function.
 #[derive(Clone, Debug)]
 pub(crate) struct OnEntry {
     pub(crate) address: u64,
     /// Its dwords there, the lowest first.
     pub(crate) dwords: Vec<Dword>,
-    /// True if only the calling convention says it. A caller need not pass what the function does not use: only copies that the
-    /// function has made show that it was passed.
+    /// True if only the calling convention determines the place. A caller need not pass unused arguments, so only copies that the function
+    /// has made prove that it was passed.
     pub(crate) is_assumed: bool,
 }
 
-/// What is known of the registers when the function starts, if it is a kernel.
+/// The known contents of registers when a kernel starts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelEntry {
-    /// The registers that have the address of the kernel's arguments.
+    /// The registers that hold the address of the kernel's arguments.
     pub(crate) kernarg_pointer: Option<[MachineRegister; 2]>,
-    /// Those that have what follows from the dispatch.
+    /// The registers whose contents follow from the dispatch.
     pub(crate) known: Vec<Cell>,
 }
 
-/// A variable that an instruction is the last to have: a range ends with it, control leaves there, or lanes may go off.
+/// A variable at the last instruction that describes it: a range ends, control leaves, or lanes may be switched off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastGiven {
-    /// Which variable, by its place in the list.
+    /// The index of the variable.
     pub(super) variable: usize,
-    /// Which of its ranges.
+    /// The index of its range.
     pub(super) range: usize,
     /// True if the range begins with the instruction.
     pub(super) is_first: bool,
 }
 
-/// What happens to variables along a function, by the number of the instruction before which it does.
+/// The events of variables along a function, by the index of the instruction after them.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    /// The variables that are given for the last time.
+    /// The variables that are described for the last time.
     pub(super) given: BTreeMap<usize, Vec<LastGiven>>,
-    /// The variables of which another activation begins.
+    /// The variables for which another activation begins.
     pub(super) entered: BTreeMap<usize, Vec<usize>>,
 }
 
 impl Schedule {
-    /// Returns what happens, or `None` if it takes more than so many steps to find it.
+    /// Creates the schedule, or returns `None` if this takes more than `most` steps.
     pub(super) fn new(code: &Code, watched: &[Watched], mut most: usize) -> Option<Schedule> {
         let mut schedule = Schedule::default();
         let instructions = &code.instructions;
@@ -118,7 +117,7 @@ impl Schedule {
             for index in ranges.iter().cloned().flatten() {
                 most = most.checked_sub(ranges.len())?;
                 let before = || code.before(index);
-                // A jump back may begin another activation as well as go on in one.
+                // A jump back may begin another activation or continue one.
                 let is_entered = index == 0
                     || (code.is_block_start(index)
                         && before().any(|one| one >= index || !is_inside(one)))

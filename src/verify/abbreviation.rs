@@ -1,7 +1,7 @@
-//! Abbreviations: whether each can be read, and whether attributes have values of a class that the text allows. Sources: DWARF 5
-//! §7.5.3 to §7.5.6, with tables 7.5 (attributes) and 7.6 (forms).
+//! Checks abbreviations: each must be readable, and each attribute must have a form of an allowed class. Sources: DWARF 5 §7.5.3 to §7.5.6, with
+//! tables 7.5 (attributes) and 7.6 (forms).
 //!
-//! A table is read once, however many units have it.
+//! A table is read once, regardless of the number of units that use it.
 
 #![expect(
     non_upper_case_globals,
@@ -45,10 +45,10 @@ const FLAG: Classes = 16;
 const OFFSET: Classes = 32;
 const REFERENCE: Classes = 64;
 const STRING: Classes = 128;
-/// Nothing is known.
+/// Any class, for forms without known classes.
 const ANY: Classes = u8::MAX;
 
-/// A bound or a size: a number, a computation, or a variable.
+/// The classes of a bound or a size: a number, a computation, or a variable.
 const BOUND: Classes = CONSTANT | EXPRESSION | REFERENCE;
 /// The classes of a location.
 const LOCATION: Classes = EXPRESSION | OFFSET;
@@ -201,7 +201,7 @@ fn classes(form: DwForm, version: u16) -> Classes {
         | c::DW_FORM_addrx3
         | c::DW_FORM_addrx4
         | c::DW_FORM_GNU_addr_index => ADDRESS,
-        // Expressions had no form of their own before DWARF 4, nor had offsets.
+        // Before DWARF 4, expressions and section offsets had no form of their own.
         c::DW_FORM_block | c::DW_FORM_block1 | c::DW_FORM_block2 | c::DW_FORM_block4 => {
             BLOCK | old(EXPRESSION)
         }
@@ -246,7 +246,7 @@ fn known(name: DwAt) -> String {
     text.map_or_else(|| format!("the attribute {:#x}", name.0), str::to_owned)
 }
 
-/// `a constant or a reference`.
+/// Joins the names of classes: `a constant or a reference`.
 fn names(classes: Classes) -> String {
     let bits = NAMES.iter().enumerate();
     let names = bits.filter(|(bit, _)| classes & (1 << bit) != 0);
@@ -265,7 +265,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         };
         let version = info.version(unit).unwrap_or(0);
         let bytes = sections.debug_abbrev.reader().slice();
-        // An offset outside is found with the unit.
+        // An offset outside the section is reported with the unit.
         let is_inside = place.1 < bytes.len();
         if !is_inside || !seen.insert(place) {
             continue;
@@ -293,7 +293,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     }
 }
 
-/// Checks the tables of a section that no unit reads. Where they end nobody needs to know.
+/// Checks the tables of a section that no unit reads. A missing end of such a table is not reported.
 fn without_units(section: &'static str, subject: &Subject<'_, '_>, findings: &mut Findings) {
     let bytes = subject.program.object().section(section).ok().flatten();
     let bytes = bytes.unwrap_or_default();
@@ -316,16 +316,16 @@ fn without_units(section: &'static str, subject: &Subject<'_, '_>, findings: &mu
 struct Table<'f> {
     section: &'static str,
     start: usize,
-    /// That of the first unit that has it, which tells the classes of forms; None of a table that no unit has.
+    /// The version of the first unit with this table, on which the classes of forms depend. None if no unit uses the table.
     version: Option<u16>,
     findings: &'f mut Findings,
 }
 
 impl Table<'_> {
-    /// Checks the abbreviations up to the end of the table, and returns where that is.
+    /// Checks the abbreviations up to the end of the table. Returns the offset of the end.
     ///
     /// # Errors
-    /// If the section ends before it, or a limit is reached.
+    /// If the section ends before the table, or a limit is reached.
     fn check(&mut self, section: &[u8], meter: &Meter) -> Result<usize> {
         let mut cursor = Cursor::new(section);
         cursor.go_to(self.start)?;
@@ -347,7 +347,7 @@ impl Table<'_> {
         cursor: &mut Cursor<'_>,
         meter: &Meter,
     ) -> Result<()> {
-        // The tag, and whether there are children.
+        // The tag, and the flag for children.
         let _ = (cursor.uleb()?, cursor.u8()?);
         let mut attributes = BTreeSet::new();
         loop {
@@ -356,7 +356,7 @@ impl Table<'_> {
                 return Ok(());
             }
             meter.work(1)?;
-            // Numbers above are nobody's, and are found with the entry.
+            // Larger numbers are not assigned, and are reported with the entry.
             let name = DwAt(u16::try_from(name).unwrap_or(u16::MAX));
             let form = DwForm(u16::try_from(form).unwrap_or(u16::MAX));
             if form == DW_FORM_implicit_const {

@@ -1,8 +1,7 @@
-//! `.debug_aranges`: whether its sets can be read, and whether what they say of units is what the units say. Source:
-//! DWARF 5 §6.1.2, §7.21.
+//! Checks `.debug_aranges`: its sets must be readable and must agree with the units. Source: DWARF 5 §6.1.2, §7.21.
 //!
-//! Debuggers that use the section find the unit of an address by it and by nothing else, so that what it leaves out has
-//! no debugging information for them. Addresses outside of code may be those of variables, which DWARF allows.
+//! Debuggers that use the section find the unit of an address only with it. Code that the section omits has no debugging information for them.
+//! Addresses outside code may belong to variables, which DWARF allows.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -57,7 +56,7 @@ rules! {
         "The section has sets for other units. Some debuggers read such units when they find nothing in the section, others believe it.";
 }
 
-/// What the sets of a unit say: where the first of them is, and the ranges with the offsets of their tuples.
+/// The sets of one unit: the offset of the first set, and the ranges with the offsets of their tuples.
 #[derive(Debug, Default)]
 struct Claimed {
     set: u64,
@@ -72,7 +71,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     if bytes.is_empty() {
         return;
     }
-    // What is read of the units is dropped with it.
+    // The data that is read from the units is dropped with this copy.
     let Ok(program) = subject.program.source().load(subject.meter()) else {
         return;
     };
@@ -97,12 +96,12 @@ struct Check<'c, 'p, 'a> {
     info: &'p DebugInfo<'a>,
     meter: &'c Meter,
     findings: &'c mut Findings,
-    /// Sections that are loaded: all, and those with code; by address, and those that touch made one.
+    /// The loaded sections, and the loaded sections with code. Both are sorted by address, and adjacent ranges are merged.
     loaded: Vec<Range<u64>>,
     executable: Vec<Range<u64>>,
-    /// The units of `.debug_info` by their offsets.
+    /// The units of `.debug_info`, by offset.
     units: BTreeMap<u64, UnitId>,
-    /// By the offsets of units.
+    /// The sets, by the offset of their unit.
     claimed: BTreeMap<u64, Claimed>,
 }
 
@@ -135,7 +134,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
             .add(Finding::new(rule, SECTION, message).at(offset));
     }
 
-    /// Checks a set by itself, and notes what it says of its unit.
+    /// Checks a set by itself, and records its ranges for its unit.
     fn set(&mut self, set: &AddressRangeSet<'_>) {
         let at = set.offset;
         if set.version != 2 {
@@ -167,7 +166,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         claimed.ranges.extend(ranges);
     }
 
-    /// Checks where tuples are.
+    /// Checks the alignment and the terminator of a set.
     fn layout(&mut self, set: &AddressRangeSet<'_>) {
         let at = set.offset;
         let size = set.end.saturating_sub(at);
@@ -185,11 +184,11 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         }
     }
 
-    /// Checks a range by itself; gives it with its place if it is one.
+    /// Checks a range by itself. Returns it with the offset of its tuple if it covers loaded memory.
     fn tuple(&mut self, tuple: &Tuple) -> Option<(Range<u64>, u64)> {
         let range = tuple.address..tuple.address.saturating_add(tuple.length);
         let is_loaded = contains(&self.loaded, &range);
-        // Linkers set what belongs to code that they dropped to one of these.
+        // Linkers set addresses in dropped code to one of these values.
         let is_dropped = matches!(range.start, 0 | 0xffff_ffff_ffff_fffe..);
         if range.is_empty() || is_dropped && !is_loaded {
             return None;
@@ -206,12 +205,12 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         Some((range, tuple.offset))
     }
 
-    /// Returns true if there is code in a range.
+    /// Returns true if a range contains code.
     fn is_code(&self, range: &Range<u64>) -> bool {
         first_from(&self.executable, range.start).is_some_and(|code| code.start < range.end)
     }
 
-    /// Returns the code of a unit, as its first entry says, without what the linker dropped; empty where it does not say.
+    /// Returns the code of a unit according to its root entry, without the ranges that the linker dropped. It is empty if the entry has no ranges.
     fn code_of(&self, unit: UnitId) -> Vec<Range<u64>> {
         let root = self.info.root(unit).ok();
         let ranges = root.and_then(|root| self.info.ranges(&root, self.meter).ok());
@@ -220,7 +219,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         merged(ranges)
     }
 
-    /// Checks what sets say of units against the units, and against each other.
+    /// Compares the sets with the units and with each other.
     fn finish(mut self) {
         let claimed = core::mem::take(&mut self.claimed);
         let units = core::mem::take(&mut self.units);
@@ -258,7 +257,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
     }
 
     fn compare(&mut self, unit: u64, own: &[Range<u64>], claimed: &Claimed, owners: &Owners<'_>) {
-        // Nothing can be said of a unit that does not say where its code is.
+        // A unit without ranges cannot be compared.
         if own.is_empty() {
             return;
         }
@@ -280,8 +279,8 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         }
     }
 
-    /// Checks that the set of a unit has all of its functions, or all of its code where it has none. What lies between
-    /// functions, to align them, need not be in it.
+    /// Checks that the set of a unit covers all of its functions or, without functions, all of its code. Padding between functions need not be
+    /// covered.
     fn left_out(&mut self, unit: u64, id: UnitId, own: &[Range<u64>], claimed: &Claimed) {
         let all = claimed.ranges.iter().map(|(range, _)| range.clone());
         let all = merged(all.collect());
@@ -336,18 +335,18 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
     }
 }
 
-/// Returns the first of merged ranges that ends after an address.
+/// Returns the first of the merged ranges that ends after an address.
 fn first_from(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
     ranges.get(ranges.partition_point(|range| range.end <= address))
 }
 
-/// Which code is that of which unit.
+/// The code of each unit.
 struct Owners<'m> {
-    /// By their starts.
+    /// The ranges with the offset of their unit, sorted by start.
     code: Vec<(Range<u64>, u64)>,
-    /// The furthest end of each and those before it.
+    /// The maximum end of each range and all ranges before it.
     ends: Vec<u64>,
-    /// Ranges that overlap again and again could ask for any number.
+    /// The meter for the search, because heavily overlapping ranges can make it long.
     meter: &'m Meter,
 }
 
@@ -363,7 +362,7 @@ impl<'m> Owners<'m> {
         Owners { code, ends, meter }
     }
 
-    /// Code of another unit that is in a range, and not the unit's own as well.
+    /// Finds code in a range that belongs to another unit and not also to the unit itself.
     fn other(
         &self,
         range: &Range<u64>,
@@ -383,7 +382,7 @@ impl<'m> Owners<'m> {
     }
 }
 
-/// Returns the units of the object's `.debug_info` by their offsets.
+/// Returns the units of the object's `.debug_info` by offset.
 pub(super) fn units_by_offset(info: &DebugInfo<'_>) -> BTreeMap<u64, UnitId> {
     let units = info.unit_ids().filter_map(|id| info.unit_info(id).ok());
     units

@@ -1,5 +1,4 @@
-//! Which code the frame description entries are for. Source: DWARF 5 §6.4.1, `initial_location` and
-//! `address_range`.
+//! Checks the code that frame description entries cover. Source: DWARF 5 §6.4.1, `initial_location` and `address_range`.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +39,7 @@ rules! {
          LLVM 22 writes such entries for every function, LLVM 24 writes their rules.";
 }
 
-/// Checks which code the entries cover. Returns those whose code the linker kept.
+/// Checks the code that the entries cover. Returns the entries whose code the linker kept.
 pub(super) fn check<'a>(
     subject: &Subject<'_, '_>,
     mut fdes: Vec<Fde<'a>>,
@@ -96,7 +95,7 @@ pub(super) fn check<'a>(
     fdes
 }
 
-/// Returns true if two entries are for the same code and say the same of it: those of two functions of which the linker made one.
+/// Returns true if two entries cover the same code with equal rules. This happens if the linker folded two functions into one.
 fn is_folded(one: &Fde<'_>, other: &Fde<'_>) -> bool {
     let code = |fde: &Fde<'_>| (fde.initial_location, fde.address_range);
     let (of_one, of_other) = (&*one.cie, &*other.cie);
@@ -159,9 +158,9 @@ fn check_range(
             );
             (message, "the entry starts where the function starts")
         }
-        // Static functions are not among the symbols that the linker exports.
+        // Static functions are missing in the symbols that the linker exports.
         (None, _) if !subject.has_all_symbols || subject.has_function_at(start) => return None,
-        // What linkers make for processors of the host, to call functions of other files, has entries and no symbols.
+        // Linkers for host processors generate call stubs, which have entries but no symbols.
         (None, _) if subject.is_made_by_linker(start) => return None,
         (None, _) => (
             format!("no function is at {start:#x}"),
@@ -171,7 +170,7 @@ fn check_range(
     Some(Finding::new(&NOT_A_FUNCTION, section, message).help(help))
 }
 
-/// Each range against those before it that reach furthest.
+/// Compares each range with the furthest end of the ranges before it.
 fn check_overlap(ranges: &[(u64, u64, u64)], section: &'static str, findings: &mut Findings) {
     let mut furthest: Option<(u64, u64)> = None;
     for (start, end, offset) in ranges.iter().filter(|(start, end, _)| start < end) {
@@ -203,7 +202,7 @@ fn check_functions(
     for symbol in subject.symbols().iter().filter(|s| !s.range.is_empty()) {
         let pc = symbol.range.start;
         let after = ranges.partition_point(|(start, _, _)| *start <= pc);
-        // Of entries that overlap, which is a finding already, the last few will do.
+        // Overlapping entries are reported separately, so only the last few are searched.
         let covered = ranges
             .iter()
             .take(after)
@@ -217,13 +216,13 @@ fn check_functions(
     }
 }
 
-/// Returns true if an entry has no rules at all.
+/// Returns true if an entry has no rules.
 pub(super) fn says_nothing(fde: &Fde<'_>) -> bool {
     let nothing = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     nothing(fde.instructions) && nothing(fde.cie.initial_instructions)
 }
 
-/// One finding for all of them: it is a property of the compiler, not of a function.
+/// Reports all empty entries as one finding, because they are a property of the compiler and not of a function.
 fn check_empty(fdes: &[Fde<'_>], section: &'static str, findings: &mut Findings) {
     let mut empty = fdes
         .iter()

@@ -1,8 +1,7 @@
-//! Rules built upon each other's results, and cycles among them. Source: HET A.6.4.1, *register(R)*, and
-//! A.6.4.2, `DW_OP_LLVM_call_frame_entry_reg`.
+//! Finds rules that depend on each other in a cycle. Source: HET A.6.4.1, *register(R)*, and A.6.4.2, `DW_OP_LLVM_call_frame_entry_reg`.
 //!
-//! The few edges of a row change with nearly every row, so that they are a map that is searched in place, not a graph of
-//! petgraph that would be built for each.
+//! A row has few edges, and they change with nearly every row. A map that is searched in place is therefore used, instead of a `petgraph` graph for
+//! each row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +17,7 @@ rules! {
          for register(R) have one, others have not: that two registers were swapped cannot be said in this way.";
 }
 
-/// Stands for the CFA among the registers.
+/// The pseudo-register of the CFA.
 pub(super) const CFA: u64 = u64::MAX;
 
 /// The rules on which each rule of a row depends.
@@ -28,15 +27,15 @@ pub(super) struct Dependencies {
 }
 
 impl Dependencies {
-    /// Says which registers the rule of `register` is built upon.
+    /// Sets the registers on which the rule of `register` depends.
     pub(super) fn set(&mut self, register: u64, uses: SmallVec<[u64; 2]>) {
         self.edges.insert(register, uses);
     }
 
-    /// Says that the rule of `register` is built upon nothing.
+    /// Records that the rule of `register` depends on no other rule.
     #[inline]
     pub(super) fn clear(&mut self, register: u64) {
-        // Nearly all rules are.
+        // This is true of nearly all rules.
         if !self.edges.is_empty() {
             self.remove(register);
         }
@@ -47,15 +46,15 @@ impl Dependencies {
         self.edges.remove(&register);
     }
 
-    /// Returns how many rules are built upon others.
+    /// Returns the number of rules that depend on others.
     pub(super) fn len(&self) -> usize {
         self.edges.len()
     }
 
     /// Returns the cycle from a register back to itself, as text, if there is one.
     ///
-    /// * `needs_cfa`: whether the rule of a register is built upon the CFA;
-    /// * `name`: what people call a register.
+    /// * `needs_cfa`: returns true if the rule of a register depends on the CFA;
+    /// * `name`: returns the name of a register for people.
     pub(super) fn cycle(
         &self,
         start: u64,
@@ -68,7 +67,7 @@ impl Dependencies {
         if !uses.iter().any(goes_on) && !counts(start) {
             return None;
         }
-        // Where each register was reached from.
+        // The register from which each register was reached.
         let mut from: BTreeMap<u64, u64> = BTreeMap::new();
         let mut seen = BTreeSet::from([start]);
         let mut work = vec![start];
@@ -89,7 +88,7 @@ impl Dependencies {
     }
 }
 
-/// `s4 needs s5, which needs s4`: from `start` to `last`, and back.
+/// Formats the cycle from `start` to `last` and back: `s4 needs s5, which needs s4`.
 fn path(
     start: u64,
     last: u64,

@@ -1,4 +1,4 @@
-//! What shows a contradiction: instructions, and directives, which are made by [`frame::write`](crate::frame::write).
+//! Holds the evidence of a contradiction: instructions and directives. [`frame::write`](crate::frame::write) writes the directives.
 
 use crate::expr::Dialect;
 use crate::frame::write::{Assembler, Common, FrameTable, FunctionFrame, Start, Target};
@@ -9,14 +9,14 @@ use crate::untrusted::Untrusted;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Evidence {
-    /// The instruction that caused it, with some before and after.
+    /// The causing instruction, with some instructions before and after it.
     pub code: Vec<CodeLine>,
-    /// What the row says, of this finding and of the others of its cause in the function: the rules that are at fault, as the
-    /// directives that would give them.
+    /// The wrong rules of the row, as the directives that would produce them. Includes the rules of other findings with the same cause in the
+    /// function.
     pub row: Vec<PlacedDirective>,
-    /// The directives that give the correct rules, for the same findings.
+    /// The directives of the correct rules, for the same findings.
     pub directives: Vec<PlacedDirective>,
-    /// The source line of the finding's address, where the line table carries the text.
+    /// The source line of the finding's address, if the line table contains the text.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub source: Option<Untrusted<'static>>,
 }
@@ -29,33 +29,33 @@ pub struct CodeLine {
     /// Its address in the code object.
     #[cfg_attr(feature = "serde", serde(with = "crate::hex"))]
     pub pc: u64,
-    /// Mnemonic and operands, as LLVM 22 prints them.
+    /// The mnemonic and the operands, as LLVM 22 prints them.
     pub text: String,
-    /// True if it is the cause.
+    /// True if this instruction is the cause.
     pub is_cause: bool,
 }
 
-/// A directive of the assembler, and where it belongs.
+/// An assembler directive with its place.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PlacedDirective {
-    /// The address of the instruction that it stands before, or that the row is for.
+    /// The address of the instruction after the directive, or the address of the row.
     #[cfg_attr(feature = "serde", serde(with = "crate::hex"))]
     pub pc: u64,
-    /// What the assembler reads: `.cfi_…` where the assembler of the selection knows it, else `.cfi_escape`; empty where a row has no rule.
+    /// The text for the assembler: a `.cfi_…` directive that the selected assembler supports, or otherwise `.cfi_escape`. Empty if a row has no rule.
     pub text: String,
-    /// Its meaning.
+    /// The meaning of the directive.
     pub meaning: String,
 }
 
-/// Returns a function that stands for the instruction before which something is said.
+/// Returns a function that contains only the instruction at which directives are written.
 pub(super) fn instruction_at(target: Target, dialect: Dialect) -> Option<FunctionFrame> {
     let common = Common::new().with_dialect(dialect);
     FunctionFrame::new(target, &common, Start::symbol("f"), 4).ok()
 }
 
-/// Returns the directives at an address.
+/// Returns the directives of a frame, for an address.
 pub(super) fn directives(
     frame: FunctionFrame,
     pc: u64,

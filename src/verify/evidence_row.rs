@@ -7,10 +7,10 @@ use crate::cfi_check::{Contradiction, Subject as About};
 use crate::frame::write::{Assembler, Target};
 use crate::frame::{CfaRule, RegisterRule, Row};
 
-/// Nobody reads a longer expression.
+/// The maximum size of a shown expression in bytes.
 const LONGEST: usize = 256;
 
-/// The rows of an object, of which the last is kept: the contradictions of a cause start at the same few addresses.
+/// Looks up the rows of an object, and keeps the most recent row. The contradictions of a cause start at the same few addresses.
 pub(super) struct Rows<'s, 'p, 'a> {
     subject: &'s Subject<'p, 'a>,
     target: Target,
@@ -26,7 +26,7 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
     ) -> Rows<'s, 'p, 'a> {
         let target = Target {
             wave_size,
-            // Nothing is asked that depends on it.
+            // The results do not depend on this value.
             scratch: ScratchAddressing::Buffer,
         };
         Rows {
@@ -46,7 +46,7 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
         self.last.as_ref().map(|(_, row)| row)
     }
 
-    /// Returns the rule that is contradicted, at the first address at which it is. `None` if it is that of the whole row.
+    /// Returns the contradicted rule at the first address of the contradiction. Returns `None` if the whole row is contradicted.
     pub(super) fn rule(&mut self, contradiction: &Contradiction) -> Option<PlacedDirective> {
         let pc = contradiction.ranges.first()?.start;
         let mut frame = instruction_at(self.target, self.subject.facts().dialect)?;

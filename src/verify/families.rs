@@ -1,14 +1,14 @@
-//! Lists the families of rules. Each has a table of its own, next to the code that checks it.
+//! Lists the families of rules. The table of each family is next to the code that checks it.
 
 use crate::rule::Rule;
 
 impl Rule {
-    /// Returns every rule, family by family.
+    /// Returns every rule, ordered by family.
     pub fn all() -> impl Iterator<Item = &'static Rule> {
         FAMILIES.iter().copied().flatten().copied()
     }
 
-    /// The rule of a name.
+    /// Returns the rule with a name.
     #[must_use]
     pub fn by_id(id: &str) -> Option<&'static Rule> {
         Rule::all().find(|rule| rule.id == id)

@@ -1,4 +1,4 @@
-//! Findings and their places.
+//! Holds findings and their places.
 
 use core::ops::Range;
 
@@ -8,49 +8,48 @@ use crate::meter::Meter;
 use crate::rule::{Rule, Severity};
 use crate::untrusted::Untrusted;
 
-/// A place where a rule is broken.
+/// A violation of a rule at a place.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// The level: that of the rule, unless a choice changed it.
+    /// The severity. It is the severity of the rule, unless the selection changes it.
     pub severity: Severity,
     /// The section at fault, `.debug_frame` for example.
     pub section: &'static str,
-    /// The offset in the section, in bytes, of the entry, instruction or expression at fault.
+    /// The offset in the section, in bytes, of the faulty entry, instruction or expression.
     pub offset: Option<u64>,
-    /// The first address in the code object at which it matters.
+    /// The first affected address in the code object.
     pub pc: Option<u64>,
-    /// The function that this address is in.
+    /// The function that contains this address.
     pub function: Option<Untrusted<'static>>,
     /// The path of the source file, as the line table gives it, and the line of this address.
     pub source: Option<(Untrusted<'static>, u64)>,
-    /// The MD5 of this file as it was compiled, if the line table has it.
+    /// The MD5 of this file at compilation, if the line table has it.
     pub source_md5: Option<[u8; 16]>,
-    /// The row or expression, with the part at fault marked.
+    /// The row or expression, with the faulty part marked.
     pub excerpt: Option<Excerpt>,
-    /// The problem, with the numbers that show it.
+    /// The problem, with the decisive numbers.
     pub message: Untrusted<'static>,
     /// The correct contents, if known.
     pub help: Option<Untrusted<'static>>,
-    /// True if it is one of many of its unit or section that is told for all: then its place and function are an example.
+    /// True if the finding stands for many equal ones in its unit or section. Its place and function are then only an example.
     pub is_example: bool,
-    /// The contradiction with the machine code, for rules that read it.
+    /// The contradiction with the machine code, for rules that compare with it.
     pub contradiction: Option<Box<Contradiction>>,
-    /// The instructions around the cause and what should be written, for the first findings of what machine code
-    /// contradicts.
+    /// The instructions around the cause and the correct directives. Present for the first contradictions with machine code.
     pub evidence: Option<Box<Evidence>>,
 }
 
-/// A line of text of which a part is at fault.
+/// A line of text with a faulty part.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Excerpt {
-    /// The line, as `dump` prints it.
+    /// The line, in the format of `dump`.
     pub text: Untrusted<'static>,
-    /// The part at fault, in bytes of `text`; empty if it is all of it.
+    /// The faulty part, as a range of bytes of `text`; empty if the whole line is faulty.
     #[cfg_attr(
         feature = "serde",
         serde(serialize_with = "ends", deserialize_with = "range")
@@ -58,13 +57,13 @@ pub struct Excerpt {
     pub mark: Range<usize>,
 }
 
-/// Writes a range as its start and end.
+/// Serializes a range as its start and end.
 #[cfg(feature = "serde")]
 fn ends<S: serde::Serializer>(range: &Range<usize>, serializer: S) -> Result<S::Ok, S::Error> {
     serde::Serialize::serialize(&(range.start, range.end), serializer)
 }
 
-/// Reads the start and end of a range.
+/// Deserializes the start and end of a range.
 #[cfg(feature = "serde")]
 fn range<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Range<usize>, D::Error> {
     let (start, end) = serde::Deserialize::deserialize(deserializer)?;
@@ -72,9 +71,9 @@ fn range<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Range<usiz
 }
 
 impl Excerpt {
-    /// Creates a line of which a part is at fault.
+    /// Creates a line with a faulty part.
     ///
-    /// * `mark`: the part, in bytes of `text`.
+    /// * `mark`: the faulty part, as a range of bytes of `text`.
     #[must_use]
     pub fn new(text: impl Into<Untrusted<'static>>, mark: Range<usize>) -> Excerpt {
         Excerpt {
@@ -83,7 +82,7 @@ impl Excerpt {
         }
     }
 
-    /// Returns a line that is at fault as a whole.
+    /// Creates a line that is faulty as a whole.
     #[must_use]
     pub fn whole(text: String) -> Excerpt {
         Excerpt::new(text, 0..0)
@@ -142,7 +141,7 @@ impl Finding {
         }
     }
 
-    /// It is told for all of its unit or section.
+    /// Marks the finding as an example for its unit or section.
     pub(super) fn example(self) -> Finding {
         Finding {
             is_example: true,
@@ -150,14 +149,14 @@ impl Finding {
         }
     }
 
-    /// Says more at the end of the message.
+    /// Appends text to the message.
     pub(super) fn add_to_message(&mut self, text: &str) {
         self.message = format!("{}{text}", self.message.raw()).into();
     }
 
-    /// Returns how many bytes it takes here, in a document, and printed.
+    /// Returns the number of bytes that the finding takes in memory, in a document and in print.
     fn size(&self) -> u64 {
-        /// Once in each form, and room for escapes.
+        /// One copy in each form, and room for escapes.
         const COPIES: u64 = 4;
         let excerpt = self
             .excerpt
@@ -182,7 +181,7 @@ impl Finding {
         sum.saturating_mul(COPIES)
     }
 
-    /// Returns the sort key of findings. It gives the same order on every run.
+    /// Returns the sort key of findings, which gives the same order on every run.
     pub(super) fn key(&self) -> impl Ord + use<'_> {
         (
             self.section,
@@ -194,19 +193,19 @@ impl Finding {
     }
 }
 
-/// Takes findings, up to a bound: a damaged file can break a rule at every byte.
+/// Collects findings up to a limit, because a malformed file can violate a rule at every byte.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     found: Vec<Finding>,
-    /// The number of findings that were left out.
+    /// The number of omitted findings.
     dropped: u64,
 }
 
 impl Findings {
-    /// Nobody reads more; and in memory it is some megabytes.
+    /// The maximum number of findings, which take some megabytes.
     const MOST: usize = 1 << 16;
 
-    /// Returns how many were found.
+    /// Returns the number of findings, including omitted ones.
     pub(super) fn len(&self) -> u64 {
         (self.found.len() as u64).saturating_add(self.dropped)
     }
@@ -219,7 +218,7 @@ impl Findings {
         }
     }
 
-    /// Takes what another has.
+    /// Adds the findings of another collection.
     pub(super) fn append(&mut self, other: Findings) {
         self.dropped += other.dropped;
         for finding in other.found {
@@ -227,7 +226,7 @@ impl Findings {
         }
     }
 
-    /// Returns the findings, sorted, and how many were left out: also those that cannot be paid for.
+    /// Returns the sorted findings, and the number of omitted ones. Findings that the meter refuses are omitted too.
     pub(super) fn finish(mut self, meter: &Meter) -> (Vec<Finding>, u64) {
         self.found.sort_by(|a, b| a.key().cmp(&b.key()));
         self.found.dedup();

@@ -1,5 +1,5 @@
-//! Expressions of call frame information: what the symbolic run finds in them, and a return address that is
-//! given as a value where its location is asked for. Sources: HET A.6.4.1, A.6.4.2.
+//! Checks expressions of call frame information by a symbolic run. Also finds return addresses that are given as a value where a location is
+//! required. Sources: HET A.6.4.1, A.6.4.2.
 
 use foldhash::HashMap;
 use smallvec::SmallVec;
@@ -54,17 +54,17 @@ impl Use {
     }
 }
 
-/// An expression, its use, the address space of the CFA it starts with, and the size of addresses.
+/// An expression, its use, the address space of the initial CFA, and the size of addresses.
 type Key<'a> = (&'a [u8], Use, Option<u64>, u8);
 
-/// The facts about an expression that the rules of a row need.
+/// The facts about an expression on which the rules of a row depend.
 #[derive(Clone, Debug)]
 pub(super) struct Gives {
-    /// The number of the address space of the CFA that it computes, where that is known.
+    /// The number of the address space of the computed CFA, if it is known.
     pub(super) space: Option<u64>,
-    /// True if it computes a CFA that is known to be another place than the start of a wavefront's scratch.
+    /// True if the computed CFA is known not to be the start of a wavefront's scratch.
     pub(super) is_elsewhere: bool,
-    /// The registers whose value on entry it asks for.
+    /// The registers whose value on entry the expression uses.
     pub(super) uses: SmallVec<[u64; 2]>,
 }
 
@@ -72,23 +72,22 @@ pub(super) struct Gives {
 #[derive(Debug)]
 struct Known {
     findings: Vec<Finding>,
-    /// In how many more places the section has it.
+    /// The number of further occurrences in the section.
     more: u32,
     gives: Gives,
 }
 
-/// Checks expressions, each once: the entries of a section repeat a few, and so would the findings.
+/// Checks each expression once, because the entries of a section repeat a few expressions.
 #[derive(Debug, Default)]
 pub(super) struct Expressions<'a> {
     known: HashMap<Key<'a>, Known>,
 }
 
 impl<'a> Expressions<'a> {
-    /// Checks an expression.
+    /// Checks an expression, or returns its known result.
     ///
-    /// * `cfa_space`: the number of the address space of the CFA, which is the initial stack of a register's
-    ///   rule.
-    /// * `pc`: where the row starts that the expression is in; nothing in a common information entry.
+    /// * `cfa_space`: the number of the address space of the CFA, which is the initial stack of a register rule.
+    /// * `pc`: the start of the row that contains the expression; None in a common information entry.
     pub(super) fn check(
         &mut self,
         facts: &Facts<'a>,
@@ -114,7 +113,7 @@ impl<'a> Expressions<'a> {
         };
         let section = facts.frame_section;
         let outcome = run(bytes, usage, cfa_space, encoding, facts);
-        // What was refused ends the walk over the instructions.
+        // If the meter refuses this charge, the walk over the instructions ends.
         let _ = meter
             .work(outcome.steps)
             .and(meter.hold_all::<(Key<'_>, Known)>(1));
@@ -161,7 +160,7 @@ impl<'a> Expressions<'a> {
         gives
     }
 
-    /// Adds what was found.
+    /// Reports the findings of all expressions.
     pub(super) fn finish(self, findings: &mut Findings) {
         let mut known: Vec<_> = self.known.into_iter().collect();
         known.sort_unstable_by_key(|(key, _)| *key);
@@ -182,13 +181,13 @@ impl<'a> Expressions<'a> {
     }
 }
 
-/// The start of a memory, for all lanes.
+/// The start of a memory, in all lanes.
 const START: Offset = Offset::Linear {
     base: 0,
     per_lane: 0,
 };
 
-/// Returns the number of the address space of a place in memory, where it is known.
+/// Returns the number of the address space of a place in memory, if it is known.
 fn space_of(place: &Place) -> Option<u64> {
     let Storage::Memory(space) = place.storage else {
         return None;
@@ -231,11 +230,11 @@ fn run(
     expression::check(bytes, &env)
 }
 
-/// Returns a place in memory whose address is the contents of registers, and has nothing to do with the stack.
+/// Reports a location in memory whose address comes from registers alone, independently of the stack.
 fn return_address_value(outcome: &Outcome, section: &'static str) -> Option<Finding> {
     let place = match outcome.result? {
         Entry::Place(place) => place,
-        // It is converted to a place in global memory.
+        // The value is converted to a place in global memory.
         Entry::Value(value) => Place {
             sources: value.sources,
             ..Place::start_of(Storage::Memory(Some(AddressSpace::None)), value.sources)

@@ -1,23 +1,23 @@
-//! The registers that have been given a rule, as far as the order of instructions depends on it.
+//! Tracks the registers that have a rule, for checks of the order of instructions.
 
 use crate::arch::Register;
 
 /// The rule of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Given {
-    /// True if it counts from the CFA.
+    /// True if the rule depends on the CFA.
     pub(super) needs_cfa: bool,
-    /// The number of the row that it was given in, below 2^29: an entry has no more bytes.
+    /// The number of the row that set the rule. It is below 2^29, because an entry has fewer bytes.
     pub(super) row: u32,
 }
 
-/// The rules of a row, ascending by the number of the register.
+/// The rules of a row, in ascending order of register numbers.
 pub(super) type Saved = Vec<(u16, Given)>;
 
-/// The rules of all registers. What is beyond the table of registers never has one: it is an error by itself.
+/// The rules of all registers. A register outside the table never has a rule, because its use is an error by itself.
 ///
-/// Back ends give each function rules for dozens of registers. They are kept in a table of all registers, with a list of those
-/// that ever had one, so that neither finding one nor forgetting all takes long.
+/// Back ends give each function rules for dozens of registers. The rules are therefore in a table of all registers, with a list of the used ones.
+/// Looking up a rule and clearing all rules are both fast.
 #[derive(Debug, Default)]
 pub(super) struct GivenRules {
     by_number: Vec<Slot>,
@@ -26,12 +26,12 @@ pub(super) struct GivenRules {
     needing_cfa: u32,
 }
 
-/// A rule in four bytes: the row, and three bits.
+/// A rule in four bytes: the number of the row, and three flags.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot(u32);
 
 impl Slot {
-    /// The register is among those used.
+    /// Set if the register is in the list of used ones.
     const USED: u32 = 1;
     const HAS_RULE: u32 = 2;
     const NEEDS_CFA: u32 = 4;
@@ -57,7 +57,7 @@ impl Slot {
 }
 
 impl GivenRules {
-    /// Returns how many registers there are in a copy, at most.
+    /// Returns the maximum number of registers in a copy.
     pub(super) fn len(&self) -> usize {
         self.used.len()
     }
@@ -68,12 +68,12 @@ impl GivenRules {
         self.by_number.get(index)?.given()
     }
 
-    /// Gives a register a rule, or takes it away; what it had before.
+    /// Sets or removes the rule of a register. Returns the previous rule.
     pub(super) fn set(&mut self, register: u64, given: Option<Given>) -> Option<Given> {
         let number = Register::from_number(register)?.number();
         let index = usize::from(number);
         if index >= self.by_number.len() {
-            // Once for a section.
+            // The table is allocated once for a section.
             let last = Register::ranges().last()?.last;
             self.by_number
                 .resize(usize::from(last).saturating_add(1), Slot::default());
@@ -92,7 +92,7 @@ impl GivenRules {
         before.given()
     }
 
-    /// Returns the first register whose rule counts from the CFA.
+    /// Returns the first register whose rule depends on the CFA.
     pub(super) fn needing_cfa(&self) -> Option<u64> {
         if self.needing_cfa == 0 {
             return None;

@@ -1,6 +1,6 @@
-//! Line tables: whether each can be read, and whether its rows name files and addresses that make sense. Source: DWARF 5 §6.2.
+//! Checks line tables: each must be readable, and its rows must name valid files and addresses. Source: DWARF 5 §6.2.
 //!
-//! A table is read once, however many units have it, and nothing of it is kept.
+//! A table is read once, regardless of the number of units that use it, and no part of it is kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,10 +42,10 @@ rules! {
 /// Checks the tables of all units.
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     let info = subject.program.info();
-    // By where they are: the files of units differ in the section.
+    // The key includes the section, because split and other units use different sections.
     let mut units: BTreeMap<(bool, usize), UnitId> = BTreeMap::new();
     for unit in info.unit_ids() {
-        // Those of a split unit without its skeleton are elsewhere.
+        // The tables of a split unit without its skeleton are in another file.
         let Ok(Some((owner, offset))) = info.line_offset(unit) else {
             continue;
         };
@@ -55,7 +55,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         let (Ok(unit_info), Ok(sections)) = (info.unit_info(unit), info.raw_sections(unit)) else {
             continue;
         };
-        // By the section: before DWARF 5 the kind of a unit does not tell.
+        // The section decides, because before DWARF 5 the kind of a unit does not show that it is split.
         let is_split = unit_info.section.ends_with(".dwo");
         let mut table = Table {
             section: if is_split {
@@ -93,7 +93,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
             table.findings.add(finding.at(unit_info.offset));
             continue;
         }
-        // Pays for the header until it is dropped.
+        // Holds the charge for the header until the header is dropped.
         let held = Held::new(Arc::clone(subject.meter()));
         match parse_program(bytes, offset, unit_info.address_size, &held) {
             Ok(program) => {
@@ -105,7 +105,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
                 }
             }
             Err(Refusal::Limit(_)) => return,
-            // Assemblers write such tables where no file has lines; they have rows, but no names.
+            // Assemblers write such tables if no file has lines. These tables have rows but no names.
             Err(Refusal::Gimli(gimli::Error::MissingFileEntryFormatPath)) => {}
             Err(Refusal::Gimli(error)) => table.add(&TABLE, error.to_string()),
         }
@@ -125,7 +125,7 @@ impl Table<'_> {
         self.findings.add(finding.at(self.offset as u64));
     }
 
-    /// Checks what the header lists, and every row. Of each rule the first finding is told.
+    /// Checks the lists of the header, and every row. Reports the first finding of each rule.
     fn check(&mut self, header: &LineProgramHeader<Bytes<'_>>, held: &Held) -> Result<()> {
         let directories = directories(header);
         for (n, file) in (first_file(header)..).zip(header.file_names()) {
@@ -148,7 +148,7 @@ impl Table<'_> {
         let (mut bad_file, mut backwards) = (None, None);
         let fault = |error: gimli::Error| Error::malformed("line program", error.to_string());
         let mut row = LineRow::new(header);
-        // The address of the last row of the sequence.
+        // The address of the previous row of the sequence.
         let mut before = None;
         let mut instructions = header.instructions();
         while let Some(instruction) = next_instruction(&mut instructions, header).map_err(fault)? {
@@ -173,7 +173,7 @@ impl Table<'_> {
                 continue;
             }
             let file = row.file_index();
-            // Before DWARF 5, where the first file has the number 1, 0 is none and no fault.
+            // Before DWARF 5, files are numbered from 1, and 0 means no file, which is valid.
             if !row.end_sequence() && file >= files && bad_file.is_none() {
                 bad_file = Some((row.address(), file));
             }
@@ -199,12 +199,12 @@ impl Table<'_> {
     }
 }
 
-/// Returns the number of the first file that a header lists.
+/// Returns the number of the first file in the header's list.
 fn first_file(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
     u64::from(header.version() < 5)
 }
 
-/// Returns the number of directories. Before DWARF 5 that of the unit, which has the number 0, is not listed.
+/// Returns the number of directories. Before DWARF 5, the directory of the unit has the number 0 and is not listed.
 fn directories(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
     (header.include_directories().len() as u64).saturating_add(u64::from(header.version() < 5))
 }

@@ -1,6 +1,6 @@
-//! Values that a location list could still give, by the machine code.
+//! Finds values that a location list could still give, according to the machine code.
 //!
-//! It takes longer than all other rules together, and is asked only where somebody chose it. Source: `spec-notes/lost-values.md`.
+//! This takes longer than all other rules together, so the rule runs only if it is chosen explicitly. Source: `spec-notes/lost-values.md`.
 
 use super::finding::{Finding, Findings};
 use super::rule::rules;
@@ -17,15 +17,15 @@ rules! {
          `--warn loc-lost-value`, `--rules loc-lost-value`.";
 }
 
-/// The most ranges that a message names.
+/// The maximum number of ranges in a message.
 const NAMED: usize = 4;
 
 /// Checks the variables of all functions.
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     let meter = subject.meter();
-    // A limit is told for the whole check.
+    // A limit is reported for the whole check.
     let _ = lost_values(subject.program, Sought::Earlier, meter, &mut |mut lost| {
-        // What parameters were on entry is not what the list gave last.
+        // The value of a parameter on entry is not the last value that the list gave.
         lost.ranges.retain(|range| range.as_of.is_some());
         if !lost.ranges.is_empty() {
             findings.add(finding(&lost));

@@ -1,5 +1,5 @@
-//! Call frame information against the machine code: findings of what [`cfi_check`](crate::cfi_check) contradicts.
-//! Sources: HET A.6.4, USAGE "Non-Kernel Functions", "Call Frame Information".
+//! Compares call frame information with the machine code, and reports the contradictions that [`cfi_check`](crate::cfi_check) finds. Sources: HET
+//! A.6.4, USAGE "Non-Kernel Functions", "Call Frame Information".
 
 use core::fmt::Write;
 
@@ -14,12 +14,12 @@ use crate::rule::Severity;
 use crate::verify::queue;
 use std::sync::Arc;
 
-/// The number of functions that a thread takes at once.
+/// The number of functions in a job of a thread.
 const AT_ONCE: usize = 64;
 
-/// Holds the rows of every function against its code, where there is code and the code can be followed.
+/// Compares the rows of every function with its code, if the code exists and can be followed.
 ///
-/// * `first`: what is to be found before; with several threads it is looked for beside.
+/// * `first`: makes the findings that precede those of this check. With several threads, it runs in parallel.
 pub(super) fn check(
     subject: &Subject<'_, '_>,
     fdes: &[Fde<'_>],
@@ -43,7 +43,7 @@ pub(super) fn check(
     let section = subject.frame_section().name();
     let dialect = subject.program.dialect();
     let mut last_end = 0;
-    // Of entries for the same code, which is a finding already, one is enough: their code may be long.
+    // Several entries for the same code are reported elsewhere. One of them is checked, because their code may be long.
     let functions: Vec<(&Fde<'_>, &[u8])> = fdes
         .into_iter()
         .filter(|fde| {
@@ -107,7 +107,7 @@ fn finding(contradiction: &Contradiction, fde: &Fde<'_>, section: &'static str) 
         .ranges
         .first()
         .map_or(fde.initial_location, |range| range.start);
-    // It is written in many pieces, and is rarely longer.
+    // The message is written in many pieces, and is rarely longer.
     let mut message = String::with_capacity(256);
     // Writing to a string does not fail.
     let _ = write!(message, "{contradiction}");
@@ -115,7 +115,7 @@ fn finding(contradiction: &Contradiction, fde: &Fde<'_>, section: &'static str) 
         .at(fde.offset)
         .pc(first);
     finding.contradiction = Some(Box::new(contradiction.clone()));
-    // A run in which the condition is not met does not show it.
+    // The contradiction does not appear in a run that does not meet the condition, so the severity is lower.
     if contradiction.condition != Condition::Always {
         finding.severity = match finding.severity {
             Severity::Error => Severity::Warning,

@@ -1,5 +1,5 @@
-//! What a single rule means: sizes that do not fit, and a CFA that is no address of the stack. Sources: HET
-//! A.6.4.1 and A.6.4.2.2, USAGE "Call Frame Information".
+//! Checks the meaning of a single rule: the sizes must match, and the CFA must be an address of the stack. Sources: HET A.6.4.1 and A.6.4.2.2, USAGE
+//! "Call Frame Information".
 
 use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
@@ -23,7 +23,7 @@ rules! {
          the stack is looked for in the wrong place. LLVM made this mistake until 2026.";
 }
 
-/// Returns the registers whose value on entry an expression asks for. What cannot be decoded asks for nothing more.
+/// Returns the registers whose value on entry an expression uses. Stops at an operation that cannot be decoded.
 pub(super) fn entry_registers(expression: &[u8], encoding: Encoding) -> SmallVec<[u64; 2]> {
     let mut found = SmallVec::new();
     let mut items = operations(expression, encoding);
@@ -35,7 +35,7 @@ pub(super) fn entry_registers(expression: &[u8], encoding: Encoding) -> SmallVec
     found
 }
 
-/// What is wrong with the rule register(`saved_in`) of `register`, if their sizes differ.
+/// Returns the problem of the rule register(`saved_in`) of `register`, if their sizes differ.
 pub(super) fn register_sizes(facts: &Facts<'_>, register: u64, saved_in: u64) -> Option<String> {
     let (needed, found) = (
         facts.register_bits(register)?,
@@ -52,11 +52,11 @@ pub(super) fn register_sizes(facts: &Facts<'_>, register: u64, saved_in: u64) ->
 
 fn address_bits(space: u64) -> Option<(AddressSpace, u32)> {
     let space = AddressSpace::from_number(space)?;
-    // AMDGPU has processes of 64 bits only.
+    // AMDGPU has only 64-bit processes.
     Some((space, space.address_size_in_bits(8)))
 }
 
-/// What is wrong with the rule `val_offset` of `register`, if it does not have the size of an address of the CFA.
+/// Returns the problem of the rule `val_offset` of `register`, if it differs in size from an address of the CFA.
 pub(super) fn value_size(facts: &Facts<'_>, register: u64, space: Option<u64>) -> Option<String> {
     let (space, bits) = address_bits(space?)?;
     let needed = facts.register_bits(register)?;
@@ -69,7 +69,7 @@ pub(super) fn value_size(facts: &Facts<'_>, register: u64, space: Option<u64>) -
     })
 }
 
-/// What is wrong with a CFA that is a register plus an offset: the rule, the message and the help.
+/// Returns the problem of a CFA that is a register plus an offset: the rule, the message and the help.
 pub(super) fn check_cfa(
     facts: &Facts<'_>,
     register: u64,

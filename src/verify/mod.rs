@@ -1,8 +1,7 @@
-//! Checking the debugging information of a code object: rules over all of the layers above.
+//! Checks the debugging information of a code object with rules about all layers above.
 //!
-//! [`verify`] finds everything and stops at nothing: what cannot be read is a finding too. It leaves
-//! to others which files there are and how findings are printed. Each family of rules has a file with its
-//! table and its checks; `spec-notes/verify.md` says what they find in what compilers write.
+//! [`verify`] reports everything and never fails: an unreadable part is a finding, too. Callers find the files and print the findings. Each family of
+//! rules has a file with its table and its checks. `spec-notes/verify.md` describes the findings in the output of compilers.
 //!
 //! ```
 //! use hetdwarf::verify::{Rule, Severity};
@@ -67,25 +66,25 @@ use subject::Subject;
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// The findings, by section, offset, address and rule.
+    /// The findings, sorted by section, offset, address and rule.
     pub findings: Vec<Finding>,
     /// The number of further findings. About ten thousand are kept.
     pub left_out: u64,
-    /// The limit that ended the check before everything was looked at. `None` if everything was.
+    /// The limit that ended the check early. `None` if the check is complete.
     pub stopped: Option<Error>,
 }
 
-/// Checks a code object by every rule.
+/// Checks a code object with every rule.
 ///
-/// The same file gives the same findings in the same order. What is not there is not checked: an object
-/// without `.debug_frame` breaks no rule about it.
+/// The same file gives the same findings in the same order. Missing parts are not checked: an object without `.debug_frame` violates no rule about
+/// it.
 #[must_use]
 pub fn verify(program: &Program<'_>) -> Verdict {
     verify_with(program, &Selection::default(), NonZeroUsize::MIN)
 }
 
-/// Checks a code object by the rules that are chosen, on several threads; what is found does not depend on how many
-/// there are. What no chosen rule needs is not done.
+/// Checks a code object with the selected rules, on several threads. The result does not depend on the number of threads. Work that no selected rule
+/// needs is skipped.
 #[must_use]
 pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZeroUsize) -> Verdict {
     verify_within(
@@ -96,9 +95,9 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
     )
 }
 
-/// Checks the tables that entries refer to, and packages.
+/// Checks the tables to which entries refer, and packages.
 ///
-/// * `wants`: says whether a rule of some families counts.
+/// * `wants`: returns true if a rule of the given families is selected.
 fn check_tables(
     subject: &Subject<'_, '_>,
     wants: &dyn Fn(&[&[&Rule]]) -> bool,
@@ -118,7 +117,7 @@ fn check_tables(
     }
 }
 
-/// [`verify_with`] as a part of a question, with its meter.
+/// Does the work of [`verify_with`] as a part of a larger question, with its meter.
 pub(crate) fn verify_within(
     program: &Program<'_>,
     selection: &Selection,
@@ -150,7 +149,7 @@ pub(crate) fn verify_within(
     } else {
         findings.append(check_instructions(&meter));
     }
-    // Of a large object they are a tenth of what it takes.
+    // For a large object, these are a tenth of the memory in use.
     drop(fdes);
     if wants(&location::FAMILIES) {
         location::check(&subject, threads, &mut findings);
@@ -165,7 +164,7 @@ pub(crate) fn verify_within(
     if wants(&[names::RULES]) {
         names::check(&subject, &mut findings);
     }
-    // It takes what is left.
+    // This check runs last, with the rest of the budget.
     if is_amdgpu && wants(&[lost_value::RULES]) {
         lost_value::check(&subject, &mut findings);
     }
@@ -188,7 +187,7 @@ pub(crate) fn verify_within(
         }
     }
     match selection.profile() {
-        // People who take the compiler as it is do not write directives.
+        // Users who cannot change the compiler do not write directives.
         Profile::Application => {
             for finding in &mut verdict.findings {
                 (finding.excerpt, finding.help) = (None, None);

@@ -1,4 +1,4 @@
-//! `.debug_cu_index` and `.debug_tu_index`: whether each unit of a package has its own part of the sections. Source: DWARF 5 §7.3.5.
+//! Checks `.debug_cu_index` and `.debug_tu_index`: each unit of a package must have its own part of the sections. Source: DWARF 5 §7.3.5.
 
 use super::finding::{Finding, Findings};
 use super::rule::rules;
@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     for section in [".debug_cu_index", ".debug_tu_index"] {
         let bytes = subject.program.object().section(section);
         let Ok(Some(bytes)) = bytes else { continue };
-        // That a unit is not found, since the index cannot be read, is found with the unit.
+        // An unreadable index is reported with the unit that cannot be found.
         let Ok(index) = PackageIndex::read(bytes) else {
             continue;
         };
@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     }
 }
 
-/// A unit's part of a section.
+/// The part of a section that belongs to a unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Owned {
     start: u32,
@@ -44,7 +44,7 @@ struct Owned {
     signature: u64,
 }
 
-/// Returns the first overlap in a column: the slot of the second of the two units, and a message.
+/// Returns the first overlap in a column: the slot of the second unit, and a message.
 fn overlap(index: &PackageIndex<'_>, column: usize) -> Option<(usize, String)> {
     let mut all: Vec<Owned> = (0..index.slot_count())
         .filter_map(|slot| {

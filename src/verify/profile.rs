@@ -1,26 +1,26 @@
-//! Profiles: the audience of a report, which decides which findings count.
+//! Defines profiles: the audience of a report, which determines the findings that count.
 
 use crate::rule::{Rule, Severity};
 
-/// The audience, which decides which findings count.
+/// The audience of a report, which determines the findings that count.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
-    /// For developers of a compiler, an assembler or a linker: everything, at its own level.
+    /// For developers of a compiler, an assembler or a linker: all findings, with their own severity.
     #[default]
     Compiler,
     /// For distributors of code objects: errors and warnings.
     Release,
-    /// Who writes an application and takes the compiler as it is: what is wrong is a note, which says what a debugger will
-    /// show wrongly; the rest is not told.
+    /// For developers of an application, who cannot change the compiler. Errors are notes that describe the wrong output of a debugger. All other
+    /// findings are dropped.
     Application,
 }
 
 impl Profile {
-    /// All of them.
+    /// All profiles.
     pub const ALL: [Profile; 3] = [Profile::Compiler, Profile::Release, Profile::Application];
 
-    /// The name, as options spell it.
+    /// Returns the name in command line options.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Profile {
         }
     }
 
-    /// Returns how bad a finding of some severity is to who asks. `None` if it is not told.
+    /// Returns the severity of a finding for this audience. Returns `None` if the finding is dropped.
     #[must_use]
     pub fn severity(self, severity: Severity) -> Option<Severity> {
         match (self, severity) {
@@ -47,7 +47,7 @@ impl Rule {
     /// Returns the person or component that can repair a finding: `the compiler's frame lowering, or who wrote the .cfi directives`.
     #[must_use]
     pub fn repaired_by(&self) -> &'static str {
-        /// How names start, and who it is; the first that fits counts.
+        /// The prefixes of rule names, with the responsible person or component. The first match counts.
         const WHO: &[(&str, &str)] = &[
             (
                 "target-",

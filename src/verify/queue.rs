@@ -1,4 +1,4 @@
-//! A list of jobs that several threads take from.
+//! Distributes a list of jobs to several threads.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,23 +6,23 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// The stack of a thread, in bytes: what the first thread of a process usually has.
+/// The stack size of a thread in bytes. It is the usual size for the main thread of a process.
 const STACK: usize = 8 << 20;
 
 /// The interval of calls to `tick`.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Runs `job` for each item, on `threads` threads, and gives the results in the order of the items.
+/// Runs `job` for each item on `threads` threads, and returns the results in the order of the items.
 pub fn run<T: Sync, R: Send>(items: &[T], threads: usize, job: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let mut results = Vec::with_capacity(items.len());
     in_order(items, threads, job, |result| results.push(result), |_| ());
     results
 }
 
-/// Runs `job` for each item as [`run`] does, for results that together are large: `take` is given one after the other, in the order
-/// of the items, as soon as those before it are done.
+/// Runs `job` for each item like [`run`], for results that are large together. Each result is passed to `take` in the order of the items, as soon as
+/// all earlier ones are finished.
 ///
-/// `tick` is called now and then, with the number of jobs that are done.
+/// `tick` is called regularly with the number of finished jobs.
 pub fn in_order<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
@@ -53,7 +53,7 @@ pub fn in_order<T: Sync, R: Send>(
             work(&sender);
         }
         drop(sender);
-        // Those that wait for one before them.
+        // The results that wait for an earlier one.
         let mut early = BTreeMap::new();
         let mut taken: usize = 0;
         loop {
@@ -83,7 +83,7 @@ mod tests {
         let squares: Vec<u64> = items.iter().map(|n| n * n).collect();
         for threads in [0, 1, 3, 200] {
             let mut most = 0;
-            // Later items are done sooner.
+            // Later items finish sooner.
             let job = |n: &u64| {
                 std::thread::sleep(std::time::Duration::from_micros(100 - n));
                 n * n

@@ -1,4 +1,4 @@
-//! Register numbers: whether there is such a register in this code. Source: USAGE "Register Identifier".
+//! Checks that register numbers exist in the code. Source: USAGE "Register Identifier".
 
 use super::rule::rules;
 use super::subject::Facts;
@@ -20,7 +20,7 @@ rules! {
          the hardware for it gets nothing, or another register.";
 }
 
-/// Registers that are known to exist in the code at hand: nearly all rules are for a hundred of them.
+/// The registers that are known to exist in the code. Nearly all rules are about the same hundred registers.
 #[derive(Debug, Default)]
 pub(super) struct Existing {
     by_number: Vec<bool>,

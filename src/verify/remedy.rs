@@ -1,7 +1,7 @@
-//! What shows a contradiction: the instructions around its cause, and the directives that would say what is right there.
+//! Collects the evidence of a contradiction: the instructions around its cause, and the correct directives.
 //!
-//! Directives are made by [`frame::write`](crate::frame::write), from what a back end would say there. None is made up: where
-//! the right value was not found, or where a row is wrong for another reason than its own rule, there is none.
+//! [`frame::write`](crate::frame::write) writes the directives from the events that a back end would report. No directive is guessed. There is none
+//! if the correct value was not found, or if the row is wrong for a reason other than its own rule.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ use crate::frame::Instruction;
 use crate::frame::write::{Assembler, FunctionFrame, Mask, ReturnAddress, Target};
 use crate::isa::{Decoder, MachineRegister};
 
-/// The most causes of a kind that get evidence in an object.
+/// The maximum number of causes of a kind that get evidence in an object.
 const EACH: usize = 3;
-/// The most directives of one cause.
+/// The maximum number of directives for a cause.
 const MOST_DIRECTIVES: usize = 64;
-/// The number of instructions that are shown before the cause, and from it on.
+/// The number of instructions that are shown before the cause, and from the cause on.
 const BEFORE: usize = 2;
 const FROM: usize = 4;
 
-/// Gives evidence to the first finding of each of the first causes of a kind.
+/// Adds evidence to the first finding of each cause, for the first causes of each kind.
 pub(super) fn add(subject: &Subject<'_, '_>, assembler: Assembler, findings: &mut [Finding]) {
     let (processor, wave_size) = (subject.processor(), subject.wave_size);
     let decoder = Decoder::new(processor, wave_size);
@@ -88,7 +88,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, assembler: Assembler, findings: &mu
     }
 }
 
-/// Returns the subject of a contradiction, by which causes are grouped.
+/// Returns the class of a contradiction's subject, by which causes are grouped.
 fn class(subject: About) -> (u8, Option<RegisterClass>) {
     match subject {
         About::Cfa => (0, None),
@@ -99,7 +99,7 @@ fn class(subject: About) -> (u8, Option<RegisterClass>) {
     }
 }
 
-/// Returns the instructions around an address. `None` if it is in no known function, or that cannot be decoded.
+/// Returns the instructions around an address. Returns `None` if the address is in no known function, or if the function cannot be decoded.
 fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<CodeLine>> {
     let function = subject.symbol_at(cause)?.range.clone();
     let size = function.end.checked_sub(function.start)?;
@@ -132,7 +132,7 @@ fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<
     lines.collect()
 }
 
-/// Returns the events that a back end would report at the first address at which the row is wrong.
+/// Returns the correct directives for the first address at which the row is wrong.
 fn remedy(
     contradiction: &Contradiction,
     wave_size: WaveSize,
@@ -141,7 +141,7 @@ fn remedy(
 ) -> Option<Vec<PlacedDirective>> {
     let is_known = contradiction.expected != RowRule::Other;
     if is_known && contradiction.expected == contradiction.actual {
-        // Another row's rule is to blame: that of EXEC.
+        // The rule of EXEC in the row is wrong instead.
         return None;
     }
     let pc = contradiction.ranges.first()?.start;
@@ -158,7 +158,7 @@ fn remedy(
     directives(frame, pc, assembler)
 }
 
-/// Says what is expected. `None` if there is no event for it.
+/// Reports the expected rule to `frame`. Returns `None` if no event can express it.
 fn say(
     frame: &mut FunctionFrame,
     contradiction: &Contradiction,
@@ -197,7 +197,7 @@ fn say(
     };
     let said = match contradiction.expected {
         RowRule::SameValue | RowRule::None => frame.restored(register),
-        // Of what was not found it can be said at least that it is not there.
+        // If the value was not found, the register is at least known to be overwritten.
         RowRule::Undefined | RowRule::Other => frame.clobbered(register),
         RowRule::Dwords(_) => match place {
             Some(Holder::Register(holder)) => frame.saved_in_register(register, holder),
@@ -231,7 +231,7 @@ fn say(
     said.map(|_| Some(()))
 }
 
-/// The holder of one or two dwords, if one register or two neighbours hold them.
+/// The holder of one or two dwords: one register, or two adjacent registers.
 enum Holder {
     Register(Register),
     Lane(Register, Lane),
@@ -289,8 +289,8 @@ fn cfa(frame: &mut FunctionFrame, expected: &RowRule, wave_size: WaveSize) -> Re
     said.map(|_| Some(()))
 }
 
-/// Returns the address in two scalar registers, plus bytes, as GCC writes its CFA:
-/// `bregx high, const1u 32, shl, bregx low, plus, consts, plus`.
+/// Returns the expression for an address in two scalar registers plus an offset. It has the form that GCC writes for its CFA: `bregx high, const1u
+/// 32, shl, bregx low, plus, consts, plus`.
 fn pair_plus(low: Register, plus: i64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let number = u64::from(low.number());

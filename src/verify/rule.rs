@@ -1,6 +1,6 @@
-//! How a family's table of rules is written. The tables are next to the code that checks them; `families` has them all.
+//! Defines the notation of rule tables. The table of each family is next to its checks, and `families` lists all tables.
 
-/// A family's table: a constant for each rule, and `RULES` with all of them.
+/// Defines the table of a family: a constant for each rule, and `RULES` with all of them.
 ///
 /// A row is `NAME "identifier" Severity "section" "summary" "explanation";`.
 macro_rules! rules {

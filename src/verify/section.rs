@@ -1,6 +1,5 @@
-//! The entries of `.debug_frame` and `.eh_frame`: whether they can be read at all, and whether their fields
-//! make sense. Which code they are for is `coverage`'s question, what their instructions say `instructions`'.
-//! Sources: DWARF 5 §6.4.1, HET A.6.4.1, USAGE "Call Frame Information".
+//! Checks the entries of `.debug_frame` and `.eh_frame`: they must be readable, and their fields must be valid. `coverage` checks the covered code,
+//! and `instructions` checks the instructions. Sources: DWARF 5 §6.4.1, HET A.6.4.1, USAGE "Call Frame Information".
 
 use super::finding::{Finding, Findings};
 use super::rule::rules;
@@ -57,19 +56,19 @@ rules! {
         "The entry describes nothing. Linkers that drop functions leave such entries behind.";
 }
 
-/// The first fields of an entry. They are read here once more, so that one wrong field does not hide the others.
+/// The first fields of an entry. They are read independently of `frame`, so that one wrong field does not hide the others.
 struct Header {
     offset: u64,
     /// The offset of the first byte past the entry.
     end: u64,
-    /// What is not zero in any entry but the terminator.
+    /// The length. It is zero only in the terminator.
     length: u64,
     id: u64,
     is_wide: bool,
     id_offset: u64,
 }
 
-/// Checks every entry; gives the frame description entries that can be read.
+/// Checks every entry, and returns the readable frame description entries.
 pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> Vec<Fde<'a>> {
     let section = subject.frame_section();
     let meter = subject.meter();
@@ -79,7 +78,7 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
         (SectionKind::DebugFrame, false) => header.id == 0xffff_ffff,
         (SectionKind::DebugFrame, true) => header.id == u64::MAX,
     };
-    // Offset, and whether an entry names it; by offset, because that is the order of the section.
+    // The offset of each CIE, and true if an FDE refers to it, in the order of the section.
     let mut cies: Vec<(u64, bool)> = headers
         .iter()
         .filter(|header| header.length > 0 && is_cie(header))
@@ -120,7 +119,7 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
         match section.fde_at(header.offset) {
             Ok(_) if meter.hold_all::<Fde<'a>>(1).is_err() => break,
             Ok(fde) => fdes.push(fde),
-            // What is wrong with its CIE is said there.
+            // Faults of the CIE are reported with the CIE.
             Err(_) if pointer.is_some_and(|at| section.cie_at(at).is_err()) => {}
             Err(error) => findings.add(unreadable(&error, header, &section)),
         }
@@ -132,10 +131,10 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
     fdes
 }
 
-/// The headers of all entries, up to the first whose length is impossible.
-/// As how many steps an entry counts: several checks look at it.
+/// The number of steps that are charged for an entry, which several checks read.
 const PER_ENTRY: u64 = 8;
 
+/// Reads the headers of all entries, up to the first with an impossible length.
 fn read_headers(section: &FrameSection<'_>, meter: &Meter, findings: &mut Findings) -> Vec<Header> {
     let bytes = section.bytes();
     let mut headers = Vec::new();
@@ -166,7 +165,7 @@ fn read_headers(section: &FrameSection<'_>, meter: &Meter, findings: &mut Findin
     headers
 }
 
-/// By itself, and not by `UnitLength`, by which `frame` reads what is checked here.
+/// Reads a header without `UnitLength`, because `frame` uses `UnitLength` to read the data that is checked here.
 fn read_header(section: &FrameSection<'_>, offset: usize) -> Result<Header, String> {
     let rest = section.bytes().get(offset..).unwrap_or_default();
     let number = |at: usize, size: usize| -> Option<u64> {
@@ -184,7 +183,7 @@ fn read_header(section: &FrameSection<'_>, offset: usize) -> Result<Header, Stri
     } else {
         (first, 4)
     };
-    // The pointer of .eh_frame has four bytes in both formats.
+    // The CIE pointer of .eh_frame has four bytes in both formats.
     let id_size = match section.kind() {
         SectionKind::DebugFrame if is_wide => 8,
         SectionKind::DebugFrame | SectionKind::EhFrame => 4,
@@ -226,7 +225,7 @@ fn unreadable(error: &Error, header: &Header, section: &FrameSection<'_>) -> Fin
 
 fn check_alignment(header: &Header, section: &FrameSection<'_>, findings: &mut Findings) {
     let size = header.end.saturating_sub(header.offset);
-    // An entry of .eh_frame may be aligned to 4 only.
+    // Entries of .eh_frame need only an alignment of 4.
     let (alignment, what) = match section.kind() {
         SectionKind::DebugFrame => (8, "an address"),
         SectionKind::EhFrame => (4, "a word"),

@@ -1,7 +1,7 @@
-//! Chooses which findings count, and at which level.
+//! Selects the findings that count, and their severity.
 //!
-//! A choice names rules, one by one (`cfi-entry`), by how their names start (`cfi-*`), or those that read machine code, which
-//! take longer than all others together ([`MACHINE_CODE`]).
+//! A choice names a single rule (`cfi-entry`), all rules with a prefix (`cfi-*`), or the rules that analyse machine code ([`MACHINE_CODE`]). The
+//! latter take longer than all others together.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,22 +15,22 @@ use crate::nearest::nearest;
 use crate::rule::{Rule, Severity};
 use crate::untrusted::Untrusted;
 
-/// The name that stands for the rules that hold call frame information, and what is said of lanes, against the machine code.
+/// The name for the rules that compare call frame information and lane attributes with the machine code.
 pub const MACHINE_CODE: &str = "machine-code";
 
-/// The choice of a level for a rule.
+/// The choice of a severity for a rule.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Choice {
-    /// Its findings are dropped.
+    /// Drops the findings of the rule.
     Allow,
-    /// They are warnings.
+    /// Reports the findings as warnings.
     Warn,
-    /// They are errors.
+    /// Reports the findings as errors.
     Deny,
 }
 
-/// For every rule, whether its findings are kept and how bad they are.
+/// Determines for every rule whether its findings are kept, and with which severity.
 ///
 /// ```
 /// use hetdwarf::verify::{Choice, Rule, Selection, Severity};
@@ -44,42 +44,42 @@ pub enum Choice {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The rules somebody chose something for; the others have the severity of their table.
+    /// The rules with an explicit choice. All others have the severity in their table.
     chosen: BTreeMap<&'static str, Choice>,
-    /// The only rules that count, whatever else was chosen. `None` if all do.
+    /// The only rules that count, regardless of other choices. `None` if all rules count.
     only: Option<BTreeSet<&'static str>>,
-    /// The profile, which decides about rules without a choice of their own.
+    /// The profile, which determines the severity of rules without an explicit choice.
     profile: Profile,
     /// The encoding of the heterogeneous operations.
     dialect: Dialect,
-    /// The assembler that directives in the evidence are for.
+    /// The assembler for which the evidence has directives.
     assembler: Assembler,
 }
 
 impl Selection {
-    /// Says who asks. What is chosen for a rule goes before it.
+    /// Sets the audience. Explicit choices for a rule override it.
     pub fn set_profile(&mut self, profile: Profile) {
         self.profile = profile;
     }
 
-    /// The audience, which decides which findings count.
+    /// Returns the audience, which determines the findings that count.
     #[must_use]
     pub fn profile(&self) -> Profile {
         self.profile
     }
 
-    /// Says which codes the heterogeneous operations have in the files that are checked. A program that is already loaded keeps its own.
+    /// Sets the encoding of the heterogeneous operations in the checked files. A program that is already loaded keeps its own.
     pub fn set_dialect(&mut self, dialect: Dialect) {
         self.dialect = dialect;
     }
 
-    /// The encoding of the heterogeneous operations.
+    /// Returns the encoding of the heterogeneous operations.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Says for which assembler the evidence has directives.
+    /// Sets the assembler for which the evidence has directives.
     pub fn set_assembler(&mut self, assembler: Assembler) {
         self.assembler = assembler;
     }
@@ -90,10 +90,10 @@ impl Selection {
         self.assembler
     }
 
-    /// Keeps only the findings of these rules, whatever else is chosen, before or after.
+    /// Keeps only the findings of these rules, regardless of earlier and later choices.
     ///
     /// # Errors
-    /// [`UnknownRule`] for the first name that no rule has; then nothing is changed.
+    /// [`UnknownRule`] for the first unknown name. The selection is then unchanged.
     pub fn only<N: AsRef<str>>(
         &mut self,
         names: impl IntoIterator<Item = N>,
@@ -106,13 +106,13 @@ impl Selection {
         Ok(())
     }
 
-    /// Makes choices, over those that were made before.
+    /// Adds choices, which override earlier ones.
     ///
-    /// Among them a rule's own name goes before one that stands for several, and of several choices for the same name the
-    /// stricter counts: their order does not matter.
+    /// Within one call, a rule's own name overrides a name for several rules. Of several choices for the same name, the strictest counts. The order
+    /// of the choices does not matter.
     ///
     /// # Errors
-    /// [`UnknownRule`] for the first name that no rule has; then nothing is changed.
+    /// [`UnknownRule`] for the first unknown name. The selection is then unchanged.
     pub fn choose<N: AsRef<str>>(
         &mut self,
         choices: impl IntoIterator<Item = (N, Choice)>,
@@ -130,7 +130,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Returns how bad a finding of this rule is. `None` if it is dropped.
+    /// Returns the severity of findings of this rule. Returns `None` if they are dropped.
     #[must_use]
     pub fn severity(&self, rule: &Rule) -> Option<Severity> {
         if !self.is_kept(rule) {
@@ -150,12 +150,12 @@ impl Selection {
         only.is_none_or(|only| only.contains(rule.id))
     }
 
-    /// Drops the findings that do not count and sets the severity of the others.
+    /// Drops the findings that do not count, and sets the severity of the others.
     pub fn apply(&self, verdict: &mut Verdict) {
         verdict
             .findings
             .retain_mut(|finding| match self.chosen.get(finding.rule.id) {
-                // A family may have made this one less bad than others of its rule.
+                // The check may have lowered the severity of this finding.
                 None => (self.profile.severity(finding.severity))
                     .filter(|_| self.is_kept(finding.rule))
                     .map(|severity| finding.severity = severity)
@@ -168,17 +168,17 @@ impl Selection {
     }
 }
 
-/// Returns the rules that [`MACHINE_CODE`] stands for.
+/// Returns the rules that [`MACHINE_CODE`] names.
 fn machine_code() -> impl Iterator<Item = &'static Rule> {
     let families = [cfi_check::RULES, lane::RULES, location::LANE_MASK_RULES];
     families.into_iter().flatten().copied()
 }
 
 impl Rule {
-    /// Returns the rules that a name stands for: that of one, the start of some before `*`, or [`MACHINE_CODE`].
+    /// Returns the rules that a name selects: a single rule, a prefix followed by `*`, or [`MACHINE_CODE`].
     ///
     /// # Errors
-    /// [`UnknownRule`], with the nearest name, if it stands for none.
+    /// [`UnknownRule`] with the nearest name, if no rule has the name.
     pub fn named(name: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
         if name == MACHINE_CODE {
             return Ok(machine_code().collect());
@@ -195,20 +195,20 @@ impl Rule {
 }
 
 impl Rule {
-    /// Returns true if it counts only where somebody chooses it, or only it: it takes long.
+    /// Returns true if the rule is slow and counts only if it is chosen explicitly.
     #[must_use]
     pub fn is_on_request(&self) -> bool {
         lost_value::RULES.contains(&self)
     }
 }
 
-/// A name that no rule has.
+/// A name that selects no rule.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRule {
     /// The name.
     pub name: Untrusted<'static>,
-    /// A name that is close to it, if there is one.
+    /// The nearest known name, if there is one.
     pub nearest: Option<&'static str>,
 }
 
@@ -270,7 +270,7 @@ mod tests {
                 ("cfi-cie-pointer", Some(Severity::Warning))
             ]
         );
-        // What is said later stands above all of that.
+        // Later choices override all earlier ones.
         selection.choose([("cfi-*", Choice::Allow)]).unwrap();
         assert!(severities(&selection).iter().all(|(_, s)| s.is_none()));
     }
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(severity("cfi-entry"), Some(Severity::Error));
         let asked = Rule::all().filter(|rule| !rule.is_on_request());
         let dropped = asked.filter(|rule| selection.severity(rule).is_none());
-        // All of them but the one that is kept.
+        // All but the rule that is kept.
         assert_eq!(dropped.count(), machine_code().count() - 1);
     }
 

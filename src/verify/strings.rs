@@ -1,4 +1,4 @@
-//! `.debug_str_offsets` and `.debug_str_offsets.dwo`: whether each offset leads to a string. Source: DWARF 5 §7.26.
+//! Checks `.debug_str_offsets` and `.debug_str_offsets.dwo`: each offset must lead to a string. Source: DWARF 5 §7.26.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ rules! {
          the end of one for another.";
 }
 
-/// A section of offsets, and that of the strings.
+/// A section of offsets, and its section of strings.
 struct Tables<'s> {
     section: &'static str,
     offsets: &'s [u8],
@@ -68,7 +68,7 @@ impl Tables<'_> {
     fn check_parts(&self, subject: &Subject<'_, '_>, findings: &mut Findings) {
         let mut next = 0;
         while next < self.offsets.len() as u64 {
-            // Where units count into it, that it has no header is found with them.
+            // A missing header is reported with the units that use the section.
             let Ok(part) = UnitLength::read(self.offsets, next, "string offsets") else {
                 return;
             };
@@ -83,7 +83,7 @@ impl Tables<'_> {
         }
     }
 
-    /// Checks some of the offsets.
+    /// Checks the offsets of one part.
     fn check_part(
         &self,
         part: Range<usize>,

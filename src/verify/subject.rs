@@ -1,4 +1,4 @@
-//! The code object under examination, in the form that rules use.
+//! Provides the checked code object in the form that rules use.
 
 use core::cell::OnceCell;
 use core::ops::Range;
@@ -18,17 +18,16 @@ use crate::untrusted::Untrusted;
 #[derive(Clone, Debug)]
 pub(super) struct CodeSymbol<'a> {
     pub(super) name: Cow<'a, str>,
-    /// Its code; empty if the symbol does not say how much there is.
+    /// The address range of its code; empty if the symbol has no size.
     pub(super) range: Range<u64>,
 }
 
-/// What rules about a single instruction or expression ask of the code object. Unlike all of it, several threads can
-/// use it.
+/// The facts about the code object for rules about a single instruction or expression. In contrast to [`Subject`], several threads can use them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'a> {
     pub(super) machine: Machine,
     pub(super) processor: &'static Processor,
-    /// The size of its wavefronts, if all of them have the same.
+    /// The size of its wavefronts, if all of them have the same size.
     pub(super) wave_size: Option<WaveSize>,
     pub(super) dialect: Dialect,
     /// The call frame information.
@@ -36,18 +35,18 @@ pub(super) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Returns the register with this number, reserved ones included. `None` for another machine than AMDGPU, of whose registers only the
+    /// Returns the register with this number, including reserved registers. Returns `None` for machines other than AMDGPU, of which only register
     /// numbers are known.
     pub(super) fn register(&self, number: u64) -> Option<Register> {
         Register::from_number(number).filter(|_| self.machine.is_amdgpu())
     }
 
-    /// Returns the size of that register, if it is known.
+    /// Returns the size of the register in bits, if it is known.
     pub(super) fn register_bits(&self, number: u64) -> Option<u32> {
         self.register(number)?.size_in_bits()
     }
 
-    /// Returns the register as people know it, or its number.
+    /// Returns the name of the register for people, or its number.
     pub(super) fn register_name(&self, number: u64) -> String {
         match (self.register(number), self.machine.register_name(number)) {
             (Some(register), _) => register.to_string(),
@@ -57,7 +56,7 @@ impl Facts<'_> {
     }
 }
 
-/// The path of a file and a line, and the MD5 of the file if it is known.
+/// The path of a file with a line, and the MD5 of the file if it is known.
 type SourcePlace = ((Untrusted<'static>, u64), Option<[u8; 16]>);
 
 /// The start of a kernel.
@@ -65,7 +64,7 @@ type SourcePlace = ((Untrusted<'static>, u64), Option<[u8; 16]>);
 pub(super) struct KernelEntry {
     /// The address of the first instruction.
     pub(super) address: u64,
-    /// True if waves can ask for more vector registers: their private memory may begin with an area for those.
+    /// True if waves can allocate more vector registers. Their private memory may begin with an area for these registers.
     pub(super) has_dynamic_vgprs: bool,
 }
 
@@ -79,19 +78,19 @@ impl KernelEntry {
     }
 }
 
-/// A code object and what several rules ask of it.
+/// A code object with facts that several rules use.
 #[derive(Debug)]
 pub(super) struct Subject<'p, 'a> {
     pub(super) program: &'p Program<'a>,
     meter: Arc<Meter>,
     symbols: OnceCell<Vec<CodeSymbol<'a>>>,
-    /// True if they include those that the linker does not export.
+    /// True if the symbols include the ones that the linker does not export.
     pub(super) has_all_symbols: bool,
-    /// Executable sections, by address.
+    /// The executable sections, sorted by address.
     pub(super) executable: Vec<Range<u64>>,
     /// The first instructions of kernels, sorted.
     pub(super) kernels: Vec<KernelEntry>,
-    /// The size of its wavefronts, if all of them have the same.
+    /// The size of its wavefronts, if all of them have the same size.
     pub(super) wave_size: Option<WaveSize>,
 }
 
@@ -127,10 +126,10 @@ impl<'p, 'a> Subject<'p, 'a> {
         }
     }
 
-    /// Functions, by address; of several with the same code the first by name.
+    /// Returns the functions, sorted by address. Of several functions with the same code, only the first by name is included.
     pub(super) fn symbols(&self) -> &[CodeSymbol<'a>] {
         self.symbols.get_or_init(|| {
-            // Symbols that cannot be read are the business of `info`; here they are just not there.
+            // `info` reports unreadable symbols. Here they are ignored.
             let all = self.program.object().symbols().unwrap_or_default();
             let mut symbols: Vec<_> = all
                 .iter()
@@ -149,16 +148,15 @@ impl<'p, 'a> Subject<'p, 'a> {
         })
     }
 
-    /// Returns true if an address stands for code that the linker dropped, because nothing uses it or another file has the same: it is what
-    /// linkers write in place of the address, and no code is there. lld writes 0, and 1 in the lists of DWARF 4; others write one of
+    /// Returns true if an address marks code that the linker dropped, because the code is unused or because another file has the same code. Linkers
+    /// write such an address in place of the real one, and no code is at it. lld writes 0, and 1 in the lists of DWARF 4. Other linkers write one of
     /// the two largest addresses.
     pub(super) fn is_dropped(&self, start: u64) -> bool {
         matches!(start, 0 | 1 | 0xffff_ffff_ffff_fffe | u64::MAX)
             && !self.executable.iter().any(|range| range.contains(&start))
     }
 
-    /// Returns true if an address is in a section that linkers fill with code to call functions of other files (`.plt`, `.plt.sec`), which
-    /// AMDGPU does not have.
+    /// Returns true if an address is in a section of call stubs that linkers generate (`.plt`, `.plt.sec`). AMDGPU has no such sections.
     pub(super) fn is_made_by_linker(&self, pc: u64) -> bool {
         let mut sections = self.program.object().sections().iter();
         !self.machine().is_amdgpu()
@@ -172,7 +170,7 @@ impl<'p, 'a> Subject<'p, 'a> {
             })
     }
 
-    /// Returns true if somebody asked the compiler for debugging information.
+    /// Returns true if the object was compiled with debugging information.
     pub(super) fn has_debug_info(&self) -> bool {
         self.program.info().unit_ids().next().is_some()
     }
@@ -192,7 +190,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         }
     }
 
-    /// Returns the machine it is for: rules about GPUs are not asked of another than AMDGPU.
+    /// Returns the machine. Rules about GPUs apply only to AMDGPU.
     pub(super) fn machine(&self) -> Machine {
         self.program.object().target().machine()
     }
@@ -205,7 +203,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         *self.program.cfi().section()
     }
 
-    /// Returns the function of the symbol table that an address is in.
+    /// Returns the function of the symbol table that contains an address.
     pub(super) fn symbol_at(&self, pc: u64) -> Option<&CodeSymbol<'a>> {
         let symbols = self.symbols();
         let after = symbols.partition_point(|symbol| symbol.range.start <= pc);
@@ -215,13 +213,13 @@ impl<'p, 'a> Subject<'p, 'a> {
             .filter(|symbol| symbol.range.contains(&pc) || symbol.range.is_empty())
     }
 
-    /// Returns true if the debugging information has a function that starts at an address.
+    /// Returns true if a function in the debugging information starts at an address.
     pub(super) fn has_function_at(&self, pc: u64) -> bool {
         let function = self.program.info().find_function(pc).ok().flatten();
         function.is_some_and(|function| function.ranges.iter().any(|range| range.start == pc))
     }
 
-    /// Returns the file and line of an address, and the MD5 of the file. `None` where there is none, or it cannot be read.
+    /// Returns the file and line of an address, and the MD5 of the file. Returns `None` if there is none or it is unreadable.
     pub(super) fn source_at(&self, pc: u64) -> Option<SourcePlace> {
         let info = self.program.info();
         let line = info.line_at(pc).ok().flatten()?;
@@ -230,7 +228,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         Some(((file.path.to_string().into(), line.line), md5))
     }
 
-    /// Returns the text of that line, where the line table carries the file; of a long one the start.
+    /// Returns the text of the source line, if the line table contains the file. A long line is cut.
     pub(super) fn source_text_at(&self, pc: u64) -> Option<Untrusted<'static>> {
         let info = self.program.info();
         let line = info.line_at(pc).ok().flatten()?;
@@ -241,10 +239,10 @@ impl<'p, 'a> Subject<'p, 'a> {
     }
 }
 
-/// Returns a line of a source file as a finding shows it: without indentation, and of a long one the start.
+/// Returns a line of a source file as findings show it: without indentation, and cut if it is long.
 #[must_use]
 pub fn shown_line(line: &str) -> Option<Untrusted<'static>> {
-    /// More is no help.
+    /// The maximum number of characters.
     const MOST: usize = 200;
     let line: String = line.trim().chars().take(MOST).collect();
     (!line.is_empty()).then(|| line.into())
@@ -256,7 +254,7 @@ mod tests {
     use crate::limits::Limits;
     use crate::object::CodeObject;
 
-    /// A line shown beside a finding is looked for in the whole text of its file.
+    /// Checks that the search for a shown line in the text of its file is charged.
     #[test]
     fn the_text_of_a_file_is_paid_for() {
         let file = include_bytes!("../../tests/debug_info/small-gfx1100-O0-embed.hsaco");
@@ -264,7 +262,8 @@ mod tests {
         let program = Program::load(&object).unwrap();
         let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
         let subject = Subject::new(&program, Arc::clone(&meter));
-        // The first instruction of the kernel after its prologue, which is line 6 of `small.cl`; `lines_are_found_and_files_carry_their_text` has both addresses.
+        // The first instruction of the kernel after its prologue, at line 6 of `small.cl`. The test `lines_are_found_and_files_carry_their_text` has
+        // both addresses.
         let pc = 0x1b0c;
         let line = program.info().line_at(pc).unwrap().unwrap();
         let text = (program.info())

@@ -1,4 +1,4 @@
-//! What the code object is for, and whether its relocations are known. Sources: USAGE "Header", "Relocation Records".
+//! Checks that the target and the relocations of the code object are known. Sources: USAGE "Header", "Relocation Records".
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ rules! {
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     let object = subject.program.object();
     let target = object.target();
-    // A file of split units says nothing of a processor, nor has it code.
+    // A file of split units has neither a processor nor code.
     let is_split = subject.executable.is_empty() && object.has_split_units();
     if target.machine().is_amdgpu() && !is_split && !target.processor().is_known() {
         let message = format!("the code is for {target}: rules about machine code are left out");
@@ -31,7 +31,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     }
 }
 
-/// Checks the relocations of sections with debugging information: one finding for each section.
+/// Checks the relocations of sections with debugging information. Reports one finding for each section.
 pub(super) fn check_relocations(subject: &Subject<'_, '_>, findings: &mut Findings) {
     let object = subject.program.object();
     if !object.is_relocatable() {
@@ -40,7 +40,7 @@ pub(super) fn check_relocations(subject: &Subject<'_, '_>, findings: &mut Findin
     let names = object.sections().iter().map(static_name);
     let names = names.filter(|name| name.starts_with(".debug_") || *name == ".eh_frame");
     for name in names.collect::<BTreeSet<_>>() {
-        // What cannot be read is found by the rules about the section.
+        // Unreadable relocations are reported by the rules about the section.
         let unresolved = object.unresolved_relocations(name).unwrap_or_default();
         let mut unknown = unresolved
             .iter()

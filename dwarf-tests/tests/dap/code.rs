@@ -80,6 +80,12 @@ fn instructions_before_an_address_are_those_of_llvm() {
         let path = listed[0]["location"]["path"].as_str().unwrap_or_default();
         let is_of_code = listed[0]["line"].is_u64();
         assert_eq!(path.ends_with("demo/calls-O2.cl"), is_of_code, "{listed:?}");
+        let named = listed.iter().filter(|one| one["location"].is_object());
+        assert_eq!(
+            named.count(),
+            1,
+            "the file is that of the instruction before"
+        );
     }
     // Before the section there is no code, but editors want as many as they asked for, at addresses of their own.
     let listed = client.body(

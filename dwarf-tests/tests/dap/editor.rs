@@ -34,7 +34,15 @@ fn a_core_is_opened_as_editors_do() {
         json!({ "threadId": 3, "startFrame": 1, "levels": 2 }),
     );
     assert_eq!(page["stackFrames"].as_array().unwrap().len(), 2);
+    assert_eq!(page["stackFrames"][0], frames[1]);
     assert_eq!(page["totalFrames"], 4);
+    // What was given a number keeps it.
+    let scopes = json!({ "frameId": frames[0]["id"] });
+    let of_frame = client.body("scopes", scopes.clone());
+    assert_eq!(client.body("scopes", scopes), of_frame);
+    // 0 are all.
+    let all = client.body("stackTrace", json!({ "threadId": 3, "levels": 0 }));
+    assert_eq!(all["stackFrames"].as_array().unwrap(), &frames);
     let locals = client.scope(&frames[0], "Locals");
     let find = |name: &str| {
         locals
@@ -80,6 +88,12 @@ fn a_core_is_opened_as_editors_do() {
     );
     let lanes = client.children(&of_all);
     assert_eq!(lanes[3]["value"], "102");
+    // The most frequent value is the first, though lane 1 has the other.
+    let found = client.body(
+        "evaluate",
+        json!({ "expression": "a > 1", "frameId": frames[0]["id"] }),
+    );
+    assert_eq!(found["result"], "2 values: 1 ×12, 0 ×1");
     let wrong = client.ask(
         "evaluate",
         json!({ "expression": "nosuch", "frameId": frames[0]["id"] }),
@@ -134,6 +148,23 @@ fn exceptions_are_those_of_the_core() {
     let document: Value = serde_json::from_str(&document).unwrap();
     let mut client = Client::open(json!({ "coreFile": core }));
     let threads = client.body("threads", json!({}));
+    // Those that faulted come first, then others that stopped, then those that run.
+    let rank = |thread: &Value| {
+        let index = thread["id"].as_u64().unwrap() as usize;
+        let wave = &document["waves"][index - 1];
+        match (wave["state"].as_str().unwrap(), &wave["stop"][0]) {
+            ("stopped", Value::String(_)) => 0,
+            ("stopped", _) => 1,
+            _ => 2,
+        }
+    };
+    let ranks: Vec<usize> = threads["threads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(rank)
+        .collect();
+    assert!(ranks.is_sorted() && ranks.contains(&1), "{ranks:?}");
     let (mut faulted, mut running) = (0, 0);
     for wave in document["waves"].as_array().unwrap() {
         let info = client.body("exceptionInfo", json!({ "threadId": wave["index"] }));

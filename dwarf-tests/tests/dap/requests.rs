@@ -103,6 +103,17 @@ fn malformed_messages_end_nothing() {
         assert_eq!(event["event"], "output", "{event}");
     }
     client.body("initialize", json!({}));
+    // Blank lines between messages are passed over.
+    client.send(b"\r\n\r\n");
+    client.body("initialize", json!({}));
+    // Of a message that is too long the next one is not a part.
+    let long = (16 << 20) + 1;
+    client.send(format!("Content-Length: {long}\r\n\r\n").as_bytes());
+    client.send(&vec![b' '; long]);
+    let event = client.receive().unwrap();
+    let text = event["body"]["output"].as_str().unwrap();
+    assert!(text.contains("too long"), "{text}");
+    client.body("initialize", json!({}));
     // It ends in the middle of a message.
     client.send(b"Content-Length: 1000\r\n\r\n{\"type\":");
 }
@@ -123,4 +134,28 @@ fn a_log_is_opened() {
     assert_eq!(frames[0]["instructionPointerReference"], "0x7f4000001600");
     let nothing = client.ask("scopes", json!({ "frameId": frames[0]["id"] }));
     assert_eq!(nothing["success"], true);
+}
+
+/// The wave of the verdict is the first, before others that faulted; then comes one of each group of those that run.
+#[test]
+fn the_wave_at_fault_is_the_first() {
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let waves = [
+        (0x1000, "running"),
+        (0x1000, "stopped, reason: ASSERT_TRAP"),
+        (0x1000, "stopped, reason: MEMORY_VIOLATION"),
+        (0x1000, "running"),
+        (0x1004, "running"),
+    ];
+    let texts = (1..).zip(waves).map(|(number, (pc, state))| {
+        format!("wave_{number}: pc={pc:#x} ({state})\n\nsystem registers:\n  exec: ffffffff\n\n")
+    });
+    std::fs::write(&log, texts.collect::<String>()).unwrap();
+    let mut client = Client::open(json!({ "log": text(&log) }));
+    assert_eq!(client.stopped()["threadId"], 3);
+    let threads = client.body("threads", json!({}));
+    let threads = threads["threads"].as_array().unwrap().iter();
+    let order: Vec<u64> = threads.map(|one| one["id"].as_u64().unwrap()).collect();
+    assert_eq!(order, [3, 2, 1, 5, 4]);
 }

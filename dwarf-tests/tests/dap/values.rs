@@ -1,5 +1,6 @@
 //! Values equal those of `hetdwarf vars`.
 
+use dwarf_tests::cores::Folder;
 use dwarf_tests::{fixture, hetdwarf, json, wave_cases};
 use serde_json::{Value, json};
 
@@ -75,12 +76,19 @@ fn lanes_have_the_values_of_vars() {
 /// Structures and arrays expand into the parts that `vars --children` lists.
 #[test]
 fn parts_of_values_are_those_of_vars() {
-    let case = fixture("waves").parent().unwrap().join("waves/lds");
-    let truth = json(&case.join("truth.json"));
-    let object = text(&case.join(truth["object"].as_str().unwrap()));
-    let mut compared = 0;
-    for stop in truth["snapshots"].as_array().unwrap() {
-        let wave = text(&case.join(stop["wave"].as_str().unwrap()));
+    let (mut compared, mut pages) = (0, 0);
+    let mut stops = Vec::new();
+    for name in ["lds", "loops", "manyargs", "pointers", "structs"] {
+        let case = fixture("waves").join(name);
+        let truth = json(&case.join("truth.json"));
+        let object = text(&case.join(truth["object"].as_str().unwrap()));
+        let snapshots = truth["snapshots"].as_array().unwrap();
+        for stop in snapshots.iter().step_by(3) {
+            let wave = text(&case.join(stop["wave"].as_str().unwrap()));
+            stops.push((wave, object.clone()));
+        }
+    }
+    for (wave, object) in stops {
         let arguments = [
             "vars",
             &object,
@@ -120,9 +128,47 @@ fn parts_of_values_are_those_of_vars() {
                     compared += 1;
                 }
                 assert!(parts.len() >= expected.len());
+                if parts.len() > 2 {
+                    let reference = &lane["variablesReference"];
+                    let page = json!({ "variablesReference": reference, "start": 1, "count": 2 });
+                    let page = client.body("variables", page);
+                    assert_eq!(page["variables"].as_array().unwrap(), &parts[1..3]);
+                    pages += 1;
+                }
             }
         }
     }
-    println!("{compared} parts");
+    println!("{compared} parts, {pages} pages");
+    assert!(pages > 0);
     assert!(compared > 100);
+}
+
+/// Variables of file scope are a scope of their own: those that `libgomp` has in `task.c`.
+#[test]
+fn globals_are_a_scope_of_their_own() {
+    let folder = Folder::new();
+    let log = folder.path("log");
+    // In GOMP_task, which is at 0x19ab8.
+    let wave = "wave_1: pc=0x7f0000019af8 (running)\n\nsystem registers:\n  exec: ffffffffffffffff\n\n\
+                Disassembly for function GOMP_task:\n    code object: file:///x\n    loaded at: [0x7f0000000000-0x7f0000100000]\n\n\
+                End of disassembly.\n";
+    std::fs::write(&log, wave).unwrap();
+    let object = text(&fixture("corpus/gcc12/offload-gfx906-O1.hsaco"));
+    let mut client = Client::open(json!({ "log": text(&log), "object": object }));
+    let frames = client.frames(&json!(1));
+    assert_eq!(frames[0]["name"], "GOMP_task");
+    let names = |scope: &[Value]| -> Vec<String> {
+        let names = scope
+            .iter()
+            .map(|one| one["name"].as_str().unwrap().to_owned());
+        names.collect()
+    };
+    let locals = names(&client.scope(&frames[0], "Locals"));
+    let globals = names(&client.scope(&frames[0], "Globals"));
+    assert_eq!(locals[..3], ["fn", "data", "cpyfn"]);
+    assert!(
+        globals.contains(&"gomp_global_icv".to_owned()),
+        "{globals:?}"
+    );
+    assert!(locals.iter().all(|name| !globals.contains(name)));
 }

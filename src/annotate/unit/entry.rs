@@ -1,4 +1,4 @@
-//! Entries that get something: new attributes, or another location list.
+//! Makes additions to entries: new attributes, or another location list.
 
 use gimli::constants as dw;
 
@@ -9,17 +9,17 @@ use crate::debug_info::attribute::Extension;
 use crate::expr::write_uleb;
 use crate::lane_pc::attribute_code;
 
-/// What of an abbreviation changes.
+/// The change of an abbreviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum AbbreviationChange {
-    /// It has attributes about lanes, and maybe a list of active ones.
+    /// Adds the attributes about lanes, with or without the list of active lanes.
     Lanes { has_active_lane: bool },
-    /// Its location is an offset in the section of lists, and no index.
+    /// Replaces the location by an offset in the section of lists, instead of an index.
     LocationOffset,
 }
 
 impl Walk<'_, '_, '_> {
-    /// Adds attributes to an entry: it starts, its abbreviation's code ends, and it ends at these offsets.
+    /// Adds attributes to an entry. The offsets are the start of the entry, the end of its abbreviation code, and the end of the entry.
     pub(super) fn add(
         &mut self,
         abbreviation: &gimli::Abbreviation,
@@ -50,9 +50,9 @@ impl Walk<'_, '_, '_> {
         });
     }
 
-    /// Lets an entry have another location list. It starts, and its abbreviation's code ends, at these offsets.
+    /// Replaces the location list of an entry. The offsets are the start of the entry and the end of its abbreviation code.
     ///
-    /// * `location`: where its attribute is, how many bytes it has, and its form.
+    /// * `location`: the offset of the location attribute, its size in bytes, and its form.
     pub(super) fn replace_location(
         &mut self,
         abbreviation: &gimli::Abbreviation,
@@ -89,7 +89,7 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    /// Gives an entry an abbreviation with a change.
+    /// Gives an entry a changed abbreviation.
     fn change_code(
         &mut self,
         abbreviation: &gimli::Abbreviation,
@@ -117,7 +117,7 @@ impl Walk<'_, '_, '_> {
         });
     }
 
-    /// Declares an abbreviation with a change.
+    /// Declares a changed abbreviation.
     fn declare(&mut self, code: u64, old: &gimli::Abbreviation, change: AbbreviationChange) {
         let out = &mut self.new_abbreviations;
         write_uleb(code, out);

@@ -1,7 +1,7 @@
-//! DWARF register numbers of other machines than AMDGPU, with the names of `llvm-dwarfdump` 22.
+//! The DWARF register numbers of machines other than AMDGPU, with the names of `llvm-dwarfdump` 22.
 //!
-//! Sources: the psABIs of x86-64 ("DWARF Register Number Mapping"), of `AArch64` ("DWARF for the Arm 64-bit Architecture"), of RISC-V, `PowerPC`
-//! (ELF V2) and `LoongArch`; for MIPS and BPF `llvm-dwarfdump` alone.
+//! Sources: the psABIs of x86-64 ("DWARF Register Number Mapping"), `AArch64` ("DWARF for the Arm 64-bit Architecture"), RISC-V, `PowerPC`
+//! (ELF V2) and `LoongArch`; for MIPS and BPF, only `llvm-dwarfdump`.
 
 use super::Row;
 

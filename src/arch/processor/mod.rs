@@ -1,8 +1,7 @@
-//! Processors: their names, their numbers in ELF headers, and what a debugger must know of each.
+//! Processors: their names, their numbers in ELF headers, and the facts that a debugger needs about each.
 //!
-//! The rows stand in `table`; which features a code object was built for is the business of
-//! [`TargetId`](super::TargetId). Sources: USAGE "Processors", "Header" (`EF_AMDGPU_MACH`), "Address
-//! Spaces", "Flat Scratch".
+//! The rows are in `table`. The features for which a code object was built are left to [`TargetId`](super::TargetId). Sources: USAGE
+//! "Processors", "Header" (`EF_AMDGPU_MACH`), "Address Spaces", "Flat Scratch".
 
 mod table;
 #[cfg(test)]
@@ -16,8 +15,7 @@ use super::WaveSize;
 
 /// One processor, or one generic processor that stands for several.
 ///
-/// All facts are those of what the compiler produces for the processor by default; two processors are
-/// equal if they are the same row of the table.
+/// All facts apply to the compiler's default code for the processor. Two processors are equal if they are the same row of the table.
 #[derive(Clone, Copy)]
 pub struct Processor {
     name: &'static str,
@@ -46,7 +44,7 @@ impl core::fmt::Debug for Processor {
     }
 }
 
-/// The two architectures behind `EM_AMDGPU`. Source: USAGE "Target Triples".
+/// The two architectures that use `EM_AMDGPU`. Source: USAGE "Target Triples".
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Architecture {
@@ -57,7 +55,7 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// The name, as it begins a target triple.
+    /// Returns the name, as at the beginning of a target triple.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,9 +69,9 @@ impl Architecture {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetFeature {
-    /// `sramecc`: error correction of the memories on the chip.
+    /// `sramecc`: error correction of on-chip memories.
     Sramecc,
-    /// `xnack`: memory accesses that can be replayed after a page fault.
+    /// `xnack`: replay of memory accesses after a page fault.
     Xnack,
 }
 
@@ -81,7 +79,7 @@ impl TargetFeature {
     /// Every feature, in the order of a canonical target id.
     pub const ALL: &'static [TargetFeature] = &[TargetFeature::Sramecc, TargetFeature::Xnack];
 
-    /// The name in a target id.
+    /// Returns the name in a target id.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -95,7 +93,7 @@ impl TargetFeature {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlatScratch {
-    /// There are no flat accesses, and so no generic address space.
+    /// There are no flat accesses, and thus no generic address space.
     Unsupported,
     /// `FLAT_SCRATCH` holds an offset from a base that is hidden from the wave.
     Offset,
@@ -103,27 +101,25 @@ pub enum FlatScratch {
     Absolute,
     /// The hardware sets `FLAT_SCRATCH` up; it is not a pair of general scalar registers.
     Architected,
-    /// The processor is not known ([`Processor::UNKNOWN`]).
+    /// The processor is unknown ([`Processor::UNKNOWN`]).
     Unknown,
 }
 
 /// The unit of an offset into scratch in a scalar register (stack and frame pointer, SGPR32 and SGPR33).
 ///
-/// It follows from the instructions that reach scratch. USAGE says which processors lack the buffer
-/// ("Private Segment Buffer"); what the registers count is seen in the code of LLVM 22, which adds
-/// 0x400 to SGPR32 on `gfx90a` where it adds 16 on `gfx942`.
+/// It follows from the instructions that access scratch. USAGE lists the processors without the buffer ("Private Segment Buffer"). The unit
+/// was determined from code of LLVM 22, which adds 0x400 to SGPR32 on `gfx90a`, and 16 on `gfx942`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScratchAddressing {
-    /// `buffer_*` instructions: the register counts bytes of the whole wave, the wave size times as many
-    /// as of one lane.
+    /// `buffer_*` instructions: the register counts bytes of the whole wave, which are the bytes of one lane times the wave size.
     Buffer,
     /// `scratch_*` instructions: the register counts bytes of one lane.
     Flat,
 }
 
 impl ScratchAddressing {
-    /// Returns the `private_lane` address that a stack or frame pointer stands for, where it is `value`.
+    /// Returns the `private_lane` address of a stack or frame pointer with the contents `value`.
     #[must_use]
     pub const fn lane_address(self, value: u32, wave_size: WaveSize) -> u32 {
         match self {
@@ -137,18 +133,18 @@ impl Processor {
     /// Every processor, by ascending [`mach`](Processor::mach).
     pub const ALL: &'static [Processor] = table::PROCESSORS;
 
-    /// Stands for a processor that the table does not have: a newer one, or none. It has every register and both wave
-    /// sizes, so that nothing is refused for its sake; what differs from processor to processor (the default wave
-    /// size, what scratch pointers count, machine code) is not known of it. It is not in [`ALL`](Processor::ALL).
+    /// A processor that the table does not have: a newer one, or none. It has every register and both wave sizes, so that nothing is
+    /// rejected. Facts that differ between processors are unknown: the default wave size, the unit of scratch pointers, machine code. It is
+    /// not in [`ALL`](Processor::ALL).
     pub const UNKNOWN: &'static Processor = &table::UNKNOWN;
 
-    /// Returns true if it is one of the table, and not [`UNKNOWN`](Processor::UNKNOWN).
+    /// Returns true if the processor is in the table, and is not [`UNKNOWN`](Processor::UNKNOWN).
     #[must_use]
     pub const fn is_known(&self) -> bool {
         self.mach != Processor::UNKNOWN.mach
     }
 
-    /// The processor with this name: the primary one or, for `amdgcn`, an alternative like `tahiti`.
+    /// Returns the processor with this name: the primary one or, for `amdgcn`, an alternative like `tahiti`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Processor> {
         Processor::ALL
@@ -156,8 +152,8 @@ impl Processor {
             .find(|row| row.name == name || row.other_names.contains(&name))
     }
 
-    /// Returns the processor that the first part of a target triple names: `amdgpu9.0a` is `gfx90a`, `amdgpu9.4` is
-    /// `gfx9-4-generic`. Nothing if it names none, as `amdgpu` and `amdgpu8`, whose family has no generic processor.
+    /// Returns the processor that the first part of a target triple names: `amdgpu9.0a` is `gfx90a`, `amdgpu9.4` is `gfx9-4-generic`.
+    /// Returns `None` for other names, for example `amdgpu` and `amdgpu8`, whose family has no generic processor.
     ///
     /// Source: USAGE of LLVM 24, "Target Triples", "Subarchitecture Compatibility".
     #[must_use]
@@ -180,8 +176,8 @@ impl Processor {
         Processor::by_name(&name)
     }
 
-    /// Returns true if the first part of a target triple can stand before this processor: its architecture, its
-    /// subarchitecture, or the major one of its family.
+    /// Returns true if the first part of a target triple is compatible with this processor: its architecture, its subarchitecture, or the
+    /// major one of its family.
     #[must_use]
     pub(super) fn has_architecture(&self, text: &str) -> bool {
         if text == self.architecture().name() {
@@ -199,7 +195,7 @@ impl Processor {
                 let rest = self.name.strip_prefix(named.name);
                 named.runs_on(self) || rest.is_some_and(|rest| rest.starts_with('-'))
             }
-            // None, or the major one of a family without a generic processor; gfx810 has its own.
+            // No processor, or the major subarchitecture of a family without a generic processor; gfx810 has its own.
             None => {
                 let major = self.version().filter(|[_, minor, _]| *minor == 0);
                 subarchitecture.is_empty()
@@ -221,44 +217,43 @@ impl Processor {
         None
     }
 
-    /// The primary name: `gfx90a`, `gfx11-generic`, `cayman`; `unknown` of [`UNKNOWN`](Processor::UNKNOWN).
+    /// Returns the primary name: `gfx90a`, `gfx11-generic`, `cayman`; `unknown` for [`UNKNOWN`](Processor::UNKNOWN).
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns the `EF_AMDGPU_MACH` value; 0 (`EF_AMDGPU_MACH_NONE`) of [`UNKNOWN`](Processor::UNKNOWN).
+    /// Returns the `EF_AMDGPU_MACH` value; 0 (`EF_AMDGPU_MACH_NONE`) for [`UNKNOWN`](Processor::UNKNOWN).
     #[must_use]
     pub const fn mach(&self) -> u8 {
         self.mach
     }
 
-    /// Alternative names, `tahiti` for `gfx600` for example.
+    /// Returns the alternative names, for example `tahiti` for `gfx600`.
     #[must_use]
     pub const fn other_names(&self) -> &'static [&'static str] {
         self.other_names
     }
 
-    /// Returns the architecture it belongs to.
+    /// Returns the architecture of the processor.
     #[must_use]
     pub const fn architecture(&self) -> Architecture {
         self.facts.architecture
     }
 
-    /// Returns the major number after `gfx`, from 6 to 13. `None` for `r600` processors and one that is not known.
+    /// Returns the major number after `gfx`, from 6 to 13. `None` for `r600` processors and unknown ones.
     #[must_use]
     pub const fn generation(&self) -> Option<u8> {
         self.facts.generation
     }
 
-    /// Returns the family it belongs to. `None` for one that is not known.
+    /// Returns the family of the processor. `None` for an unknown one.
     #[must_use]
     pub const fn family(&self) -> Option<Family> {
         self.family
     }
 
-    /// Returns the major and minor number and the stepping: 9, 0 and 10 of `gfx90a`. Nothing of a generic processor, of `r600`
-    /// ones and of one that is not known.
+    /// Returns the major and minor number and the stepping: 9, 0 and 10 for `gfx90a`. `None` for generic, `r600` and unknown processors.
     #[must_use]
     pub fn version(&self) -> Option<[u32; 3]> {
         let digits = self.name.strip_prefix("gfx")?;
@@ -269,8 +264,8 @@ impl Processor {
 
     /// Returns the family of the processor of this version.
     ///
-    /// Of a stepping that the table does not have it is the family of those with the same major and minor number, if they
-    /// are all of one.
+    /// A stepping that the table does not have gets the family of the processors with the same major and minor number, if they have only
+    /// one.
     #[must_use]
     pub fn family_by_version(version: [u32; 3]) -> Option<Family> {
         let [major, minor, _] = version;
@@ -289,10 +284,10 @@ impl Processor {
         families.all(|family| family == first).then_some(first)
     }
 
-    /// The features a target id for this processor can name.
+    /// Returns the features that a target id for this processor can name.
     ///
-    /// For `gfx1250` and `gfx1251` this follows LLVM 24, which has `sramecc`. The documents of LLVM 22 have none, although
-    /// it sets both features to *any* in `e_flags`.
+    /// For `gfx1250` and `gfx1251`, this follows LLVM 24, which has `sramecc`. The documents of LLVM 22 have no features, although it sets
+    /// both to *any* in `e_flags`.
     #[must_use]
     pub const fn features(&self) -> &'static [TargetFeature] {
         self.features
@@ -304,8 +299,8 @@ impl Processor {
         self.features.contains(&feature)
     }
 
-    /// Returns the wave sizes, that of code built without options first. None for `r600` processors, and both, in no
-    /// meaningful order, for one that is not known.
+    /// Returns the wave sizes, with the default of the compiler first. None for `r600` processors; both, in arbitrary order, for unknown
+    /// ones.
     #[must_use]
     pub const fn wave_sizes(&self) -> &'static [WaveSize] {
         self.facts.wave_sizes
@@ -317,30 +312,29 @@ impl Processor {
         self.wave_sizes().contains(&wave_size)
     }
 
-    /// Returns the wave size of code built without options. `None` for `r600` processors and one that is not known.
+    /// Returns the compiler's default wave size. `None` for `r600` processors and unknown ones.
     #[must_use]
     pub fn default_wave_size(&self) -> Option<WaveSize> {
         let first = self.wave_sizes().first().copied();
         first.filter(|_| self.is_known())
     }
 
-    /// Returns how many scalar registers an instruction can name, from `s0`.
+    /// Returns the number of scalar registers that an instruction can name, from `s0`.
     ///
-    /// USAGE speaks of numbers allocated, which include special registers; these counts are those that
-    /// LLVM 22's assembler accepts.
+    /// USAGE has the numbers of allocated registers, which include special ones; these numbers are accepted by LLVM 22's assembler.
     #[must_use]
     pub const fn max_sgprs(&self) -> u16 {
         self.facts.sgprs
     }
 
-    /// Returns how many vector registers code can name, from `v0`. Accumulation registers are not counted, also
-    /// where they share a file with these.
+    /// Returns the number of vector registers that code can name, from `v0`. Accumulation registers are not included, even if they share a
+    /// file with these.
     #[must_use]
     pub const fn max_vgprs(&self) -> u16 {
         self.facts.vgprs
     }
 
-    /// Returns how many accumulation registers an instruction can name, from `a0`.
+    /// Returns the number of accumulation registers that an instruction can name, from `a0`.
     #[must_use]
     pub const fn max_agprs(&self) -> u16 {
         match self.facts.accumulation {
@@ -349,14 +343,13 @@ impl Processor {
         }
     }
 
-    /// Returns how flat accesses find scratch.
+    /// Returns the way in which flat accesses find scratch.
     #[must_use]
     pub const fn flat_scratch(&self) -> FlatScratch {
         self.facts.flat_scratch
     }
 
-    /// Returns true if there is a generic address space; of a processor that is not known it is taken that there is, as on all
-    /// since gfx7.
+    /// Returns true if there is a generic address space. Unknown processors are assumed to have one, as all processors since gfx7.
     #[must_use]
     pub const fn has_generic_address_space(&self) -> bool {
         !matches!(self.facts.flat_scratch, FlatScratch::Unsupported)
@@ -364,9 +357,8 @@ impl Processor {
 
     /// Returns the unit of scalar registers that point into scratch. `None` for `r600` and unknown processors.
     ///
-    /// Where flat scratch is architected, there is no scratch buffer to reach it by (USAGE "Private
-    /// Segment Buffer"). On others LLVM can be told to use `scratch_*` as well (`enable-flat-scratch`);
-    /// nothing in a code object says so, and no default does.
+    /// With architected flat scratch, there is no scratch buffer (USAGE "Private Segment Buffer"). On other processors, LLVM can use
+    /// `scratch_*` if an option is set (`enable-flat-scratch`). It is off by default, and code objects do not record it.
     #[must_use]
     pub const fn scratch_addressing(&self) -> Option<ScratchAddressing> {
         match (self.architecture(), self.facts.flat_scratch) {
@@ -379,22 +371,21 @@ impl Processor {
         }
     }
 
-    /// Returns true if scratch is seen through the generic address space as global memory, at addresses that
-    /// contain the lane ("Globally Accessible Scratch" of USAGE). Code of LLVM 22 then does without the
-    /// private aperture.
+    /// Returns true if scratch is global memory in the generic address space, at addresses that contain the lane ("Globally Accessible
+    /// Scratch" of USAGE). Code of LLVM 22 then does not use the private aperture.
     #[must_use]
     pub const fn has_globally_accessible_scratch(&self) -> bool {
         self.facts.globally_accessible_scratch
     }
 
-    /// Returns true if it is a generic processor: a name for code that runs on several.
+    /// Returns true if it is a generic processor: a name for code that runs on several processors.
     #[must_use]
     pub const fn is_generic(&self) -> bool {
         !self.covers.is_empty()
     }
 
-    /// Returns true if code built for this processor can run on `device`: the same one, or one that this generic
-    /// processor stands for. Features and generic versions are not compared.
+    /// Returns true if code built for this processor can run on `device`: the same processor, or one that this generic processor covers.
+    /// Features and generic versions are not compared.
     #[must_use]
     pub fn runs_on(&self, device: &Processor) -> bool {
         self == device || self.covers.contains(&device.name)

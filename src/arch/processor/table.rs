@@ -1,20 +1,19 @@
-//! The table of processors, and the table of families with what the processors of one have in common.
+//! The table of processors, and the table of families with the common facts of their processors.
 //!
-//! Questions about a processor are answered by [`Processor`]. Names, numbers, features and what a generic
-//! processor covers are USAGE's ("Processors", "Header"); register counts and wave sizes were checked
-//! with LLVM 22, see `llvm-22.txt`.
+//! [`Processor`] has the accessors. Names, numbers, features and the processors that a generic one covers are from USAGE ("Processors",
+//! "Header"). Register counts and wave sizes were checked with LLVM 22, see `llvm-22.txt`.
 //!
-//! Processors that LLVM 22 does not have: gfx940 and gfx941 were in LLVM 15 to 19, with the properties of gfx942;
-//! gfx1154, gfx117x, gfx1250-strict, gfx1310 and three generic ones are in LLVM 24 and ROCm's compiler, whose ELF flags
-//! give the numbers. All else of them is taken from their families. Of gfx13 it is that of the gfx12 family, and both wave
-//! sizes: LLVM 24 says that code can name 256 vector registers, though a lane has up to 1,024. That gfx125x has `sramecc` is
+//! Some processors are not in LLVM 22. gfx940 and gfx941 were in LLVM 15 to 19, with the properties of gfx942. gfx1154, gfx117x,
+//! gfx1250-strict, gfx1310 and three generic ones are in LLVM 24 and ROCm's compiler, whose ELF flags supply the numbers. Their other facts
+//! are taken from their families. gfx13 uses the gfx12 family and both wave sizes: in LLVM 24, code can name 256 vector registers, though a
+//! lane has up to 1,024. `sramecc` of gfx125x is from LLVM 24, too.
 //! of LLVM 24 too.
 
 use super::TargetFeature::{Sramecc, Xnack};
 use super::{Architecture, FlatScratch, Processor};
 use crate::arch::WaveSize::{self, Wave32, Wave64};
 
-/// What processors of one family have in common.
+/// The common facts of the processors of one family.
 pub(super) struct Facts {
     pub(super) architecture: Architecture,
     pub(super) generation: Option<u8>,
@@ -26,12 +25,12 @@ pub(super) struct Facts {
     pub(super) globally_accessible_scratch: bool,
 }
 
-/// Where the accumulation registers of a lane are.
+/// The location of a lane's accumulation registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccumulationFile {
     /// There are none.
     None,
-    /// In a file of their own, as large as that of the ordinary vector registers.
+    /// In a separate file, as large as the file of the ordinary vector registers.
     Separate,
     /// In one file with the ordinary vector registers, after them.
     Unified,
@@ -40,11 +39,10 @@ pub(crate) enum AccumulationFile {
 macro_rules! families {
     ($($name:ident $what:literal: $architecture:ident, $generation:expr, $wave_sizes:tt, $sgprs:literal, $vgprs:literal,
        $accumulation:ident, $flat_scratch:ident, $global:literal;)*) => {
-        /// Processors that are alike: in their registers, scratch, instructions, kernel descriptors and saved waves.
+        /// Processors with the same registers, scratch, instructions, kernel descriptors and saved waves.
         ///
-        /// The order is that of the table, from older to newer within each line of processors. It is exhaustive on purpose:
-        /// what a module knows of each family is a `match` without a wildcard, so that the compiler names the places
-        /// that a new one needs.
+        /// The order is that of the table, from older to newer within each line of processors. It is exhaustive on purpose: a module
+        /// handles families in a `match` without a wildcard, so that the compiler reports the places to update for a new one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Family {
             $(#[doc = $what] $name,)*
@@ -54,7 +52,7 @@ macro_rules! families {
             /// Every family, in order.
             pub const ALL: &'static [Family] = &[$(Family::$name,)*];
 
-            /// Where the accumulation registers are.
+            /// Returns the location of the accumulation registers.
             pub(crate) const fn accumulation(self) -> AccumulationFile {
                 self.facts().accumulation
             }
@@ -77,11 +75,11 @@ macro_rules! families {
     };
 }
 
-// USAGE leaves the flat scratch of gfx803 (fiji) and gfx904 open; they are taken to be as the rest of
-// their generation, which for gfx904 is also what the row of gfx9-generic says.
+// USAGE does not specify the flat scratch of gfx803 (fiji) and gfx904. They are assumed to equal the rest of their generation, which for
+// gfx904 also agrees with the row of gfx9-generic.
 #[rustfmt::skip]
 families! {
-    // family what it is: architecture, generation, wave sizes,   sgprs, vgprs, accumulation, flat scratch, scratch in global memory
+    // family description: architecture, generation, wave sizes,   sgprs, vgprs, accumulation, flat scratch, scratch in global memory
     R600    "`r600` to `turks`.":            R600,   None,     [],               0,     0, None,     Unsupported, false;
     Gfx6    "gfx600 to gfx602.":             Amdgcn, Some(6),  [Wave64],         104,  256, None,     Unsupported, false;
     Gfx7    "gfx700 to gfx705.":             Amdgcn, Some(7),  [Wave64],         104,  256, None,     Offset,      false;
@@ -100,7 +98,7 @@ families! {
     Gfx13   "gfx1310.":                      Amdgcn, Some(13), [Wave32, Wave64], 106,  256, None,     Architected, false;
 }
 
-/// All that any processor has.
+/// The union of the facts of all processors.
 const UNKNOWN_FACTS: &Facts = &Facts {
     architecture: Architecture::Amdgcn,
     generation: None,
@@ -128,7 +126,7 @@ macro_rules! processors {
 
 #[rustfmt::skip]
 processors! {
-    // name           mach family   features         other names   what a generic processor covers
+    // name           mach family   features         other names   covered processors
     "r600"            0x01 R600     []               [] [];
     "r630"            0x02 R600     []               [] [];
     "rs880"           0x03 R600     []               [] [];

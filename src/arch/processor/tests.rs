@@ -3,7 +3,7 @@ use crate::arch::WaveSize::{Wave32, Wave64};
 use crate::arch::{CodeObjectVersion, Family, FeatureSetting, TargetId};
 use crate::isa::MachineRegister;
 
-/// One line of the recording of what LLVM 22 says of a processor.
+/// One line of the recorded facts of LLVM 22 about a processor.
 struct Recorded {
     name: &'static str,
     flags: u32,
@@ -60,8 +60,7 @@ fn every_processor_is_as_llvm_has_it() {
     }
 }
 
-/// Processors that LLVM 22 does not have, with the number of `EF_AMDGPU_MACH_AMDGCN_…`, the family, and where it
-/// was taken from.
+/// Processors that LLVM 22 does not have, with the number of `EF_AMDGPU_MACH_AMDGCN_…`, the family, and the source.
 const ELSEWHERE: &[(&str, u8, Family, &str)] = &[
     ("gfx940", 0x40, Family::Gfx942, "LLVM 15 to 19"),
     ("gfx941", 0x4b, Family::Gfx942, "LLVM 15 to 19"),
@@ -101,7 +100,7 @@ fn nothing_is_refused_for_a_processor_that_is_not_known() {
     assert!(!unknown.is_known() && !Processor::ALL.contains(unknown));
     assert_eq!(unknown.architecture(), Architecture::Amdgcn);
     assert!(unknown.supports_wave_size(Wave32) && unknown.supports_wave_size(Wave64));
-    // What cannot be known is not made up.
+    // Unknown facts are not invented.
     assert_eq!(unknown.default_wave_size(), None);
     assert_eq!(unknown.scratch_addressing(), None);
     assert_eq!(unknown.generation(), None);
@@ -127,8 +126,8 @@ fn llvm_has_every_processor() {
     assert_eq!(names.sum::<usize>(), known.len() + ELSEWHERE.len());
 }
 
-/// Objects assembled with no feature named: what is supported is *any*, with the exception that
-/// [`Processor::features`] tells of.
+/// In objects that were assembled without features, supported features are *any*, except for the case that [`Processor::features`]
+/// describes.
 #[test]
 fn supported_features_are_those_that_llvm_leaves_open() {
     for line in recorded() {
@@ -136,7 +135,7 @@ fn supported_features_are_those_that_llvm_leaves_open() {
         let target = TargetId::from_flags(CodeObjectVersion::V6, line.flags).unwrap();
         for &feature in TargetFeature::ALL {
             let open = target.setting(feature) == FeatureSetting::Any;
-            // Of gfx125x LLVM 22 leaves both open, and LLVM 24 has one of them.
+            // For gfx125x, LLVM 22 leaves both open, and LLVM 24 has one of them.
             let expected = processor.supports(feature) || line.name.starts_with("gfx125");
             assert_eq!(open, expected, "{}", line.name);
         }
@@ -153,7 +152,7 @@ fn numbers_and_names_are_unique() {
             pair[0].name()
         );
     }
-    // The reserved values between those of USAGE's table.
+    // The reserved values among the numbers of USAGE's table.
     for mach in [
         0, 0x11, 0x1f, 0x27, 0x4d, 0x56, 0x60, 0x61, 0x64, 0xea, 0xff,
     ] {
@@ -244,7 +243,7 @@ fn generic_of(device: &Processor) -> Option<&'static Processor> {
         .find(|p| p.is_generic() && p.covers.contains(&device.name()))
 }
 
-/// What `isa` has of scalar registers is enough for every processor.
+/// `isa` has enough scalar registers for every processor.
 #[test]
 fn no_processor_has_more_scalar_registers_than_are_numbered() {
     let most = u16::from(MachineRegister::SGPRS);
@@ -268,7 +267,7 @@ fn generic_processors_cover_those_of_their_kind() {
             assert_eq!(covered.scratch_addressing(), generic.scratch_addressing());
         }
     }
-    // Where there is a generic processor for a family, each of the family's is covered or named here.
+    // If a family has a generic processor, each of its processors is covered or listed here.
     let families_with_one: Vec<_> = Processor::ALL
         .iter()
         .filter(|p| generic_of(p).is_some() || p.is_generic())
@@ -286,8 +285,8 @@ fn generic_processors_cover_those_of_their_kind() {
     assert!(!processor("gfx12-generic").runs_on(processor("gfx1250")));
 }
 
-/// LLVM 22 moves the stack pointer of the same kernel, at `-O0`, from 0 to 0x400 on gfx90a and to 16 on
-/// gfx942: 16 bytes a lane, in waves of 64.
+/// LLVM 22 moves the stack pointer of the same kernel, at `-O0`, from 0 to 0x400 on gfx90a and to 16 on gfx942: 16 bytes per lane, in waves
+/// of 64.
 #[test]
 fn stack_pointers_count_bytes_of_the_wave_or_of_a_lane() {
     let lane_address = |name, value| {
@@ -302,7 +301,7 @@ fn stack_pointers_count_bytes_of_the_wave_or_of_a_lane() {
 /// A subarchitecture and its processor.
 type Named = (&'static str, &'static str);
 
-/// The table "AMDGPU Subarchitectures" of LLVM 24: the major subarchitectures with their generic processors, and what each
+/// The table "AMDGPU Subarchitectures" of LLVM 24: the major subarchitectures with their generic processors, and the processors that each
 /// covers.
 const SUBARCHITECTURES: &[(&str, Option<&str>, &[Named])] = &[
     (
@@ -381,7 +380,7 @@ fn subarchitectures_name_the_processors_of_the_table() {
             let processor = Processor::by_name(name).unwrap();
             assert!(processor.has_architecture(minor));
             assert!(processor.has_architecture("amdgpu") && processor.has_architecture("amdgcn"));
-            // Distinct minor ones are never compatible, and a major one only with what it covers.
+            // Different minor subarchitectures are never compatible; a major one is compatible only with those that it covers.
             for &(other, _, others) in SUBARCHITECTURES {
                 assert_eq!(
                     processor.has_architecture(other),
@@ -394,7 +393,7 @@ fn subarchitectures_name_the_processors_of_the_table() {
             }
         }
     }
-    // Those with a major subarchitecture of their own.
+    // Processors with their own major subarchitecture.
     assert_eq!(by("amdgpu9.08"), Some("gfx908"));
     assert_eq!(by("amdgpu9.0a"), Some("gfx90a"));
     assert_eq!(by("amdgpu8.10"), Some("gfx810"));

@@ -1,7 +1,7 @@
-//! DWARF register numbers: what each one is, and which processors have it.
+//! DWARF register numbers: their registers, and the processors that have them.
 //!
-//! The numbers stand in one [table](Register::ranges); names are in `name`. What a register contains
-//! is the business of [`Wave`](crate::wave::Wave). Source: USAGE "Register Identifier".
+//! The numbers are in one [table](Register::ranges); names are in `name`. The contents of registers are left to
+//! [`Wave`](crate::wave::Wave). Source: USAGE "Register Identifier".
 
 mod name;
 mod table;
@@ -19,11 +19,10 @@ use super::{Lane, Processor, WaveSize};
 
 /// A DWARF register number.
 ///
-/// Any number can be held, also one that is reserved or beyond the table: DWARF may name such a
-/// register, and only reading it is wrong. [`class`](Register::class) tells.
+/// Any number is allowed, even if it is reserved or beyond the table: DWARF may name such a register, and only reading it is an error.
+/// [`class`](Register::class) is `None` then.
 ///
-/// Registers whose size depends on the wave size have a number for each wave size, so that a number
-/// alone says how large the register is.
+/// Registers whose size depends on the wave size have a number for each wave size. The number alone therefore determines the size.
 ///
 /// ```
 /// use hetdwarf::arch::{Register, WaveSize};
@@ -58,7 +57,7 @@ pub enum RegisterClass {
     Agpr,
 }
 
-/// Returns a register of a number that is checked when the program is built.
+/// Returns a register whose number is checked at compile time.
 #[expect(
     clippy::panic,
     reason = "in constants only, where it is an error of the compiler's"
@@ -92,8 +91,8 @@ impl Register {
         self.0
     }
 
-    /// Returns the register with this number, or nothing if it is beyond the last number of the table (4095).
-    /// Reserved numbers are registers too, of no [`class`](Register::class).
+    /// Returns the register with this number, or `None` if it is beyond the last number of the table (4095). Reserved numbers are registers
+    /// without a [`class`](Register::class).
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -115,7 +114,7 @@ impl Register {
         table::RANGES
     }
 
-    /// The row of the table the number stands in, or nothing if it is beyond the table.
+    /// Returns the row of the table that contains the number, or `None` if it is beyond the table.
     #[must_use]
     pub const fn range(self) -> Option<&'static RegisterRange> {
         let Some((_, [row, ..])) = table::ROWS.split_at_checked(self.0 as usize) else {
@@ -143,8 +142,8 @@ impl Register {
         }
     }
 
-    /// Returns the number among registers of its class, as the assembler counts: 64 for SGPR64, 512 for VGPR512.
-    /// Nothing for a register that is the only one of its kind, and for a reserved number.
+    /// Returns the number among registers of its class, as in the assembler: 64 for SGPR64, 512 for VGPR512. `None` for a register that is
+    /// the only one of its class, and for a reserved number.
     #[must_use]
     pub const fn index(self) -> Option<u16> {
         let Some(range) = self.range() else {
@@ -160,8 +159,8 @@ impl Register {
         }
     }
 
-    /// Returns the size in bits, or nothing if the number is reserved. A vector register has 32 bits a lane,
-    /// with lane 0 at bit 0: 1024 or 2048 bits.
+    /// Returns the size in bits, or `None` if the number is reserved. A vector register has 32 bits per lane, with lane 0 at bit 0: 1024 or
+    /// 2048 bits.
     #[must_use]
     #[expect(
         clippy::indexing_slicing,
@@ -177,8 +176,8 @@ impl Register {
         }
     }
 
-    /// Splits bits of the register where the next lane's begin: the lane, and the bits counted from its first. A register that all lanes
-    /// share is one piece, without a lane.
+    /// Splits bits of the register at the boundaries of lanes. Returns each lane, and the bits relative to its first. A register that all
+    /// lanes share is one piece, without a lane.
     pub fn by_lane(self, bits: Range<u32>) -> impl Iterator<Item = (Option<Lane>, Range<u32>)> {
         let last = match self.is_vector() {
             true => bits.end.saturating_sub(1) / 32,
@@ -205,7 +204,7 @@ impl Register {
         )
     }
 
-    /// The only wave size the register exists in, or nothing if it is the same in both or reserved.
+    /// Returns the only wave size in which the register exists, or `None` if it is the same in both or reserved.
     #[must_use]
     pub const fn wave_size(self) -> Option<WaveSize> {
         match self.kind() {
@@ -214,26 +213,26 @@ impl Register {
         }
     }
 
-    /// Returns the scalar register `sN`, or nothing if no number is assigned to it.
+    /// Returns the scalar register `sN`, or `None` if no number is assigned to it.
     #[must_use]
     pub const fn sgpr(n: u16) -> Option<Register> {
-        // Scalar registers are the same in both wave sizes; either finds them.
+        // Scalar registers are the same in both wave sizes.
         find(RegisterClass::Sgpr, n, WaveSize::Wave64)
     }
 
-    /// Returns the vector register `vN` of a wave of this size, or nothing if no number is assigned to it.
+    /// Returns the vector register `vN` of a wave of this size, or `None` if no number is assigned to it.
     #[must_use]
     pub const fn vgpr(n: u16, wave_size: WaveSize) -> Option<Register> {
         find(RegisterClass::Vgpr, n, wave_size)
     }
 
-    /// Returns the accumulation register `aN` of a wave of this size, or nothing if no number is assigned to it.
+    /// Returns the accumulation register `aN` of a wave of this size, or `None` if no number is assigned to it.
     #[must_use]
     pub const fn agpr(n: u16, wave_size: WaveSize) -> Option<Register> {
         find(RegisterClass::Agpr, n, wave_size)
     }
 
-    /// Returns the scalar register `sN`, of a number that is known when the program is built; one that no register has does not compile.
+    /// Returns the scalar register `sN`, for a number that is known at compile time. An invalid number does not compile.
     ///
     /// ```
     /// use hetdwarf::arch::Register;
@@ -246,7 +245,7 @@ impl Register {
         const { found(Register::sgpr(N)) }
     }
 
-    /// Returns the vector register `vN` of a wave of this size, as [`s`](Register::s).
+    /// Returns the vector register `vN` of a wave of this size, as [`s`](Register::s) does.
     #[must_use]
     pub const fn v<const N: u16>(wave_size: WaveSize) -> Register {
         match wave_size {
@@ -273,8 +272,7 @@ impl Register {
         }
     }
 
-    /// Returns the program counter, which is also the column of the return address: that of a 64-bit process,
-    /// since `amdgcn` supports no other.
+    /// Returns the program counter of a 64-bit process, the only kind that `amdgcn` supports. It is also the column of the return address.
     #[must_use]
     pub const fn pc() -> Register {
         Register::PC_64
@@ -282,8 +280,8 @@ impl Register {
 
     /// Returns true if this processor has the register, in one of the wave sizes it supports.
     ///
-    /// Reserved numbers are nowhere. Nor is `PC_32`: `amdgcn` knows only 64-bit processes, and of the
-    /// registers of `r600` processors USAGE says nothing, so those have none.
+    /// Reserved numbers are not available. Neither is `PC_32`, since `amdgcn` has only 64-bit processes. `r600` processors have no
+    /// registers, since USAGE does not describe them.
     ///
     /// Sources: USAGE "Register Identifier", "Processors"; for the counts, see [`Processor`].
     #[must_use]

@@ -1,7 +1,7 @@
-//! Names of registers: printing and parsing.
+//! Formats and parses names of registers.
 //!
-//! Two spellings are printed: the assembler's (`v42`), which people write, and LLVM's (`VGPR42`), which
-//! `llvm-dwarfdump` prints. Both are read, and USAGE's own (`EXEC_MASK_64`) too.
+//! Two spellings are printed: the assembler's (`v42`), which people write, and LLVM's (`VGPR42`), which `llvm-dwarfdump` prints. Both are
+//! accepted, and USAGE's own (`EXEC_MASK_64`), too.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ pub struct RegisterName {
 }
 
 impl RegisterName {
-    /// A name of a stem and, where several registers have it, an index.
+    /// Creates a name from a stem and, if several registers have it, an index.
     pub(in crate::arch) const fn new(stem: &'static str, index: Option<u16>) -> RegisterName {
         RegisterName { stem, index }
     }
@@ -32,7 +32,7 @@ impl fmt::Display for RegisterName {
     }
 }
 
-/// The assembler's name, or `reg N` if the number is reserved.
+/// Formats the assembler's name, or `reg N` if the number is reserved.
 impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.assembler_name() {
@@ -42,12 +42,11 @@ impl fmt::Display for Register {
     }
 }
 
-/// The first and last number that LLVM takes for a vector register of wave64: twice as many as USAGE has.
+/// The first and last number that LLVM uses for vector registers of wave64: twice as many as USAGE has.
 const LLVM_VGPRS_OF_WAVE64: (u16, u16) = (2560, 3071);
 
 impl Register {
-    /// The name as in the assembler: `v42`, `s33`, `a0`, `exec`, `vcc`, `pc`, `status`. `None` if the
-    /// number is reserved.
+    /// Returns the assembler's name: `v42`, `s33`, `a0`, `exec`, `vcc`, `pc`, `status`. `None` if the number is reserved.
     ///
     /// The wave size is not part of the name: 1536 and 2560 are both `v0`, 0 and 16 are both `pc`.
     #[must_use]
@@ -61,12 +60,11 @@ impl Register {
         }
     }
 
-    /// The name as LLVM spells it: `VGPR42`, `SGPR33`, `AGPR3`, `EXEC`, `EXEC_LO`, `VCC`, `VCC_LO`,
-    /// `PC_REG`; for `PC_32` and `STATUS`, which LLVM does not have, USAGE's name.
+    /// Returns LLVM's name: `VGPR42`, `SGPR33`, `AGPR3`, `EXEC`, `EXEC_LO`, `VCC`, `VCC_LO`, `PC_REG`. For `PC_32` and `STATUS`, which LLVM
+    /// does not have, it is USAGE's name.
     ///
-    /// `llvm-dwarfdump` prints a plain number for many of these, see
-    /// [`llvm_dwarfdump_knows`](Register::llvm_dwarfdump_knows). Nothing if the number is reserved,
-    /// with one exception: LLVM 22 calls 2816 to 3071 `VGPR256` to `VGPR511`.
+    /// `llvm-dwarfdump` prints a plain number for many of these, see [`llvm_dwarfdump_knows`](Register::llvm_dwarfdump_knows). Returns
+    /// `None` if the number is reserved, with one exception: in LLVM 22, 2816 to 3071 are `VGPR256` to `VGPR511`.
     #[must_use]
     pub const fn llvm_name(self) -> Option<RegisterName> {
         match (self.kind(), self.llvm_vgpr_of_wave64()) {
@@ -82,9 +80,8 @@ impl Register {
         }
     }
 
-    /// Returns true if `llvm-dwarfdump` of LLVM 22 prints [`llvm_name`](Register::llvm_name) for the register.
-    /// It prints the number for all others: `PC_32`, `STATUS`, both `VCC`, and the vector registers of
-    /// wave32.
+    /// Returns true if `llvm-dwarfdump` of LLVM 22 prints [`llvm_name`](Register::llvm_name) for the register. It prints the number for all
+    /// others: `PC_32`, `STATUS`, both `VCC`, and the vector registers of wave32.
     #[must_use]
     pub const fn llvm_dwarfdump_knows(self) -> bool {
         match self.kind() {
@@ -100,21 +97,19 @@ impl Register {
         }
     }
 
-    /// The register with this name, in any case. `None` if there is none.
+    /// Returns the register with this name, ignoring case. `None` if there is none.
     ///
-    /// * `name`: the assembler's name (`v42`, `exec`), LLVM's (`VGPR42`, `PC_REG`), USAGE's
-    ///   (`EXEC_MASK_64`), or a number of the table: decimal, hexadecimal after `0x`, or decimal after
-    ///   `reg`.
-    /// * `wave_size`: which number a name means that both wave sizes have: those of vector registers,
-    ///   `exec` and `vcc`. With none given these are wave64's, as in what `llvm-dwarfdump` prints.
+    /// * `name`: the assembler's name (`v42`, `exec`), LLVM's (`VGPR42`, `PC_REG`), USAGE's (`EXEC_MASK_64`), or a number of the table:
+    ///   decimal, hexadecimal after `0x`, or decimal after `reg`.
+    /// * `wave_size`: selects the number of a name that exists in both wave sizes: vector registers, `exec` and `vcc`. The default is
+    ///   wave64, as in the output of `llvm-dwarfdump`.
     ///
-    /// `exec_lo` and `vcc_lo` are the registers of wave32 whatever `wave_size`, since that is what LLVM
-    /// means by them. `VGPR256` to `VGPR511` (but not `v256` to `v511`) of wave64 are the reserved
-    /// numbers that LLVM prints so. `PC` is that of a 64-bit process.
+    /// `exec_lo` and `vcc_lo` are the registers of wave32 for any `wave_size`, as in LLVM. `VGPR256` to `VGPR511` (but not `v256` to
+    /// `v511`) of wave64 are the reserved numbers to which LLVM gives these names. `PC` is the program counter of a 64-bit process.
     #[must_use]
     pub fn from_name(name: &str, wave_size: Option<WaveSize>) -> Option<Register> {
         let wave_size = wave_size.unwrap_or(WaveSize::Wave64);
-        // From the end, so that `pc` is the program counter of a 64-bit process.
+        // In reverse order, so that `pc` is the program counter of a 64-bit process.
         let rows = || {
             let rows = Register::ranges().iter().rev();
             rows.filter_map(|row| Some((row, row.kind?)))
@@ -141,8 +136,7 @@ impl Register {
     }
 }
 
-/// Returns the register of the range that is called `name`, where `stem` and an index, if the class has one, make
-/// a name.
+/// Returns the register of the range whose name is `name`. A name consists of `stem` and, for an indexed class, an index.
 fn named(range: &RegisterRange, stem: &str, name: &str) -> Option<Register> {
     let index = strip(name, stem)?;
     if range.kind?.class.is_indexed() {
@@ -152,14 +146,14 @@ fn named(range: &RegisterRange, stem: &str, name: &str) -> Option<Register> {
     }
 }
 
-/// Returns one of the vector registers that LLVM has and USAGE reserves.
+/// Returns a vector register that LLVM has and USAGE reserves.
 fn reserved_vgpr(name: &str) -> Option<Register> {
     let index = strip(name, "VGPR").and_then(decimal)?;
     let register = Register(LLVM_VGPRS_OF_WAVE64.0.checked_add(index)?);
     register.llvm_vgpr_of_wave64().map(|_| register)
 }
 
-/// Returns the register given by its number.
+/// Returns the register with a number.
 fn numbered(name: &str) -> Option<Register> {
     let number = if let Some(digits) = strip(name, "0x") {
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -171,13 +165,13 @@ fn numbered(name: &str) -> Option<Register> {
     Register::from_number(number)
 }
 
-/// What follows `prefix`, which may be in any case.
+/// Returns the text after `prefix`, ignoring case.
 fn strip<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (head, tail) = text.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(tail)
 }
 
-/// A number of decimal digits only (`parse` alone would also take a sign).
+/// Parses a number of decimal digits only (`parse` alone would also accept a sign).
 fn decimal(digits: &str) -> Option<u16> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| digits.parse().ok())?

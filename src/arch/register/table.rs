@@ -1,7 +1,6 @@
-//! The table of register numbers: every range, the reserved ones included.
+//! The table of register numbers: every range, including reserved ones.
 //!
-//! It leaves the questions about one register to [`Register`]. Source: USAGE
-//! "Register Identifier".
+//! [`Register`] has the accessors of one register. Source: USAGE "Register Identifier".
 
 use super::{Register, RegisterClass};
 use crate::arch::WaveSize;
@@ -12,11 +11,11 @@ use crate::arch::WaveSize;
 pub struct RegisterRange {
     /// The first number.
     pub first: u16,
-    /// The last number, which belongs to the range.
+    /// The last number, inclusive.
     pub last: u16,
     /// The kind of the registers. `None` if the numbers are reserved.
     pub kind: Option<RegisterKind>,
-    /// The name USAGE gives the first register, or `reserved`.
+    /// USAGE's name of the first register, or `reserved`.
     pub name: &'static str,
     /// The purpose of the registers, or of the reserved numbers.
     pub description: &'static str,
@@ -32,11 +31,11 @@ pub struct RegisterKind {
     pub first_index: u16,
     /// The size of each register, in bits. A vector register has 32 bits for every lane.
     pub size_in_bits: u32,
-    /// The only wave size the registers exist in, or nothing if they are the same in both.
+    /// The only wave size in which the registers exist, or `None` if they are the same in both.
     pub wave_size: Option<WaveSize>,
     /// The assembler's name; the index follows if the class has more than one register.
     pub assembler_name: &'static str,
-    /// LLVM's name, or USAGE's if LLVM has none; the index follows likewise.
+    /// LLVM's name, or USAGE's if LLVM has none; the index follows if the class has more than one register.
     pub llvm_name: &'static str,
     /// True if `llvm-dwarfdump` of LLVM 22 prints LLVM's name; it prints the number otherwise.
     pub llvm_dwarfdump_knows: bool,
@@ -83,7 +82,7 @@ impl RegisterKind {
 }
 
 impl RegisterClass {
-    /// Returns true if a class has several registers, told apart by an index.
+    /// Returns true if a class has several registers, which an index distinguishes.
     pub(super) const fn is_indexed(self) -> bool {
         matches!(
             self,
@@ -92,9 +91,8 @@ impl RegisterClass {
     }
 }
 
-/// One row a range: `first..=last: (what it is), "USAGE's name", "what it is for"`. What it is, is either
-/// `reserved` or class and first index, size in bits, wave size, the assembler's name, LLVM's, and whether
-/// `llvm-dwarfdump` prints that.
+/// One row per range: `first..=last: (kind), "USAGE's name", "purpose"`. The kind is either `reserved`, or a list: class and first index,
+/// size in bits, wave size, the assembler's name, LLVM's name, and `printed` if `llvm-dwarfdump` prints that name.
 macro_rules! ranges {
     ($($first:literal ..= $last:literal: ($($kind:tt)*), $name:literal, $description:literal;)*) => {
         pub(super) const RANGES: &[RegisterRange] = &[$(RegisterRange {
@@ -154,11 +152,10 @@ ranges! {
     3584..=4095:  (Vgpr 512, 32*32, wave32, "v",      "VGPR"    number),  "VGPR512",      "vector general purpose, the second block";
 }
 
-/// For each number of the table, which of [`RANGES`] it is in: registers are asked for in every rule of
-/// every row.
+/// The index in [`RANGES`] of each number of the table. Registers are looked up in every rule of every row.
 pub(super) static ROWS: [u8; 4096] = rows();
 
-/// Ranges are ascending and without gaps.
+/// Computes [`ROWS`]. Ranges are ascending and without gaps.
 const fn rows() -> [u8; 4096] {
     let mut rows = [0; 4096];
     let mut slots: &mut [u8] = &mut rows;
@@ -178,7 +175,7 @@ const fn rows() -> [u8; 4096] {
     rows
 }
 
-/// The size of the registers of each of [`RANGES`], in bits; 0 where they are reserved. As many as a row can number.
+/// The size of the registers of each of [`RANGES`], in bits; 0 for reserved ones. As many entries as a row can index.
 pub(super) static SIZES: [u16; 256] = sizes();
 
 #[expect(

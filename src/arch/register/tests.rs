@@ -1,8 +1,8 @@
 use super::*;
 use crate::arch::WaveSize::{Wave32, Wave64};
 
-/// The table of USAGE "Register Identifier" (LLVM 22), rows copied by hand: first and last number, the
-/// name of the first register, size in bits; reserved rows have no name.
+/// The table of USAGE "Register Identifier" (LLVM 22), copied by hand: first and last number, the name of the first register, size in bits.
+/// Reserved rows have no name.
 #[rustfmt::skip]
 const USAGE: &[(u16, u16, &str, u32)] = &[
     (0, 0, "PC_32", 32),
@@ -61,7 +61,7 @@ fn the_table_has_neither_gaps_nor_overlaps() {
     assert_eq!(next, 4096);
 }
 
-/// Both sides of every boundary, worked out from the table of USAGE: the assembler's name and the size.
+/// The assembler's name and the size on both sides of every boundary, derived from the table of USAGE.
 #[test]
 fn boundaries_are_where_the_document_puts_them() {
     let cases: &[(u16, &str, u32)] = &[
@@ -170,7 +170,7 @@ fn the_assemblers_names_read_back() {
     for register in every() {
         let name = register.to_string();
         let expected = match register {
-            // `pc` is that of a 64-bit process.
+            // `pc` is the program counter of a 64-bit process.
             Register::PC_32 => Register::PC_64,
             other => other,
         };
@@ -199,8 +199,8 @@ fn llvms_names_read_back() {
     }
 }
 
-/// What `llvm-dwarfdump` printed for every number, recorded: where it prints a name it is ours, and ours
-/// without a wave size reads as the number it was printed for.
+/// The recorded output of `llvm-dwarfdump` for every number. Names that it prints equal ours, and ours without a wave size parse as the
+/// number for which it was printed.
 #[test]
 fn llvm_dwarfdump_prints_the_same_names() {
     let recorded = include_str!("llvm-dwarfdump-22.txt");
@@ -299,8 +299,8 @@ fn names_are_read_in_every_spelling() {
     assert_eq!(Register::from_name("v1024", Some(Wave32)), None);
 }
 
-/// How many registers of the table each kind of processor has, counted from USAGE and from what LLVM 22
-/// accepts (see the tests of the table of processors).
+/// The number of registers in the table for each kind of processor, counted from USAGE and from the registers that LLVM 22 accepts (see the
+/// tests of the table of processors).
 #[test]
 fn processors_have_the_registers_of_their_kind() {
     let count = |name: &str| {

@@ -1,10 +1,10 @@
-//! Registers of a wave that DWARF has no number for. Debugging information cannot name them; people can.
+//! Registers of a wave without a DWARF number. Debugging information cannot name them, but people can.
 //!
 //! Sources: AMD's instruction set architecture documents, "Hardware Registers" and "Trap Temporaries"; ROCgdb for the names.
 
 use core::fmt;
 
-/// A register of a wave that DWARF has no number for.
+/// A register of a wave without a DWARF number.
 ///
 /// ```
 /// use hetdwarf::arch::UnnumberedRegister;
@@ -22,23 +22,23 @@ pub enum UnnumberedRegister {
     Mode,
     /// `TRAPSTS`: the exceptions that occurred, up to gfx11.
     TrapSts,
-    /// `FLAT_SCRATCH`, where it is no pair of `sN`.
+    /// `FLAT_SCRATCH`, if it is not a pair of `sN`.
     FlatScratch,
-    /// `XNACK_MASK`: the lanes whose access has to be repeated.
+    /// `XNACK_MASK`: the lanes whose access has to be replayed.
     XnackMask,
-    /// `STATE_PRIV`, from gfx12 on.
+    /// `STATE_PRIV`, since gfx12.
     StatePriv,
-    /// `EXCP_FLAG_PRIV`, from gfx12 on.
+    /// `EXCP_FLAG_PRIV`, since gfx12.
     ExcpFlagPriv,
-    /// `EXCP_FLAG_USER`, from gfx12 on.
+    /// `EXCP_FLAG_USER`, since gfx12.
     ExcpFlagUser,
-    /// `TRAP_CTRL`, from gfx12 on.
+    /// `TRAP_CTRL`, since gfx12.
     TrapCtrl,
-    /// `TTMP0` to `TTMP15`: those of the trap handler.
+    /// `TTMP0` to `TTMP15`: the registers of the trap handler.
     Ttmp(u8),
 }
 
-/// How many trap temporaries there are.
+/// The number of trap temporaries.
 const TTMPS: u8 = 16;
 
 /// The registers with a name of their own, and their sizes in bits.
@@ -55,13 +55,13 @@ const NAMED: [(UnnumberedRegister, &str, u32); 9] = [
 ];
 
 impl UnnumberedRegister {
-    /// Returns all of them.
+    /// Returns all unnumbered registers.
     pub fn all() -> impl Iterator<Item = UnnumberedRegister> {
         let named = NAMED.into_iter().map(|(register, _, _)| register);
         named.chain((0..TTMPS).map(UnnumberedRegister::Ttmp))
     }
 
-    /// The register with this name, in any case. `None` if there is none.
+    /// Returns the register with this name, ignoring case. `None` if there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<UnnumberedRegister> {
         let mut named = NAMED.into_iter();
@@ -84,14 +84,14 @@ impl UnnumberedRegister {
         found.map_or(32, |(_, _, bits)| bits)
     }
 
-    /// Returns true for a register that calls change as they like. All others are the same in every frame.
+    /// Returns true for a register that calls may change. All others are the same in every frame.
     #[must_use]
     pub fn is_lost_by_calls(self) -> bool {
         self == UnnumberedRegister::M0
     }
 }
 
-/// The name in the assembler.
+/// Formats the assembler's name.
 impl fmt::Display for UnnumberedRegister {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let UnnumberedRegister::Ttmp(number) = self {

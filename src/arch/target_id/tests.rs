@@ -5,7 +5,7 @@ fn parse(text: &str) -> TargetId {
     text.parse().unwrap()
 }
 
-/// `EI_OSABI` and `EI_ABIVERSION` as USAGE tabulates them.
+/// `EI_OSABI` and `EI_ABIVERSION`, from USAGE's table.
 #[test]
 fn the_header_says_the_version() {
     for (abi_version, version) in (0..).zip([V2, V3, V4, V5, V6]) {
@@ -19,8 +19,8 @@ fn the_header_says_the_version() {
     assert_eq!(CodeObjectVersion::from_elf(3, 0), None);
 }
 
-/// `e_flags` and `amdhsa.target` of objects that clang 22 compiled with `-mcpu=` this target id and
-/// `-mcode-object-version=` 4, 5 and 6. Only version 6 has the generic ones.
+/// `e_flags` and `amdhsa.target` of objects that clang 22 compiled with this target id as `-mcpu=`, and with `-mcode-object-version=` 4, 5
+/// and 6. Only version 6 has the generic ones.
 #[test]
 fn flags_of_version_4_and_later_read_as_the_compiler_wrote_them() {
     let compiled = [
@@ -84,7 +84,7 @@ fn flags_of_version_2_have_a_bit_for_xnack_and_no_processor() {
     let text = |flags| TargetId::from_flags_v2(gfx900, flags).to_string();
     assert_eq!(text(0), "gfx900:xnack-");
     assert_eq!(text(1), "gfx900:xnack+");
-    // Bit 1 is for the trap handler.
+    // Bit 1 belongs to the trap handler.
     assert_eq!(text(2), "gfx900:xnack-");
     let gfx803 = Processor::by_name("gfx803").unwrap();
     assert_eq!(TargetId::from_flags_v2(gfx803, 0).to_string(), "gfx803");

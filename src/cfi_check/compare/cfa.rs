@@ -1,4 +1,4 @@
-//! The CFA of a row against what is known of the machine.
+//! Compares the CFA of a row with the known state of the machine.
 
 use super::super::contradiction::{Condition, RowRule, Subject};
 use super::super::decode_rule::DecodedCfa;
@@ -13,15 +13,15 @@ use crate::arch::{AddressSpace, ScratchAddressing};
 use crate::isa::MachineRegister;
 use crate::machine_flow::in_lane;
 
-/// What the comparison of a CFA came to.
+/// The result of comparing a CFA.
 pub(super) struct CfaResult {
-    /// The place on the stack that the row's CFA is, if that is known.
+    /// The place on the stack to which the row's CFA points, if it is known.
     pub(super) slot: Option<Slot>,
 }
 
 impl Comparison<'_> {
-    /// The CFA is to be the stack pointer on entry. What the row says of it is a scalar register, shifted
-    /// where scratch is addressed by lanes.
+    /// Compares the CFA with the stack pointer on entry. The row computes it from a scalar register, with a shift if scratch addresses
+    /// count bytes of one lane.
     pub(super) fn cfa(&self, decoded: &DecodedCfa, findings: &mut Findings) -> CfaResult {
         let number = decoded.number;
         let value = self.state.scalar(number.register);
@@ -34,7 +34,7 @@ impl Comparison<'_> {
             return unknown;
         }
         let k = self.lane_shift();
-        // How far the address is shifted against one that counts bytes of the whole wave.
+        // The shift of the address, relative to one that counts bytes of the whole wave.
         let scale = match decoded.space {
             AddressSpace::PrivateWave => number.shift,
             AddressSpace::PrivateLane => number.shift.saturating_add(k),
@@ -51,7 +51,7 @@ impl Comparison<'_> {
                 return unknown;
             }
         };
-        // What is added counts bytes of the wave, or of one lane.
+        // The offset counts bytes of the wave, or of one lane.
         let plus = match decoded.space {
             AddressSpace::PrivateWave => in_lane(
                 number.plus,
@@ -103,14 +103,14 @@ impl Comparison<'_> {
         }
     }
 
-    /// The last return that stands between the place where the CFA got its rule and here.
+    /// Returns the last return between the first row with this CFA and here.
     fn return_since_rule(&self) -> Option<u64> {
         let before = self.returns.partition_point(|at| *at < self.place.start);
         let last = self.returns.get(before.checked_sub(1)?)?;
         (*last >= self.row.cfa_since).then_some(*last)
     }
 
-    /// A CFA that is wrong since its register was written.
+    /// Adds a CFA that is wrong since its register was written.
     fn wrong_cfa(
         &self,
         decoded: &DecodedCfa,
@@ -148,7 +148,7 @@ impl Comparison<'_> {
         });
     }
 
-    /// GCC's CFA is the 64-bit stack pointer on entry.
+    /// Compares GCC's CFA, the 64-bit stack pointer on entry.
     pub(super) fn gcc_cfa(&self, decoded: &DecodedCfa, findings: &mut Findings) {
         let number = decoded.number;
         let low = Convention::Gcc.stack_pointer();

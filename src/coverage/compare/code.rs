@@ -5,7 +5,7 @@ use super::Version;
 use crate::error::Result;
 use crate::meter::BYTES_PER_STEP;
 
-/// How many instructions after `s_getpc_b64` may add the distance to something else.
+/// The maximum number of instructions between `s_getpc_b64` and the addition of a distance.
 const NEAR: usize = 8;
 
 /// The instructions that add such distances.
@@ -18,7 +18,7 @@ const ADDS: [&str; 6] = [
     "s_add_u64",
 ];
 
-/// Returns true if the code of a function is equal, but for the distances to other sections that it adds to the program counter.
+/// Returns true if the code of a function is equal, except for distances to other sections that it adds to the program counter.
 pub(super) fn is_same(
     (old, before): (&Version<'_, '_>, &FunctionCoverage),
     (new, after): (&Version<'_, '_>, &FunctionCoverage),
@@ -45,7 +45,7 @@ impl<'a> Version<'_, 'a> {
         image.filter(|code| !code.is_empty())
     }
 
-    /// Returns the bytes of some code, with 0 for the distances that are added to the program counter. What cannot be decoded stays as it is.
+    /// Returns the bytes of code, with 0 in place of distances that are added to the program counter. An undecodable part stays unchanged.
     fn without_distances(&self, code: &[u8]) -> Result<Vec<u8>> {
         let mut bytes = code.to_vec();
         self.meter.hold(bytes.len() as u64)?;
@@ -65,7 +65,7 @@ impl<'a> Version<'_, 'a> {
                 near = NEAR;
             } else if near > 0 {
                 near = near.saturating_sub(1);
-                // The literal is after the instruction itself.
+                // The literal follows the instruction word.
                 if ADDS.iter().any(|name| is_one(name))
                     && let Some(literal) = bytes.get_mut(at.saturating_add(4)..end)
                 {

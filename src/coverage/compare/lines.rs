@@ -1,4 +1,4 @@
-//! Where lines differ between two versions of a function with equal code.
+//! Finds different lines in two versions of a function with equal code.
 
 use core::ops::Range;
 
@@ -7,13 +7,13 @@ use super::{Difference, Version};
 use crate::debug_info::SourceFile;
 use crate::error::Result;
 
-/// What a row of the line table says. Files are told apart by their plain names: versions are built in other folders.
+/// The contents of a row of the line table. Files are compared by their plain names, because versions are built in different folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
     file: String,
     line: u64,
     column: u64,
-    /// The flags of the row: a recommended place for a breakpoint, the end of the prologue, the beginning of the epilogue.
+    /// The flags of the row: a recommended place for a breakpoint, the end of the prologue, and the start of the epilogue.
     marks: [bool; 3],
 }
 
@@ -30,7 +30,7 @@ impl Line {
     }
 }
 
-/// Returns where the lines differ.
+/// Returns the ranges with different lines.
 pub(super) fn differences(
     (old, before): (&Version<'_, '_>, &FunctionCoverage),
     (new, after): (&Version<'_, '_>, &FunctionCoverage),
@@ -42,7 +42,7 @@ pub(super) fn differences(
 }
 
 impl Version<'_, '_> {
-    /// Returns the rows for a function, by where they start in it. Of several for the same address the last counts.
+    /// Returns the rows of a function, by their offsets in the function. If several rows have the same address, the last counts.
     fn lines(&self, function: &FunctionCoverage) -> Result<Vec<(Range<u64>, Line)>> {
         let info = self.program.info();
         let unit = function.die.unit;
@@ -54,7 +54,7 @@ impl Version<'_, '_> {
         while at < end {
             self.meter.work(1)?;
             let Some((row, range)) = table.find(at) else {
-                // Nothing is said of this instruction.
+                // This instruction has no row.
                 at = at.saturating_add(4);
                 continue;
             };

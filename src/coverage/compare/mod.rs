@@ -1,7 +1,7 @@
-//! Two versions of a program, made of the same source: of which variables a debugger can show more or less, and where call frame
-//! information and lines differ though the code is equal.
+//! Compares two versions of a program that were made from the same source. Finds variables with more or less coverage. In functions with equal code,
+//! also finds differences in call frame information and lines.
 //!
-//! Functions are matched by their names for the linker, so that neither the order of sections nor where the code is loaded matters.
+//! Functions are matched by their linkage names, so that neither the order of sections nor the load address matters.
 //!
 //! ```
 //! use hetdwarf::coverage::compare;
@@ -38,23 +38,23 @@ use variables::matched;
 pub struct Comparison {
     /// The number of functions in both versions.
     pub matched: u64,
-    /// The functions that both have and in which something differs, and those of which only the new one lacks the debugging information.
+    /// The functions in both versions that differ, and the functions whose debugging information only the new version lacks.
     pub functions: Vec<FunctionComparison>,
-    /// The names of functions that only the old one has.
+    /// The names of functions that only the old version has.
     pub only_old: Vec<String>,
-    /// The names of functions that only the new one has.
+    /// The names of functions that only the new version has.
     pub only_new: Vec<String>,
     /// The coverage of the variables of all functions in both versions.
     pub total: Change,
-    /// The limit that was reached before all was compared, if one was.
+    /// The limit that ended the comparison early, if one was reached.
     pub limit: Option<Error>,
-    /// True if everything was found out; otherwise more may differ.
+    /// True if the comparison is complete; otherwise more may differ.
     pub is_complete: bool,
 }
 
 impl Comparison {
-    /// Returns true if the share of bytes with a location fell by more than so many percent points, of all functions together or of one
-    /// of them.
+    /// Returns true if the share of bytes with a location fell by more than `points` percentage points. The share of all functions together and the
+    /// share of each function are compared.
     #[must_use]
     pub fn fell_by_more_than(&self, points: f64) -> bool {
         let fell = |change: &Change| change.fall().is_some_and(|fall| fall > points);
@@ -66,14 +66,15 @@ impl Comparison {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// In the old one.
+    /// The coverage in the old version.
     pub old: Covered,
-    /// In the new one. Variables that it lacks count with the scopes that they had; those that only it has are not counted.
+    /// The coverage in the new version. A variable that only the old version has counts with its scope in the old version. A variable that only the
+    /// new version has is not counted.
     pub new: Covered,
 }
 
 impl Change {
-    /// Returns by how many percent points the share of bytes with a location fell. None if it did not.
+    /// Returns the number of percentage points by which the share of bytes with a location fell. Returns None if it did not fall.
     #[must_use]
     pub fn fall(&self) -> Option<f64> {
         let is_less = is_less(&self.new, &self.old);
@@ -81,7 +82,7 @@ impl Change {
         is_less.then_some(old - new)
     }
 
-    /// Returns true if the share of bytes with a location differs.
+    /// Returns true if the share of bytes with a location changed.
     #[must_use]
     pub fn differs(&self) -> bool {
         is_less(&self.new, &self.old) || is_less(&self.old, &self.new)
@@ -93,7 +94,7 @@ impl Change {
     }
 }
 
-/// Returns true if the share of one is less than that of another.
+/// Returns true if the share of `one` is less than the share of `other`.
 fn is_less(one: &Covered, other: &Covered) -> bool {
     let product = |a: u64, b: u64| u128::from(a).saturating_mul(b.into());
     product(one.dwarf, other.scope) < product(other.dwarf, one.scope)
@@ -103,37 +104,37 @@ fn is_less(one: &Covered, other: &Covered) -> bool {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct FunctionComparison {
-    /// Its name for the linker, or its name.
+    /// Its linkage name, or its name.
     pub name: String,
-    /// Its first address in the old version, and in the new one.
+    /// Its first address in the old version, and in the new version.
     pub addresses: [u64; 2],
-    /// True if its code is equal, but for the addresses that it computes.
+    /// True if its code is equal, except for addresses that it computes.
     pub has_same_code: bool,
-    /// True if the new version has the code and no debugging information of it.
+    /// True if the new version has the code but no debugging information about it.
     pub is_undescribed: bool,
     /// The coverage of its variables.
     pub change: Change,
-    /// The variables of which more or less is covered.
+    /// The variables whose coverage changed.
     pub variables: Vec<VariableChange>,
-    /// The differences between rows of call frame information, where the code is equal.
+    /// The different rows of call frame information, if the code is equal.
     pub rows: Vec<Difference>,
-    /// The differences between lines, where the code is equal.
+    /// The different lines, if the code is equal.
     pub lines: Vec<Difference>,
 }
 
-/// A variable of which more or less is covered.
+/// A variable whose coverage changed.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct VariableChange {
-    /// In the old version, if it has it.
+    /// The variable in the old version, if it exists.
     pub old: Option<VariableCoverage>,
-    /// In the new version, if it has it.
+    /// The variable in the new version, if it exists.
     pub new: Option<VariableCoverage>,
     /// Its coverage.
     pub change: Change,
 }
 
-/// Code for which the two versions say different things.
+/// A range of code that the two versions describe differently.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
@@ -141,20 +142,20 @@ pub struct Difference {
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// The contents of the old version, if any.
+    /// The description in the old version, if there is one.
     pub old: Option<String>,
-    /// The contents of the new version, if any.
+    /// The description in the new version, if there is one.
     pub new: Option<String>,
 }
 
-/// Compares two versions of a program. What was found before a limit was reached is given.
+/// Compares two versions of a program. If a limit is reached, returns the differences that were found before.
 #[must_use]
 pub fn compare(old: &Program<'_>, new: &Program<'_>) -> Comparison {
     let (old_meter, new_meter) = (old.meter().question(), new.meter().question());
     compare_within((old, &old_meter), (new, &new_meter))
 }
 
-/// As [`compare`], as a part of a question about each of the two, with its meter.
+/// Does the work of [`compare`] as a part of larger questions about each of the programs, with their meters.
 #[must_use]
 pub fn compare_within(
     (old, old_meter): (&Program<'_>, &Meter),
@@ -197,7 +198,7 @@ impl<'c, 'a> Version<'c, 'a> {
         }
     }
 
-    /// The names of the functions of the symbol table.
+    /// Returns the names of the functions in the symbol table.
     fn symbols(&self) -> BTreeSet<String> {
         let symbols = self.program.object().symbols().unwrap_or_default();
         let functions = symbols.iter().filter(|symbol| {
@@ -207,10 +208,10 @@ impl<'c, 'a> Version<'c, 'a> {
     }
 }
 
-/// What tells functions apart: the name, and which of those of the name it is.
+/// The identity of a function: its name, and its number among the functions with this name.
 type Name = (String, usize);
 
-/// The functions with code in the object, by name.
+/// Returns the functions with code in the object, by name.
 fn by_name<'f>(
     version: &Version<'_, '_>,
     coverage: &'f Coverage,
@@ -304,7 +305,7 @@ impl VariableChange {
         }
     }
 
-    /// Returns true if less of it is covered, or the new version lacks it.
+    /// Returns true if less of the variable is covered, or if the new version lacks it.
     #[must_use]
     pub fn is_loss(&self) -> bool {
         let is_omitted = |one: &Option<VariableCoverage>| {
@@ -318,12 +319,12 @@ impl VariableChange {
         }
     }
 
-    /// Returns true if there is something to tell: more or less of it is covered, the new version lacks it, or only the new one has it and gives
-    /// it somewhere.
+    /// Returns true if the change is reported. The coverage changed, or the new version lacks the variable, or only the new version has it and gives
+    /// it a location.
     fn is_one(&self) -> bool {
         let is_omitted = |one: &VariableCoverage| one.covered.omitted > 0;
         match (&self.old, &self.new) {
-            // An entry that is left out says as much as one without a location.
+            // An omitted variable is equivalent to a variable without a location.
             (Some(old), Some(new)) => is_omitted(old) != is_omitted(new) || self.change.differs(),
             (Some(_), None) => true,
             (None, new) => new.as_ref().is_some_and(|new| new.covered.dwarf > 0),
@@ -331,8 +332,7 @@ impl VariableChange {
     }
 }
 
-/// What two versions say of the same code, each by where it starts, in order; each says it up to where it says something else. Returns
-/// where they differ.
+/// Returns the ranges in which two descriptions of the same code differ. Each description is a sorted list of ranges.
 fn differences<T: PartialEq>(
     old: &[(Range<u64>, T)],
     new: &[(Range<u64>, T)],

@@ -1,4 +1,4 @@
-//! Where rows of call frame information differ between two versions of a function with equal code.
+//! Finds different rows of call frame information in two versions of a function with equal code.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::expr::RegisterStyle;
 use crate::frame::{Fde, FramePrinter, Row, Rows};
 
-/// What a row says: the rule of the CFA and of each register, as text.
+/// The contents of a row: the rule of the CFA and of each register, as text.
 type Rules = BTreeMap<String, String>;
 
-/// Returns where the rows differ.
+/// Returns the ranges with different rows.
 pub(super) fn differences(
     (old, before): (&Version<'_, '_>, &FunctionCoverage),
     (new, after): (&Version<'_, '_>, &FunctionCoverage),
@@ -29,7 +29,7 @@ pub(super) fn differences(
     }))
 }
 
-/// Returns true if two entries are the same but for their addresses.
+/// Returns true if two entries are equal except for their addresses.
 fn is_same(one: &Fde<'_>, other: &Fde<'_>) -> bool {
     let parts = |fde: &Fde<'_>| {
         let cie = &fde.cie;
@@ -45,7 +45,7 @@ fn is_same(one: &Fde<'_>, other: &Fde<'_>) -> bool {
         && one.cie.initial_instructions == other.cie.initial_instructions
 }
 
-/// Returns the rules of a row that another row does not have. `None` if there is no row.
+/// Returns the rules of a row that another row lacks. Returns `None` if there is no row.
 fn text(rules: Option<&Rules>, others: Option<&Rules>) -> Option<String> {
     let rules = rules?;
     let is_other = |name: &str, rule: &str| {
@@ -61,12 +61,12 @@ fn text(rules: Option<&Rules>, others: Option<&Rules>) -> Option<String> {
 }
 
 impl<'a> Version<'_, 'a> {
-    /// The entry for the start of a function.
+    /// Returns the entry that covers the start of a function.
     fn entry(&self, function: &FunctionCoverage) -> Option<Fde<'a>> {
         self.program.cfi().find(function.address).ok().flatten()
     }
 
-    /// Returns the rows of a function, by where they start in it. What follows something malformed is left out.
+    /// Returns the rows of a function, by their offsets in the function. Rows after a malformed part are left out.
     fn rows(&self, function: &FunctionCoverage) -> Result<Vec<(Range<u64>, Rules)>> {
         let cfi = self.program.cfi();
         let end = function.address.saturating_add(function.size);
@@ -74,7 +74,7 @@ impl<'a> Version<'_, 'a> {
         let section = *cfi.section();
         let style = RegisterStyle::default();
         let printer = FramePrinter::new(section, style, self.program.dialect());
-        // A function may have an entry for each of its parts.
+        // A function may have several entries, one for each part.
         while at < end {
             self.meter.work(1)?;
             let Some(fde) = cfi.find(at).ok().flatten() else {

@@ -1,14 +1,14 @@
-//! Which variables of two versions of a function are the same.
+//! Matches the variables in two versions of a function.
 
 use std::collections::BTreeMap;
 
 use super::super::{CallPath, VariableCoverage};
 
-/// A variable of the old version and of the new one, where each has it.
+/// The same variable in the old version and in the new one, if they have it.
 pub(super) type Pair<'v> = (Option<&'v VariableCoverage>, Option<&'v VariableCoverage>);
 
-/// What tells variables apart: the names of the calls that it is in, its own, and whether it is a parameter; and, as far as they count, the lines
-/// and columns of the calls and its own line.
+/// The identity of a variable: the names of the enclosing inlined calls, its own name, and true for a parameter. If places count, also the lines and
+/// columns of the calls and the line of the variable.
 type Key<'v> = (
     Vec<(Option<&'v str>, Option<[Option<u64>; 2]>)>,
     Option<&'v str>,
@@ -16,7 +16,7 @@ type Key<'v> = (
     Option<u64>,
 );
 
-/// * `with_places`: whether lines and columns count.
+/// * `with_places`: true if lines and columns count.
 fn key(variable: &VariableCoverage, with_places: bool) -> Key<'_> {
     let call = |call: &CallPath| [call.line, call.column];
     let calls = variable.calls.iter();
@@ -33,8 +33,8 @@ fn name(call: &CallPath) -> Option<&str> {
     call.name.as_deref()
 }
 
-/// Matches the variables of two versions: first those that are in the same places of the source, then those of the same names. Of several
-/// each is matched with one, in their order.
+/// Matches the variables of two versions, first by name and source place and then by name alone. If several variables match, they are paired in their
+/// order.
 pub(super) fn matched<'v>(
     old: &'v [VariableCoverage],
     new: &'v [VariableCoverage],

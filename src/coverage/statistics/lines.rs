@@ -1,4 +1,4 @@
-//! Rows of line tables.
+//! Counts rows of line tables.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use crate::debug_info::{DebugInfo, Row, UnitId};
 use crate::error::Result;
 use crate::meter::Meter;
 
-/// What is counted of the rows of all units.
+/// The counts of the rows of all units.
 #[derive(Debug, Default)]
 pub(crate) struct LineCounts {
     pub(crate) bytes: u64,
-    /// Those that belong to no line.
+    /// The bytes that belong to no line.
     pub(crate) bytes_of_line_0: u64,
     pub(crate) rows: u64,
     pub(crate) statements: u64,
-    /// The lines, columns and files of rows.
+    /// The different lines, columns and files of rows.
     unique: HashSet<(u64, u64, u32)>,
-    /// Numbers of paths, which all units share.
+    /// The numbers of paths, which are common to all units.
     files: HashMap<Arc<str>, u32>,
 }
 
@@ -29,7 +29,7 @@ impl LineCounts {
         unit: UnitId,
         meter: &Meter,
     ) -> Result<()> {
-        // A table that cannot be read says nothing of lines.
+        // An unreadable table contributes no lines.
         let Ok(Some(table)) = info.line_table(unit) else {
             return Ok(());
         };
@@ -74,12 +74,12 @@ impl LineCounts {
         Ok(())
     }
 
-    /// Returns how many different lines there are.
+    /// Returns the number of different lines.
     pub(crate) fn unique(&self) -> u64 {
         self.unique.len() as u64
     }
 
-    /// Returns how many different lines there are that are not 0.
+    /// Returns the number of different lines other than 0.
     pub(crate) fn unique_non_0(&self) -> u64 {
         self.unique.iter().filter(|(line, ..)| *line != 0).count() as u64
     }

@@ -1,7 +1,7 @@
-//! How much of a program its debugging information describes, in the metrics of `llvm-dwarfdump --statistics`, version 9.
+//! Measures how completely debugging information describes a program, with the metrics of `llvm-dwarfdump --statistics`, version 9.
 //!
-//! Functions are told apart by name, file and line, variables by the function and the blocks they are in, so that the copies that were inlined count
-//! as one source variable. Coverage is in bytes of code: of the scope that a variable is in, and of its locations.
+//! Functions are identified by name, file and line. Variables are identified by their function and blocks, so that inlined copies count as one source
+//! variable. Coverage is in bytes of code, of the scope of a variable and of its locations.
 
 mod lines;
 mod variables;
@@ -25,10 +25,10 @@ pub(crate) use variables::{Coverage, Variables};
 #[cfg(feature = "serde")]
 pub(crate) use variables::{GROUPS, Groups};
 
-/// How far an attribute may be from the entry that it is wanted for.
+/// The maximum number of references from an entry to the entry with a required attribute.
 const HOPS: usize = 8;
 
-/// What is counted of a function, or of what is outside of functions.
+/// The counts of a function, or of the entries outside functions.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionCounts {
     pub(crate) is_function: bool,
@@ -39,13 +39,13 @@ pub(crate) struct FunctionCounts {
     pub(crate) constant_members: u64,
     pub(crate) artificial: u64,
     pub(crate) with_location: u64,
-    /// The variables by name.
+    /// The names of the variables.
     pub(crate) names: BTreeSet<String>,
     pub(crate) parameters: Described,
     pub(crate) locals: Described,
 }
 
-/// How many variables there are, and what is said of them.
+/// The number of variables, and the number of variables with each kind of description.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Described {
     pub(crate) count: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    /// Adds what is said of others.
+    /// Adds other counts.
     pub(crate) fn add(&mut self, other: Described) {
         for (sum, number) in [
             (&mut self.count, other.count),
@@ -68,7 +68,7 @@ impl Described {
     }
 }
 
-/// What is counted of all.
+/// The counts of the whole program.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) call_site_entries: u64,
@@ -76,41 +76,41 @@ pub(crate) struct Counts {
     pub(crate) call_site_parameters: u64,
     pub(crate) function_bytes: u64,
     pub(crate) inlined_bytes: u64,
-    /// The bytes of all locations, also outside of their scopes.
+    /// The bytes of all locations, including locations outside their scopes.
     pub(crate) location_bytes: u64,
     pub(crate) all: Coverage,
     pub(crate) parameters: Coverage,
     pub(crate) locals: Coverage,
 }
 
-/// What belongs to an entry while those below it are looked at.
+/// The state of an entry while its children are visited.
 #[derive(Clone, Debug)]
 struct Scope {
     depth: usize,
     function: Arc<str>,
-    /// What stands before the names of variables.
+    /// The prefix of the names of variables.
     prefix: Arc<str>,
-    /// How many bytes of code the scope has.
+    /// The number of bytes of code in the scope.
     bytes: u64,
     inline_depth: u32,
-    /// The addresses of the entry itself.
+    /// The address ranges of the entry itself.
     ranges: Arc<[Range<u64>]>,
     blocks: u32,
     parameters: u32,
-    /// True if it is no function but a block of one, or no scope.
+    /// True if the entry is a block of a function, or not a scope.
     is_block: bool,
-    /// The unit that it is in.
+    /// The unit of the entry.
     unit: UnitId,
-    /// The function with code that it is in.
+    /// The enclosing function with code.
     subprogram: Option<DieId>,
-    /// The innermost inlined call that it is in.
+    /// The innermost enclosing inlined call.
     call: Option<DieId>,
-    /// The missing parts of a copy of a function.
+    /// The variables that a copy of a function lacks.
     missing: Option<Missing>,
 }
 
 impl Scope {
-    /// Returns what is said of the scope as a copy of a function.
+    /// Returns the facts about the scope as a copy of a function.
     fn copy(&self, id: DieId) -> FunctionCopy {
         FunctionCopy {
             id,
@@ -125,14 +125,14 @@ impl Scope {
 /// The variables of an original that a copy lacks.
 #[derive(Clone, Debug, Default)]
 struct Missing {
-    /// Those that have not been seen with a location.
+    /// The variables that were not seen with a location.
     unlocated: Vec<u64>,
-    /// Those among them that have been seen without.
+    /// The variables in `unlocated` that were seen without a location.
     seen: Vec<u64>,
 }
 
 impl Missing {
-    /// Takes note of a variable that completes one of the original.
+    /// Records a variable that completes a variable of the original.
     fn see(&mut self, origin: u64, has_location: bool, meter: &Meter) -> Result<()> {
         if has_location {
             meter.work(self.unlocated.len() as u64)?;
@@ -145,7 +145,7 @@ impl Missing {
     }
 }
 
-/// A copy of a function, inlined or not.
+/// A copy of a function, which may be inlined.
 #[derive(Clone, Debug)]
 struct FunctionCopy {
     id: DieId,
@@ -155,7 +155,7 @@ struct FunctionCopy {
     ranges: Arc<[Range<u64>]>,
 }
 
-/// Variables of functions that were inlined, by the offset of the function.
+/// The variables of inlined functions, by the offset of the function.
 type Originals = BTreeMap<u64, Vec<u64>>;
 
 /// Collects the statistics of all units.
@@ -163,32 +163,32 @@ struct Collector<'c, 'a> {
     info: &'c DebugInfo<'a>,
     meter: &'c Meter,
     found: Statistics,
-    /// True if each variable is kept.
+    /// True if each variable is recorded.
     keeps_variables: bool,
     originals: Originals,
-    /// Those of all units.
+    /// The originals of all units.
     originals_of_all: Originals,
-    /// Copies whose original comes later in the unit, or is in another one.
+    /// The copies whose original comes later in the unit or is in another unit.
     later: Vec<FunctionCopy>,
     elsewhere: Vec<FunctionCopy>,
 }
 
-/// What was collected.
+/// The collected statistics.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
-    /// By what tells functions apart.
+    /// The counts of functions, by the identity of the function.
     pub(crate) functions: BTreeMap<Arc<str>, FunctionCounts>,
     pub(crate) counts: Counts,
     pub(crate) variables: Variables,
     pub(crate) lines: LineCounts,
-    /// The variables of functions, if they were asked for, in the order of the entries.
+    /// The variables of functions, if requested, in the order of the entries.
     pub(super) counted: Vec<CountedVariable>,
 }
 
 /// Collects the statistics of all units.
 ///
 /// # Errors
-/// If a unit cannot be read, or it costs more than it may.
+/// If a unit cannot be read, or the work exceeds the budget.
 pub(crate) fn collect(info: &DebugInfo<'_>, meter: &Meter) -> Result<Statistics> {
     let mut collector = Collector::new(info, meter, false);
     for id in info.unit_ids() {
@@ -198,7 +198,8 @@ pub(crate) fn collect(info: &DebugInfo<'_>, meter: &Meter) -> Result<Statistics>
     Ok(collector.found)
 }
 
-/// Collects as [`collect`] does, and each variable of a function besides. What was found before an error is returned with it.
+/// Does the work of [`collect`], and also records each variable of a function. Returns the results that were found before an error together with the
+/// error.
 pub(super) fn collect_variables(
     info: &DebugInfo<'_>,
     meter: &Meter,
@@ -303,7 +304,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         self.find_later()
     }
 
-    /// Counts an entry, and returns true if those below it are to be counted.
+    /// Counts an entry. Returns true if its children are counted too.
     fn visit(&mut self, die: &Die<'a>, scope: &mut Scope, scopes: &mut [Scope]) -> Result<bool> {
         let tag = die.tag();
         let is_function = tag == dw::DW_TAG_subprogram;
@@ -404,7 +405,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         Ok(())
     }
 
-    /// Remembers the variables of a function that is inlined elsewhere.
+    /// Records the variables of a function that is inlined elsewhere.
     fn original(&mut self, die: &Die<'a>) -> Result<()> {
         let mut found = Vec::new();
         self.for_each_variable(die.id(), |variable| found.push(variable.id().offset))?;
@@ -415,7 +416,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         Ok(())
     }
 
-    /// Gives the variables of a function and of the blocks in it.
+    /// Calls `give` for each variable of a function and of its blocks.
     fn for_each_variable(&self, function: DieId, mut give: impl FnMut(&Die<'a>)) -> Result<()> {
         let mut dies = self.info.subtree(function)?;
         while let Some(die) = dies.next()? {
@@ -438,7 +439,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         Ok(())
     }
 
-    /// Counts the variables that a copy lacks, whose original came after it.
+    /// Counts the variables that copies lack, for copies whose original follows them in the unit.
     fn find_later(&mut self) -> Result<()> {
         for copy in core::mem::take(&mut self.later) {
             match self.original_of(&copy, &self.originals)? {
@@ -449,7 +450,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         Ok(())
     }
 
-    /// Counts the variables that a copy lacks, whose original is in another unit.
+    /// Counts the variables that copies lack, for copies whose original is in another unit.
     fn find_elsewhere(&mut self) -> Result<()> {
         for copy in core::mem::take(&mut self.elsewhere) {
             if let Some(unlocated) = self.original_of(&copy, &self.originals_of_all)? {
@@ -535,7 +536,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         Ok(())
     }
 
-    /// The name that tells an entry from others.
+    /// Returns the name that identifies an entry.
     fn name_of(&self, die: &Die<'a>, prefix: &str) -> String {
         let name = linkage_name(self.info, die).or_else(|| short_name(self.info, die));
         let name = name.map_or(String::new(), |name| name.raw().to_owned());
@@ -551,7 +552,7 @@ impl<'c, 'a> Collector<'c, 'a> {
         format!("{name}:{file}:{line}")
     }
 
-    /// Returns an attribute of an entry or of one that it completes.
+    /// Returns an attribute of an entry, or of an entry that it completes.
     fn find(&self, die: &Die<'a>, name: DwAt) -> Option<gimli::Attribute<Bytes<'a>>> {
         let mut die = die.clone();
         for _ in 0..HOPS {
@@ -567,7 +568,7 @@ impl<'c, 'a> Collector<'c, 'a> {
     }
 }
 
-/// What stands before the names of variables below an entry of a scope.
+/// Returns the prefix of the names of variables below an entry in a scope.
 fn child_prefix(parent: &mut Scope, tag: DwTag) -> Arc<str> {
     let (count, letter) = match tag {
         dw::DW_TAG_lexical_block => (&mut parent.blocks, ""),
@@ -583,7 +584,7 @@ fn is_variable(tag: DwTag) -> bool {
     matches!(tag, dw::DW_TAG_formal_parameter | dw::DW_TAG_variable)
 }
 
-/// Returns a reference as it is encoded: most count from the start of their unit.
+/// Returns a reference in its encoded form, which is usually relative to its unit.
 fn raw_reference(die: &Die<'_>, name: DwAt) -> Option<u64> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "others are no references")]
     match die.attribute(name)?.raw_value() {

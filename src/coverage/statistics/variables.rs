@@ -1,4 +1,4 @@
-//! Variables: what is said of them, and how much of their scopes their locations cover.
+//! Counts the descriptions of variables, and measures how much of their scopes their locations cover.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::debug_info::{DebugInfo, Die, DieId, DieValue, LocationRange};
 use crate::error::Result;
 use crate::expr::{Encoding, operations};
 
-/// How many groups coverage is counted in: none, ten of ten percent each, and all.
+/// The number of coverage groups: none, ten groups of ten percent each, and all.
 pub(crate) const GROUPS: usize = 12;
 
-/// Bytes of the scopes of variables, and how many are covered.
+/// The number of bytes in the scopes of variables, and the number of covered bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Coverage {
     pub(crate) scope: u64,
     pub(crate) covered: u64,
-    /// By locations that the caller has to be asked for.
+    /// The bytes that are covered by locations that require an entry value from the caller.
     pub(crate) entry_values: u64,
 }
 
@@ -32,12 +32,12 @@ impl Coverage {
     }
 }
 
-/// How many variables are covered how well.
+/// The number of variables in each coverage group.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Groups {
     pub(crate) count: u64,
     pub(crate) all: [u64; GROUPS],
-    /// Without the locations that the caller has to be asked for.
+    /// The groups without locations that require an entry value from the caller.
     pub(crate) without_entry_values: [u64; GROUPS],
 }
 
@@ -63,7 +63,7 @@ impl Groups {
         }
     }
 
-    /// A variable that is nowhere; what is counted without entry values does not have it.
+    /// Counts a variable without a location. It does not count in the groups without entry values.
     fn add_missing(&mut self) {
         self.count = self.count.saturating_add(1);
         let [none, ..] = &mut self.all;
@@ -75,7 +75,7 @@ fn one_more(count: &mut u64) {
     *count = count.saturating_add(1);
 }
 
-/// Returns the group of a variable that is covered in so many bytes of its scope.
+/// Returns the group of a variable with `covered` bytes of its scope covered.
 fn group_of(covered: u64, scope: u64) -> usize {
     if covered == 0 {
         return 0;
@@ -96,7 +96,7 @@ impl Variables {
         }
     }
 
-    /// Counts variables of an original that a copy of it lacks.
+    /// Counts the variables of an original that a copy lacks.
     pub(super) fn add_missing(&mut self, info: &DebugInfo<'_>, missing: &[DieId]) {
         for id in missing {
             self.all.add_missing();
@@ -116,7 +116,7 @@ impl Variables {
     }
 }
 
-/// Returns the entry of a variable of an original, which may be in another unit than its copy.
+/// Returns the entry of a variable of an original, which may be in another unit than the copy.
 pub(super) fn original_variable<'a>(info: &DebugInfo<'a>, id: DieId) -> Option<Die<'a>> {
     info.die(id).ok().or_else(|| {
         let other = info.die_at(".debug_info", id.offset);
@@ -128,39 +128,39 @@ pub(super) fn original_variable<'a>(info: &DebugInfo<'a>, id: DieId) -> Option<D
 #[derive(Clone, Debug)]
 pub(crate) struct CountedVariable {
     pub(in crate::coverage) die: DieId,
-    /// The function with code that it is in.
+    /// The enclosing function with code.
     pub(in crate::coverage) function: DieId,
-    /// The innermost inlined call that it is in.
+    /// The innermost enclosing inlined call.
     pub(in crate::coverage) call: Option<DieId>,
     pub(in crate::coverage) is_parameter: bool,
-    /// True if it is an entry of an original, and a copy of the function has none for it.
+    /// True if it is an entry of an original without an entry in a copy of the function.
     pub(in crate::coverage) is_omitted: bool,
-    /// How many bytes of code its scope has.
+    /// The number of bytes of code in its scope.
     pub(in crate::coverage) scope: u64,
-    /// The addresses of its scope; none if the entry around it does not say them.
+    /// The addresses of its scope; empty if the enclosing entry has no addresses.
     pub(in crate::coverage) addresses: Arc<[Range<u64>]>,
-    /// Where it has a location, as far as that is within its scope.
+    /// The addresses at which it has a location, within its scope.
     pub(in crate::coverage) covered: Vec<Range<u64>>,
-    /// True if it has a location, or a value, wherever it is in scope.
+    /// True if it has a location or a value in its whole scope.
     pub(in crate::coverage) is_everywhere: bool,
 }
 
-/// Where a variable is.
+/// The coverage of a variable's location.
 #[derive(Clone, Default)]
 struct Located {
     has_location: bool,
     bytes: u64,
     coverage: Coverage,
-    /// True if it is there in all of its scope.
+    /// True if the variable has a location in its whole scope.
     is_everywhere: bool,
-    /// The addresses within the scope that a list covers, if variables are kept.
+    /// The addresses within the scope that a list covers, if variables are recorded.
     covered: Vec<Range<u64>>,
 }
 
 impl<'a> Collector<'_, 'a> {
-    /// Counts an entry that is no scope.
+    /// Counts an entry that is not a scope.
     ///
-    /// * `scopes`: those that it is in, of which a copy of a function may lack it no more.
+    /// * `scopes`: the enclosing scopes. A copy of a function among them records that it has the variable.
     pub(super) fn variable(
         &mut self,
         die: &Die<'a>,
@@ -183,7 +183,7 @@ impl<'a> Collector<'_, 'a> {
         if let Some(origin) = raw_reference(die, dw::DW_AT_abstract_origin) {
             let has_location = has(dw::DW_AT_location) || has(dw::DW_AT_const_value);
             is_counted_later = !has_location;
-            // The nearest copy of a function; scopes between are its blocks.
+            // Finds the nearest copy of a function. The scopes in between are its blocks.
             let copy = scopes.iter_mut().rev().find(|scope| !scope.is_block);
             if let Some(missing) = copy.and_then(|scope| scope.missing.as_mut()) {
                 missing.see(origin, has_location, self.meter)?;
@@ -248,7 +248,7 @@ impl<'a> Collector<'_, 'a> {
         Ok(())
     }
 
-    /// Keeps a variable of a function, if variables are kept.
+    /// Records a variable of a function, if variables are recorded.
     fn keep_variable(
         &mut self,
         die: &Die<'a>,
@@ -292,9 +292,9 @@ impl<'a> Collector<'_, 'a> {
         self.info.die(self.info.target(die, origin).ok()??).ok()
     }
 
-    /// Where a variable is, in a scope of so many bytes.
+    /// Measures the location of a variable in a scope with `scope` bytes of code.
     ///
-    /// * `parent`: the addresses of the entry that it is in.
+    /// * `parent`: the addresses of the enclosing entry.
     fn located(&self, die: &Die<'a>, scope: u64, parent: &[Range<u64>]) -> Result<Located> {
         let everywhere = Located {
             has_location: true,
@@ -369,7 +369,7 @@ impl<'a> Collector<'_, 'a> {
     }
 }
 
-/// Returns true if an expression has a value that a register had when the function was entered.
+/// Returns true if an expression uses the value of a register on entry to the function.
 fn asks_the_caller(bytes: &[u8], encoding: Encoding) -> bool {
     let mut items = operations(bytes, encoding);
     while let Ok(Some(item)) = items.next() {

@@ -1,4 +1,4 @@
-//! Memory instructions in text.
+//! Prints memory instructions.
 //!
 //! Source: AMD's instruction set architecture documents, "Scalar Memory Operations", "Vector Memory Operations", "Flat Memory
 //! Instructions" and "LDS"; the names of cache policies as LLVM spells them.
@@ -25,7 +25,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Vector registers of data, which a bit makes accumulation registers on some.
+    /// Prints the data registers. On some processors, a bit selects accumulation registers.
     fn data(&mut self, n: u32, token: Token) {
         let text = vector_text(n, token);
         let has_bit = self.raw.features().has_accumulation_bit;
@@ -74,7 +74,7 @@ impl Printer<'_, '_> {
             }
         }
         match kind {
-            // Its field says nothing.
+            // The field has no meaning.
             AccessKind::Flat if !fields.has_flat_base => {}
             AccessKind::Flat if no_base => {}
             _ if no_base => self.operand("off"),
@@ -227,7 +227,7 @@ impl Printer<'_, '_> {
         if offset != 0 {
             self.modifier(&format!("offset:{offset}"));
         }
-        // The format of a typed access has a value that says nothing.
+        // The format of a typed access has one value without meaning.
         if is_new && self.raw.bits(1, 23, 7) == 1 {
             self.take(Bits(1, 23, 7));
         }
@@ -311,7 +311,7 @@ impl Printer<'_, '_> {
                 let offset = hexadecimal(signed(self.take(field), field.2));
                 let code = self.take(Bits(1, 25, 7));
                 let register = self.scalar_text(code, unit(1))?;
-                // From gfx12 on there is no form without a constant.
+                // Since gfx12, there is no form without a constant.
                 if register == "null" && (offset != "0x0" || field.2 == 24) {
                     self.operand(&offset);
                 } else {
@@ -344,7 +344,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// So many registers.
+/// Returns a token for this many registers.
 fn unit(count: u8) -> Token {
     Token {
         field: 'd',

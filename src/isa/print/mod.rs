@@ -1,8 +1,8 @@
-//! An instruction as LLVM 22's disassembler prints it.
+//! Prints an instruction as LLVM 22's disassembler does.
 //!
-//! A row's text names the operands in the order of the assembler; here they are read and printed. What is set in an
-//! instruction beyond them is a modifier that is printed, or one that is not known here, and then the instruction is not
-//! printed: each field that is read is ticked off, and no bit may be left. Nothing of `verify` comes here.
+//! A row's text names the operands in the order of the assembler; they are read and printed here. All other fields that are set must be
+//! known modifiers. Each field that is read is marked, and if any bit remains, the instruction is not printed. `verify` does not use this
+//! module.
 
 mod memory;
 mod operand;
@@ -16,24 +16,24 @@ use super::table::{Bits, Encoding, flag};
 use super::{Decoder, memory as access};
 use crate::error::Result;
 
-/// An instruction whose text is made.
+/// Creates the text of an instruction.
 struct Printer<'a, 'r> {
     raw: &'a Raw<'r>,
-    /// The bits that have not been read yet.
+    /// The bits that have not been read.
     left: [u32; MAX_DWORDS],
     text: String,
-    /// Operands so far.
+    /// The number of operands so far.
     count: usize,
-    /// What follows the operands.
+    /// The text after the operands.
     modifiers: String,
 }
 
 impl Decoder {
-    /// The text of the instruction at the start of `bytes`, which stands at `address`, as LLVM 22's disassembler prints it:
-    /// `s_add_u32 s0, s1, 4`. A branch has the number of dwords it goes, unsigned.
+    /// Returns the text of the instruction at the start of `bytes`, whose address is `address`, as LLVM 22's disassembler prints it:
+    /// `s_add_u32 s0, s1, 4`. The operand of a branch is its distance in dwords, unsigned.
     ///
-    /// An instruction with an operand or modifier that is not known here is printed as its dwords, `.long 0x…`; dual
-    /// instructions are, but for those that move and add, and image instructions.
+    /// An instruction with an unknown operand or modifier is printed as its dwords, `.long 0x…`. So are image instructions, and dual
+    /// instructions except for moves and additions.
     ///
     /// # Errors
     /// Those of [`decode`](Decoder::decode).
@@ -56,7 +56,7 @@ impl Decoder {
     }
 }
 
-/// Returns the text. `None` if there is something that is not known here.
+/// Returns the text. `None` if a part of the instruction is unknown here.
 fn text(raw: &Raw<'_>, fields: &super::Layout) -> Option<String> {
     let mut printer = Printer {
         raw,
@@ -126,17 +126,17 @@ fn text(raw: &Raw<'_>, fields: &super::Layout) -> Option<String> {
 #[derive(Clone, Copy, Debug)]
 struct Token {
     field: char,
-    /// The register file, if it is not that of the encoding.
+    /// The register file, unless it is the default of the encoding.
     file: Option<char>,
-    /// Registers.
+    /// The number of registers.
     count: u8,
     is_half: bool,
-    /// What its constants are, see the macro `rows`.
+    /// The type of its constants, see the macro `instructions`.
     kind: Option<char>,
 }
 
 impl<'a, 'r> Printer<'a, 'r> {
-    /// Returns the value of a field, which is read with that.
+    /// Returns the value of a field, and marks it as read.
     fn take(&mut self, field: Bits) -> u32 {
         let Bits(word, low, width) = field;
         if let Some(dword) = self.left.get_mut(usize::from(word)) {
@@ -173,14 +173,14 @@ impl<'a, 'r> Printer<'a, 'r> {
         })
     }
 
-    /// Another operand.
+    /// Appends an operand.
     fn operand(&mut self, text: &str) {
         self.text.push_str(if self.count == 0 { " " } else { ", " });
         self.text.push_str(text);
         self.count = self.count.saturating_add(1);
     }
 
-    /// Another modifier.
+    /// Appends a modifier.
     fn modifier(&mut self, text: &str) {
         self.modifiers.push(' ');
         self.modifiers.push_str(text);

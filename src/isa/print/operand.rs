@@ -1,12 +1,13 @@
-//! Registers and constants in text.
+//! Prints registers and constants.
 //!
-//! Source: LLVM's `AMDGPUInstPrinter`, by what it prints.
+//! Source: the output of LLVM's `AMDGPUInstPrinter`.
 
 use super::{Printer, Token};
 use crate::isa::register::unnumbered;
 use crate::isa::register::{MachineRegister, Operand, Span};
 
-/// The floating-point constants with the codes from 240 to 247, and what they are in 16 and 32 bits and in the upper half of 64.
+/// The floating-point constants with the codes from 240 to 247: their bits in 16-bit and 32-bit formats, and the upper half of the 64-bit
+/// format.
 const FLOATS: [(&str, u32, u32, u32); 8] = [
     ("0.5", 0x3800, 0x3f00_0000, 0x3fe0_0000),
     ("-0.5", 0xb800, 0xbf00_0000, 0xbfe0_0000),
@@ -21,7 +22,7 @@ const FLOATS: [(&str, u32, u32, u32); 8] = [
 const HALF_TURN: (u32, u32) = (0x3118, 0x3e22_f983);
 
 impl Printer<'_, '_> {
-    /// Returns a scalar operand or vector register by its code of nine bits.
+    /// Returns the text of a scalar operand or vector register by its code of nine bits.
     pub(super) fn source_text(&self, code: u32, token: Token) -> Option<String> {
         if let Some(n) = code.checked_sub(256) {
             return Some(vector_text(n, token));
@@ -29,7 +30,7 @@ impl Printer<'_, '_> {
         self.scalar_text(code, token)
     }
 
-    /// Returns a scalar operand by its code of eight bits.
+    /// Returns the text of a scalar operand by its code of eight bits.
     pub(super) fn scalar_text(&self, code: u32, token: Token) -> Option<String> {
         let named = match code {
             235 => "src_shared_base",
@@ -55,7 +56,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// Returns a vector register, or half of one: bit 7 tells which.
+/// Returns the text of a vector register, or of the half that bit 7 selects.
 pub(super) fn vector_text(n: u32, token: Token) -> String {
     let half = match (token.is_half, n & 0x80) {
         (false, _) => "",
@@ -71,8 +72,8 @@ pub(super) fn vector_text(n: u32, token: Token) -> String {
     format!("{}{half}", Span::new(first, token.count))
 }
 
-/// Several scalar registers start at an even number, four or more at one divisible by four; LLVM prints others as if
-/// they did.
+/// Returns true if registers are aligned. Two scalar registers start at an even number, four or more at a multiple of four. LLVM prints
+/// unaligned ones as if they were aligned.
 fn is_aligned(span: Span) -> bool {
     let alignment = if span.count > 2 { 4 } else { span.count };
     match span.first {
@@ -94,8 +95,8 @@ fn float(code: u8, token: Token) -> Option<String> {
     })
 }
 
-/// Returns a literal. One that an inline constant stands for is marked, so that an assembler keeps it; where how depends on more
-/// than is known, it is not printed.
+/// Returns the text of a literal. A value that has an inline constant is marked, so that an assembler keeps the literal. `None` if the mark
+/// is unknown here.
 fn literal(value: u32, token: Token) -> Option<String> {
     let small = value <= 64 || value >= 0xffff_fff0;
     let plain = || Some(format!("{value:#x}"));

@@ -1,7 +1,7 @@
-//! Scalar instructions in text.
+//! Prints scalar instructions.
 //!
-//! Source: AMD's instruction set architecture documents, "Program Flow Control" and the tables of `s_waitcnt`,
-//! `s_delay_alu` and `s_wait_alu`; how LLVM spells them.
+//! Source: AMD's instruction set architecture documents, "Program Flow Control" and the tables of `s_waitcnt`, `s_delay_alu` and
+//! `s_wait_alu`; LLVM for their spelling.
 
 use core::fmt::Write as _;
 
@@ -50,14 +50,14 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// The dword of a literal is read where an operand has its code.
+    /// Marks the literal dword as read, if an operand has its code.
     pub(super) fn take_literal(&mut self, code: u32) {
         if code == 255 {
             self.take(Bits(self.raw.base_dwords, 0, 32));
         }
     }
 
-    /// Immediates of bit fields; nothing is printed of others.
+    /// Prints an immediate that consists of bit fields. Returns false for other instructions.
     fn special(&mut self, name: &str) -> Option<bool> {
         let value = self.raw.bits(0, 0, 16);
         let text = match name {
@@ -138,7 +138,7 @@ fn delay(value: u32) -> Option<String> {
 }
 
 fn wait_alu(value: u32) -> Option<String> {
-    /// Name, lowest bit, width; what is at its most is left out.
+    /// The name, lowest bit and width. A field with its maximum value is not printed.
     const FIELDS: [(&str, u32, u32); 7] = [
         ("depctr_hold_cnt", 7, 1),
         ("depctr_sa_sdst", 0, 1),
@@ -155,6 +155,6 @@ fn wait_alu(value: u32) -> Option<String> {
             words.push(format!("{name}({found})"));
         }
     }
-    // The bits of no field are set or clear in what compilers write, and LLVM prints others as a number.
+    // LLVM prints other values as a number: all fields at their maximum, or bits outside the fields set.
     (!words.is_empty() && field(value, 5, 2) == 0).then(|| words.join(" "))
 }

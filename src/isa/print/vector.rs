@@ -1,4 +1,4 @@
-//! Vector instructions in text.
+//! Prints vector instructions.
 //!
 //! Source: AMD's instruction set architecture documents, "Vector ALU", "DPP" and "Dual Issue VALU".
 
@@ -69,11 +69,11 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// Which halves of the sources and the destination are used: LLVM says so by their names and again here.
+    /// Prints the used halves of the sources and the destination. LLVM's output has them in the names, and again here.
     fn halves(&mut self, sources: u8, operands: &str) {
         let (low, destination) = (self.raw.bits(0, 11, 3), self.raw.bits(0, 14, 1));
         let first = self.token(operands.split_whitespace().next().unwrap_or_default());
-        // Those that choose by a mask have the names alone.
+        // Instructions that select by a mask have them in the names only.
         let has_mask = operands.split_whitespace().any(|word| word == "cw");
         if has_mask || !first.is_some_and(|token| token.is_half) {
             return;
@@ -88,13 +88,13 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Returns true if it is VOP3 and not VOP3P, which are one encoding with many opcodes on gfx9.
+    /// Returns true for VOP3, and false for VOP3P. On gfx9 these are one encoding with many opcodes.
     fn is_vop3(&self) -> bool {
         self.raw.encoding == Encoding::Vop3 && self.raw.bits(0, 23, 9) != 0b1_1010_0111
     }
 
-    /// What compilers write to fields that an instruction does not have: the constant 0 to sources; and that no halves are
-    /// chosen to moves from and to accumulation registers.
+    /// Marks fields that an instruction does not have, if they have the values that compilers write: the constant 0 for sources, and no
+    /// selected halves for moves from and to accumulation registers.
     fn unused(&mut self, sources: u8) -> Option<()> {
         const ZERO: u32 = 128;
         const EXEC: u32 = 126;
@@ -104,7 +104,7 @@ impl Printer<'_, '_> {
                 self.take(field);
             }
         }
-        // Comparisons that write `exec` alone have it as their destination.
+        // Comparisons that write only `exec` have it as their destination.
         let destination = Bits(0, 0, 8);
         if self.raw.row.has(flag::EXEC) && self.raw.field(destination) == EXEC {
             self.take(destination);
@@ -133,7 +133,7 @@ impl Printer<'_, '_> {
                 });
                 match word.chars().nth(1)? {
                     's' => self.scalar_text(code, token)?,
-                    // Accumulation registers by a bit.
+                    // A bit selects accumulation registers.
                     _ if self.raw.features().matrix_accumulates.is_some()
                         && name_is_matrix(self.raw.row.shape) =>
                     {
@@ -187,7 +187,7 @@ impl Printer<'_, '_> {
             (text, false)
         };
         let text = if modified {
-            // Where the mask is, there is no room for absolute values.
+            // There is no room for absolute values, since the mask is in the same place.
             let has_mask = matches!(
                 self.raw.row.shape,
                 crate::isa::table::Shape::VectorAndMask(_)
@@ -209,7 +209,7 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// What is done to the result of VOP3.
+    /// Prints the output modifiers of VOP3.
     fn output(&mut self) {
         if self.take(Bits(0, 15, 1)) != 0 {
             self.modifier("clamp");
@@ -222,12 +222,12 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Which halves of the sources of VOP3P are used, and their signs.
+    /// Prints the used halves of the sources of VOP3P, and their signs.
     fn packed(&mut self, sources: u8, operands: &str) -> Option<()> {
         let high = self.take(Bits(1, 27, 2)) | self.take(Bits(0, 14, 1)) << 2;
         let low = self.take(Bits(0, 11, 3));
         let (negative_low, negative_high) = (self.take(Bits(1, 29, 3)), self.take(Bits(0, 8, 3)));
-        // Integers have no sign to change; their row does not say that they are halves of floating-point numbers, or pairs.
+        // Integers have no sign modifier. The row does not state if they are halves of floating-point numbers, or pairs.
         let first = operands
             .split_whitespace()
             .find(|word| word.starts_with('a'))?;
@@ -256,7 +256,7 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// Returns the controls of DPP with 16 lanes a row.
+    /// Prints the controls of DPP with 16 lanes per row.
     fn dpp(&mut self) -> Option<()> {
         let control = self.take(Bits(1, 8, 9));
         let low = control & 0xf;
@@ -292,9 +292,9 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// Dual issue: of the operations those that are the same everywhere.
+    /// Prints a dual instruction, for the operations that are the same on all processors.
     pub(super) fn dual(&mut self) -> Option<()> {
-        // The opcode, the name, whether there is a second source.
+        // The opcode, the name, and true if there is a second source.
         const OPERATIONS: [(u32, &str, bool); 10] = [
             (0, "fmac_f32", true),
             (3, "mul_f32", true),

@@ -1,11 +1,11 @@
-//! What differs between families in how operands are encoded: one row of facts for each line of processors.
+//! The differences between families in the encoding of operands: one row of facts for each line of processors.
 //!
-//! Which encodings there are is said in `layout`. Source: AMD's instruction set architecture documents, "Microcode
-//! Formats" and "Scalar Data Operands"; for gfx125x LLVM 22's assembler.
+//! The encodings are in `layout`. Source: AMD's instruction set architecture documents, "Microcode Formats" and "Scalar Data Operands"; for
+//! gfx125x, LLVM 22's assembler.
 
 use super::layout::Bits;
 
-/// What the operands of a family's instructions look like.
+/// The encoding of operands of a family's instructions.
 #[derive(Debug)]
 pub(in crate::isa) struct Features {
     /// True if `flat_scratch` and `xnack_mask` have the codes 102 to 105 of scalar operands.
@@ -26,28 +26,28 @@ pub(in crate::isa) struct Features {
     pub(in crate::isa) has_dpp8: bool,
     /// True if memory instructions have a bit for data in accumulation registers.
     pub(in crate::isa) has_accumulation_bit: bool,
-    /// Which bit of a matrix instruction tells that its result goes to vector registers if clear. `None` if it always goes
-    /// to accumulation registers.
+    /// The bit of a matrix instruction that, if clear, sends its result to vector registers. `None` if the result always goes to
+    /// accumulation registers.
     pub(in crate::isa) matrix_accumulates: Option<Bits>,
-    /// Scalar loads.
+    /// The address of scalar loads.
     pub(in crate::isa) scalar_load: ScalarLoad,
-    /// FLAT, SCRATCH and GLOBAL.
+    /// The fields of FLAT, SCRATCH and GLOBAL.
     pub(in crate::isa) flat: FlatFields,
-    /// MUBUF and MTBUF.
+    /// The fields of MUBUF and MTBUF.
     pub(in crate::isa) buffer: BufferFields,
-    /// MIMG.
+    /// The fields of MIMG.
     pub(in crate::isa) image: ImageFields,
-    /// Which bit says that an atomic instruction returns the old value, by encoding.
+    /// The bit with which an atomic instruction returns the old value, by encoding.
     pub(in crate::isa) returns: Returns,
-    /// The bits for caches of FLAT, by their names; two fields named `th` and `scope` from gfx12 on.
+    /// The cache policy bits of FLAT, with their names; two fields named `th` and `scope` since gfx12.
     pub(in crate::isa) policy: &'static [(Bits, &'static str)],
-    /// The bits for the cache policy of MUBUF, with their names.
+    /// The cache policy bits of MUBUF, with their names.
     pub(in crate::isa) buffer_policy: &'static [(Bits, &'static str)],
     /// The counters of `s_waitcnt`.
     pub(in crate::isa) wait_counts: WaitCounts,
 }
 
-/// Counters in an immediate: the name, and where their bits are (the lowest bit and how many), the lowest first.
+/// The counters in an immediate: the name, and the parts (the lowest bit and the width), the lowest first.
 pub(in crate::isa) type WaitCounts = &'static [(&'static str, &'static [(u32, u32)])];
 
 const GFX9_WAIT: WaitCounts = &[
@@ -69,7 +69,7 @@ const GFX11_WAIT: WaitCounts = &[
 /// The address of a scalar load.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) enum ScalarLoad {
-    /// A register or a constant, or with a bit set both.
+    /// A register or a constant, or both if a bit is set.
     Either {
         /// The bit for both.
         both: Bits,
@@ -85,36 +85,36 @@ pub(in crate::isa) enum ScalarLoad {
 /// The fields of FLAT, SCRATCH and GLOBAL.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) struct FlatFields {
-    /// Which of the three it is.
+    /// The field that distinguishes the three.
     pub(in crate::isa) segment: Bits,
-    /// The constant offset, signed but for FLAT if that has no sign.
+    /// The constant offset. It is signed, except for FLAT on some processors.
     pub(in crate::isa) offset: Bits,
-    /// True if the offset of FLAT is signed too.
+    /// True if the offset of FLAT is signed.
     pub(in crate::isa) has_signed_flat_offset: bool,
     /// The scalar base address.
     pub(in crate::isa) base: Bits,
-    /// The codes that say that there is none.
+    /// The codes for no scalar base.
     pub(in crate::isa) no_base: &'static [u32],
-    /// True if FLAT can have a scalar base address too.
+    /// True if FLAT can have a scalar base address.
     pub(in crate::isa) has_flat_base: bool,
     /// The vector address.
     pub(in crate::isa) address: Bits,
     /// The bit or rule by which SCRATCH has a vector address.
     pub(in crate::isa) scratch_address: ScratchAddress,
-    /// What is loaded.
+    /// The destination of a load.
     pub(in crate::isa) loaded: Bits,
-    /// What is stored.
+    /// The data of a store.
     pub(in crate::isa) stored: Bits,
-    /// The bit for data that go to LDS.
+    /// The bit for data that goes to LDS.
     pub(in crate::isa) to_lds: Option<Bits>,
 }
 
-/// What says that an access to scratch has a vector address.
+/// The rule by which an access to scratch has a vector address.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) enum ScratchAddress {
     /// The scalar base has this code.
     BaseIs(u32),
-    /// A bit.
+    /// A bit is set.
     Bit(Bits),
 }
 
@@ -125,24 +125,24 @@ pub(in crate::isa) struct BufferFields {
     pub(in crate::isa) offset_enabled: Bits,
     /// The bit for a vector register that is added as an index.
     pub(in crate::isa) index_enabled: Bits,
-    /// The bit for loading a status word too.
+    /// The bit for also loading a status word.
     pub(in crate::isa) status: Option<Bits>,
-    /// The bit for data that go to LDS.
+    /// The bit for data that goes to LDS.
     pub(in crate::isa) to_lds: Option<Bits>,
 }
 
 /// The fields of MIMG.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) struct ImageFields {
-    /// How many dwords of further addresses follow.
+    /// The number of dwords of further addresses.
     pub(in crate::isa) more_addresses: Option<Bits>,
-    /// The bit for loading a status word too.
+    /// The bit for also loading a status word.
     pub(in crate::isa) status: Option<Bits>,
     /// The bit for two components in one register.
     pub(in crate::isa) packed: Bits,
 }
 
-/// The bits for the old value of an atomic instruction.
+/// The bits with which an atomic instruction returns the old value.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) struct Returns {
     /// SMEM.
@@ -374,7 +374,7 @@ const GFX12_FIRST: Features = Features {
         stored: Bits(1, 23, 8),
         to_lds: None,
     },
-    // VBUFFER and VIMAGE, of which there is one form each.
+    // VBUFFER and VIMAGE, each of which has one form.
     buffer: BufferFields {
         offset_enabled: Bits(1, 30, 1),
         index_enabled: Bits(1, 31, 1),

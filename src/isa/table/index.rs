@@ -1,7 +1,7 @@
 //! Looks up instructions by their opcodes.
 //!
-//! What the rows mean is left to the head of the folder. The compiler makes a list of places for each generation out of their
-//! opcodes, so that nothing is made when a program starts.
+//! The head of the folder explains the rows. The compiler computes a list of places for each generation from the opcodes, so that nothing
+//! is computed when a program starts.
 
 use super::{____, Column, Encoding, Row, rows};
 
@@ -31,10 +31,10 @@ const fn made_rows() -> [Row; rows::ENTRIES.len()] {
     made
 }
 
-/// For each encoding the first of its places in [`PLACES`], and how many there are.
+/// The first place in [`PLACES`] and the number of places, for each encoding.
 pub(super) type Spans = [(u16, u16); Encoding::COUNT];
 
-/// The spans of all columns, which follow each other: an encoding has a place for each opcode up to the largest.
+/// The spans of all columns, in succession: an encoding has a place for each opcode up to the largest.
 const SPANS: [Spans; Column::COUNT] = made_spans();
 
 #[expect(
@@ -72,10 +72,10 @@ const fn made_spans() -> [Spans; Column::COUNT] {
     spans
 }
 
-/// Where a place has no row.
+/// A place without a row.
 const NOWHERE: u16 = u16::MAX;
 
-/// The place in [`ROWS`] for each opcode, see [`SPANS`]; [`NOWHERE`] for one that no instruction has.
+/// The index in [`ROWS`] for each opcode, see [`SPANS`]; [`NOWHERE`] for unused opcodes.
 static PLACES: [u16; last_place()] = made_places();
 
 #[expect(
@@ -129,12 +129,12 @@ pub(super) fn row(&(start, length): &(u16, u16), opcode: u16) -> Option<&'static
     ROWS.get(usize::from(*place))
 }
 
-/// Where the text of a row begins in [`rows::TEXTS`].
+/// The offset of a row's text in [`rows::TEXTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::isa) struct Text(pub(super) u32);
 
 impl Text {
-    /// The name, and the operands.
+    /// Returns the name and the operands.
     pub(in crate::isa) fn parts(self) -> (&'static str, &'static str) {
         let start = usize::try_from(self.0).unwrap_or(usize::MAX);
         let rest = rows::TEXTS.get(start..).unwrap_or_default();

@@ -1,10 +1,9 @@
-//! How the encodings of each generation are told apart, how long they are and where the opcode stands.
+//! The encodings of each generation: their prefixes, lengths and opcode fields.
 //!
-//! What follows the first dwords (literals, DPP, further addresses) is left to `length`. Source: AMD's
-//! instruction set architecture documents, "Microcode Formats".
+//! Extra dwords (literals, DPP, further addresses) are left to `length`. Source: AMD's instruction set architecture documents, "Microcode
+//! Formats".
 
-/// The encodings, as AMD names them; formats of later generations that took an earlier one's place go by
-/// their own name.
+/// The encodings, with AMD's names; formats that replaced earlier ones have their own names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::isa) enum Encoding {
     Sop1,
@@ -24,7 +23,7 @@ pub(in crate::isa) enum Encoding {
     Vinterp,
     Ldsdir,
     Ds,
-    /// FLAT, SCRATCH and GLOBAL, which differ in two bits.
+    /// FLAT, SCRATCH and GLOBAL, which two bits distinguish.
     Flat,
     Mubuf,
     Mtbuf,
@@ -36,7 +35,7 @@ pub(in crate::isa) enum Encoding {
 }
 
 impl Encoding {
-    /// How many there are.
+    /// The number of encodings.
     pub(in crate::isa) const COUNT: usize = Encoding::Exp as usize + 1;
 }
 
@@ -51,12 +50,12 @@ pub(in crate::isa) struct Bits(
 /// One encoding of one generation.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) struct Layout {
-    /// The lowest of the bits that tell the encoding.
+    /// The lowest bit of the prefix.
     pub(in crate::isa) shift: u8,
-    /// What the bits from there to the top of the first dword are.
+    /// The prefix: the bits from there to the top of the first dword.
     pub(in crate::isa) prefix: u32,
     pub(in crate::isa) encoding: Encoding,
-    /// Dwords, without what may follow.
+    /// The number of dwords, without the extra ones.
     pub(in crate::isa) dwords: u8,
     /// The parts of the opcode, the lowest first.
     pub(in crate::isa) opcode: &'static [Bits],
@@ -100,7 +99,7 @@ pub(super) const fn starts(layouts: &[Layout]) -> [u8; 256] {
     starts
 }
 
-/// Returns the encodings that every generation has, and then its own.
+/// Returns the encodings that every generation has, followed by its own.
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated by the compiler, which refuses lengths that do not fit"

@@ -1,10 +1,10 @@
-//! The tables of encodings and opcodes: what the instructions of each generation write, and which of them
-//! have an [`Effect`](super::Effect).
+//! The tables of encodings and opcodes: the registers that the instructions of each generation write, and the instructions that have an
+//! [`Effect`](super::Effect).
 //!
-//! Reading bits is left to `field`, meaning to `scalar`, `vector` and `memory`, printing to `print`. `rows.rs` is made by
-//! `dwarf-tests/tests/instruction_tables.rs`, which asks LLVM 22's disassembler for every opcode of every encoding of each
-//! generation; what that does not say stands in a list beside it (`facts.rs`): which instructions change `scc`, `exec`
-//! and `m0` besides what they name, and which have an effect.
+//! Reading bits is left to `field`, the meaning to `scalar`, `vector` and `memory`, and printing to `print`.
+//! `dwarf-tests/tests/instruction_tables.rs` generates `rows.rs`: it queries LLVM 22's disassembler for every opcode of every encoding of
+//! each generation. A list beside it (`facts.rs`) has the other facts: the instructions that change `scc`, `exec` and `m0` without naming
+//! them, and the effects.
 
 mod features;
 mod index;
@@ -23,7 +23,7 @@ pub(super) use index::Text;
 pub(super) use features::{Features, ScalarLoad, ScratchAddress, WaitCounts};
 pub(super) use layout::{Bits, Encoding, Layout};
 
-/// What is known of an instruction.
+/// The facts about an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) shape: Shape,
@@ -34,7 +34,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// That of instructions whose opcodes need no table.
+    /// The row of instructions whose opcodes need no table.
     pub(super) const NONE: Row = Row {
         shape: Shape::None,
         flags: 0,
@@ -47,23 +47,23 @@ impl Row {
     }
 }
 
-/// It writes `scc`.
+/// The instruction writes `scc`.
 const SCC: u8 = 1;
-/// It writes `exec`.
+/// The instruction writes `exec`.
 const EXEC: u8 = 2;
-/// It writes `m0`.
+/// The instruction writes `m0`.
 const M0: u8 = 4;
-/// The register it writes is chosen at run time.
+/// The destination register is selected at run time.
 const INDIRECT: u8 = 8;
-/// A dword follows always.
+/// One literal dword always follows.
 const LITERAL: u8 = 16;
-/// Two dwords follow always.
+/// Two literal dwords always follow.
 const LITERAL64: u8 = 32;
 
-/// Its name is not the same on all processors of the column.
+/// The name is not the same on all processors of the column.
 const UNNAMED: u8 = 64;
 
-/// The flags of a row, for those who ask.
+/// The flags of a row, for other modules.
 pub(super) mod flag {
     pub(in crate::isa) const SCC: u8 = super::SCC;
     pub(in crate::isa) const EXEC: u8 = super::EXEC;
@@ -74,26 +74,26 @@ pub(super) mod flag {
     pub(in crate::isa) const UNNAMED: u8 = super::UNNAMED;
 }
 
-/// Which registers an instruction writes, and through which of its fields. Numbers count dwords.
+/// The registers that an instruction writes, with the fields that name them. Numbers count dwords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// None.
     None,
     /// Scalar registers, through the field of the destination.
     Scalar(u8),
-    /// Scalar registers that get the old value, if that is asked for.
+    /// Scalar registers that get the old value, if it is requested.
     ScalarAtomic(u8),
     /// Vector registers.
     Vector(u8),
-    /// Vector registers: so many in a wave of 32 lanes, half as many in one of 64.
+    /// Vector registers: this many in a wave of 32 lanes, half as many in a wave of 64.
     VectorByWave(u8),
-    /// The low or the high half of a vector register, which bit 7 of the field tells.
+    /// The low or the high half of a vector register, which bit 7 of the field selects.
     Half,
     /// Accumulation registers.
     Acc(u8),
-    /// Accumulation or vector registers, which a bit tells, or always the former (gfx908).
+    /// Accumulation or vector registers, which a bit selects; always accumulation registers on gfx908.
     Matrix(u8),
-    /// Vector registers, and one bit for each lane to scalar ones.
+    /// Vector registers, and scalar registers with one bit for each lane.
     VectorAndMask(u8),
     /// One bit for each lane.
     Mask,
@@ -101,29 +101,29 @@ pub(super) enum Shape {
     MaskAndExec,
     /// The destination and the first source.
     Swap(u8),
-    /// The destination and the first source, each half a register.
+    /// The destination and the first source, each half of a register.
     SwapHalves,
     /// Registers loaded from memory.
     Load(u8),
-    /// Registers loaded from memory: so many in a wave of 32 lanes, half as many in one of 64.
+    /// Registers loaded from memory: this many in a wave of 32 lanes, half as many in a wave of 64.
     LoadByWave(u8),
-    /// Registers stored to memory: none are written.
+    /// Registers stored to memory; none is written.
     Store(u8),
-    /// Registers that get the old value, if that is asked for.
+    /// Registers that get the old value, if it is requested.
     Atomic(u8),
-    /// As many as the mask of an image instruction says.
+    /// As many registers as the mask of an image instruction has components.
     ImageLoad,
-    /// Four, or two if they are packed.
+    /// Four registers, or two if they are packed.
     Gather,
-    /// As many as the mask says, if that is asked for.
+    /// As many registers as the mask has components, if the old value is requested.
     ImageAtomic(u8),
     /// The result, and the stack's address.
     BvhStack(u8),
-    /// Ten, and the ray's origin and direction.
+    /// Ten registers, and the ray's origin and direction.
     BvhDual,
 }
 
-/// Which effect a row's instructions have.
+/// The effect of a row's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Other,
@@ -149,43 +149,43 @@ pub(super) enum Op {
     ReadFirstLane,
     VectorMove,
     Vector(VectorOp),
-    /// The first two sources are the other way round.
+    /// The first two sources are exchanged.
     Reversed(VectorOp),
     AccRead,
     AccWrite,
     AccMove,
     ScalarLoad,
-    /// Bytes of memory, extended to a register.
+    /// The number of bytes of memory, extended to a register.
     ScalarLoadPart(u8),
-    /// Bytes of memory for each lane.
+    /// The number of bytes of memory for each lane.
     Access(u8),
 }
 
-/// A row as it is written, from which `index` makes what is looked up.
+/// A row of the source, from which `index` computes the lookup tables.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     encoding: Encoding,
     /// The opcode in each [`Column`].
     opcodes: [u16; Column::COUNT],
-    /// How long its line of [`rows::TEXTS`] is, without the end.
+    /// The length of its line in [`rows::TEXTS`], without the line end.
     text_length: usize,
     shape: Shape,
     flags: u8,
     op: Op,
 }
 
-/// The opcode of an instruction that a generation does not have.
+/// The opcode in a generation that does not have the instruction.
 const ____: u16 = u16::MAX;
 
-/// Rows, one a line: the opcodes in the order of [`Column`], text, shape, what else is changed; and for those with an effect,
-/// which. An instruction that a generation encodes with several opcodes has a row for each.
+/// Rows, one per line: the opcodes in the order of [`Column`], the text, the shape, other changed registers, and the effect, if there is
+/// one. An instruction with several opcodes in a generation has a row for each.
 ///
-/// The text is the name as LLVM prints it (of FLAT without the part up to the first `_`; `?` if the
-/// processors of the column have different ones), and for each operand the letter of its field (`d` destination, `a` `b` `c`
-/// sources, `m` mask, `p` address, `s` `t` data, `e` `r` `o` scalar addresses), the register file if it is not that of the
-/// encoding, how many registers it is (`w`: one bit for each lane), `h` if it is half of one, and what its constants are if
-/// not those of 32 bits: `i` 16-bit integers, `x` 16-bit and `d` 64-bit floating-point numbers. `?` is an operand of
-/// another kind, `k` a decimal and `kx` a hexadecimal immediate, `packed` says that halves of sources are chosen.
+/// The text begins with the name as LLVM prints it. For FLAT, the part up to the first `_` is left out; `?` stands for a name that differs
+/// between the processors of the column. Each operand follows: the letter of its field (`d` destination, `a` `b` `c` sources, `m` mask, `p`
+/// address, `s` `t` data, `e` `r` `o` scalar addresses), the register file if it is not the default of the encoding, the number of
+/// registers (`w`: one bit for each lane), and `h` for half a register. Last comes the type of its constants if it is not 32 bits: `i`
+/// 16-bit integers, `x` 16-bit and `d` 64-bit floating-point numbers. `?` is an operand of another kind, `k` a decimal and `kx` a
+/// hexadecimal immediate. `packed` means that halves of sources are selected.
 macro_rules! instructions {
     ($($encoding:ident {$(
         [$($opcode:tt)*] $text:literal: $shape:ident $(($n:literal))? $(, $($flag:ident)|+)?
@@ -199,14 +199,14 @@ macro_rules! instructions {
             flags: 0 $($(| $flag)+)?,
             op: { let op = Op::Other; $(let _ = op; let op = Op::$op $(($($argument)+))?;)? op },
         },)*)*];
-        /// A line for each row. One text instead of one for each row, as rows without a pointer are smaller and need not be
-        /// relocated when a program starts.
+        /// A line for each row. One text is used for all rows: rows without a pointer are smaller, and need no relocation when a program
+        /// starts.
         pub(super) static TEXTS: &str = concat!($($($text, "\n",)*)*);
     };
 }
 use instructions;
 
-/// The generations, in the order in which rows have their opcodes.
+/// The generations, in the order of the opcodes in rows.
 #[derive(Clone, Copy, Debug)]
 enum Column {
     Gfx9,
@@ -223,22 +223,22 @@ impl Column {
     const COUNT: usize = Column::Gfx125x as usize + 1;
 }
 
-/// Everything that is decoded by table.
+/// The tables that a decoder uses.
 #[derive(Debug)]
 pub(super) struct Tables {
-    /// How to tell the encodings apart: the first that fits.
+    /// The encodings; the first match applies.
     pub(super) layouts: &'static [Layout],
-    /// What operands look like.
+    /// The encoding of operands.
     pub(super) features: &'static Features,
-    /// For each value of the highest byte of the first dword, the first of them that can fit.
+    /// For each value of the highest byte of the first dword, the first encoding that can match.
     pub(super) starts: [u8; 256],
-    /// Where the opcodes of each encoding are looked up.
+    /// The places of the opcodes of each encoding.
     opcodes: Spans,
-    /// Instructions of two parts.
+    /// The instructions of two parts.
     pub(super) pairs: &'static [Pair],
 }
 
-/// An instruction of two parts: the first, of two dwords, gives operands to the second.
+/// An instruction of two parts: the first has two dwords, and supplies operands to the second.
 #[derive(Debug)]
 pub(super) struct Pair {
     encoding: Encoding,
@@ -246,24 +246,24 @@ pub(super) struct Pair {
     first: u16,
     /// The opcodes that can follow.
     second: &'static [u16],
-    /// True if the first part is an instruction without the second.
+    /// True if the first part is a valid instruction without the second.
     stands_alone: bool,
 }
 
 impl Pair {
-    /// Returns true if an opcode completes it.
+    /// Returns true if an opcode completes the instruction.
     pub(super) fn is_completed_by(&self, opcode: u16) -> bool {
         self.second.contains(&opcode)
     }
 
-    /// Returns true if the first part is an instruction without the second.
+    /// Returns true if the first part is a valid instruction without the second.
     pub(super) fn stands_alone(&self) -> bool {
         self.stands_alone
     }
 }
 
 impl Tables {
-    /// Returns the tables of a family. `None` if there are none, as it is older or newer than they are.
+    /// Returns the tables of a family. `None` if it is older or newer than the tables.
     pub(super) const fn of_family(family: Family) -> Option<&'static Tables> {
         match family {
             Family::R600 | Family::Gfx6 | Family::Gfx7 | Family::Gfx8 => None,

@@ -1,4 +1,4 @@
-//! The tables by themselves: what the search in them relies on.
+//! Tests of the tables: the properties on which the lookup relies.
 
 use super::*;
 use crate::isa::Writes;
@@ -17,7 +17,7 @@ fn columns() -> [(Column, &'static Tables); Column::COUNT] {
     ]
 }
 
-/// An opcode is given once in each generation, which the compiler asserts; and it fits its field.
+/// Each opcode is unique in a generation, as the compiler asserts, and fits its field.
 #[test]
 fn opcodes_fit_their_field() {
     for (column, tables) in columns() {
@@ -34,7 +34,7 @@ fn opcodes_fit_their_field() {
     }
 }
 
-/// And nothing else is found: the search by places against a plain one.
+/// Compares the lookup by places with a linear search.
 #[test]
 fn every_row_is_found_with_its_text() {
     let lines: Vec<&str> = rows::TEXTS.lines().collect();

@@ -1,5 +1,5 @@
-//! What is known of a lane, and what instructions make of it. Code is of gfx90a with 64 lanes, as llvm-mc 22 encodes it; a lane's bit is
-//! bit `lane % 32` of a dword.
+//! Tests of the facts about a lane and of the transfer functions. The code is for gfx90a with 64 lanes, encoded by llvm-mc 22. A lane's bit
+//! is bit `lane % 32` of a dword.
 
 use super::*;
 use crate::abi::Callees;
@@ -35,7 +35,7 @@ fn with<T>(follow: Follow, dwords: &[u32], each: impl FnOnce(&Context<'_>) -> T)
     })
 }
 
-/// Goes through an instruction.
+/// Applies an instruction.
 fn step(follow: Follow, state: &mut State, dwords: &[u32]) -> Outcome {
     with(follow, dwords, |context| {
         context.step(state, 0, &Decisions::closed()).unwrap()
@@ -59,7 +59,7 @@ fn decisions_agree_with_bits_that_are_not_another() {
     );
     assert!(decisions.agree_with(&[(p, true)]) && decisions.agree_with(&[(q, true)]));
     assert!(!decisions.agree_with(&[(p, false)]));
-    // A place that cannot be read may have either.
+    // A place that cannot be read may have either bit.
     assert!(Decisions::default().with(p, None).agree_with(&[(p, false)]));
 }
 
@@ -71,7 +71,7 @@ fn words_are_masks_of_all_lanes_or_none() {
         [Value::Bit(false), Value::Unknown, word(u32::MAX)]
     );
     assert_eq!(word(5).not(), word(!5));
-    // Of a sum the bits are not those of what was added to.
+    // The bits of a sum differ from those of its operand.
     let none = Decisions::default();
     let and = |value| Bitwise::AND.apply(value, Value::Bit(true), &none);
     let inverted = false;
@@ -83,7 +83,7 @@ fn words_are_masks_of_all_lanes_or_none() {
         })
     );
     assert_eq!(and(p.plus(4)), Ok(Value::Unknown));
-    // One operand of two, by the other and the result.
+    // One operand, from the other and the result.
     let operands = |op: Bitwise| {
         [(false, false), (false, true), (true, false), (true, true)]
             .map(|(a, result)| op.operand(a, result))
@@ -138,7 +138,7 @@ fn lanes_that_entered_and_others_are_told_apart() {
     assert!(Vector::UNKNOWN.covers(&set) && !set.covers(&Vector::UNKNOWN));
     assert!(!set.covers(&clear) && set.covers(&set.clone()));
     assert!(!own.covers(&Vector::UNKNOWN));
-    // Of lanes that are kept what is no mask is forgotten.
+    // Kept lanes lose values that are not masks.
     assert_eq!(of(&own.only(0b1000))[2], kept);
     assert_eq!(of(&own.only(0b0100)), [lost; 3]);
     assert_eq!(listed(Value::Word(5)).only(0b1000).lane(3), lost);
@@ -203,7 +203,7 @@ fn a_state_covers_what_is_known_there_too() {
     assert!(lost.covers(&state()) && !state().covers(&lost));
     assert_eq!(lost.vector_lane(Vgpr(9), 3), Value::Unknown);
     assert!(!State::at_stop(Exec::Unknown).covers(&state()));
-    // On entry masks are unknown, and the registers of the stack are what they are.
+    // On entry, masks are unknown, and stack registers have their initial values.
     let entry = State::at_entry();
     assert_eq!(entry.scalar(Sgpr(4)), Value::Unknown);
     assert_eq!(entry.scalar(Sgpr(32)), Value::initial(scalar(32)));
@@ -261,7 +261,7 @@ fn exec_has_the_lanes_of_its_section() {
             context.whole_exec(&state, hi, new),
             [Value::Bit(true), Value::Word(7)]
         );
-        // A section ends as it began if EXEC gets what was saved.
+        // If EXEC gets the saved value, the section ends with the lanes that were active before it.
         let ends = |source| {
             let mut state = State::at_stop(section(SectionLanes::All, Some(4)));
             state.is_whole = true;
@@ -318,7 +318,7 @@ fn a_comparison_clears_the_bit_of_a_lane_that_is_off() {
     assert_eq!(to_exec(ON), (Outcome::Lost(Reason::Mask), false));
 }
 
-/// What s[4:5] had for an active lane, if the instruction left it on, and if it switched it off.
+/// The contents of s[4:5] for an active lane that the instruction left on, and for one that it switched off.
 #[test]
 fn exec_tells_what_it_was_made_of() {
     let told = |dword: u32, bit: bool| {
@@ -381,7 +381,7 @@ fn branches_on_exec_are_taken_by_lanes_that_are_on() {
     });
 }
 
-/// Rows of scratch are interleaved: a dword of each lane, one after the other.
+/// Rows of scratch are interleaved: one dword of each lane after the other.
 #[test]
 fn rows_are_where_their_register_says() {
     let slot = |addressing, base| Slot {
@@ -425,7 +425,7 @@ fn a_lane_is_right_to_be_where_it_waits_or_ended() {
         places: places(),
     };
     assert_eq!(allows(waits), [true, false, false]);
-    // Lanes that ended cannot be told from those that were never started.
+    // Lanes that ended cannot be distinguished from lanes that were never started.
     assert_eq!(
         allows(Right::Ended { places: places() }),
         [true, false, true]
@@ -434,7 +434,7 @@ fn a_lane_is_right_to_be_where_it_waits_or_ended() {
     assert_eq!(allows(Right::Open(None)), [true; 3]);
 }
 
-/// LLVM's functions preserve v40, and neither v0 nor a0.
+/// LLVM's functions preserve v40, but not v0 and a0.
 #[test]
 fn a_call_loses_lanes_that_callees_may_write() {
     let code = [
@@ -480,7 +480,7 @@ fn a_constant_is_no_mask_of_the_program() {
     let mut state = State::at_stop(Exec::Active);
     assert_eq!(step(ON, &mut state, &[0xbefe_0185]), Outcome::Same);
     assert_eq!(state.exec, section(SectionLanes::Mask(5), None));
-    // s_mov_b32 exec_lo, s4: half of what the section has.
+    // s_mov_b32 exec_lo, s4: half of the section's mask.
     let outcome = step(ON, &mut state, &[0xbefe_0004]);
     assert_eq!(outcome, Outcome::Lost(Reason::WholeWave));
     assert_eq!(state.exec, Exec::Unknown);

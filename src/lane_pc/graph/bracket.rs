@@ -1,9 +1,8 @@
-//! Which events belong together: where a region begins and ends.
+//! Finds the events at which each region begins and ends.
 //!
-//! Every region ends where EXEC is restored from a mask. It begins with the instruction that narrows EXEC (an
-//! `if`), with the header of the loop that this instruction is in (a loop), or where the mask was saved if
-//! nothing narrows EXEC (lanes leave from within). Its beginning dominates its end, and its end
-//! post-dominates its beginning.
+//! Every region ends where EXEC is restored from a mask. If an instruction narrows EXEC, the region begins there (an `if`), or at the
+//! header of the loop that contains it (a loop). Otherwise, it begins where the mask was saved, and lanes leave from within. The beginning
+//! of a region dominates its end, and its end post-dominates its beginning.
 
 use std::collections::HashMap;
 
@@ -13,20 +12,20 @@ use super::event::{Block, Change, Point};
 use super::flow::Flow;
 use super::masks::{MaskId, Masks, State};
 
-/// How a region begins.
+/// The beginning of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The point at which EXEC is narrowed.
     If(Point),
-    /// At the header of a loop, by its number.
+    /// The header of a loop, by its number.
     Loop(usize),
-    /// After the event that saved the mask.
+    /// The event that saved the mask.
     Block,
     /// The point at which EXEC gets inactive lanes.
     WholeWave(Point),
 }
 
-/// A region, or what could be one.
+/// A region, or a candidate for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bracket {
     pub(super) kind: Kind,
@@ -42,14 +41,14 @@ pub(super) struct Bracket {
 #[derive(Debug, Default)]
 pub(super) struct Brackets {
     pub(super) all: Vec<Bracket>,
-    /// Regions that begin or go on at an event.
+    /// The regions that begin or continue at an event.
     pub(super) opens: HashMap<Point, usize>,
-    /// Regions that begin with a loop.
+    /// The regions that begin with a loop.
     pub(super) loops: HashMap<usize, usize>,
     pub(super) closes: HashMap<Point, usize>,
-    /// Where a mask of the lanes of an `else` is made, and the event that narrows EXEC then.
+    /// The masks of the lanes of an `else`, with the event that narrows EXEC after each is made.
     pub(super) others: HashMap<MaskId, Point>,
-    /// What encloses code, whatever is in it: where EXEC is saved, and where it is restored from that.
+    /// All enclosing parts, regardless of their contents: from an event that saves EXEC to one that restores it.
     pub(super) enclosing: Vec<Bracket>,
 }
 
@@ -57,11 +56,11 @@ struct Maker<'g> {
     graph: &'g DiGraph<Block, ()>,
     flow: &'g Flow,
     masks: &'g Masks,
-    /// Where EXEC is restored from each mask, with the mask of lanes that left.
+    /// The events that restore EXEC from each mask, with the mask of lanes that left.
     restores: HashMap<MaskId, Vec<(Point, Option<MaskId>)>>,
-    /// Masks that EXEC is restored from, by the block that saves them.
+    /// The masks that EXEC is restored from, by the block that saves them.
     saves: Vec<Vec<Point>>,
-    /// The nearest block from there upwards, itself included, that saves a mask.
+    /// The nearest dominator of each block that saves a mask, including the block itself.
     nearest: Vec<Option<usize>>,
     made: Brackets,
 }
@@ -96,7 +95,7 @@ impl<'g> Maker<'g> {
         events.map(move |(event, one)| (Point { block, event }, &one.change))
     }
 
-    /// Collects what saves and restores.
+    /// Collects the events that save and restore masks.
     fn collect(&mut self) {
         for number in self.flow.order() {
             let mut others = Vec::new();
@@ -167,7 +166,7 @@ impl<'g> Maker<'g> {
         }
     }
 
-    /// Returns the region that narrowing EXEC at a point belongs to.
+    /// Returns the region whose EXEC is narrowed at a point.
     fn region_of(&self, point: Point, state: &State) -> Option<Bracket> {
         self.nearest_save(point, |save, close| {
             if self.is_if(save, point, close, state) {
@@ -179,7 +178,7 @@ impl<'g> Maker<'g> {
         })
     }
 
-    /// The nearest mask above a point, and the first event that restores it, which are right by `kind`.
+    /// Returns the nearest mask that was saved above a point, and the first event that restores it, for which `kind` returns a region.
     fn nearest_save(
         &self,
         point: Point,
@@ -216,14 +215,14 @@ impl<'g> Maker<'g> {
         None
     }
 
-    /// Returns true if EXEC is the mask of `save` where it changes at `point`, and becomes it again at `close`.
+    /// Returns true if EXEC equals the mask of `save` before the change at `point`, and is restored from it at `close`.
     fn is_if(&self, save: Point, point: Point, close: Point, state: &State) -> bool {
         state.is_exec(self.masks.made_at(save))
             && self.flow.innermost_loop(save.block) == self.flow.innermost_loop(point.block)
             && self.flow.encloses(point, close)
     }
 
-    /// Returns true if EXEC is the mask of `save` where a loop is entered, and becomes it again at `close` after it.
+    /// Returns true if EXEC equals the mask of `save` where a loop is entered, and is restored from it at `close` after the loop.
     fn is_loop(&self, save: Point, inner: usize, close: Point) -> bool {
         let Some(header) = self.flow.header(inner) else {
             return false;
@@ -249,7 +248,7 @@ impl<'g> Maker<'g> {
         if let Kind::Loop(number) = found.kind
             && let Some(known) = self.made.loops.get(&number)
         {
-            // One of several events that take lanes out of the loop.
+            // Several events may take lanes out of one loop.
             if self.made.all.get(*known) == Some(&found) {
                 self.made.opens.insert(point, *known);
             }
@@ -267,7 +266,7 @@ impl<'g> Maker<'g> {
         }
     }
 
-    /// Masks that nothing but leaving lanes makes a region of; and all that encloses something.
+    /// Finds the regions of masks that change only because lanes leave, and all enclosing parts.
     fn blocks(&mut self) {
         for number in self.flow.order() {
             for save in self.saves.get(*number).cloned().unwrap_or_default() {

@@ -1,7 +1,7 @@
-//! In which regions each point of a graph lies, and what contradicts that.
+//! Finds the regions that contain each point of a graph, and the contradictions.
 //!
-//! A walk down the dominator tree opens and closes regions at their events. That this is right is then seen
-//! at the edges: whichever way the wave comes to a block, it must be in the same regions.
+//! A walk down the dominator tree opens and closes regions at their events. The result is then checked at the edges: the wave must be in
+//! the same regions on every path to a block.
 
 use petgraph::graph::{DiGraph, NodeIndex};
 
@@ -11,7 +11,7 @@ use super::flow::Flow;
 use super::masks::{MaskId, Masks};
 use super::refused::Reason;
 
-/// What a point can lie in.
+/// An enclosing region, or refused part, of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inside {
     /// A phase of a region: 0, or 1 for an `else`.
@@ -20,20 +20,20 @@ pub(super) enum Inside {
     Refused(usize),
 }
 
-/// One thing around a point, and what is around that.
+/// A region or part around a point, and its parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) parent: Option<usize>,
     pub(super) inside: Inside,
 }
 
-/// Something that does not fit.
+/// A contradiction to the structure of the graph.
 #[derive(Clone, Debug)]
 pub(super) struct Contradiction {
     pub(super) reason: Reason,
-    /// Where it is seen.
+    /// The points at which it occurs.
     pub(super) points: Vec<Point>,
-    /// The masks that are not right because of it; a part that one of them encloses is not sound.
+    /// The masks that it makes unreliable. A part that one of them encloses is not sound.
     pub(super) masks: Vec<MaskId>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Contradiction {
 #[derive(Debug)]
 pub(super) struct Contexts {
     pub(super) nodes: Vec<Node>,
-    /// For each block the innermost node before each event and at the end; nothing is the function itself.
+    /// For each block, the innermost node before each event and at the end. `None` is the function itself.
     pub(super) at: Vec<Vec<Option<usize>>>,
     pub(super) contradictions: Vec<Contradiction>,
 }
@@ -53,16 +53,16 @@ struct Walk<'g> {
     brackets: &'g Brackets,
     refused: &'g [usize],
     found: Contexts,
-    /// Where the wave comes into a block from outside of a loop that begins there.
+    /// For each block, the innermost node on entry, outside of a loop that begins there.
     entered: Vec<Option<usize>>,
-    /// The masks that lanes were taken out of since EXEC changed.
+    /// The masks from which lanes were removed since EXEC changed.
     taken_out: Vec<MaskId>,
 }
 
 impl Contexts {
-    /// Walks through a graph.
+    /// Finds the regions around each point of a graph.
     ///
-    /// * `refused`: numbers in [`Brackets::enclosing`] of parts in which no regions are looked for.
+    /// * `refused`: numbers in [`Brackets::enclosing`] of parts that are not divided into regions.
     pub(super) fn find(
         graph: &DiGraph<Block, ()>,
         flow: &Flow,
@@ -92,14 +92,14 @@ impl Contexts {
         walk.found
     }
 
-    /// Returns the innermost node where a block ends.
+    /// Returns the innermost node at the end of a block.
     fn end(&self, block: usize) -> Option<usize> {
         self.at
             .get(block)
             .and_then(|points| points.last().copied().flatten())
     }
 
-    /// Returns the innermost node where a block starts.
+    /// Returns the innermost node at the start of a block.
     fn start(&self, block: usize) -> Option<usize> {
         self.at
             .get(block)
@@ -245,7 +245,7 @@ impl Walk<'_> {
             .iter()
             .filter_map(part)
             .filter(|(_, bracket)| bracket.save == point);
-        // Of parts that start here, the largest.
+        // Selects the largest of the parts that start here.
         let largest = starts.reduce(|best, next| {
             let is_larger = self.flow.dominates(best.1.close, next.1.close);
             if is_larger { next } else { best }
@@ -272,7 +272,7 @@ impl Walk<'_> {
         }
     }
 
-    /// From `then` to `else`.
+    /// Changes from `then` to `else`.
     fn flip(&mut self, point: Point, here: Option<usize>) -> Option<usize> {
         let node = self.found.node(here);
         if let Some(Node {
@@ -313,8 +313,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Lanes leave regions: of all that they were taken out of, the next one around must be one in which
-    /// lanes wait after its end.
+    /// Lets lanes leave the regions from whose masks they were removed. The next enclosing region must be one in which lanes wait after its
+    /// end.
     fn leave(&mut self, point: Point, here: Option<usize>, taken_out: &[MaskId]) {
         let mut left = 0_usize;
         let mut at = here;
@@ -342,7 +342,7 @@ impl Walk<'_> {
             left = left.saturating_add(1);
             at = parent;
         }
-        // Nothing may be left further out, without what is in between.
+        // Lanes must not leave an outer region without leaving the regions in between.
         let mut further = at;
         while let Some(Node { parent, inside }) = self.found.node(further) {
             let bracket = match inside {
@@ -358,13 +358,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Lanes were taken out of masks and go on.
+    /// Records a contradiction: lanes were removed from masks and do not leave.
     fn not_left(&mut self, point: Point) {
         let masks = core::mem::take(&mut self.taken_out);
         self.contradict(Reason::Left, &[point], &masks);
     }
 
-    /// A mask was changed of which nothing is known: it could be any.
+    /// Records a contradiction: an unknown mask was changed.
     fn unknown_change(&mut self, point: Point) {
         let all: Vec<MaskId> = self
             .brackets
@@ -375,7 +375,7 @@ impl Walk<'_> {
         self.contradict(Reason::Lost, &[point], &all);
     }
 
-    /// The wave must be in the same regions whichever way it comes.
+    /// Checks that the wave is in the same regions on every path to a block.
     fn edges(&mut self) {
         for number in self.flow.order() {
             let end = Point {

@@ -1,4 +1,4 @@
-//! What a graph is made of: blocks, and what their instructions do to masks of lanes.
+//! The elements of a graph: blocks, and the effects of their instructions on masks of lanes.
 
 use core::ops::Range;
 
@@ -16,11 +16,11 @@ pub struct Block {
     pub events: Vec<Event>,
 }
 
-/// An instruction, or a few that belong together, that changes EXEC or a saved mask.
+/// An instruction, or a short sequence, that changes EXEC or a saved mask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The instruction; of several, the one after which the change is complete. Instructions that do two
-    /// things, like `s_and_saveexec_b64`, are two events with the same code.
+    /// The instruction. For a sequence, the instruction after which the change is complete. Instructions with two effects, like
+    /// `s_and_saveexec_b64`, are two events with the same code.
     pub code: Range<Label>,
     /// Its effect.
     pub change: Change,
@@ -28,19 +28,18 @@ pub struct Event {
 
 /// The change that an event makes.
 ///
-/// What counts is what a place is used for. A saved mask may lack lanes that are active meanwhile, since those are
-/// where the wave is: a loop that collects the lanes that left it [saves](Change::Save) its mask where it
-/// clears it, and an `s_or` of EXEC with such a mask is a [`Change::Restore`].
+/// The purpose of a place decides. A saved mask may lack lanes that are currently active, since their place is the wave's. A loop that
+/// collects the lanes that left it therefore [saves](Change::Save) its mask where it clears it, and an `s_or` of EXEC with such a mask is a
+/// [`Change::Restore`].
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A place gets EXEC: the mask of a region begins. Of a [constant](MaskPlace::Constant) it says that EXEC is
-    /// known to be that here.
+    /// A place gets EXEC: the mask of a region begins. For a [constant](MaskPlace::Constant), EXEC is known to have this value.
     Save {
         /// The place.
         to: MaskPlace,
     },
-    /// A place gets the active lanes for which the condition that comes next is false: those of an `else`.
+    /// A place gets the active lanes for which the next condition is false: the lanes of an `else`.
     SaveOthers {
         /// The place.
         to: MaskPlace,
@@ -50,14 +49,14 @@ pub enum Change {
         /// The place.
         to: MaskPlace,
     },
-    /// A mask is copied, and is to be found in the new place from then on.
+    /// A mask is copied, and is in the new place from then on.
     Move {
-        /// Where it was.
+        /// The old place.
         from: MaskPlace,
-        /// Its address.
+        /// The new place.
         to: MaskPlace,
     },
-    /// A place gets something that is no mask.
+    /// A place gets a value that is not a mask.
     Clobber {
         /// The place.
         place: MaskPlace,
@@ -67,33 +66,33 @@ pub enum Change {
         /// The mask.
         mask: MaskPlace,
     },
-    /// The active lanes are taken out of a mask.
+    /// The active lanes are removed from a mask.
     AndNot {
         /// The mask.
         mask: MaskPlace,
     },
     /// EXEC keeps the lanes for which a condition is true.
     And,
-    /// EXEC gets the lanes of a mask that were not active: from `then` to `else`.
+    /// EXEC gets the lanes of a mask that were not active: `then` changes to `else`.
     Flip {
         /// The mask.
         from: MaskPlace,
     },
-    /// EXEC gets the lanes of a mask: those that were saved, or those of an `else`.
+    /// EXEC gets the lanes of a mask: the saved lanes, or the lanes of an `else`.
     Restore {
         /// The mask.
         from: MaskPlace,
     },
-    /// EXEC becomes zero: the active lanes leave the regions whose masks they were just taken out of.
+    /// EXEC becomes zero: the active lanes leave the regions from whose masks they were just removed.
     Leave,
     /// EXEC gets lanes that are not active, for whole or quad wavefront mode.
     WholeWave,
 }
 
-/// Between two events.
+/// A point between two events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Point {
     pub(super) block: usize,
-    /// The event that comes next; one past the last at the block's end.
+    /// The next event; one past the last at the block's end.
     pub(super) event: usize,
 }

@@ -5,11 +5,11 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::event::{Block, Point};
 
-/// A tree over blocks, with the order in which a walk enters and leaves them.
+/// A tree of blocks, with the times at which a walk enters and leaves each block.
 #[derive(Debug)]
 struct Tree {
     parents: Vec<Option<usize>>,
-    /// Nothing for blocks that are not in the tree.
+    /// The times for each block. `None` for blocks that are not in the tree.
     spans: Vec<Option<(usize, usize)>>,
     order: Vec<usize>,
 }
@@ -33,7 +33,7 @@ impl Tree {
             parents,
             order: Vec::new(),
         };
-        // Entered nodes come back once, to be left.
+        // Entered nodes are pushed a second time, to be left.
         let mut work = vec![(root.index(), None)];
         let mut clock = 0_usize;
         while let Some((node, entered)) = work.pop() {
@@ -76,7 +76,7 @@ pub(super) struct Flow {
     loops: Vec<Loop>,
     /// The innermost loop of each block.
     innermost: Vec<Option<usize>>,
-    /// The blocks of each cycle that has no one way in.
+    /// The blocks of each cycle with several entries.
     irreducible: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
     successors: Vec<Vec<usize>>,
@@ -86,11 +86,11 @@ impl Flow {
     /// Creates the flow of a graph whose entry is its first block.
     pub(super) fn new(graph: &DiGraph<Block, ()>) -> Flow {
         let blocks = graph.node_count();
-        // A copy, and not `Reversed`: post-dominators need one exit, and the graph may have several.
+        // A copy instead of `Reversed`: post-dominators need one exit, and the graph may have several.
         let mut backwards = graph.map(|_, _| (), |_, ()| ());
         backwards.reverse();
         let exit = backwards.add_node(());
-        // In the order in which the edges were added, from which `neighbors` goes backwards.
+        // Keeps the order in which the edges were added; `neighbors` reverses it.
         let mut successors = vec![Vec::new(); blocks];
         let mut predecessors = vec![Vec::new(); blocks];
         for edge in graph.raw_edges() {
@@ -121,11 +121,11 @@ impl Flow {
         flow
     }
 
-    /// Finds cycles of which no block dominates the others: a walk in depth comes back to a block that does not
-    /// dominate where it comes from.
+    /// Finds cycles in which no block dominates the others: a depth-first walk finds an edge back to a block that does not dominate its
+    /// source.
     fn find_irreducible(&mut self) {
         let mut is_on_way = vec![None; self.innermost.len()];
-        // Blocks come back once, when the walk leaves them.
+        // Blocks are pushed a second time, for when the walk leaves them.
         let mut work = vec![(0, false)];
         let mut ways_back = Vec::new();
         while let Some((block, leaves)) = work.pop() {
@@ -154,7 +154,7 @@ impl Flow {
         for (from, to) in ways_back {
             let mut cycle = vec![to];
             let mut above = self.immediate_dominator(to);
-            // Up to what dominates both.
+            // Up to a block that dominates both.
             while let Some(one) = above
                 && !self.dominators.is_above(one, from)
             {
@@ -177,7 +177,7 @@ impl Flow {
         }
     }
 
-    /// Returns the cycles without one way in that a block is in.
+    /// Returns the cycles with several entries that contain a block.
     pub(super) fn irreducible(&self, block: usize) -> impl Iterator<Item = &[usize]> {
         let cycles = self.irreducible.iter();
         cycles
@@ -187,7 +187,7 @@ impl Flow {
 
     fn find_loops(&mut self) {
         let mut bodies: Vec<(usize, Vec<usize>)> = Vec::new();
-        // The last header from whose loop a block was seen.
+        // The last header in whose loop each block was seen.
         let mut seen: Vec<Option<usize>> = vec![None; self.innermost.len()];
         for header in self.order() {
             let latches = self.predecessors(*header).iter().copied();
@@ -210,11 +210,11 @@ impl Flow {
                     work.extend(self.predecessors(block).iter().copied());
                 }
             }
-            // Blocks that cannot be reached are in no loop.
+            // Unreachable blocks are in no loop.
             body.retain(|block| self.dominators.is_above(*header, *block));
             bodies.push((*header, body));
         }
-        // The larger come first, so that what lies in them can find them.
+        // Larger loops come first, so that inner loops can find them.
         bodies.sort_by_key(|(header, body)| (core::cmp::Reverse(body.len()), *header));
         for (header, body) in bodies {
             let number = self.loops.len();
@@ -228,7 +228,7 @@ impl Flow {
         }
     }
 
-    /// Returns the blocks that can be reached, each after the one that dominates it.
+    /// Returns the reachable blocks, each after its immediate dominator.
     pub(super) fn order(&self) -> &[usize] {
         &self.dominators.order
     }
@@ -274,7 +274,7 @@ impl Flow {
         false
     }
 
-    /// Returns true if every way to `later` comes past `earlier`.
+    /// Returns true if every path to `later` passes `earlier`.
     pub(super) fn dominates(&self, earlier: Point, later: Point) -> bool {
         if earlier.block == later.block {
             return earlier.event <= later.event && self.is_reachable(earlier.block);
@@ -282,7 +282,7 @@ impl Flow {
         self.dominators.is_above(earlier.block, later.block)
     }
 
-    /// Returns true if every way from `earlier` comes past `later`.
+    /// Returns true if every path from `earlier` passes `later`.
     pub(super) fn post_dominates(&self, later: Point, earlier: Point) -> bool {
         if earlier.block == later.block {
             return earlier.event <= later.event;
@@ -290,8 +290,7 @@ impl Flow {
         self.post_dominators.is_above(later.block, earlier.block)
     }
 
-    /// Returns true if a bracket is sound: every way through what lies in it goes in at `open` and out at `close`, as often
-    /// as it goes in.
+    /// Returns true if a bracket is sound: every path through it enters at `open` and leaves at `close`, equally often.
     pub(super) fn encloses(&self, open: Point, close: Point) -> bool {
         self.dominates(open, close)
             && self.post_dominates(close, open)

@@ -1,4 +1,4 @@
-//! Which mask is in which place, at every point: saved masks followed through copies and joins.
+//! Finds the masks in each place at every point, by following saved masks through copies and joins.
 
 use petgraph::graph::{DiGraph, NodeIndex};
 
@@ -7,28 +7,28 @@ use super::event::{Block, Change, Point};
 use super::flow::Flow;
 use crate::arch::WaveSize;
 
-/// A mask, by the number of the event that made it.
+/// A mask, identified by the number of the event that made it.
 pub(super) type MaskId = usize;
 
-/// What an event reads.
+/// The mask that an event reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operand {
     pub(super) mask: MaskId,
-    /// The lanes that left, and are not meant.
+    /// The mask of lanes that left, which are excluded.
     pub(super) gone: Option<MaskId>,
 }
 
-/// What is known at a point, whichever way the wave came there.
+/// The facts that hold at a point on every path to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// Places with the masks in them, those written last after the others.
+    /// The places that hold masks, in the order of writing.
     held: Vec<(MaskPlace, MaskId)>,
     /// The masks that EXEC is equal to.
     equal: Vec<MaskId>,
 }
 
 impl State {
-    /// Where a mask is: the place that it was put in last.
+    /// Returns the place that a mask was written to last.
     pub(super) fn home(&self, mask: MaskId) -> Option<&MaskPlace> {
         let mut found = self.held.iter().rev();
         found
@@ -36,7 +36,7 @@ impl State {
             .map(|(place, _)| place)
     }
 
-    /// Returns true if EXEC is what a mask was when it was saved.
+    /// Returns true if EXEC equals a mask at the time when it was saved.
     pub(super) fn is_exec(&self, mask: MaskId) -> bool {
         self.equal.contains(&mask)
     }
@@ -55,7 +55,7 @@ impl State {
         }
     }
 
-    /// Masks that are nowhere cannot be restored: what EXEC is equal to would only grow.
+    /// Forgets masks that are in no place. They cannot be restored, and `equal` would only grow.
     fn forget_lost(&mut self) {
         let State { held, equal } = self;
         equal.retain(|mask| held.iter().any(|(_, held)| held == mask));
@@ -66,14 +66,14 @@ impl State {
         self.held.push((place.clone(), mask));
     }
 
-    /// A mask is made. What an event made the last time it ran is another.
+    /// Records a new mask. The mask that the event made the last time is a different one.
     fn make(&mut self, place: &MaskPlace, mask: MaskId, wave_size: WaveSize) {
         self.held.retain(|(_, held)| *held != mask);
         self.equal.retain(|held| *held != mask);
         self.put(place, mask, wave_size);
     }
 
-    /// A mask changes in one place: what other places hold is not it any more.
+    /// Changes a mask in one place. Copies in other places no longer equal it.
     fn alter(&mut self, place: &MaskPlace) -> Option<MaskId> {
         let mask = self.held_in(place)?;
         self.held
@@ -81,24 +81,24 @@ impl State {
         Some(mask)
     }
 
-    /// Keeps what is so on another way too.
+    /// Keeps the facts that also hold on another path.
     fn meet(&mut self, other: &State) {
         self.held.retain(|held| other.held.contains(held));
         self.equal.retain(|mask| other.equal.contains(mask));
     }
 }
 
-/// What is known of masks everywhere.
+/// The facts about masks at all points.
 #[derive(Debug)]
 pub(super) struct Masks {
     wave_size: WaveSize,
     /// The number of each block's first event.
     first: Vec<usize>,
-    /// The masks that EXEC was equal to when a mask was saved.
+    /// For each mask, the masks that EXEC equalled when it was saved.
     equal: Vec<Vec<MaskId>>,
     /// True for each mask from which lanes are removed or to which lanes are added.
     is_altered: Vec<bool>,
-    /// What each event reads.
+    /// The mask that each event reads.
     operands: Vec<Option<Operand>>,
     before: Vec<Option<State>>,
     after: Vec<Option<State>>,
@@ -121,7 +121,7 @@ impl Masks {
             before: vec![None; graph.node_count()],
             after: vec![None; graph.node_count()],
         };
-        // What is known only becomes less: each pass is as long as loops are deep. Were it not so, nothing is known.
+        // Facts are only removed, so each pass handles one level of loops. If the passes do not suffice, nothing is known.
         let most = graph.node_count().saturating_add(events).saturating_add(2);
         if !(0..most).any(|_| !masks.pass(graph, flow)) {
             masks.before.fill(None);
@@ -131,7 +131,7 @@ impl Masks {
         masks
     }
 
-    /// Goes through all blocks once. Says whether something changed.
+    /// Visits all blocks once. Returns true if a fact changed.
     fn pass(&mut self, graph: &DiGraph<Block, ()>, flow: &Flow) -> bool {
         let mut changed = false;
         for number in flow.order() {
@@ -144,7 +144,7 @@ impl Masks {
                 .get(*number)
                 .is_some_and(|known| known.as_ref() == Some(&state))
             {
-                // Masks that were altered since may still change what leaves the block.
+                // Masks that were altered meanwhile may still change the facts at the end of the block.
                 changed |= self.block(*number, block, state);
                 continue;
             }
@@ -158,9 +158,9 @@ impl Masks {
         changed
     }
 
-    /// What is known on every way to a block. Ways that were not gone yet count once they were.
+    /// Returns the facts that hold on every path to a block. Paths that have not been visited do not count yet.
     fn meet_at(&self, block: usize, flow: &Flow) -> State {
-        // All ways come through the block that dominates this one; the entry has none, and nothing is known there.
+        // All paths pass the immediate dominator. The entry has none, and nothing is known there.
         let Some(dominator) = flow.immediate_dominator(block) else {
             return State::default();
         };
@@ -171,7 +171,7 @@ impl Masks {
         state
     }
 
-    /// Runs the events of a block. Says whether something changed.
+    /// Applies the events of a block. Returns true if a fact changed.
     fn block(&mut self, number: usize, block: &Block, mut state: State) -> bool {
         let mut changed = false;
         for (event, one) in block.events.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Masks {
         }
     }
 
-    /// Runs an event. Says whether something became known that holds at other points too.
+    /// Applies an event. Returns true if a fact changed that affects other points.
     fn step(&mut self, point: Point, change: &Change, state: &mut State) -> bool {
         let number = self.number(point);
         let operand = self.read(change, state);
@@ -209,7 +209,7 @@ impl Masks {
         changed
     }
 
-    /// What an event reads.
+    /// Returns the mask that an event reads.
     fn read(&self, change: &Change, state: &State) -> Option<Operand> {
         let (Change::Flip { from }
         | Change::Restore { from }
@@ -229,7 +229,7 @@ impl Masks {
         })
     }
 
-    /// Changes what is known. Gives what EXEC is equal to where a mask of all active lanes is saved.
+    /// Applies a change to the facts. Returns the masks that EXEC equals where a mask of all active lanes is saved.
     fn apply(
         &self,
         number: MaskId,
@@ -275,7 +275,7 @@ impl Masks {
         None
     }
 
-    /// Remembers that a mask is not what it was when it was saved. Says whether that is new.
+    /// Records that a mask differs from its saved value. Returns true if that is new.
     fn alter(&mut self, change: &Change, operand: Option<Operand>) -> bool {
         let (Change::Or { .. } | Change::AndNot { .. }, Some(operand)) = (change, operand) else {
             return false;
@@ -295,12 +295,12 @@ impl Masks {
         self.number(point)
     }
 
-    /// What the event after a point reads.
+    /// Returns the mask that the event after a point reads.
     pub(super) fn operand(&self, point: Point) -> Option<Operand> {
         self.operands.get(self.number(point)).copied().flatten()
     }
 
-    /// What is known where a block starts.
+    /// Returns the facts at the start of a block.
     pub(super) fn before(&self, block: usize) -> State {
         self.before
             .get(block)
@@ -309,12 +309,12 @@ impl Masks {
             .unwrap_or_default()
     }
 
-    /// What is known where a block ends.
+    /// Returns the facts at the end of a block.
     pub(super) fn after(&self, block: usize) -> State {
         self.after.get(block).cloned().flatten().unwrap_or_default()
     }
 
-    /// What is known after an event, from what is known before it.
+    /// Updates the facts before an event to the facts after it.
     pub(super) fn pass_event(&self, point: Point, change: &Change, state: &mut State) {
         self.apply(self.number(point), change, self.operand(point), state);
     }

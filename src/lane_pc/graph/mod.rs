@@ -1,11 +1,9 @@
-//! Regions recovered from a control-flow graph: for back ends that have linear code under EXEC masks, and no
-//! tree of what it was made from.
+//! Recovers regions from a control-flow graph, for back ends that have linear code under EXEC masks, but no tree of its source structure.
 //!
-//! [`recover`] follows saved masks through the graph ([`Change`] says what instructions do to them), finds with
-//! dominators and post-dominators where each region begins and ends, and checks at every edge that the
-//! wave is in the same regions whichever way it comes. What contradicts that is refused: of the smallest part around
-//! it that saves EXEC and restores it, nothing is said but that lanes in it are not known. Deciding what
-//! is written of the regions is left to [`Program`](super::Program).
+//! [`recover`] follows saved masks through the graph; [`Change`] describes the effects of instructions on them. It finds the beginning and
+//! end of each region with dominators and post-dominators. It checks at every edge that the wave is in the same regions on every path. A
+//! contradiction is refused: in the smallest part around it that saves and restores EXEC, the places of inactive lanes are unknown. The
+//! encoding of the regions is left to [`Program`](super::Program).
 //!
 //! An `if` of LLVM's linear code:
 //!
@@ -69,15 +67,14 @@ pub use refused::{Reason, Refused};
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Recovered {
-    /// The function. A part that was refused is a region with one phase, `unknown`, without a place where lanes
-    /// wait; if nothing can be said of the function as a whole, it has no regions, so that lanes which
-    /// are not active are nowhere.
+    /// The function. A refused part is a region with one phase, `unknown`, in which the place of waiting lanes is unknown. If the whole
+    /// function is refused, it has no regions, so that inactive lanes are nowhere.
     pub function: Function,
     /// The refused parts and the reasons, in the order of the blocks.
     pub refused: Vec<Refused>,
 }
 
-/// Checks that blocks follow each other. Where symbols are is not known.
+/// Checks that blocks follow each other. The addresses of symbols are unknown.
 fn check_order(graph: &DiGraph<Block, ()>) -> Result<()> {
     let mut before: Option<(&Block, u64)> = None;
     for block in graph.node_weights() {
@@ -97,12 +94,12 @@ fn check_order(graph: &DiGraph<Block, ()>) -> Result<()> {
 
 /// Recovers the regions of a function.
 ///
-/// * `graph`: its blocks in the order of the code, the entry first, with an edge for each way that the wave can go.
+/// * `graph`: its blocks in the order of the code, the entry first, with an edge for each branch that the wave can take.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Malformed`] if there are no blocks, if a block begins before the one before it ends, or if EXEC gets more lanes somewhere and what is
-/// active cannot be told there ([`Reason::WholeWave`]); [`crate::error::ErrorKind::TooMany`] for regions nested deeper
-/// than 1024.
+/// [`crate::error::ErrorKind::Malformed`] if there are no blocks, if a block begins before the previous one ends, or if EXEC gets more
+/// lanes while the active ones are unknown ([`Reason::WholeWave`]). [`crate::error::ErrorKind::TooMany`] for regions nested deeper than
+/// 1024.
 pub fn recover(graph: &DiGraph<Block, ()>, wave_size: WaveSize) -> Result<Recovered> {
     let (Some(first), Some(last)) = (graph.node_weights().next(), graph.node_weights().last())
     else {
@@ -112,7 +109,7 @@ pub fn recover(graph: &DiGraph<Block, ()>, wave_size: WaveSize) -> Result<Recove
     let flow = Flow::new(graph);
     let masks = Masks::new(graph, &flow, wave_size);
     let brackets = Brackets::find(graph, &flow, &masks);
-    // Parts that are refused, in the order in which they were; a later one may enclose earlier ones.
+    // Refused parts, in the order of refusal; a later one may enclose earlier ones.
     let mut parts: Vec<usize> = Vec::new();
     let mut refused: Vec<Refused> = Vec::new();
     let mut is_all_refused = false;
@@ -155,7 +152,7 @@ pub fn recover(graph: &DiGraph<Block, ()>, wave_size: WaveSize) -> Result<Recove
     }
 }
 
-/// Returns the smallest part that is not refused yet, encloses a contradiction, and is not touched by it.
+/// Returns the smallest part that is not refused yet, encloses a contradiction, and is not affected by it.
 fn smallest(
     flow: &Flow,
     brackets: &Brackets,
@@ -183,7 +180,7 @@ fn smallest(
     best.map(|(number, _)| number)
 }
 
-/// Returns true if a point lies after where a mask is saved and not after where it is restored.
+/// Returns true if a point is after the event that saves a mask, and not after the event that restores it.
 fn is_within(flow: &Flow, bracket: &Bracket, point: Point) -> bool {
     let (save, close) = (bracket.save, bracket.close);
     let is_over = match close.block == point.block {
@@ -193,7 +190,7 @@ fn is_within(flow: &Flow, bracket: &Bracket, point: Point) -> bool {
     save != point && flow.dominates(save, point) && flow.post_dominates(close, point) && !is_over
 }
 
-/// Returns true if a bracket, which shares a point with another, lies in it.
+/// Returns true if a bracket is inside another one with which it shares a point.
 fn is_inner(flow: &Flow, inner: &Bracket, outer: &Bracket) -> bool {
     if inner.save == outer.save {
         return flow.dominates(inner.close, outer.close);
@@ -201,7 +198,7 @@ fn is_inner(flow: &Flow, inner: &Bracket, outer: &Bracket) -> bool {
     flow.dominates(outer.save, inner.save)
 }
 
-/// What was refused, for the caller.
+/// Describes a refused part for the caller.
 fn describe(
     graph: &DiGraph<Block, ()>,
     flow: &Flow,
@@ -210,7 +207,7 @@ fn describe(
 ) -> Refused {
     let mut blocks: Vec<usize> = one.points.iter().map(|point| point.block).collect();
     let mut reason = one.reason;
-    // What is wrong with a cycle shows at one of its blocks.
+    // A problem of a cycle is found at one of its blocks; the whole cycle is reported.
     for cycle in one
         .points
         .iter()
@@ -234,7 +231,7 @@ fn describe(
     }
 }
 
-/// Returns the code from after where a mask is saved to after where it is restored.
+/// Returns the code from after the event that saves a mask to after the event that restores it.
 fn code_of(graph: &DiGraph<Block, ()>, bracket: &Bracket) -> Option<Range<Label>> {
     let after = |point: Point| {
         let events = &graph.node_weight(NodeIndex::new(point.block))?.events;

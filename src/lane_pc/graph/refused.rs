@@ -1,4 +1,4 @@
-//! Why nothing is said of a part of a graph.
+//! The parts of a graph in which no regions were recovered.
 
 use core::fmt::{self, Display, Formatter};
 use core::ops::Range;
@@ -13,12 +13,11 @@ use super::super::region::Label;
 pub struct Refused {
     /// The reason why the graph is not structured.
     pub reason: Reason,
-    /// The blocks where that shows, in the order of the graph.
+    /// The blocks at which the problem was found, in the order of the graph.
     pub blocks: Vec<NodeIndex>,
-    /// Their names.
+    /// The names of the blocks.
     pub names: Vec<String>,
-    /// The code in which it is not known where lanes are that entered it and are not active; nothing means all
-    /// of the function.
+    /// The code in which the places of inactive lanes that entered it are unknown. `None` stands for the whole function.
     pub code: Option<Range<Label>>,
 }
 
@@ -26,28 +25,28 @@ pub struct Refused {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// A cycle that is entered in several places.
+    /// A cycle has several entries.
     Irreducible,
-    /// An edge goes into a region or out of one, past where it begins or ends.
+    /// An edge enters or leaves a region other than at its beginning or end.
     Crossed,
-    /// EXEC is narrowed, and no mask was saved that it is restored from afterwards.
+    /// EXEC is narrowed, but was not saved in a mask that it is restored from afterwards.
     Narrowed,
-    /// EXEC is restored from a mask of no region that could end here, or that is in no known place.
+    /// EXEC is restored from a mask in an unknown place, or from a mask of no region that could end here.
     Restored,
-    /// The function ends while a region has not.
+    /// The function ends within a region.
     NotRestored,
-    /// Lanes leave, but not to the end of a region around; or they are taken out of masks and do not leave.
+    /// Lanes leave, but not to the end of an enclosing region; or they are removed from masks and do not leave.
     Left,
-    /// A saved mask is nowhere to be found.
+    /// A saved mask is in no known place.
     Lost,
-    /// The code of a region is not in one piece.
+    /// The code of a region is not contiguous.
     Scattered,
-    /// EXEC gets more lanes, and what is active is not saved and restored around that.
+    /// EXEC gets more lanes, and the active ones are not saved before and restored afterwards.
     WholeWave,
 }
 
 impl Reason {
-    /// Returns one sentence for people.
+    /// Returns a description of one sentence.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {

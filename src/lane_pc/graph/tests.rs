@@ -1,11 +1,11 @@
-//! Graphs made by hand, and what must be recovered of them or refused.
+//! Tests with graphs made by hand, and the regions to recover or refuse.
 
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::*;
 use crate::lane_pc::{MaskPlace, Phase, Program, Region};
 
-/// Returns the scalar registers from this one on.
+/// Returns the place in scalar registers that begins with this one.
 fn s(number: u16) -> MaskPlace {
     MaskPlace::Scalar(number)
 }
@@ -22,8 +22,7 @@ fn flip(from: u16) -> Change {
     Change::Flip { from: s(from) }
 }
 
-/// Returns a graph of blocks with their events and the blocks after them. Each event is an instruction of four bytes, and
-/// so is what ends a block.
+/// Returns a graph of blocks, given their events and successors. Each event is an instruction of four bytes, and so is the end of a block.
 fn graph(blocks: &[(&str, &[Change], &[&str])]) -> DiGraph<Block, ()> {
     let mut graph = DiGraph::new();
     let mut at = 0_u64;
@@ -63,7 +62,7 @@ fn recovered(blocks: &[(&str, &[Change], &[&str])]) -> Recovered {
     recover(&graph(blocks), WaveSize::Wave64).unwrap()
 }
 
-/// Returns the phases of regions, with their code and where lanes wait.
+/// Formats the phases of regions, with their code and the places of waiting lanes.
 fn text(regions: &[Region]) -> String {
     let offset = |label: &Label| match label {
         Label::Offset(offset) => format!("{offset}"),
@@ -85,7 +84,7 @@ fn text(regions: &[Region]) -> String {
     regions.iter().map(region).collect()
 }
 
-/// What was refused: why, in which blocks.
+/// Returns the reason and the blocks of each refusal.
 fn refused(found: &Recovered) -> Vec<(Reason, String)> {
     let refused = found.refused.iter();
     refused
@@ -95,7 +94,7 @@ fn refused(found: &Recovered) -> Vec<(Reason, String)> {
 
 #[test]
 fn the_example_of_usage_is_recovered() {
-    // The blocks of USAGE `DW_AT_LLVM_lane_pc`, with a jump over each part that no lane takes.
+    // The blocks of USAGE `DW_AT_LLVM_lane_pc`, with a jump over each part that no lane executes.
     let found = recovered(&[
         ("a", &[save(4), Change::And], &["b", "e_end"]), // 0 save, 4 if c1
         ("b", &[save(6), Change::And], &["c", "c_end"]), // 12 save, 16 if c2
@@ -129,8 +128,8 @@ fn the_example_of_usage_is_recovered() {
 
 #[test]
 fn loops_are_recovered_from_where_they_begin() {
-    // `do { if (c) break; } while (d)`, as LLVM lowers it: lanes that left are collected in a mask that is
-    // cleared before the loop, and added to EXEC after it.
+    // `do { if (c) break; } while (d)`, as LLVM lowers it. A mask collects the lanes that left; it is cleared before the loop, and added to
+    // EXEC after it.
     let found = recovered(&[
         ("before", &[save(4)], &["body"]),                        // 0, 4
         ("body", &[save(6), Change::And], &["work"]),             // 8, 12, 16
@@ -144,7 +143,7 @@ fn loops_are_recovered_from_where_they_begin() {
     );
 }
 
-/// An `if` that is right, from a block to the next.
+/// A correct `if`, from one block to the next.
 macro_rules! good {
     ($name:literal, $next:literal) => {
         (
@@ -170,7 +169,7 @@ fn a_cycle_with_two_ways_in_is_refused_and_the_rest_is_not() {
         refused(&found),
         [(Reason::Irreducible, "one two".to_owned())]
     );
-    // Lanes that entered are in the mask saved at 16, and it is not known where they are.
+    // Lanes that entered are in the mask saved at 16, but their places are unknown.
     assert_eq!(found.refused[0].code, Some(20.into()..40.into()));
     assert_eq!(
         text(&found.function.regions),
@@ -219,8 +218,8 @@ fn a_jump_into_a_region_is_refused_and_what_is_around_it_is_not() {
 
 #[test]
 fn an_edge_back_into_a_region_that_is_over_is_refused() {
-    // The decision at the start dominates the end of its region, which post-dominates it; but the wave also comes
-    // into the region from after it.
+    // The decision at the start dominates the end of its region, which post-dominates it. However, the wave also enters the region from
+    // after it.
     let blocks: [(&str, &[Change], &[&str]); 4] = [
         ("if", &[save(4), Change::And], &["then", "end"]),
         ("then", &[], &["end"]),
@@ -252,8 +251,8 @@ fn a_restore_on_one_way_only_is_refused_and_what_is_around_it_is_not() {
         good!("after", "last"),                                // 40 … 52
         ("last", &[], &[]),                                    // 56
     ]);
-    // The `if` has no one end. What saves EXEC before it and restores it after it is its region then, which
-    // ends too early on one way.
+    // The `if` has no unique end. Its region therefore extends from the save of EXEC before it to the restore after it, which comes too
+    // early on one path.
     assert_eq!(refused(&found), [(Reason::Restored, "with".to_owned())]);
     assert_eq!(
         text(&found.function.regions),
@@ -270,7 +269,7 @@ fn a_restore_that_nothing_saves_is_refused_within_what_is_around_it() {
     ]);
     assert_eq!(refused(&found), [(Reason::Restored, "wrong".to_owned())]);
     assert_eq!(text(&found.function.regions), "(unknown 4..24 wait ? [])");
-    // With nothing around it, nothing is known at all.
+    // Without an enclosing part, nothing is known.
     let found = recovered(&[good!("good", "wrong"), ("wrong", &[restore(30)], &[])]);
     assert_eq!(refused(&found), [(Reason::Restored, "wrong".to_owned())]);
     assert_eq!(
@@ -299,7 +298,7 @@ fn a_mask_that_is_nowhere_is_refused() {
         text(&within(clobber(5)).function.regions),
         "(unknown 4..32 wait ? [])"
     );
-    // A copy is as good.
+    // A copy is sufficient.
     let copied = recovered(&[(
         "if",
         &[
@@ -362,7 +361,7 @@ fn sections_with_more_lanes_are_told_or_nothing_is() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("blocks: all"), "{error}");
-    // They are told where everything else is refused, since EXEC does not say what is active.
+    // Whole-wave sections are reported even if everything else is refused, since EXEC does not contain the active lanes there.
     let refused = recovered(&[(
         "all",
         &[Change::And, save(4), Change::WholeWave, restore(4)],
@@ -412,7 +411,7 @@ fn many_regions_are_no_matter() {
     );
 }
 
-/// As [`graph`], of blocks each of which goes to the next, and without looking for it.
+/// Builds a graph as [`graph`] does, in which each block leads to the next, without searching for names.
 fn chain(blocks: &[(&str, &[Change], &[&str])]) -> DiGraph<Block, ()> {
     let alone: Vec<_> = blocks
         .iter()

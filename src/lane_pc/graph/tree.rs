@@ -1,4 +1,4 @@
-//! From the regions around each point to a tree of regions with their code, in the order of the code.
+//! Converts the regions around each point to a tree of regions with their code, in the order of the code.
 
 use core::ops::Range;
 
@@ -14,10 +14,10 @@ use super::refused::Reason;
 use crate::error::Result;
 use crate::limits::too_many;
 
-/// Deeper than compilers nest, and what [`super::super::Program`] takes.
+/// The depth limit: deeper than compilers nest, and equal to that of [`super::super::Program`].
 const DEPTH: usize = 1024;
 
-/// A tree.
+/// The tree of regions.
 #[derive(Debug, Default)]
 pub(super) struct Made {
     pub(super) regions: Vec<Region>,
@@ -25,7 +25,7 @@ pub(super) struct Made {
     pub(super) contradictions: Vec<Contradiction>,
 }
 
-/// Something that has begun and not ended.
+/// A region that has begun and not ended.
 struct Open {
     inside: Inside,
     bracket: Bracket,
@@ -39,12 +39,12 @@ struct Maker<'g> {
     graph: &'g DiGraph<Block, ()>,
     brackets: &'g Brackets,
     open: Vec<Open>,
-    /// Regions that have begun; they may have ended.
+    /// The regions that have begun; they may have ended.
     has_begun: Vec<bool>,
-    /// Where the mask of an `if` is at the instruction that narrows EXEC, which comes before its region.
+    /// The place of the mask of each `if` at the instruction that narrows EXEC, which precedes its region.
     at_start: Vec<Option<MaskPlace>>,
     made: Made,
-    /// Where the code that was gone through ends.
+    /// The end of the visited code.
     end: Label,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn make(
         let mut state = masks.before(number);
         let nodes = contexts.at.get(number).map_or(&[][..], Vec::as_slice);
         let mut from = block.code.start.clone();
-        // A block that cannot be reached belongs to what is around it.
+        // An unreachable block belongs to the region around it.
         for (event, node) in nodes.iter().enumerate() {
             let point = Point {
                 block: number,
@@ -108,7 +108,7 @@ pub(super) fn make(
 }
 
 impl Maker<'_> {
-    /// A range of code between two events.
+    /// Adds a range of code between two events.
     fn gap(
         &mut self,
         point: Point,
@@ -178,7 +178,7 @@ impl Maker<'_> {
         if let Kind::If(narrowed) = bracket.kind
             && let Some(event) = self.event(narrowed)
         {
-            // The mask is that of the region from the instruction on that narrows EXEC.
+            // From the instruction that narrows EXEC, the mask belongs to the region.
             let code = event.code.clone();
             match self.start_of(inside) {
                 Some(place) => mask.push((code, place)),
@@ -195,7 +195,7 @@ impl Maker<'_> {
         });
     }
 
-    /// Notes where the mask is of a region that begins with the next event.
+    /// Records the place of the mask of a region that begins with the next event.
     fn note_start(&mut self, point: Point, state: &State) {
         let Some(region) = self.brackets.opens.get(&point) else {
             return;
@@ -217,7 +217,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Notes where the masks of open regions are.
+    /// Records the places of the masks of open regions.
     fn note_masks(&mut self, point: Point, code: &Range<Label>, state: &State) {
         let mut lost = Vec::new();
         for open in &mut self.open {
@@ -257,7 +257,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The phase of the innermost region ends where the code that was gone through does.
+    /// Ends the phase of the innermost region at the end of the visited code.
     fn end_phase(&mut self) {
         let Some((open, around)) = self.open.split_last() else {
             return;
@@ -318,7 +318,7 @@ impl Maker<'_> {
     }
 }
 
-/// Returns the phase that a region turns to, if both are of one region.
+/// Returns the phase that a region changes to, if both arguments belong to one region.
 fn turns_to(from: Inside, to: Inside) -> Option<u8> {
     match (from, to) {
         (
@@ -332,7 +332,7 @@ fn turns_to(from: Inside, to: Inside) -> Option<u8> {
     }
 }
 
-/// Where the mask of a region is: without the lanes that left, if they are not taken out of it.
+/// Returns the place of the mask of a region, without the lanes that left, unless they are removed from the mask itself.
 fn place(bracket: &Bracket, state: &State) -> Option<MaskPlace> {
     let mask = state.home(bracket.mask)?.clone();
     match bracket.gone {

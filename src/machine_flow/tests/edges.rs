@@ -1,9 +1,9 @@
-//! Where control goes, where an analysis may begin, and what registers functions write. Encodings are llvm-mc 22's.
+//! Tests of edges, of the start of an analysis, and of the registers that functions write. Encodings are llvm-mc 22's.
 
 use super::*;
 use crate::abi::Convention;
 
-/// Code at 0x1000 of a processor; other functions are at these addresses.
+/// Decodes code at 0x1000 for a processor; other functions are at these addresses.
 fn code_of(processor: &str, dwords: &[u32], others: &[u64]) -> Code {
     let processor = Processor::by_name(processor).unwrap();
     let decoder = Decoder::new(processor, Some(WaveSize::Wave32)).unwrap();
@@ -61,7 +61,7 @@ fn leaders_are_where_jumps_go() {
     let of = |is: &dyn Fn(usize) -> bool| (0..6).filter(|n| is(*n)).collect::<Vec<_>>();
     assert_eq!(of(&|n| code.is_leader(n)), [2, 4, 5]);
     assert_eq!(of(&|n| code.is_block_start(n)), [0, 1, 2, 4, 5]);
-    // s_subvector_loop_begin s0, 2 (to 100c): which lanes execute there is not known.
+    // s_subvector_loop_begin s0, 2 (to 100c): the executing lanes are unknown.
     let code = code_of(
         "gfx1030",
         &[0xbd80_0002, 0xbf80_0000, 0xbf80_0000, 0xbf81_0000],
@@ -71,7 +71,7 @@ fn leaders_are_where_jumps_go() {
     assert!(code.is_leader(3) && !code.is_leader(2));
 }
 
-/// `v_writelane_b32 v41, s0, 1; v_mov_b32 v5, v41`: v5 has scalar values as well.
+/// `v_writelane_b32 v41, s0, 1; v_mov_b32 v5, v41`: v5 has scalar values, too.
 #[test]
 fn copies_of_lanes_are_lanes() {
     let code = code(&[0xd761_0029, 0x0001_0200, 0x7e0a_0329, 0xbfb0_0000]);
@@ -79,7 +79,7 @@ fn copies_of_lanes_are_lanes() {
     assert_eq!([5, 41, 6].map(has), [true, true, false]);
 }
 
-/// The block of the loop begins before the place from which paths are followed: what comes back there meets what was known.
+/// The block of the loop begins before the start of the analysis. States that return there are joined with the initial one.
 #[test]
 fn an_analysis_can_begin_within_a_block() {
     let code = code(&[
@@ -141,11 +141,11 @@ fn constants_have_two_dwords() {
         [Some(u32::MAX - 1), Some(u32::MAX)]
     );
     assert_eq!(words(Operand::Literal64(0x3_0000_0002)), [Some(2), Some(3)]);
-    // How a literal of 32 bits is extended depends on the instruction.
+    // The instruction determines how a 32-bit literal is extended.
     assert_eq!(words(Operand::Literal(7)), [Some(7), None]);
 }
 
-/// What functions write, by their addresses.
+/// Returns the registers that functions write, by address.
 fn writes(
     processor: &str,
     functions: &[(u64, &[u32])],
@@ -188,7 +188,7 @@ fn functions_write_what_their_callees_write() {
     let has = |register| found(0x1000, register);
     let a3 = MachineRegister::Agpr(3);
     assert_eq!([a3, Vgpr(3)].map(has), [Some(true), Some(false)]);
-    // v_mov_b32 v5, 0 through s_set_vgpr_msb 5 is another register.
+    // With s_set_vgpr_msb 5, v_mov_b32 v5, 0 writes another register.
     let found = writes(
         "gfx1250",
         &[(0x1000, &[0xbf86_0005, 0x7e0a_0280, 0xbe80_481e])],
@@ -196,7 +196,7 @@ fn functions_write_what_their_callees_write() {
     assert_eq!(found(0x1000, Vgpr(5)), None);
 }
 
-/// Where a call goes is known from the instructions before it, unless control may come from elsewhere.
+/// The target of a call is known from the instructions before it, unless control may come from elsewhere.
 #[test]
 fn an_address_is_not_known_behind_a_branch_target() {
     let found = |branch: u32| {

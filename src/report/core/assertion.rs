@@ -1,7 +1,7 @@
 //! Finds the assertion that failed.
 //!
-//! HIP's `assert` calls `__assert_fail(condition, file, line, function)`, CUDA's `__assertfail`, with the text of the condition in constant
-//! memory of the code object. There it is read: what the parameter points to elsewhere may have changed.
+//! HIP's `assert` calls `__assert_fail(condition, file, line, function)`, and CUDA's calls `__assertfail`. The text of the condition is in constant
+//! memory of the code object. Only that memory is read, because any other memory may have changed since.
 
 use serde::Serialize;
 
@@ -11,12 +11,12 @@ use crate::debug_info::types::TypeTable;
 use crate::inspect::{Stop, ValueState, VariableValue};
 use crate::untrusted::Untrusted;
 
-/// The functions that say that an assertion failed. Their first parameters are the condition, the file and the line.
+/// The functions that report a failed assertion. Their first parameters are the condition, the file and the line.
 const REPORTERS: [&str; 2] = ["__assert_fail", "__assertfail"];
-/// The most bytes of a text. A longer one is truncated.
+/// The maximum length of a text in bytes. A longer text is truncated.
 const MOST: usize = 256;
 
-/// An assertion that failed, as the function was told that reports it.
+/// An assertion that failed, from the arguments of the function that reported it.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AssertionDocument {
@@ -29,7 +29,7 @@ pub struct AssertionDocument {
 }
 
 impl AssertionDocument {
-    /// Finds the assertion that failed. None unless a function that reports it is among the frames, and the code object has the text.
+    /// Finds the assertion that failed. Returns None if no frame is in a function that reports one, or if the code object does not have the text.
     pub(super) fn find(stop: &Stop<'_, '_>) -> Option<AssertionDocument> {
         let frame = stop.frames().into_iter().find(|frame| {
             let name = frame.description().ok().and_then(|found| found.function);
@@ -52,7 +52,7 @@ impl AssertionDocument {
     }
 }
 
-/// Returns the number that a parameter has in the first lane where it is known.
+/// Returns the value of a parameter in the first lane in which it is known.
 fn parameter(variables: &[VariableValue<'_>], position: u32, lanes: &[Lane]) -> Option<u64> {
     let value = variables.iter().find(|value| {
         let variable = &value.variable;
@@ -72,7 +72,7 @@ fn parameter(variables: &[VariableValue<'_>], position: u32, lanes: &[Lane]) -> 
     Some(u64::from_le_bytes(bytes))
 }
 
-/// Reads a text that ends in a zero byte from the code object; None if there is none.
+/// Reads a text that ends in a zero byte from the code object. Returns None if there is none.
 fn text_at(stop: &Stop<'_, '_>, CodeAddress(address): CodeAddress) -> Option<String> {
     let object = stop.program().object();
     let mut text = Vec::new();

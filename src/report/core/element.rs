@@ -1,6 +1,6 @@
-//! Which element of the buffer that an argument points to an address is in, and which variables have its index.
+//! Finds the element of an argument's buffer that contains an address, and the variables that hold its index.
 //!
-//! This is arithmetic alone: whether the access began at the argument is not known.
+//! The result is only arithmetic. It does not prove that the access was computed from the argument.
 
 use core::fmt;
 
@@ -13,16 +13,16 @@ use crate::eval::BaseTypeEncoding;
 use crate::inspect::{PointerArgument, Stop, ValueState};
 use crate::untrusted::Untrusted;
 
-/// The most variables that are named.
+/// The maximum number of variables that are named.
 const MOST_VARIABLES: usize = 2;
 
-/// The element of an argument's buffer that an address is in.
+/// The element of an argument's buffer that contains an address.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ElementDocument {
-    /// Its index, counted from where the argument points; negative before it.
+    /// The index, counted from the address in the argument; negative before that address.
     pub index: i64,
-    /// The most elements that the mapping can hold from the argument's address.
+    /// The maximum number of elements that fit between the argument's address and the end of the mapping.
     pub most_elements: Option<u64>,
     /// The integers of the source that have this index in the lane at fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -30,7 +30,7 @@ pub struct ElementDocument {
 }
 
 impl ElementDocument {
-    /// Returns the element that an address is in. None if the size of an element is not known.
+    /// Returns the element that contains an address. Returns None if the size of an element is not known.
     pub(super) fn new(argument: &PointerArgument, address: u64) -> Option<ElementDocument> {
         Some(ElementDocument {
             index: i64::try_from(argument.index_of(address)?).ok()?,
@@ -39,8 +39,8 @@ impl ElementDocument {
         })
     }
 
-    /// Adds the variables of the function that an access is in. Those that were optimised away, and those of a function that has returned
-    /// since, are not found.
+    /// Adds the variables that have this index, from the function that contains the access. Variables that were optimised away are not found, nor are
+    /// variables of a function that has returned since.
     pub(super) fn add_variables(
         &mut self,
         stop: &Stop<'_, '_>,
@@ -80,7 +80,7 @@ impl ElementDocument {
     }
 }
 
-/// Returns true for an integer, whatever it is called.
+/// Returns true for an integer type, including a typedef or a qualified type.
 fn is_integer(types: &TypeTable, ty: TypeId) -> bool {
     let TypeKind::Base(base) = &types.resolved(ty).kind else {
         return false;
@@ -116,8 +116,8 @@ mod tests {
     use crate::limits::Limits;
     use crate::location::Arena;
 
-    /// In `leaf` of wave 3 of the demo, the emulator that made it has `x` as 99 in lane 3 and as -3 in lane 1, and `a` as the lane. 1000
-    /// bytes from 64 on are 234 elements of 4 bytes.
+    /// Uses `leaf` of wave 3 of the demo. The emulator that made the demo gave `x` the values 99 in lane 3 and -3 in lane 1, and `a` the number of
+    /// the lane. The 1000 bytes from address 64 on hold 234 elements of 4 bytes.
     #[test]
     fn variables_with_the_index_are_named() {
         let file = include_bytes!("../../../examples/demo/demo.core");

@@ -1,4 +1,4 @@
-//! Where a wave faulted, for the documents.
+//! Describes the access at which a wave faulted, for the documents.
 
 use core::fmt;
 use std::rc::Rc;
@@ -22,13 +22,14 @@ use crate::wave::Wave;
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FaultDocument {
-    /// The address that was reported, which may be that of its page; null if none was.
+    /// The reported address, which may be the address of its page; null if no address was reported.
     pub address: Option<Hex>,
     /// The accesses at which the wave may have faulted, the likeliest first.
     pub candidates: Vec<FaultCandidateDocument>,
     /// The place of the likeliest candidate's address; null if no address is known.
     pub nearest: Option<NearestDocument>,
-    /// Set if nothing was looked for, as enough other waves that stopped at the same place were searched ([`CoreRequest::all_faults`](super::CoreRequest::all_faults)).
+    /// Set if the wave was not searched because enough other waves at the same place were
+    /// ([`CoreRequest::all_faults`](super::CoreRequest::all_faults)).
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub not_searched: bool,
 }
@@ -43,14 +44,14 @@ pub struct FaultCandidateDocument {
     pub instruction: String,
     /// `load`, `store` or `atomic`.
     pub kind: &'static str,
-    /// The lanes at fault; empty of a scalar access, and if registers of the address were overwritten since.
+    /// The lanes at fault. Empty for a scalar access, and if the registers of the address were overwritten since.
     pub lanes: Vec<FaultLaneDocument>,
     /// The address of a scalar access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Hex>,
-    /// The bytes that a lane accesses.
+    /// The number of bytes that one lane accesses.
     pub bytes: u8,
-    /// The function, which may be an inlined one.
+    /// The function, which may be an inlined function.
     pub function: Option<Untrusted<'static>>,
     /// The path of the source file.
     pub file: Option<Untrusted<'static>>,
@@ -59,9 +60,9 @@ pub struct FaultCandidateDocument {
     /// The column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// The function and those that it is inlined in, the innermost first.
+    /// The function and the functions that it is inlined into, the innermost first.
     pub inlined: Vec<Untrusted<'static>>,
-    /// Set if it is proven that the wave executed it at these addresses, and that they are at fault.
+    /// Set if it is proven that the wave executed the access at these addresses, and that they caused the fault.
     pub certain: bool,
     #[serde(skip)]
     frames: Vec<Rc<FrameDocument>>,
@@ -80,7 +81,7 @@ pub struct FaultLaneDocument {
     pub work_item: Option<[u32; 3]>,
 }
 
-/// The nearest known thing to an address.
+/// The known object nearest to an address.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct NearestDocument {
@@ -88,17 +89,17 @@ pub struct NearestDocument {
     pub of: Hex,
     /// `mapping`, `argument`, `lds`, `scratch` or `none`.
     pub what: &'static str,
-    /// The argument's name, or what kind of memory it is.
+    /// The name of the argument, or the kind of memory.
     pub name: Option<Untrusted<'static>>,
-    /// The distance from the thing in bytes: positive after its last byte, negative before its first, 0 inside.
+    /// The distance from the object in bytes: positive after its last byte, negative before its first byte, 0 inside it.
     pub distance: i64,
-    /// The addresses of the memory, from its first byte to that after its last.
+    /// The first address of the memory, and the first address after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[Hex; 2]>,
-    /// The element that the address is in, counted from where the argument points; null if the type is not known.
+    /// The element that contains the address; null if the type is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub element: Option<ElementDocument>,
-    /// All of it, for people.
+    /// All of these fields as text for people.
     pub text: Untrusted<'static>,
     /// The text without the element.
     #[serde(skip)]
@@ -106,10 +107,10 @@ pub struct NearestDocument {
 }
 
 impl FaultDocument {
-    /// Looks for the access.
+    /// Searches for the access at which a wave faulted.
     ///
     /// # Errors
-    /// If it takes too much, or the debugging information is malformed.
+    /// If the search reaches a limit, or the debugging information is malformed.
     pub(super) fn new(
         wave: &CoreWave<'_, '_>,
         stop: &Stop<'_, '_>,
@@ -133,10 +134,10 @@ impl FaultDocument {
         Ok(document)
     }
 
-    /// Looks for the access of a wave of whose process no memory is known.
+    /// Searches for the access at which a wave faulted, without knowledge of the memory of the process.
     ///
     /// # Errors
-    /// As those of [`new`](Self::new).
+    /// Returns the same errors as [`new`](Self::new).
     pub(super) fn without_memory(
         stop: &Stop<'_, '_>,
         fault_address: Option<u64>,
@@ -161,7 +162,7 @@ impl FaultDocument {
         })
     }
 
-    /// Only an address is known.
+    /// Describes a fault of which only the address is known.
     pub(super) fn of_address(fault_address: Option<u64>) -> FaultDocument {
         FaultDocument {
             address: fault_address.map(Hex::from),
@@ -169,7 +170,7 @@ impl FaultDocument {
         }
     }
 
-    /// Nothing was looked for.
+    /// Describes a fault that was not searched for.
     pub(super) fn not_searched(fault_address: Option<u64>) -> FaultDocument {
         FaultDocument {
             not_searched: true,
@@ -177,7 +178,7 @@ impl FaultDocument {
         }
     }
 
-    /// Returns the address at fault that is known best.
+    /// Returns the most reliable address at fault: of the first candidate's first lane, of its scalar access, or the reported address.
     pub(super) fn first_address(&self) -> Option<u64> {
         let first = self.candidates.first();
         let of_lane = first
@@ -220,14 +221,14 @@ impl FaultCandidateDocument {
         })
     }
 
-    /// Returns where the access is, and the first lane at fault.
+    /// Returns the address of the access and the first lane at fault.
     fn first_lane(&self) -> Option<(ProcessAddress, Lane)> {
         let pc = u64::try_from(self.pc.0).ok()?;
         let first = self.lanes.first()?;
         Some((ProcessAddress(pc), Lane(first.lane)))
     }
 
-    /// Names the frames, once it is known how files are told apart.
+    /// Writes the frames as text, with file names that are unique among `names`.
     pub(super) fn name_frames(&mut self, names: &FileNames<'_>) {
         let lines = self.frames.iter().map(|frame| places::line(frame, names));
         self.inlined = lines.collect();
@@ -292,7 +293,7 @@ impl NearestDocument {
 
     /// Adds the variables that have the index of the element.
     ///
-    /// * `access`: where the instruction is that accessed the address.
+    /// * `access`: the address of the instruction that accessed the address.
     fn add_variables(&mut self, stop: &Stop<'_, '_>, access: ProcessAddress, lane: Lane) {
         if let Some(element) = &mut self.element {
             element.add_variables(stop, access, lane);
@@ -309,7 +310,7 @@ impl NearestDocument {
     }
 }
 
-/// Says where an address lies.
+/// Displays the location of an address.
 struct WhereText<'w>(u64, &'w Whereabouts);
 
 impl fmt::Display for WhereText<'_> {

@@ -1,4 +1,4 @@
-//! The faults and failed assertions of all waves of a core, as far as a question may take.
+//! Finds the faults and failed assertions of all waves of a core, within the limits of one question.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +11,26 @@ use crate::location::Arena;
 use crate::meter::Meter;
 use crate::wave::Wave;
 
-/// The most waves that are searched at one place, and in all, unless all are wanted.
+/// The maximum number of waves that are searched at one place, and in total, unless all are requested.
 const OF_PLACE: usize = 2;
 const IN_ALL: usize = 32;
 
-/// As how many operations a wave counts.
+/// The number of operations that are charged for a wave.
 const PER_WAVE: u64 = 64;
 
-/// Looks for the accesses of waves of a core.
+/// Searches the waves of a core for their faulting accesses.
 pub(super) struct Faults<'f, 'data, 'p> {
     core: &'f GpuCore<'data>,
     programs: &'f Programs<'p>,
     address: Option<u64>,
-    /// Charged for all waves.
+    /// The meter to which all waves are charged.
     meter: &'f Meter,
     searches_all: bool,
     /// The number of searched waves, by their pc.
     searched: BTreeMap<u64, usize>,
-    /// By the index of the dispatch.
+    /// The memory of each dispatch, by the index of the dispatch.
     memories: BTreeMap<Option<usize>, DispatchMemory>,
-    /// Why the last wave that could not be asked was not.
+    /// The reason why the last wave that could not be searched was not.
     reason: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         }
     }
 
-    /// Finds where a wave faulted; `None` if it cannot be asked.
+    /// Finds the faulting access of a wave. Returns `None` if the wave cannot be searched.
     pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>) -> Option<FaultDocument> {
         if let Err(error) = self.meter.work(PER_WAVE) {
             self.reason = Some(error.to_string());
@@ -72,7 +72,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         let before = stop.meter().steps();
         let found = FaultDocument::new(wave, &stop, memory, programs.process(), self.address);
         let steps = stop.meter().steps().saturating_sub(before);
-        // What was refused shows at the next wave.
+        // If the meter refuses this charge, the next wave reports it.
         let _ = self.meter.work(steps);
         match found {
             Ok(found) => Some(found),
@@ -83,7 +83,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         }
     }
 
-    /// Returns the assertion that failed in a wave. None if it is not known, or enough other waves were asked.
+    /// Returns the assertion that failed in a wave. Returns None if it is not known, or if enough other waves were searched.
     pub(super) fn assertion(&mut self, wave: &CoreWave<'_, '_>) -> Option<AssertionDocument> {
         if self.meter.work(PER_WAVE).is_err() || !self.has_turn(wave) {
             return None;
@@ -91,12 +91,12 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         let arena = Arena::new();
         let stop = self.programs.stop(wave, &arena)?;
         let found = AssertionDocument::find(&stop);
-        // What was refused shows at the next wave.
+        // If the meter refuses this charge, the next wave reports it.
         let _ = self.meter.work(stop.meter().steps());
         found
     }
 
-    /// Returns true if a wave is searched: of thousands at the same place a few tell as much.
+    /// Returns true if a wave is to be searched. Thousands of waves may be at the same place, and a few of them suffice.
     fn has_turn(&mut self, wave: &CoreWave<'_, '_>) -> bool {
         let all = self
             .searched
@@ -108,7 +108,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         has_turn
     }
 
-    /// Finds where an address lies, as the first wave that faulted sees it, or else the first wave.
+    /// Locates an address with the memory of the first wave that faulted, or else of the first wave.
     pub(super) fn whereabouts(&self, address: u64) -> NearestDocument {
         let faulted = self
             .core
@@ -127,7 +127,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         NearestDocument::new(address, &found)
     }
 
-    /// Returns the problem, if there is one.
+    /// Returns the problem of waves that could not be searched, if there are any.
     pub(super) fn problem(&self) -> Option<ProblemDocument> {
         let reason = self.reason.as_ref()?;
         let message = format!("where some waves faulted was not found: {reason}");

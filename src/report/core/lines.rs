@@ -1,4 +1,4 @@
-//! `hetdwarf-core-wave/1`: a wave in a line, for collections of crashes.
+//! `hetdwarf-core-wave/1`: one line of JSON for each wave, for collections of crashes.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
 use crate::inspect::{FrameKind, Program};
 use crate::untrusted::Untrusted;
 
-/// A wave of a core, with what it takes to find others like it.
+/// A wave of a core, with a fingerprint by which similar crashes are found.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CoreWaveLine<'d> {
@@ -21,7 +21,8 @@ pub struct CoreWaveLine<'d> {
     pub format: &'static str,
     /// The file.
     pub file: Untrusted<'d>,
-    /// A hash of the kernel, the stop reasons, and the functions and offsets of the stack: equal for crashes at the same place. 16 hexadecimal digits.
+    /// A hash of the kernel, the stop reasons, and the functions and offsets of the stack. It has 16 hexadecimal digits, and is equal for crashes at
+    /// the same place.
     pub fingerprint: String,
     /// The verdict on the wave, or else on the whole core.
     pub verdict: VerdictDocument,
@@ -34,9 +35,9 @@ pub struct CoreWaveLine<'d> {
 impl CoreDocument {
     /// Makes a line for each wave, in their order.
     ///
-    /// * `offset`: how far after the start of its function an address of the process is that is in the code object with a number
+    /// * `offset`: returns the offset of an address of the process from the start of its function, given the index of the code object
     ///   ([`offset_in_function`]).
-    /// * `file`: what the core is called.
+    /// * `file`: the name of the core.
     pub fn lines<'d>(
         &'d self,
         offset: &'d dyn Fn(usize, u64) -> Option<u64>,
@@ -69,12 +70,12 @@ impl CoreDocument {
     }
 }
 
-/// Returns what crashes at the same place have in common, whatever the addresses, lanes and workgroups are.
+/// Returns a hash that is equal for crashes at the same place, regardless of addresses, lanes and workgroups.
 fn fingerprint(wave: &CoreWaveDocument, offset: &dyn Fn(usize, u64) -> Option<u64>) -> String {
     let mut hash = Fnv::default();
     let mut part = |text: &str| {
         hash.write(text.as_bytes());
-        // No part runs into the next.
+        // A separator keeps adjacent parts distinct.
         hash.write(&[0]);
     };
     part(wave.kernel.as_ref().map_or("", Untrusted::raw));
@@ -94,7 +95,7 @@ fn fingerprint(wave: &CoreWaveDocument, offset: &dyn Fn(usize, u64) -> Option<u6
     format!("{:016x}", hash.0)
 }
 
-/// Returns how far after the start of its function an address of the process is.
+/// Returns the offset of an address of the process from the start of its function, in bytes.
 #[must_use]
 pub fn offset_in_function(
     program: &Program<'_>,
@@ -102,7 +103,7 @@ pub fn offset_in_function(
     pc: u64,
 ) -> Option<u64> {
     let CodeAddress(address) = load_address.checked_to_code(ProcessAddress(pc))?;
-    // A function may end with a call.
+    // The address after a call may be the end of the function.
     let (_, offset) = program.symbol_at(address.checked_sub(1)?)?;
     offset.checked_add(1)
 }

@@ -1,4 +1,4 @@
-//! A log of ROCm's debug agent and of the runtime, as a core without memory.
+//! Describes a log of ROCm's debug agent and of the runtime, as a core without memory.
 
 use serde::Serialize;
 
@@ -23,13 +23,13 @@ use crate::untrusted::Untrusted;
 use crate::wave::{Snapshot, Wave};
 use std::rc::Rc;
 
-/// Something that the runtime said.
+/// A message of the runtime.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct EventDocument {
     /// `memory-fault`, `hardware-exception`, `queue-error` or `dispatch`.
     pub kind: &'static str,
-    /// The launcher's prefix of the line; absent if there is none.
+    /// The prefix that a launcher put before the line; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<Untrusted<'static>>,
     /// The address of a fault.
@@ -63,18 +63,18 @@ impl From<&RuntimeEvent> for EventDocument {
 pub struct LoggedStop<'s, 'p, 'a> {
     /// The wave in the log.
     pub wave: &'s LoggedWave,
-    /// Its registers.
+    /// The registers of the wave.
     pub snapshot: Option<&'s Snapshot>,
-    /// Its stop, if its code object was given.
+    /// The stop of the wave, if its code object was given.
     pub stop: Option<&'s Stop<'p, 'a>>,
-    /// The code object that it is in, by its place among those that were given.
+    /// The index of the wave's code object among the code objects that were given.
     pub code_object: Option<usize>,
-    /// Its workgroup and number in it.
+    /// The workgroup, and the number of the wave in it.
     pub place: Option<([u32; 3], u32)>,
 }
 
 impl<'s, 'p, 'a> LoggedStop<'s, 'p, 'a> {
-    /// Creates a wave of which only the log is known.
+    /// Creates a wave of which only the text of the log is known.
     #[must_use]
     pub fn new(wave: &'s LoggedWave) -> LoggedStop<'s, 'p, 'a> {
         LoggedStop {
@@ -101,7 +101,7 @@ pub struct LogDocuments<'m> {
 }
 
 impl<'m> LogDocuments<'m> {
-    /// Without a wave.
+    /// Creates an empty collection.
     #[must_use]
     pub fn new(request: CoreRequest, meter: &'m Meter) -> LogDocuments<'m> {
         LogDocuments {
@@ -126,7 +126,7 @@ impl<'m> LogDocuments<'m> {
         if stack.is_empty() {
             let function = wave.function.as_deref().map(|name| (name, 0));
             let mut frame = FrameDocument::of_symbol(ProcessAddress(wave.pc), function);
-            // How far it is after the function's start is not known.
+            // The offset from the function's start is not known.
             frame.symbol_offset = None;
             stack.push(Rc::new(frame));
         }
@@ -169,7 +169,7 @@ impl<'m> LogDocuments<'m> {
         let innermost = stack.first();
         let mut stops = wave.stop_reasons();
         let address = self.request.fault_address.or(wave.fault_address);
-        // Who has a wave without a reason, and an address at fault, says that this is the reason.
+        // A fault address for a wave without a stop reason implies a memory violation.
         if address.is_some() && wave.reason == "stopped" {
             stops.insert(StopReason::MemoryViolation);
         }

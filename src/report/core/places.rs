@@ -1,4 +1,4 @@
-//! Where waves are: the call stacks of a core.
+//! Finds the call stacks of the waves of a core.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,24 +22,24 @@ pub(in crate::report) type Stack = Vec<Rc<FrameDocument>>;
 /// The place of a wave.
 pub(super) struct Location {
     pub(super) stack: Stack,
-    /// The registers that hold what they held when the kernel started ([`StopFrame::initial_registers`]).
+    /// The registers that still hold their values from the start of the kernel ([`StopFrame::initial_registers`]).
     pub(super) entry: Vec<InitialRegisters>,
 }
 
-/// The source lines of call frames, by code object and address. Waves are at few places.
+/// The source lines of call frames, by code object and address. They are kept because many waves are at the same few places.
 #[derive(Debug)]
 pub(super) struct Places<'m> {
     known: BTreeMap<(usize, u64), Stack>,
-    /// By code object, address and number of lanes.
+    /// The initial registers, by code object, address and number of lanes.
     known_entries: BTreeMap<(usize, u64, u32), Vec<InitialRegisters>>,
-    /// Charged for the stacks of all waves.
+    /// The meter to which the stacks of all waves are charged.
     meter: &'m Meter,
     is_cut: bool,
-    /// Code objects whose debugging information cannot be read, with the reason.
+    /// The code objects whose debugging information cannot be read, with the reason.
     unreadable: BTreeMap<usize, String>,
 }
 
-/// As how many operations a frame counts.
+/// The number of operations that are charged for a frame.
 const PER_FRAME: u64 = 64;
 
 impl<'m> Places<'m> {
@@ -53,7 +53,7 @@ impl<'m> Places<'m> {
         }
     }
 
-    /// Finds the call stack of a wave and what its registers still hold.
+    /// Finds the call stack of a wave, and the registers that still hold their initial values.
     pub(super) fn locate(
         &mut self,
         wave: &CoreWave<'_, '_>,
@@ -87,7 +87,7 @@ impl<'m> Places<'m> {
         let stack = self.frames(&stop, index);
         let lanes = wave.wave_size().lanes();
         let entry = self.entry(&stop, (index, wave.pc().0, lanes));
-        // What was refused shows at the next wave.
+        // If the meter refuses this charge, the next wave reports it.
         let _ = self.meter.work(stop.meter().steps());
         let entry = entry.unwrap_or_else(|error| {
             self.unreadable.entry(index).or_insert(error.to_string());
@@ -102,7 +102,7 @@ impl<'m> Places<'m> {
         }
     }
 
-    /// Returns the registers of a wave that hold what they held when the kernel started.
+    /// Returns the registers of a wave that still hold their values from the start of the kernel.
     fn entry(
         &mut self,
         stop: &Stop<'_, '_>,
@@ -190,7 +190,7 @@ impl<'m> Places<'m> {
     }
 }
 
-/// Returns a frame as a line of text; without a function it has its address.
+/// Returns a frame as a line of text. A frame without a function is written with its address.
 pub(super) fn line(frame: &FrameDocument, names: &FileNames<'_>) -> Untrusted<'static> {
     match &frame.function {
         Some(function) => frame.place_text(function.raw(), names),
@@ -199,8 +199,8 @@ pub(super) fn line(frame: &FrameDocument, names: &FileNames<'_>) -> Untrusted<'s
     .into()
 }
 
-/// Returns the innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,
-/// the innermost one.
+/// Returns the innermost frame outside the functions that stop a program, which are `abort` and every function whose name starts with `__`. If there
+/// is no such frame, returns the innermost frame.
 #[must_use]
 pub fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p, 'a>> {
     let is_own = |frame: &StopFrame<'_, '_, '_>| {
@@ -219,7 +219,7 @@ mod tests {
     use crate::gpu_core::{GpuCore, Process};
     use crate::limits::Limits;
 
-    /// Of a wave whose places are known already, each frame is paid for, and what it took to find the stack.
+    /// Checks that each frame of a wave at a known place is charged, and the search for the stack as well.
     #[test]
     fn a_stack_is_paid_for() {
         let file = include_bytes!("../../../examples/demo/demo.core");

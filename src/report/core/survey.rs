@@ -1,4 +1,4 @@
-//! Goes through the waves of a core once.
+//! Visits the waves of a core once, and collects their documents and places.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,14 +18,14 @@ use crate::inspect::Programs;
 use crate::object::CodeObject;
 use crate::untrusted::Untrusted;
 
-/// The searches that are made for each wave.
+/// The searches that run for each wave.
 pub(super) struct Finders<'f, 'm, 'data, 'p> {
     pub(super) places: &'f mut Places<'m>,
     pub(super) faults: &'f mut Faults<'m, 'data, 'p>,
     pub(super) whereabouts: WavePlaces<'m, 'p>,
 }
 
-/// Describes the waves, with where each is.
+/// Describes the waves, with the stack and the place of each.
 pub(super) fn survey(
     core: &GpuCore<'_>,
     programs: &Programs<'_>,
@@ -52,7 +52,7 @@ pub(super) fn survey(
     waves.unzip()
 }
 
-/// Writes the stacks of waves as lines of text, and those of accesses.
+/// Writes the stacks of waves and of faulting accesses as lines of text.
 pub(super) fn name_stacks<'s>(
     waves: &mut [CoreWaveDocument],
     stacks: impl Iterator<Item = &'s Stack>,

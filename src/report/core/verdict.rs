@@ -15,9 +15,9 @@ use crate::untrusted::Untrusted;
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VerdictDocument {
-    /// `memory-violation`, `assert`, `illegal-instruction` and so on by the reason of the stop; `hang`; `none`.
+    /// The kind of the stop reason, such as `memory-violation`, `assert` or `illegal-instruction`, or `hang`, or `none`.
     pub kind: String,
-    /// The index of the wave that it is about; null if it is about several.
+    /// The index of the wave that the verdict describes; null if it describes several.
     pub wave: Option<usize>,
     /// The kernel.
     pub kernel: Option<Untrusted<'static>>,
@@ -27,12 +27,12 @@ pub struct VerdictDocument {
     pub file: Option<Untrusted<'static>>,
     /// The line.
     pub line: Option<u64>,
-    /// One sentence.
+    /// The verdict in one sentence.
     pub text: Untrusted<'static>,
 }
 
 impl VerdictDocument {
-    /// Returns the runtime's message as the verdict, if no wave gives a better one.
+    /// Creates a verdict from a message of the runtime.
     pub(super) fn of_runtime(kind: &str, text: String) -> VerdictDocument {
         VerdictDocument {
             kind: kind.to_owned(),
@@ -54,7 +54,7 @@ pub(super) struct Found<'f> {
     pub(super) names: &'f FileNames<'f>,
 }
 
-/// Returns how a reason to stop is called.
+/// Returns the name of a stop reason in [`VerdictDocument::kind`].
 fn kind_of(reason: StopReason) -> String {
     let name = reason.name();
     name.strip_suffix("_trap")
@@ -78,7 +78,7 @@ impl Found<'_> {
         Some(self.of_fault(reason, wave))
     }
 
-    /// Returns the wave that stopped for a reason of which most is known.
+    /// Returns the wave with this stop reason whose fault is known best.
     fn faulted(&self, reason: StopReason) -> Option<&CoreWaveDocument> {
         let stopped = || {
             let waves = self.waves.iter();
@@ -127,7 +127,7 @@ impl Found<'_> {
                 ..plain
             };
         }
-        // A failed assertion stops in functions of the library that the program calls.
+        // A failed assertion stops in library functions that the program calls.
         let frame = wave.frames.iter().find(|frame| {
             let name = frame.function.as_ref().map(Untrusted::raw);
             name.is_some_and(|name| !name.starts_with("__") && name != "abort")
@@ -141,7 +141,7 @@ impl Found<'_> {
             },
             _ => plain,
         };
-        // Where the function of the library is the only frame, its parameters say where it was called.
+        // If the library function is the only frame, its arguments name the source line of the call.
         let plain = match &wave.assertion {
             Some(AssertionDocument { file, line, .. }) if frame.is_none() && file.is_some() => {
                 VerdictDocument {
@@ -155,7 +155,7 @@ impl Found<'_> {
         };
         let at = self.at(plain.function.as_ref(), plain.file.as_ref(), plain.line);
         if reason.is_late() {
-            // Which access it was, and in which lanes, is not known.
+            // The access and its lanes are not known.
             let what = "access to memory that is not mapped, some instructions before the stop";
             let page = fault.and_then(|fault| fault.address);
             let page = page.map(|page| format!("; the runtime reported {:#x}", page.0));
@@ -274,7 +274,7 @@ impl Found<'_> {
             let others = counted(others as u64, "other workgroup");
             text.push_str(&format!(" ({others} likewise)"));
         }
-        // Who is elsewhere and in no loop goes on, and may come to the barrier yet.
+        // A wave that is neither at the barrier nor in a loop still runs, and may reach the barrier.
         let goes_on = group.elsewhere.iter().any(|index| {
             let place = self.place(*index);
             place.is_none_or(|place| place.looping.is_none())
@@ -291,7 +291,7 @@ impl Found<'_> {
         })
     }
 
-    /// Says which lanes of a wave are not at the barrier that it waits at, and where they go on.
+    /// Describes the lanes of a wave that are not at the wave's barrier, and the places at which they go on.
     fn divergent_text(&self, divergent: &DivergentDocument) -> String {
         let number = self.number(divergent.wave);
         let is_known = |lane: &&u8| divergent.places.iter().any(|off| off.lanes.contains(lane));
@@ -314,7 +314,7 @@ impl Found<'_> {
         text
     }
 
-    /// All waves are in loops.
+    /// Returns the verdict if all waves are in loops.
     fn of_loop(&self) -> Option<VerdictDocument> {
         let looping = |place: &WavePlace| place.looping.clone();
         let loops: Vec<LoopLines> = self.places.iter().map(looping).collect::<Option<_>>()?;
@@ -391,7 +391,7 @@ impl Found<'_> {
         number.map_or(0, u64::from)
     }
 
-    /// Waves by their numbers in their workgroup, with those that `--wave` takes, and the ending of a verb after them.
+    /// Returns the numbers of waves in their workgroup, with their indexes for `--wave`, and the ending of a verb that follows.
     fn named(&self, waves: &[usize]) -> (String, &'static str) {
         let sorted = |numbers: &mut dyn Iterator<Item = u64>| {
             let mut numbers: Vec<u64> = numbers.collect();
@@ -416,7 +416,7 @@ impl Found<'_> {
         }
     }
 
-    /// Returns the places of the waves of a workgroup that do not wait, in the order of their first waves.
+    /// Returns the places of the waves of a workgroup that do not wait at a barrier, in the order of their first waves.
     fn elsewhere(&self, group: &WorkgroupDocument) -> Vec<(Elsewhere, Vec<usize>)> {
         let mut found: Vec<(Elsewhere, Vec<usize>)> = Vec::new();
         for index in &group.elsewhere {
@@ -470,7 +470,7 @@ fn lanes_of(mask: u128) -> Vec<u8> {
     (0..64).filter(|lane| mask >> lane & 1 != 0).collect()
 }
 
-/// Returns ` in lane 3` or ` in lanes 0-7, 9`. Empty if there is none.
+/// Returns ` in lane 3` or ` in lanes 0-7, 9`. The text is empty if there are no lanes.
 fn lanes_text(lanes: &[u8]) -> String {
     match lanes {
         [] => String::new(),
@@ -498,7 +498,7 @@ fn lanes_named(lanes: &[u8]) -> String {
     }
 }
 
-/// Numbers in ascending order as `0-3, 7`.
+/// Formats numbers in ascending order as `0-3, 7`.
 fn number_list(numbers: &[u64]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = numbers;

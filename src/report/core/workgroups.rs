@@ -1,4 +1,4 @@
-//! The workgroups of a core: which waves wait at a barrier, and for which others.
+//! Describes the workgroups of a core: the waves that wait at a barrier, and the waves that they wait for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -18,15 +18,15 @@ use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 use crate::wave::{Dispatch, Wave};
 
-/// A workgroup of which waves are in the core.
+/// A workgroup with waves in the core.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkgroupDocument {
-    /// Its place in the dispatch.
+    /// Its workgroup id in the dispatch.
     pub workgroup: [u32; 3],
     /// The driver's number of its queue.
     pub queue_id: u32,
-    /// The id of the packet that it was launched by.
+    /// The id of the packet that launched it.
     pub packet_id: Option<u64>,
     /// The number of its waves when it started; null if the dispatch is unknown.
     pub expected_waves: Option<u64>,
@@ -34,7 +34,7 @@ pub struct WorkgroupDocument {
     pub at_barrier: Vec<usize>,
     /// The other waves that are in the core, by their indexes.
     pub elsewhere: Vec<usize>,
-    /// The numbers in the group of waves that are not in the core: they have ended, or were not saved.
+    /// The numbers in the workgroup of the waves that are not in the core. They have ended, or were not saved.
     pub missing: Vec<u64>,
     /// The inactive lanes of waves that wait at a barrier without all of their lanes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -72,15 +72,15 @@ pub struct OffLanesDocument {
 /// A wave at a barrier or in a loop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WavePlace {
-    /// The barrier that it waits at, and its innermost frame there.
+    /// The barrier at which it waits, and its innermost frame there.
     pub(super) barrier: Option<(ProcessAddress, Option<Rc<FrameDocument>>)>,
-    /// The lines of the loop that it is in, of the file of the first.
+    /// The lines of the loop that contains it.
     pub(super) looping: Option<LoopLines>,
     /// The places at which inactive lanes go on while it waits at a barrier.
     pub(super) off: Vec<OffLanesDocument>,
 }
 
-/// The lines of a loop.
+/// The lines of a loop, in the file of `frame`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoopLines {
     pub(super) frame: Rc<FrameDocument>,
@@ -88,19 +88,19 @@ pub(super) struct LoopLines {
     pub(super) last: u64,
 }
 
-/// The most instructions of a loop that are looked up.
+/// The maximum number of instructions of a loop that are looked up.
 const MOST_PLACES: u64 = 128;
-/// As how many operations a wave counts.
+/// The number of operations that are charged for a wave.
 const PER_WAVE: u64 = 8;
-/// The most waves at barriers whose inactive lanes are located.
+/// The maximum number of waves at barriers whose inactive lanes are located.
 const MOST_DIVERGENT: usize = 32;
 
-/// Places of waves, by code object, address and the pcs of the frames further out, which decide about loops.
+/// The known places of waves. The key is the code object, the address, and the pcs of the outer frames, on which loops depend.
 #[derive(Debug, Default)]
 pub(super) struct KnownPlaces(BTreeMap<(usize, u64, Vec<Hex>), WavePlace>);
 
 impl KnownPlaces {
-    /// Returns the place of a wave; one that is not known is found.
+    /// Returns the place of a wave. Calls `find` for a place that is not yet known.
     pub(super) fn find(
         &mut self,
         key: (usize, u64, Vec<Hex>),
@@ -119,7 +119,7 @@ impl KnownPlaces {
     }
 }
 
-/// Finds the places of waves, of each address once.
+/// Finds the places of waves, once for each address.
 pub(super) struct WavePlaces<'w, 'p> {
     programs: &'w Programs<'p>,
     meter: &'w Meter,
@@ -140,7 +140,7 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
 
     /// Finds the place of a wave, with the lanes that are switched off.
     ///
-    /// * `callers`: the pcs of the frames further out, which decide about loops.
+    /// * `callers`: the pcs of the outer frames, on which loops depend.
     pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>, callers: Vec<Hex>) -> WavePlace {
         let place = self.find_place(wave, callers);
         let started = Started::of(*wave);
@@ -154,7 +154,7 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
             return place;
         };
         let place = place.with_off_lanes(&stop, &started);
-        // What was refused shows at the next wave.
+        // If the meter refuses this charge, the next wave reports it.
         let _ = self.meter.work(stop.meter().steps());
         place
     }
@@ -171,7 +171,7 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
                 return WavePlace::default();
             };
             let found = WavePlace::of(&stop);
-            // What was refused shows at the next wave.
+            // If the meter refuses this charge, the next wave reports it.
             let _ = meter.work(stop.meter().steps());
             found
         })
@@ -195,7 +195,7 @@ impl WavePlace {
         }
     }
 
-    /// Adds the lanes of a wave at a barrier that are switched off.
+    /// Adds the inactive lanes of a wave at a barrier.
     pub(super) fn with_off_lanes(self, stop: &Stop<'_, '_>, started: &Started) -> WavePlace {
         let absent = started.absent();
         if self.barrier.is_none() || absent == 0 {
@@ -213,7 +213,7 @@ impl WavePlace {
         let step = usize::try_from(count.div_ceil(MOST_PLACES).max(1)).unwrap_or(1);
         for address in addresses.step_by(step) {
             let frames = frames_at(stop, ProcessAddress(address)).ok()?;
-            // Instructions of line 0 have the line of others.
+            // Instructions of line 0 are shown with the line of a neighbour, so they are left out.
             let Some(frame) = frames.into_iter().find(|frame| !frame.approximate) else {
                 continue;
             };
@@ -237,7 +237,7 @@ impl WavePlace {
     }
 }
 
-/// Finds where lanes go on that are switched off, in the order of their first lanes.
+/// Finds the places at which inactive lanes go on, in the order of their first lanes.
 fn off_lanes(stop: &Stop<'_, '_>, lanes: u64) -> Result<Vec<OffLanesDocument>> {
     let Some(frame) = stop.call_frame(0) else {
         return Ok(Vec::new());
@@ -282,7 +282,7 @@ pub(super) struct Started {
 }
 
 impl Started {
-    /// Returns the lanes that the wave was started with and that are switched off, a bit each. None are if the dispatch is not known.
+    /// Returns a mask of the lanes that the wave was started with and that are inactive now. The mask is 0 if the dispatch is not known.
     fn absent(&self) -> u64 {
         let lanes = self.dispatch.and_then(|one| one.lanes(self.wave_size));
         lanes.map_or(0, |started| started & !self.exec)
@@ -299,7 +299,7 @@ impl Started {
 
 /// Lists the workgroups of a core, in the order of their first waves.
 ///
-/// * `places`: where each wave is, in the order of the waves.
+/// * `places`: the place of each wave, in the order of the waves.
 pub(super) fn workgroups(
     started: impl Iterator<Item = Started>,
     waves: &[CoreWaveDocument],
@@ -357,9 +357,9 @@ pub(super) fn workgroups(
     order
 }
 
-/// Returns how many waves the workgroup of a wave started with.
+/// Returns the number of waves with which the workgroup of a wave started.
 fn expected_waves(wave: &Started) -> Option<u64> {
-    /// More than any hardware has.
+    /// The maximum plausible count. No hardware runs that many waves in a workgroup.
     const MOST: u64 = 64;
     let dispatch = wave.dispatch?;
     let sizes = dispatch.workgroup_size.iter().zip(dispatch.grid_size);

@@ -1,7 +1,6 @@
-//! The data for the panel of a wave: the places of its lanes, its stack, and the variables of each frame.
+//! Collects the data for the panel of a wave: the places of its lanes, its stack, and the variables of each frame.
 //!
-//! It is the content of [`LanePcDocument`] and [`VarsDocument`] with each different value once, since most lanes are in few
-//! places and have few values.
+//! The data comes from [`LanePcDocument`] and [`VarsDocument`], with each different value stored once. Most lanes share a few places and values.
 
 use std::collections::BTreeMap;
 
@@ -19,42 +18,42 @@ use crate::report::lane_pc::{LanePcLane, Lines};
 use crate::report::{Hex, LanePcDocument, ValueNote, VariableDocument, VarsDocument, VarsRequest};
 use crate::untrusted::Untrusted;
 
-/// Frames that are shown of a stack; those further out are counted.
+/// The maximum number of frames that are shown of a stack. The frames further out are counted.
 const FRAMES: usize = 24;
-/// Variables that are shown of a frame.
+/// The maximum number of variables that are shown of a frame.
 const VARIABLES: usize = 200;
 
 /// The details of a wave.
 #[derive(Default, Serialize)]
 pub(super) struct WaveDetail {
-    /// The places that lanes are in.
+    /// The places of the lanes, each once.
     places: Vec<PlaceDetail>,
-    /// For each lane the index of its place.
+    /// The index in `places` for each lane.
     lanes: Vec<usize>,
-    /// For each lane its work-item in the grid; empty if that is not known.
+    /// The work-item in the grid for each lane; empty if it is not known.
     items: Vec<[u32; 3]>,
     frames: Vec<FrameDetail>,
     /// The number of frames that are not shown.
     more_frames: usize,
-    /// The number of the frame that is the user's own.
+    /// The number of the innermost frame in the user's own code.
     own: usize,
-    /// Why the stack ends.
+    /// The reason why the stack ends.
     end: Option<Untrusted<'static>>,
     /// Notes on missing facts.
     notes: Vec<Untrusted<'static>>,
 }
 
-/// The place of some lanes.
+/// The place of one or more lanes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct PlaceDetail {
     /// `active`, `waiting`, `elsewhere` or `unknown`.
     state: &'static str,
-    /// The frame that they are in, if it is known.
+    /// The frame that the lanes are in, if it is known.
     frame: Option<usize>,
     pc: Option<Hex>,
     resumes: Option<Hex>,
     source: Option<SourcePlace>,
-    /// Why it is not known where they are.
+    /// The reason why the place is not known.
     reason: Option<String>,
 }
 
@@ -62,7 +61,7 @@ struct PlaceDetail {
 struct FrameDetail {
     pc: Hex,
     kind: FrameKind,
-    /// The number of the call frame that it is, or is inlined in.
+    /// The number of the call frame that this is a part of.
     call: usize,
     function: Option<Untrusted<'static>>,
     source: Option<SourcePlace>,
@@ -80,14 +79,14 @@ struct VariableDetail {
     kind: VariableKind,
     scope: Option<Untrusted<'static>>,
     note: Option<&'static str>,
-    /// Each different value: its state and its text.
+    /// The different values, each with its state and its text.
     values: Vec<(ValueStateKind, Untrusted<'static>)>,
-    /// The lanes that were asked, each with the index of its value.
+    /// The lanes that were evaluated, each with the index of its value.
     lanes: Vec<(u8, usize)>,
 }
 
 impl WaveDetail {
-    /// Asks a wave. `None` if it costs more than `meter` has.
+    /// Collects the details of a wave. Returns `None` if they cost more than `meter` allows.
     pub(super) fn new(
         wave: &CoreWave<'_, '_>,
         programs: &Programs<'_>,
@@ -148,7 +147,7 @@ impl WaveDetail {
         self.items = items.unwrap_or_default();
     }
 
-    /// Adds the frames that a call frame consists of.
+    /// Adds the parts of a call frame: the function and the functions that are inlined in it.
     fn frame(&mut self, frame: &StopFrame<'_, '_, '_>, sources: &mut Sources<'_>) {
         let parts: Vec<_> = match frame.parts() {
             Ok(parts) => parts.collect(),
@@ -197,7 +196,7 @@ fn place(
     let caller = lane.caller.as_ref();
     let pc = lane.pc.or(caller.map(|caller| caller.pc));
     let address = |pc: Hex| u64::try_from(pc.0).ok().map(ProcessAddress);
-    // A line that cannot be read is not shown.
+    // A line that cannot be read is left out.
     let found = pc.and_then(address).and_then(|pc| lines.of(frame, pc).ok());
     PlaceDetail {
         state: lane.place.name(),
@@ -252,7 +251,7 @@ mod tests {
     use crate::gpu_core::{GpuCore, Process};
     use crate::limits::Limits;
 
-    /// What the lanes of a wave and the variables of each frame have cost is paid for with the page's meter.
+    /// Checks that the places of lanes and the variables of each frame are charged to the page's meter.
     #[test]
     fn all_of_a_wave_is_paid_for() {
         let file = include_bytes!("../../../examples/demo/demo.core");
@@ -265,7 +264,7 @@ mod tests {
         let mut of_lanes = Vec::new();
         for number in 0.. {
             let Some(wave) = core.wave(number) else { break };
-            // Programs keep what they have read, so that each question has its own.
+            // Each question uses its own programs, because programs cache the parts that they have read.
             let programs = Programs::new(&process);
             let meter = core.meter().question();
             WaveDetail::new(&wave, &programs, &mut sources, &meter).unwrap();
@@ -285,7 +284,7 @@ mod tests {
             assert_eq!(meter.steps(), expected, "wave {number}: {lanes}, {steps:?}");
             of_lanes.push(lanes);
         }
-        // A wave of which all lanes are active costs nothing.
+        // The lanes of a wave cost nothing if all of them are active.
         assert!(of_lanes.iter().any(|steps| *steps > 0), "{of_lanes:?}");
     }
 }

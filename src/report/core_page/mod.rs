@@ -1,8 +1,8 @@
-//! A core as a page for a browser: one file, which works without a network.
+//! Writes a core as a page for a browser. The page is one file, which works without a network.
 //!
-//! The page has the document of the core as JSON, and for each wave a script element with what only its own panel
-//! shows (`detail`), which is parsed when it is looked at: ten thousand waves open as quickly as ten. All text of files
-//! is data: the script puts it into text nodes only, and in the JSON no `<` is left that could end an element.
+//! The page has the document of the core as JSON. A script element for each wave has the data that only its panel shows (`detail`). It is parsed when
+//! the panel is opened, so that ten thousand waves open as quickly as ten. All text of input files is treated as data: the script puts it into text
+//! nodes only. The JSON contains no `<`, so that no text can end an element.
 
 mod detail;
 pub(super) mod source;
@@ -23,18 +23,18 @@ use crate::untrusted::Untrusted;
 use detail::WaveDetail;
 use source::Sources;
 
-/// Elements of the page, and where the script finds them.
+/// The elements, the style and the script of the page.
 const BODY: &str = include_str!("page.html");
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Nothing is fetched, and nothing is sent: text of a file that came to be obeyed could not tell anybody.
+/// The page neither fetches nor sends anything. Even if text of a file were executed as a script, it could not send data anywhere.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Writes the start of a page, up to what follows its fixed text.
+/// Writes the start of a page, including its fixed text.
 ///
-/// * `style`: what it has besides the style of pictures.
-/// * `body`: its fixed text.
+/// * `style`: the style that is added to the style of pictures.
+/// * `body`: the fixed text of the page.
 pub(super) fn write_head(
     out: &mut dyn Write,
     title: &str,
@@ -51,8 +51,8 @@ pub(super) fn write_head(
     )
 }
 
-/// As many bytes of details a page has unless all are wanted: those of a thousand waves or more, which can be sent to
-/// somebody, and which a browser opens at once.
+/// The maximum size of the details on a page in bytes, unless the details of all waves are requested. It fits a thousand waves or more, is small
+/// enough to send, and opens at once in a browser.
 const MOST_BYTES: u64 = 8 << 20;
 
 /// A page about a core.
@@ -63,7 +63,7 @@ pub struct CorePage<'p, 'r, 'data> {
     read: ReadSource<'p>,
     title: Untrusted<'p>,
     most_bytes: u64,
-    /// Charged for all of the page; None if it has as much as another question about the core.
+    /// The meter to which the whole page is charged. If None, the page has its own meter, with the limits of one question about the core.
     meter: Option<&'p Meter>,
 }
 
@@ -76,7 +76,7 @@ impl core::fmt::Debug for CorePage<'_, '_, '_> {
     }
 }
 
-/// The data of a page besides the document and the details.
+/// The data of a page except the document and the details.
 #[derive(Serialize)]
 struct Frame<'p> {
     title: &'p Untrusted<'p>,
@@ -92,20 +92,20 @@ struct Reason {
     late: bool,
 }
 
-/// Data that is complete only after all waves were asked.
+/// The data that is complete only after all waves were visited.
 #[derive(Serialize)]
 struct End<'s> {
     sources: &'s Sources<'s>,
-    /// Why some waves have no details: `bytes` or `work`.
+    /// The reason why some waves have no details: `bytes` or `work`.
     cut: Option<&'static str>,
 }
 
 impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
     /// Creates a page about a core that `document` describes.
     ///
-    /// * `title`: what the core is called, for people.
-    /// * `read`: the bytes of a source file, by its path and the directory that the compiler ran in; asked where
-    ///   the text is not in the debugging information.
+    /// * `title`: the name of the core, for people.
+    /// * `read`: returns the bytes of a source file, given its path and the compilation directory. It is called if the debugging information does not
+    ///   contain the text.
     #[must_use]
     pub fn new(
         title: Untrusted<'p>,
@@ -134,8 +134,8 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
         }
     }
 
-    /// Returns the same with the stacks, lanes and variables of all waves, however many they are; otherwise it is a page's worth
-    /// of them, with waves of every group, the first ones of each before the others.
+    /// Returns a page with the stacks, lanes and variables of all waves, however many there are. Without this, the size of the details is limited.
+    /// The first wave of every group then comes first, followed by the second of every group, and so on.
     #[must_use]
     pub fn with_all_waves(self) -> CorePage<'p, 'r, 'data> {
         CorePage {
@@ -144,7 +144,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
         }
     }
 
-    /// Writes the page. `progress` is told how many waves were asked. Gives the names of files whose text is not known.
+    /// Writes the page. Calls `progress` with the number of waves written so far. Returns the names of the source files whose text was not found.
     ///
     /// # Errors
     /// If `out` cannot be written to.
@@ -181,7 +181,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
         Ok(sources.into_missing())
     }
 
-    /// Writes the details of waves until enough are written; says what was the end before all were.
+    /// Writes the details of waves until a limit is reached. Returns the limit that left waves without details.
     fn details(
         &self,
         sources: &mut Sources<'_>,
@@ -200,7 +200,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
             };
             let length = data(out, &format!("wave-{index}"), &detail)?;
             written = written.saturating_add(length);
-            // Whoever writes the page keeps it until all of it is made.
+            // The page stays in memory until it is complete.
             if meter.hold(length).is_err() {
                 return Ok(Some("work"));
             }
@@ -214,20 +214,20 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
     }
 }
 
-/// Returns the numbers of all waves: the first one of each group, then the second ones, and so on.
+/// Returns the numbers of all waves: the first of each group, then the second of each group, and so on.
 fn in_turn(document: &CoreDocument) -> impl Iterator<Item = usize> {
     let mut turns: Vec<(usize, usize)> = Vec::with_capacity(document.waves.len());
     for group in &document.groups {
         turns.extend(group.waves.iter().copied().enumerate());
     }
-    // Groups stay in their order.
+    // The sort is stable, so the groups stay in order.
     turns.sort_by_key(|(turn, _)| *turn);
     turns.into_iter().map(|(_, wave)| wave)
 }
 
-/// Writes an element with data for the script; gives its length in bytes.
+/// Writes an element with data for the script. Returns the length of the data in bytes.
 pub(super) fn data(out: &mut dyn Write, id: &str, document: &impl Serialize) -> io::Result<u64> {
-    // It can only be in strings, where it can be written so too. `</script` and `<!--` would mean something.
+    // In JSON, `<` occurs only in strings, where `\u003c` means the same. A `</script` or `<!--` would have a meaning in HTML.
     let json = to_json(document)?.replace('<', "\\u003c");
     writeln!(
         out,

@@ -116,23 +116,26 @@ class List {
   }
 }
 
+/** The kernel's name in the source, or its symbol. */
+const kernelOf = (of) => of.kernel_function ?? of.kernel ?? "?";
+
 // What is chosen.
 let group = null, wave = null, lane = null, frame = 0;
 
 const bar = (of) => make("span", { class: "bar", "aria-hidden": "true" }, statesOf(of).map((name) => make("i", { class: name })));
 const groupList = new List(find("groups"), 24, (of) => [
   `${String(of.waves.length).padStart(6)} ${of.state.padEnd(8)} `,
-  make("b", {}, of.kernel ?? "?"), ` ${of.stack[0] ?? ""}`,
+  make("b", {}, kernelOf(waves[of.waves[0] - 1])), ` ${of.stack[0] ?? ""}`,
   of.stack.length > 1 ? make("span", { class: "quiet" }, ` ← ${of.stack.slice(1).join(" ← ")}`) : "",
 ], (of, isClick) => chooseGroup(isClick && of === group ? null : of));
 const waveList = new List(find("waves"), 24, (of) => [
-  `${String(of.index).padStart(6)} `, bar(of), state(of), ` ${of.kernel ?? "?"} ${at(of)} `, make("span", { class: "quiet" }, where(of)),
+  `${String(of.index).padStart(6)} `, bar(of), state(of), ` ${kernelOf(of)} ${at(of)} `, make("span", { class: "quiet" }, where(of)),
 ], (of) => chooseWave(of));
 
 /** What the search looks in. */
 const texts = new Map();
 const textOf = (of) => {
-  if (!texts.has(of.index)) texts.set(of.index, [of.index, of.kernel, at(of), of.state, ...of.stop, ...stackOf(of)].join(" ").toLowerCase());
+  if (!texts.has(of.index)) texts.set(of.index, [of.index, kernelOf(of), at(of), of.state, ...of.stop, ...stackOf(of)].join(" ").toLowerCase());
   return texts.get(of.index);
 };
 const listWaves = () => {
@@ -315,7 +318,7 @@ const drawWave = () => {
     cut === "work" ? "" : "With --all they are, and ", `hetdwarf vars --core FILE --wave ${wave.index} shows them.`)];
   const notes = (detail?.notes ?? []).map((note) => make("p", { class: "quiet" }, note));
   panel.replaceChildren(
-    make("h2", { id: "wave-title" }, `wave ${wave.index} of ${wave.kernel ?? "?"} ${at(wave)}: `, state(wave)),
+    make("h2", { id: "wave-title" }, `wave ${wave.index} of ${kernelOf(wave)} ${at(wave)}: `, state(wave)),
     ...reasons, make("p", { class: "quiet" }, facts), ...lost, ...notes,
     ...[drawLanes(detail), drawStack(detail), drawSource(detail), drawVariables(detail)].flat(2).filter((part) => part instanceof Node));
   panel.scrollTop = place[0];
@@ -348,7 +351,7 @@ const drawAbout = () => {
     ...part("What could not be read", ["where", "offset", "what"], problems, (of) => [of.where, of.offset, of.message]),
     ...part("GPUs", ["gpu id", "target", "location", "XCCs"], core.agents, (of) => [of.gpu_id, of.target, of.location, of.xcc]),
     ...part("Queues", ["id", "gpu id", "type", "waves", "read", "write"], core.queues, (of) => [of.queue_id, of.gpu_id, of.type, of.waves, of.read_id, of.write_id]),
-    ...part("Dispatches", ["queue", "packet", "kernel", "grid", "workgroup"], core.dispatches, (of) => [of.queue_id, of.packet_id, of.kernel ?? "?", `(${of.grid_size})`, `(${of.workgroup_size})`]),
+    ...part("Dispatches", ["queue", "packet", "kernel", "grid", "workgroup"], core.dispatches, (of) => [of.queue_id, of.packet_id, kernelOf(of), `(${of.grid_size})`, `(${of.workgroup_size})`]),
     ...part("Code objects", ["loaded at", "target", "from"], core.code_objects, (of) => [of.load_address, of.target ?? "not found", of.file ?? of.uri]),
   ].filter((child) => child instanceof Node)), { once: true });
 };

@@ -1,4 +1,4 @@
-//! The lines of source files that a page shows.
+//! Collects the lines of source files that a page shows.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use crate::meter::Meter;
 use crate::report::source_text::{ReadSource, SourceText, SourceTexts};
 use crate::untrusted::Untrusted;
 
-/// Lines that are shown before and after one that somebody is at.
+/// The number of lines that are shown before and after a line with a lane or a frame.
 const AROUND: u64 = 8;
-/// Characters of a line that are shown.
+/// The maximum number of characters that are shown of a line.
 const WIDTH: usize = 240;
 
-/// The source files that waves are in.
+/// The source files of the frames and lanes of waves.
 pub(in crate::report) struct Sources<'r> {
     read: ReadSource<'r>,
-    /// Charged for the texts: one file can be named by any number of paths.
+    /// The meter to which texts are charged. Any number of paths can name the same file, so each is charged.
     meter: &'r Meter,
     texts: SourceTexts,
-    /// For each file the lines to show.
+    /// The lines to show of each file.
     wanted: Vec<BTreeSet<u64>>,
 }
 
@@ -39,7 +39,7 @@ impl<'r> Sources<'r> {
         }
     }
 
-    /// Wants a line to be shown, and those around it. Nothing if the code belongs to none.
+    /// Adds a line and the lines around it to the shown lines. Returns None if the code has no source line.
     pub(super) fn want(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
@@ -50,7 +50,7 @@ impl<'r> Sources<'r> {
         Some(self.want_line(info, unit, file, line))
     }
 
-    /// Wants a line of the line table of a unit to be shown, and those around it.
+    /// Adds a line of a unit's line table, and the lines around it, to the shown lines.
     pub(in crate::report) fn want_line(
         &mut self,
         info: &DebugInfo<'_>,
@@ -67,7 +67,7 @@ impl<'r> Sources<'r> {
         (index, line)
     }
 
-    /// The names of files whose text is not known.
+    /// Returns the names of the files whose text is not known.
     pub(super) fn into_missing(self) -> BTreeSet<Untrusted<'static>> {
         self.texts.missing()
     }
@@ -97,14 +97,14 @@ impl Serialize for Sources<'_> {
     }
 }
 
-/// The lines of a file that are shown.
+/// The shown lines of a file.
 struct Lines<'f> {
     text: &'f SourceText,
     wanted: &'f BTreeSet<u64>,
 }
 
 impl Serialize for Lines<'_> {
-    /// Returns the number and the text of each line.
+    /// Serializes the number and the text of each line.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         for (number, line) in self.text.lines() {

@@ -1,7 +1,7 @@
-//! A profile as a page for a browser: one file, which works without a network.
+//! Writes a profile as a page for a browser. The page is one file, which works without a network.
 //!
-//! Its size grows with the lines and instructions that have samples, up to a bound, and not with the number of samples. All text of
-//! files is data, as in the page of a core.
+//! The size grows with the number of lines and instructions that have samples, up to a limit. It does not depend on the number of samples. All text
+//! of input files is treated as data, as in the page of a core.
 
 use std::io::{self, Write};
 
@@ -16,14 +16,14 @@ use crate::meter::Meter;
 use crate::profile::{By, Profile, ProfilePlace, Row, rows, share};
 use crate::untrusted::Untrusted;
 
-/// Elements of the page, and where the script finds them.
+/// The elements, the style and the script of the page.
 const BODY: &str = include_str!("page.html");
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The most lines on a page.
+/// The maximum number of lines on a page.
 const MOST_LINES: usize = 4000;
-/// The most instructions on a page.
+/// The maximum number of instructions on a page.
 const MOST_INSTRUCTIONS: usize = 20_000;
 
 /// A page about a profile.
@@ -47,7 +47,7 @@ impl core::fmt::Debug for ProfilePage<'_, '_, '_> {
 #[derive(Serialize)]
 struct Line<'r> {
     row: &'r ProfileRow,
-    /// The place of its text.
+    /// The place of the line in the shown source files.
     at: Option<SourcePlace>,
     code: Vec<Instruction>,
 }
@@ -77,10 +77,10 @@ struct Data<'d> {
 impl<'d, 'p, 'a> ProfilePage<'d, 'p, 'a> {
     /// Creates a page about a profile.
     ///
-    /// * `document`: what is said of it, grouped by lines and with all rows.
-    /// * `title`: what it is called, for people.
-    /// * `read`: the bytes of a source file, by its path and the directory that the compiler ran in.
-    /// * `meter`: holds the texts.
+    /// * `document`: the document of the profile, grouped by lines and with all rows.
+    /// * `title`: the name of the profile, for people.
+    /// * `read`: returns the bytes of a source file, given its path and the compilation directory.
+    /// * `meter`: the meter to which the texts are charged.
     #[must_use]
     pub fn new(
         title: Untrusted<'d>,

@@ -155,12 +155,6 @@ impl Record {
             number,
         }
     }
-
-    /// Returns true if it is about a core.
-    #[must_use]
-    pub fn is_of_core(&self) -> bool {
-        matches!(self, Record::Wave(_))
-    }
 }
 
 /// The format that a line names.

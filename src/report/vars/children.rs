@@ -1,7 +1,7 @@
-//! The parts of a value, each by itself: members, elements, and what pointers point to.
+//! Lists the parts of a value: its members, its elements, and the targets of its pointers.
 //!
-//! How much is listed is bounded by the depth that was asked for, by the elements that are printed of an array, and by the
-//! budgets of the document. Types of a damaged file may contain themselves; they end with the depth.
+//! The requested depth, the number of elements that are printed of an array, and the limits of the document bound the list. Types of a malformed file
+//! may contain themselves, so only the depth ends their expansion.
 
 use serde::Serialize;
 
@@ -14,28 +14,28 @@ use crate::report::hex_bytes;
 use crate::tree::{Node, Part, Tree};
 use crate::untrusted::Untrusted;
 
-/// A member or an element of a value, or what it points to.
+/// A member or an element of a value, or the target of a pointer.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ChildDocument {
-    /// What follows the parent's name in an expression of C, without the dot of a member: `x`, `[3]`, `[1][2]`; `*` for
-    /// what a pointer points to. Empty for an anonymous structure or union; `<Base>` for a base class.
+    /// The text that follows the parent's name in a C expression, without the dot of a member: `x`, `[3]` or `[1][2]`. The target of a pointer has
+    /// the name `*`, and a base class has the name `<Base>`. An anonymous structure or union has an empty name.
     pub name: Untrusted<'static>,
-    /// Its type's name.
+    /// The name of the type.
     #[serde(rename = "type")]
     pub ty: Untrusted<'static>,
-    /// As that of a variable in a lane.
+    /// The state of the value, as for a variable in a lane.
     pub state: ValueStateKind,
-    /// As a debugger of C prints it.
+    /// The value in the format of a C debugger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// As in memory; of a bit-field its bits, from the lowest on.
+    /// The bytes in memory order. For a bit-field, its bits from the lowest on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
-    /// Why there is no value.
+    /// The reason why there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
-    /// Its own parts.
+    /// The parts of this value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildDocument>,
     /// The number of elements that are not listed.
@@ -57,14 +57,14 @@ pub(super) struct Lister<'l, 's, 'p, 'a> {
     pub(super) options: &'l Options,
 }
 
-/// The parts of a value, and how many there are besides.
+/// The listed parts of a value, and the number of parts that are not listed.
 type Children = (Vec<ChildDocument>, u64);
 
 impl<'p> Lister<'_, '_, 'p, '_> {
-    /// Returns the parts of a value with these bits, `depth` levels of them.
+    /// Returns the parts of a value with these bits, down to `depth` levels.
     ///
     /// # Errors
-    /// If there are more than a document can have.
+    /// If there are more parts than a document may have.
     pub(super) fn children(
         &self,
         node: &Node<'p>,

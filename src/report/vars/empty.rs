@@ -1,4 +1,4 @@
-//! Explains an empty answer.
+//! Explains why no variable could be read.
 
 use super::{LaneDocument, NameFilter, VariableDocument};
 use crate::error::Result;
@@ -6,32 +6,32 @@ use crate::inspect::{StopFrame, Undescribed, ValueStateKind};
 use crate::nearest::nearest;
 use crate::untrusted::Untrusted;
 
-/// The most names that a message lists.
+/// The maximum number of names in a message.
 const LISTED: usize = 10;
 
-/// Why no variable could be read.
+/// The reason why no variable could be read.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EmptyReason {
-    /// The debugging information does not describe the code there.
+    /// The debugging information does not describe the code at this address.
     Undescribed(Undescribed),
-    /// None is in scope.
+    /// No variable is in scope.
     NoVariables,
-    /// None has a name that was asked for.
+    /// No variable has a requested name.
     NoMatch,
-    /// None of the lanes is active.
+    /// No requested lane is active.
     Inactive,
-    /// All of them are optimised away in all active lanes.
+    /// All variables are optimised away in all active lanes.
     OptimizedOut,
-    /// The debugger does not have the bytes of any.
+    /// The debugger has none of the bytes of the variables.
     Unavailable,
-    /// The variables say it, each for itself.
+    /// Each variable has its own reason.
     Unreadable,
 }
 
 impl EmptyReason {
-    /// The name in JSON documents: that of [`Undescribed`], or `no-variables`, `no-match`, `inactive`, `optimized-out`,
-    /// `unavailable` or `unreadable`.
+    /// Returns the name in JSON documents: a name of [`Undescribed`], or `no-variables`, `no-match`, `inactive`, `optimized-out`, `unavailable` or
+    /// `unreadable`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -45,10 +45,10 @@ impl EmptyReason {
         }
     }
 
-    /// Returns the reason, and the same for people. `None` if a variable was read.
+    /// Returns the reason and its text for people. Returns `None` if a variable was read.
     ///
-    /// * `all_names`: those of the frame, where `filter` leaves none.
-    /// * `variables`: those of each frame that it consists of.
+    /// * `all_names`: the names of all variables of the frame, if `filter` selects none of them; otherwise empty.
+    /// * `variables`: the variables of each part of the frame.
     pub(super) fn find(
         frame: &StopFrame<'_, '_, '_>,
         all_names: &[String],
@@ -75,7 +75,7 @@ impl EmptyReason {
     }
 }
 
-/// Why none of some variables has a value.
+/// Returns the reason why none of the variables has a value, or `None` if one has.
 fn unreadable(variables: &[Vec<VariableDocument>]) -> Option<(EmptyReason, Untrusted<'static>)> {
     let lanes = || {
         variables
@@ -106,7 +106,7 @@ fn unreadable(variables: &[Vec<VariableDocument>]) -> Option<(EmptyReason, Untru
     Some((reason, message.into()))
 }
 
-/// Returns the message for a name or pattern that no variable has.
+/// Returns the message for a name or pattern that matches no variable.
 fn no_match(wanted: &str, names: &[String]) -> String {
     let mut known: Vec<&str> = Vec::new();
     for name in names {
@@ -116,7 +116,7 @@ fn no_match(wanted: &str, names: &[String]) -> String {
     }
     let is_pattern = wanted.contains(['*', '?', '[', '{']);
     let verb = if is_pattern { "matches" } else { "is called" };
-    // A global may be far below the variables of the function.
+    // All names are searched, because a global may come long after the variables of the function.
     let all = names.iter().map(String::as_str);
     let near = nearest(wanted, all).filter(|_| !is_pattern);
     match (near, known.get(..LISTED)) {

@@ -1,4 +1,4 @@
-//! Hidden arguments of a kernel, in documents.
+//! Describes the hidden arguments of a kernel.
 
 use serde::Serialize;
 
@@ -6,24 +6,24 @@ use crate::inspect::{HiddenArgument, RecoveredFrom, ValueStateKind};
 use crate::report::number::{Hex, hex_bytes};
 use crate::untrusted::Untrusted;
 
-/// An argument that the compiler adds to those of the source.
+/// An argument that the compiler adds to the arguments in the source.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HiddenDocument {
-    /// Its kind in the metadata: `hidden_block_count_x`.
+    /// Its kind in the metadata, such as `hidden_block_count_x`.
     pub name: Untrusted<'static>,
     /// `entry`, or `unavailable` if it cannot be read.
     pub state: ValueStateKind,
     /// Its address in global memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Hex>,
-    /// A number in decimal; an address in hexadecimal.
+    /// The value: a number in decimal, or an address in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// As in memory.
+    /// The bytes in memory order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
-    /// The keeper of the value.
+    /// The storage that still holds the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<RecoveredFrom>,
 }
@@ -45,7 +45,7 @@ impl HiddenDocument {
     }
 }
 
-/// `int n = 4 (at entry)` without the type, which the metadata does not tell.
+/// Writes a text like `int n = 4 (at entry)`, but without the type, which the metadata does not contain.
 impl core::fmt::Display for HiddenDocument {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let name = self.name.clone();
@@ -63,7 +63,7 @@ fn value(name: &str, bytes: &[u8]) -> Option<String> {
     let mut all = [0; 8];
     all.get_mut(..bytes.len())?.copy_from_slice(bytes);
     let number = u64::from_le_bytes(all);
-    // What has eight bytes and is no offset into the grid is an address.
+    // An argument of eight bytes is an address, unless it is an offset into the grid.
     let is_address = bytes.len() == 8 && !name.starts_with("hidden_global_offset_");
     Some(match is_address {
         true => format!("{number:#x}"),

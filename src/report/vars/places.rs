@@ -1,4 +1,4 @@
-//! Groups the lanes whose variables are asked for by place: waiting lanes see other variables at other locations.
+//! Groups the requested lanes by program location, because waiting lanes have other variables and other locations.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use super::LaneChoice;
 use crate::arch::{Lane, ProcessAddress};
 use crate::inspect::{LanePlace, Recovery, StopFrame};
 
-/// Chosen lanes by where they are.
+/// The requested lanes, grouped by program location.
 pub(in crate::report) struct Places<'s, 'p, 'a> {
-    /// The frame as those see it that are to be shown first, and which.
+    /// The frame and the lanes that are shown first.
     pub(in crate::report) first: (StopFrame<'s, 'p, 'a>, Vec<Lane>),
-    /// The frame as others see it that wait, by their program location.
+    /// The frames and the lanes of the other places where lanes wait, by program location.
     pub(in crate::report) waiting: Vec<(StopFrame<'s, 'p, 'a>, Vec<Lane>)>,
 }
 
 impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
-    /// Returns the lanes that a question is about, where it asks them.
+    /// Returns the requested lanes, grouped by program location.
     pub(in crate::report) fn of(
         frame: StopFrame<'s, 'p, 'a>,
         choice: LaneChoice<'_>,
@@ -30,12 +30,12 @@ impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
         }
     }
 
-    /// Returns all of some lanes where the frame is, and besides those of them that wait where they wait. If all wait, the frame's
-    /// own program location is of no interest.
+    /// Returns all lanes at the frame's program location, and the waiting lanes again at the locations where they wait. If all lanes wait, leaves out
+    /// the frame's own location.
     fn where_they_wait(frame: StopFrame<'s, 'p, 'a>, lanes: Vec<Lane>) -> Places<'s, 'p, 'a> {
         let found = match lanes.iter().all(|lane| frame.is_active(*lane)) {
             true => None,
-            // Where it cannot be told the lanes are shown as not active.
+            // If the places are not known, the lanes are shown as inactive.
             false => frame.lane_pcs_within(Recovery::default()).ok(),
         };
         let mut by_pc: BTreeMap<ProcessAddress, Vec<Lane>> = BTreeMap::new();

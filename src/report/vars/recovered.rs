@@ -10,27 +10,27 @@ use crate::report::frame::path;
 use crate::report::number::Hex;
 use crate::untrusted::Untrusted;
 
-/// Describes a value that the debugging information does not locate.
+/// A value that the debugging information does not locate.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RecoveredDocument {
-    /// The keeper of the value.
+    /// The storage that still holds the value.
     pub from: RecoveredFrom,
-    /// The last place for which the debugging information locates it. `None` for the value of a parameter on entry to its function.
+    /// The last address at which the debugging information locates the value. `None` for the value of a parameter on entry to its function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<AsOfDocument>,
 }
 
-/// An address at which the debugging information gave a value.
+/// An address at which the debugging information gives a value.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AsOfDocument {
-    /// The address, in the process.
+    /// The address in the process.
     pub pc: Hex,
     /// The path of the source file, if the line table has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Untrusted<'static>>,
-    /// The line; of an address of line 0 that of the nearest row before it with a line. None without a line table.
+    /// The line. For an address of line 0, this is the line of the nearest row before it with a line. None without a line table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
@@ -42,7 +42,7 @@ impl RecoveredDocument {
         let as_of = recovered.as_of.map(|pc| {
             let address = stop.options().load_address.to_code(pc);
             let info = stop.program().info();
-            // Without a line the address says enough.
+            // Without a line, the address is shown.
             let frames = info.source_frames_near(address.0, || None, stop.meter());
             let frame = frames.ok().and_then(|mut frames| frames.next());
             AsOfDocument {
@@ -61,7 +61,7 @@ impl RecoveredDocument {
     }
 }
 
-/// `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
+/// Writes `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
 impl fmt::Display for RecoveredDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.as_of {
@@ -74,12 +74,12 @@ impl fmt::Display for RecoveredDocument {
     }
 }
 
-/// Documents of values of a stop: lanes of a variable share one.
+/// The most recent document of a recovered value. Lanes of a variable often share one.
 #[derive(Debug, Default)]
 pub(in crate::report) struct RecoveredDocuments(Option<(Recovered, RecoveredDocument)>);
 
 impl RecoveredDocuments {
-    /// Returns the document of a value, made anew if it differs from the one before.
+    /// Returns the document of a value. Makes a new document only if the value differs from the most recent one.
     pub(in crate::report) fn get(
         &mut self,
         recovered: &Recovered,

@@ -1,4 +1,4 @@
-//! Describing the variables of frames, place by place and lane by lane.
+//! Describes the variables of frames, by program location and lane.
 
 use core::ops::Range;
 
@@ -29,7 +29,7 @@ pub(super) struct Writer<'w> {
     /// The places of lanes that did not enter the function.
     absent: AbsentLanes,
     recovered: RecoveredDocuments,
-    /// That of what was described since it was taken last.
+    /// The completeness of the description since it was last taken.
     pub(super) completeness: Completeness,
 }
 
@@ -44,7 +44,7 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Describes a call frame and what is inlined in it, or one of these; and the frames of lanes that were chosen and wait elsewhere in it.
+    /// Describes a call frame with its inlined calls, or one of these parts. Also describes the frames of requested lanes that wait elsewhere in it.
     pub(super) fn frames(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
@@ -66,14 +66,14 @@ impl<'w> Writer<'w> {
         Ok(found)
     }
 
-    /// Returns the variables of lanes that are in the same place.
+    /// Describes the variables of lanes that are at the same place.
     fn place(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
         lanes: &[Lane],
         types: &mut TypeTable,
     ) -> Result<Vec<FrameVariables>> {
-        // They are what the answer is about, and come first where there is not enough for all.
+        // The frames are described first, because they are the main part of the answer if the budget does not suffice for all.
         let parts = FrameDocument::parts(frame, self.meter)?;
         let (mut values, limit) = frame.variables_and_limit(types)?;
         if let Some(error) = limit {
@@ -103,7 +103,7 @@ impl<'w> Writer<'w> {
             0 => None,
             _ => Some(Tree::of_frame(*frame)?),
         };
-        // Of one of the parts only its own variables were read.
+        // If the frame is only a part of a call frame, only its own variables were read.
         let part_of = |value: &VariableValue<'_>| match frame.is_whole() {
             true => value.depth(),
             false => 0,
@@ -126,7 +126,7 @@ impl<'w> Writer<'w> {
         }
         let empty = EmptyReason::find(frame, &all_names, filter, &documents);
         let empty = match self.completeness.accept(empty)?.flatten() {
-            // That there are none cannot be said of what was not looked at.
+            // An incomplete search does not prove that there are no variables.
             Some((EmptyReason::NoVariables, _)) if !self.completeness.complete => None,
             found => found,
         };
@@ -139,7 +139,7 @@ impl<'w> Writer<'w> {
                 ..FrameVariables::new(place, variables)
             })
             .collect();
-        // What a register holds is no answer to a question about some variables.
+        // A request for variables by name does not ask for initial registers.
         let entry = match filter {
             None => self.completeness.accept(frame.initial_registers())?,
             Some(_) => None,
@@ -236,7 +236,7 @@ impl<'w> Writer<'w> {
         document
     }
 
-    /// Adds the parts of what a lane holds.
+    /// Adds the parts of the value in a lane.
     fn children<'p>(
         &mut self,
         tree: &Tree<'_, 'p, '_>,
@@ -258,7 +258,7 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Adds what a lane holds.
+    /// Adds the value in a lane.
     fn value(
         &mut self,
         value: &VariableValue<'_>,

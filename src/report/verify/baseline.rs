@@ -1,8 +1,8 @@
-//! Known findings, so that only new ones count.
+//! Records known findings, so that later checks report only new ones.
 //!
-//! A finding is known by its rule, the family of compilers, the function and the kind of its cause. Registers, addresses,
-//! offsets, versions and paths are not in it: a baseline stays true when code moves, when it is built with another level of
-//! optimisation or for another target, and when the folder has another name.
+//! The identity of a finding is its rule, the family of compilers, the function and the kind of its cause. Registers, addresses, offsets, versions
+//! and paths are not part of it. A baseline therefore stays valid if code moves, if the optimisation level or the target changes, and if the
+//! directory is renamed.
 
 use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +17,9 @@ use crate::verify::Severity;
 
 const FORMAT: &str = "hetdwarf-baseline/2";
 
-/// Findings that are known.
+/// A set of known findings.
 ///
-/// The file form has a line for each, sorted, so that a change of it is read easily.
+/// The file form has one line for each entry. The lines are sorted, so that a diff is easy to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
     known: BTreeMap<BaselineKey, Known>,
@@ -31,23 +31,23 @@ pub struct Baseline {
 pub struct BaselineKey {
     /// The rule's name.
     pub rule: Untrusted<'static>,
-    /// The family of compilers: `LLVM`, `GCC`.
+    /// The family of compilers, such as `LLVM` or `GCC`.
     pub producer: Untrusted<'static>,
     /// The linkage name of the function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<Untrusted<'static>>,
-    /// The kind of cause, of what machine code contradicts.
+    /// The kind of cause, if machine code contradicts the debugging information.
     #[serde(default, skip_serializing_if = "Untrusted::is_empty")]
     pub kind: Untrusted<'static>,
-    /// The code object, for what is in no function and is not a habit of the compiler.
+    /// The code object of a finding that is in no function and is not an example for the whole unit or section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Untrusted<'static>>,
 }
 
-/// The number and places of known findings.
+/// The number of known findings with one identity, and their code objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
-    /// The most in one code object.
+    /// The maximum number in one code object.
     count: u64,
     is_note: bool,
     files: BTreeSet<Untrusted<'static>>,
@@ -57,16 +57,16 @@ struct Known {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaselineEntry {
-    /// Their identity.
+    /// The common identity of the findings.
     #[serde(flatten)]
     pub key: BaselineKey,
-    /// In how many functions of one code object they are, at most; without a function, how many there are.
+    /// The maximum number of affected functions in one code object. Without a function, the maximum number of findings.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u64,
-    /// True if all were notes, which not every [profile](crate::verify::Profile) asks for.
+    /// True if all findings were notes, which only some [profiles](crate::verify::Profile) report.
     #[serde(default, rename = "note", skip_serializing_if = "is_false")]
     pub is_note: bool,
-    /// The code objects in which they were seen. What is in another one is known all the same.
+    /// The code objects with these findings. A finding in another code object is known too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Untrusted<'static>>,
 }
@@ -91,7 +91,7 @@ struct File {
 }
 
 impl BaselineKey {
-    /// * `path`: what the code object is called in the baseline.
+    /// * `path`: returns the name of the code object in the baseline.
     fn of(
         file: &VerifiedFile,
         finding: &FindingDocument,
@@ -108,8 +108,8 @@ impl BaselineKey {
         }
     }
 
-    /// What is counted of a key in a code object: of what machine code contradicts the functions, since there can be several
-    /// of one name, of what is in no function each finding.
+    /// Returns the unit in which findings with this key are counted within a code object. A contradiction with machine code is counted by function,
+    /// because several functions can have the same name. A finding that is in no function is counted by itself.
     fn unit(&self, finding: &FindingDocument) -> Unit {
         match (&self.path, self.kind.is_empty()) {
             (Some(_), _) => Unit::Each,
@@ -126,14 +126,14 @@ enum Unit {
     All,
 }
 
-/// The units of each key in a code object.
+/// The units of each key that were seen in a code object.
 #[derive(Default)]
 struct Counter {
     seen: BTreeMap<BaselineKey, BTreeMap<Unit, u64>>,
 }
 
 impl Counter {
-    /// Which unit of its key this is, from 1.
+    /// Returns the number of the unit within its key, from 1.
     fn number(&mut self, key: &BaselineKey, unit: Unit) -> u64 {
         let units = self.seen.entry(key.clone()).or_default();
         let next = count(units.len()) + 1;
@@ -147,9 +147,9 @@ impl Counter {
 }
 
 impl Baseline {
-    /// Takes everything in a document that is not grouped as known.
+    /// Records all findings of a document that is not grouped.
     ///
-    /// * `name`: what the baseline calls the code object at a path.
+    /// * `name`: returns the name in the baseline of the code object at a path.
     #[must_use]
     pub fn of(
         document: &VerifyDocument,
@@ -162,9 +162,9 @@ impl Baseline {
         baseline
     }
 
-    /// Takes everything in a code object as known.
+    /// Records all findings of a code object.
     ///
-    /// * `path`: what the baseline calls it.
+    /// * `path`: the name of the code object in the baseline.
     pub fn add(&mut self, file: &VerifiedFile, path: &Untrusted<'static>) {
         let mut counter = Counter::default();
         for finding in &file.findings {
@@ -186,7 +186,7 @@ impl Baseline {
     /// Reads the file form.
     ///
     /// # Errors
-    /// [`Malformed`](crate::error::ErrorKind::Malformed) if it is no JSON or has another format.
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if the bytes are not JSON or have another format.
     pub fn from_json(bytes: &[u8]) -> Result<Baseline> {
         let bad = |reason: String| Error::malformed("baseline", reason);
         let file: File = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
@@ -209,10 +209,10 @@ impl Baseline {
         Ok(Baseline { known })
     }
 
-    /// Returns the file form: a line for each entry.
+    /// Returns the file form, with one line for each entry.
     ///
     /// # Errors
-    /// None that can happen: texts and numbers always are JSON.
+    /// Never in practice, because texts and numbers can always be written as JSON.
     pub fn to_json(&self) -> serde_json::Result<String> {
         let mut text = format!("{{\"format\": \"{FORMAT}\", \"findings\": [");
         for (number, entry) in self.entries().enumerate() {
@@ -224,7 +224,7 @@ impl Baseline {
         Ok(text)
     }
 
-    /// Returns the entries, by rule, producer, function, kind and path.
+    /// Returns the entries, sorted by rule, producer, function, kind and path.
     pub fn entries(&self) -> impl Iterator<Item = BaselineEntry> + '_ {
         self.known.iter().map(|(key, known)| BaselineEntry {
             key: key.clone(),
@@ -234,7 +234,7 @@ impl Baseline {
         })
     }
 
-    /// Returns the entries that `other` does not have, or has less often.
+    /// Returns the entries that `other` lacks or has with a lower count.
     #[must_use]
     pub fn beyond(&self, other: &Baseline) -> Baseline {
         let more = |(key, known): &(&BaselineKey, &Known)| {
@@ -249,13 +249,13 @@ impl Baseline {
         }
     }
 
-    /// Takes known findings out of a document that is not grouped and counts them in its summary. Of findings that look
-    /// alike the first ones are taken.
+    /// Removes known findings from a document that is not grouped, and counts them in its summary. If several findings have the same identity, the
+    /// first ones are removed.
     ///
-    /// What is listed and was not found becomes [`stale`](VerifyDocument::stale).
+    /// Entries without a finding are listed in [`stale`](VerifyDocument::stale).
     ///
     /// * `name`: as in [`of`](Baseline::of);
-    /// * `checked`: whether what the baseline calls so was to be checked; of other paths nothing can be said.
+    /// * `checked`: returns true if the code object with this name in the baseline was to be checked. Entries of other code objects are never stale.
     pub fn apply(
         &self,
         document: &mut VerifyDocument,
@@ -272,17 +272,17 @@ impl Baseline {
     }
 }
 
-/// Takes what a baseline knows out of files that come one by one: [`Baseline::apply`] for what is not in memory at once.
+/// Removes known findings from files that arrive one by one. It does the work of [`Baseline::apply`] for documents that do not fit in memory.
 #[derive(Debug)]
 pub struct KnownFindings<'b> {
     baseline: &'b Baseline,
-    /// The most of each that one code object has.
+    /// The maximum number of findings of each key in one code object.
     found: BTreeMap<BaselineKey, u64>,
     taken: u64,
 }
 
 impl<'b> KnownFindings<'b> {
-    /// Nothing is taken yet.
+    /// Starts without any removed findings.
     #[must_use]
     pub fn new(baseline: &'b Baseline) -> KnownFindings<'b> {
         KnownFindings {
@@ -292,9 +292,9 @@ impl<'b> KnownFindings<'b> {
         }
     }
 
-    /// Takes known findings out of a code object. Of findings that look alike the first ones are taken.
+    /// Removes known findings from a code object. If several findings have the same identity, the first ones are removed.
     ///
-    /// * `path`: what the baseline calls it.
+    /// * `path`: the name of the code object in the baseline.
     pub fn take(&mut self, file: &mut VerifiedFile, path: &Untrusted<'static>) {
         let mut counter = Counter::default();
         let findings = core::mem::take(&mut file.findings);
@@ -315,18 +315,17 @@ impl<'b> KnownFindings<'b> {
         file.findings = findings.into_iter().filter(is_new).collect();
     }
 
-    /// Says in the document of all files how much was known, and what is [`stale`](VerifyDocument::stale): listed, and
-    /// not found.
+    /// Adds the number of known findings to the document of all files. Entries without a finding are listed in [`stale`](VerifyDocument::stale).
     ///
     /// * `name`: as in [`of`](Baseline::of);
-    /// * `checked`: whether what the baseline calls so was to be checked; of other paths nothing can be said.
+    /// * `checked`: returns true if the code object with this name in the baseline was to be checked. Entries of other code objects are never stale.
     pub fn finish(
         self,
         document: &mut VerifyDocument,
         name: impl Fn(&Untrusted<'static>) -> Untrusted<'static>,
         checked: impl Fn(&Untrusted<'_>) -> bool,
     ) {
-        // What is the same as another code object was not looked at by itself.
+        // A code object that is equal to another one was not checked separately.
         let same: BTreeSet<Untrusted<'_>> = (document.files.iter())
             .flat_map(|file| file.same.iter().map(&name))
             .collect();

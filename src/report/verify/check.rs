@@ -1,4 +1,4 @@
-//! Checking all code objects of one file.
+//! Checks all code objects of one file.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -17,19 +17,19 @@ use crate::object::{
 };
 use crate::verify::{Selection, verify_within};
 
-/// What was found in one file. Both lists are empty if there is no code object in it.
+/// The result of checking one file. Both lists are empty if the file contains no code object.
 ///
-/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
+/// The structure is exhaustive on purpose, so that callers with their own checks can construct it.
 #[derive(Clone, Debug, Default)]
 pub struct CheckedFile {
     /// The code objects, in the order of the file.
     pub objects: Vec<VerifiedFile>,
-    /// What could not be read: the file, or a code object in it.
+    /// The unreadable parts: the file, or code objects in it.
     pub unreadable: Vec<UnreadableFile>,
 }
 
 impl CheckedFile {
-    /// Returns a file that could not be read at all.
+    /// Creates the result for a file that could not be read at all.
     #[must_use]
     pub fn unreadable(path: &str, message: impl ToString) -> CheckedFile {
         CheckedFile {
@@ -46,7 +46,7 @@ impl CheckedFile {
 }
 
 impl UnreadableFile {
-    /// A file whose code is in a package that was not found.
+    /// Creates the result for a file whose code is in a package that was not found.
     #[must_use]
     pub fn without_package(path: &str, reference: &PackageReference) -> UnreadableFile {
         let message = format!("not checked: {reference}, and no package with it was found");
@@ -54,10 +54,10 @@ impl UnreadableFile {
     }
 }
 
-/// Checks all code objects of a file by the rules of `selection`.
+/// Checks all code objects of a file with the rules of `selection`.
 ///
-/// * `path`: what to call the file;
-/// * `data`: all of it: a code object, a bundle, an archive, or an object or program of the host.
+/// * `path`: the name of the file;
+/// * `data`: the whole file: a code object, a bundle, an archive, or an object or program of the host.
 ///
 /// ```
 /// use hetdwarf::report::{VerifyDocument, check_file};
@@ -75,8 +75,7 @@ pub fn check_file(path: &str, data: &[u8], selection: &Selection) -> CheckedFile
     check_file_with(path, data, selection, &Limits::DEFAULT, NonZeroUsize::MIN)
 }
 
-/// [`check_file`] within other limits than the default ones, and on several threads; what is found does not depend
-/// on how many there are.
+/// Does the work of [`check_file`] with custom limits and on several threads. The result does not depend on the number of threads.
 #[must_use]
 pub fn check_file_with(
     path: &str,
@@ -89,7 +88,7 @@ pub fn check_file_with(
     check_file_within(path, data, &[], selection, threads, &meter)
 }
 
-/// [`check_packaged_file`], counted by a meter, whose limits are those that hold.
+/// Does the work of [`check_packaged_file`] with a meter, whose limits apply.
 #[must_use]
 pub fn check_file_within(
     path: &str,
@@ -104,7 +103,7 @@ pub fn check_file_within(
         Err(error) => return CheckedFile::unreadable(path, error),
     };
     let mut checked = CheckedFile::default();
-    // Those that were checked, by their bytes: linkers and archivers repeat some.
+    // The checked code objects, by their bytes. Linkers and archivers repeat some.
     let mut names = Names::default();
     let mut known: HashMap<&[u8], usize> = HashMap::new();
     for (number, object) in objects.iter().enumerate() {
@@ -123,7 +122,7 @@ pub fn check_file_within(
         {
             continue;
         }
-        // Looking for one that is the same reads all of it.
+        // A comparison with the known code objects reads all bytes.
         let same = match meter.charge_bytes(object.data.len()) {
             Ok(()) => known.get(&*object.data),
             Err(_) => None,
@@ -152,9 +151,9 @@ pub fn check_file_within(
     checked
 }
 
-/// [`check_file_with`], with the code objects of the file in packages that it names.
+/// Does the work of [`check_file_with`], including the code objects in packages that the file refers to.
 ///
-/// * `packages`: those that were found.
+/// * `packages`: the packages that were found.
 #[must_use]
 pub fn check_packaged_file(
     path: &str,
@@ -170,8 +169,8 @@ pub fn check_packaged_file(
     check_file_within(path, data, packages, selection, threads, &meter)
 }
 
-/// [`check_packaged_file`] for a file that somebody named, and so expects something in: what there is to check in a file of
-/// another machine is checked, and a file with nothing to check is one that could not be read.
+/// Does the work of [`check_packaged_file`] for a file that the user named explicitly. Files of other machines are checked as far as possible, and a
+/// file with nothing to check is reported as unreadable.
 ///
 /// ```
 /// use std::num::NonZeroUsize;
@@ -194,7 +193,7 @@ pub fn check_named_file(
     threads: NonZeroUsize,
 ) -> CheckedFile {
     let mut checked = check_packaged_file(path, data, packages, selection, limits, threads);
-    // What is wrong with the file is found by whoever looks for code objects.
+    // Errors in the file are found by the search for code objects.
     let reference = PackageReference::of(data, limits).ok().flatten();
     if checked.is_empty()
         && reference.is_none()
@@ -223,9 +222,9 @@ pub fn check_named_file(
     checked
 }
 
-/// Checks an ELF64 little-endian object or program of another machine than AMDGPU, by the rules that are not about GPUs.
+/// Checks an ELF64 little-endian object or program of a machine other than AMDGPU, with the rules that are not about GPUs.
 ///
-/// Nothing if it is no such file, or has no debugging information.
+/// Returns None if the file is not of this kind or has no debugging information.
 #[must_use]
 pub fn check_host_file(
     path: &str,
@@ -270,8 +269,8 @@ fn check_object(
     Ok(VerifiedFile::new(path, &program, &verdict))
 }
 
-/// What to call each code object of a file, without offsets, so that it stays the same from build to build:
-/// `FILE(MEMBER):ID`, and of several with the same name the second `FILE(MEMBER):ID#2`.
+/// Makes the names of the code objects of a file. The names contain no offsets, so that they are the same in every build. A name has the form
+/// `FILE(MEMBER):ID`, and the second code object with the same name is `FILE(MEMBER):ID#2`.
 #[derive(Default)]
 struct Names {
     seen: BTreeMap<String, u64>,

@@ -1,10 +1,10 @@
-//! What a debugger shows wrongly because of a finding, in one sentence.
+//! Describes in one sentence the wrong output of a debugger that a finding causes.
 
 use super::FindingDocument;
 
 impl FindingDocument {
-    /// Returns what a debugger shows wrongly because of this finding. Returns None for rules whose message says it, and for
-    /// those that only make debugging information incomplete.
+    /// Returns the wrong output of a debugger that this finding causes. Returns None for rules whose message already describes it, and for rules
+    /// about debugging information that is only incomplete.
     #[must_use]
     pub fn consequence(&self) -> Option<String> {
         let function = match &self.function {

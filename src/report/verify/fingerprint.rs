@@ -1,7 +1,7 @@
-//! The identity of a finding across builds.
+//! Computes the identity of a finding across builds.
 //!
-//! That is the rule, the path, the function and the message, but no address and no offset: these change with
-//! every instruction that is added before.
+//! The identity consists of the rule, the path, the function and the message. Addresses and offsets are not part of it, because they change with
+//! every instruction that is inserted before them.
 
 use crate::untrusted::Untrusted;
 use crate::verify::Finding;
@@ -13,7 +13,7 @@ pub(super) fn of(path: &str, finding: &Finding) -> String {
     let mut hash = Fnv::default();
     for part in [finding.rule.id, path, function, &message] {
         hash.write(part.as_bytes());
-        // No part runs into the next.
+        // A separator keeps adjacent parts distinct.
         hash.write(&[0]);
     }
     format!("{:016x}", hash.0)
@@ -31,7 +31,7 @@ pub(super) fn without_addresses(message: &str) -> String {
     text
 }
 
-/// The hash FNV-1a of 64 bits. Fingerprints are kept in files, so it must be the same in every version.
+/// The hash FNV-1a with 64 bits. Fingerprints are stored in files, so the hash must be the same in every version.
 pub(in crate::report) struct Fnv(pub(in crate::report) u64);
 
 impl Default for Fnv {
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(without_addresses(""), "");
     }
 
-    /// The test vectors of the hash's authors: of no bytes, of "a" and of "foobar".
+    /// Uses the test vectors of the hash's authors: no bytes, "a" and "foobar".
     #[test]
     fn the_hash_is_fnv_1a() {
         for (text, expected) in [

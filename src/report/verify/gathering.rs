@@ -1,9 +1,10 @@
-//! A document to which files are still added.
+//! Builds a document file by file.
 
 use super::group::Groups;
 use super::{CheckedFile, VerifiedFile, VerifyDocument};
 
-/// A [`VerifyDocument`] while its files come in: of thousands of them no more is kept than is told in the end.
+/// A [`VerifyDocument`] to which files are added one by one. When findings are grouped, only the parts that the final document shows are kept in
+/// memory.
 ///
 /// ```
 /// use hetdwarf::report::{Gathering, check_file};
@@ -19,12 +20,12 @@ use super::{CheckedFile, VerifiedFile, VerifyDocument};
 #[derive(Debug)]
 pub struct Gathering {
     document: VerifyDocument,
-    /// Nothing if each finding is told.
+    /// The causes so far, or None if each finding is listed.
     groups: Option<Groups>,
 }
 
 impl Gathering {
-    /// All findings are kept, and told one by one.
+    /// Creates an empty document in which each finding is listed.
     #[must_use]
     pub fn each() -> Gathering {
         Gathering {
@@ -33,7 +34,7 @@ impl Gathering {
         }
     }
 
-    /// Causes are kept, as [`VerifyDocument::grouped`] tells them.
+    /// Creates an empty document in which findings are grouped by cause, as in [`VerifyDocument::grouped`].
     #[must_use]
     pub fn grouped() -> Gathering {
         Gathering {
@@ -42,8 +43,7 @@ impl Gathering {
         }
     }
 
-    /// Takes what was found in a file. Of what has the same cause the first is shown, so that files should come in the order of
-    /// their paths.
+    /// Adds the result of a file. The first finding of each cause is shown, so files should be added in the order of their paths.
     pub fn add(&mut self, mut checked: CheckedFile) {
         checked.objects.sort_by(|a, b| a.order().cmp(&b.order()));
         for mut object in checked.objects {
@@ -55,7 +55,7 @@ impl Gathering {
         self.document.unreadable.extend(checked.unreadable);
     }
 
-    /// Returns the document, with code objects by their paths.
+    /// Returns the document, with the code objects sorted by path.
     #[must_use]
     pub fn finish(self) -> VerifyDocument {
         let mut document = self.document;
@@ -70,7 +70,7 @@ impl Gathering {
 }
 
 impl VerifiedFile {
-    /// What code objects are sorted by. Those of one path are in the order of their file.
+    /// Returns the sort key of a code object. Code objects with the same path keep the order of their file.
     pub(super) fn order(&self) -> (&str, &str) {
         (self.file().raw(), self.path.raw())
     }

@@ -1,7 +1,7 @@
-//! Annotations of GitHub's workflows: lines on standard output that a runner shows beside the source.
+//! Writes annotations for GitHub workflows: lines on standard output that the runner shows next to the source.
 //!
-//! Text of a file is escaped as for a terminal first, and then as GitHub's own toolkit does it: no part of it can end a
-//! message or start another line. Source: GitHub, "Workflow commands for GitHub Actions", "Setting an error message".
+//! Text of a file is first escaped as for a terminal, and then as GitHub's own toolkit escapes it. No text can end a message or start another line.
+//! Source: GitHub, "Workflow commands for GitHub Actions", "Setting an error message".
 
 use core::fmt::Write;
 
@@ -10,16 +10,16 @@ use super::{FindingDocument, VerifiedFile, VerifyDocument};
 use crate::untrusted::Untrusted;
 use crate::verify::Severity;
 
-/// How many annotations of a level GitHub shows of one step. Source: GitHub, "Usage limits for annotations".
+/// The maximum number of annotations of a level that GitHub shows for a step. Source: GitHub, "Usage limits for annotations".
 const MOST: usize = 10;
 
-/// Returns a line for each finding and each file that could not be read, worst first; of each level at most ten, since no more are
-/// shown: of more, the last says how many there are.
+/// Returns a line for each finding and for each unreadable file, the worst first. GitHub shows at most ten annotations of each level. If there are
+/// more, the last one gives their number.
 ///
-/// A finding is shown at its source line or, if that is not known or not below the folder, at the code object. What is
-/// not below the folder is named in the message alone.
+/// A finding is shown at its source line. If the line is not known or not in the folder, the finding is shown at the code object. A file outside the
+/// folder is named only in the message.
 ///
-/// * `folder`: the folder that is checked, an absolute path; paths are given as they are seen from there.
+/// * `folder`: the absolute path of the checked folder. Paths in the annotations are relative to it.
 #[must_use]
 pub fn github_annotations(document: &VerifyDocument, folder: &str) -> String {
     let mut levels = Levels::default();
@@ -54,13 +54,13 @@ pub fn github_annotations(document: &VerifyDocument, folder: &str) -> String {
     levels.finish()
 }
 
-/// The properties of an annotation, and its message.
+/// The properties and the message of an annotation.
 type Annotation = (Vec<(&'static str, String)>, String);
 
-/// Annotations by their level, in the order in which the first of each came.
+/// The annotations by level, in the order of the first annotation of each level.
 #[derive(Default)]
 struct Levels {
-    /// The command, the first annotations, and how many there are.
+    /// The command, the first annotations, and the number of all annotations.
     levels: Vec<(&'static str, Vec<Annotation>, usize)>,
 }
 
@@ -100,7 +100,7 @@ impl Levels {
     }
 }
 
-/// Returns a path below the folder, as it is seen from there.
+/// Returns the relative path of a file in the folder.
 fn place(path: &Untrusted<'_>, folder: &str) -> Option<String> {
     match Place::of(path.raw(), folder) {
         Place::InFolder(path) => Some(Untrusted::from(path).to_string()),
@@ -116,7 +116,7 @@ fn command(severity: Severity) -> &'static str {
     }
 }
 
-/// What is wrong and where in the code object, since the annotation shows only the source.
+/// Returns the message with the place in the code object, since the annotation itself shows only the source.
 fn message(file: &VerifiedFile, finding: &FindingDocument) -> String {
     let mut text = finding.message.to_string();
     let _ = write!(text, "\n{}: {}", file.path, finding.section);
@@ -135,7 +135,7 @@ fn message(file: &VerifiedFile, finding: &FindingDocument) -> String {
     text
 }
 
-/// `::COMMAND NAME=VALUE,…::MESSAGE`.
+/// Writes a line `::COMMAND NAME=VALUE,…::MESSAGE`.
 fn line(text: &mut String, command: &str, properties: &[(&str, String)], message: &str) {
     let properties: Vec<_> = properties
         .iter()
@@ -150,7 +150,7 @@ fn line(text: &mut String, command: &str, properties: &[(&str, String)], message
     );
 }
 
-/// What would end a message, or look as if it were escaped.
+/// The characters that are escaped in a message: line ends, and the escape character.
 const MESSAGE: &[char] = &['%', '\r', '\n'];
 /// The characters that are escaped in a property's value.
 const PROPERTY: &[char] = &['%', '\r', '\n', ':', ','];

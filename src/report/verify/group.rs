@@ -1,16 +1,14 @@
-//! One finding for one cause: what an instruction breaks for several registers or at several addresses is told once, and
-//! so is what a compiler does in all functions.
+//! Groups findings by cause. An instruction that breaks a rule for several registers or at several addresses is reported once. A mistake that a
+//! compiler makes in all functions is also reported once.
 //!
-//! Causes are looked for over all files of a document. Findings are of one cause if rule, severity, producer family and kind
-//! are the same, and
-//! - the function and the instruction that caused it. Copies of a function, in other files, have the same causes: the
-//!   first of one is the first of the others;
-//! - or only those, if that would be more than [`WIDESPREAD`] causes: then it is the compiler's.
+//! Causes are determined over all files of a document. Findings have the same cause if these properties are equal: rule, severity, producer family,
+//! kind, function and causing instruction. Causes in copies of a function in other files are matched by their order. If a kind would have more than
+//! [`WIDESPREAD`] causes, the function and the instruction are ignored. The mistake is then attributed to the compiler, as one cause.
 //!
-//! Nothing is lost: each finding is the one that is shown of its cause, or is in its [`also`](super::FindingGroup::also).
+//! No finding is lost: each is either shown for its cause or listed in [`also`](super::FindingGroup::also).
 //!
-//! Files are taken one by one, and of a finding that is not shown its place is kept, or only that it was there. A thousand files
-//! can have half a million findings of forty causes.
+//! Files are processed one by one. For a finding that is not shown, only its place or only the count is kept. A thousand files can have half a
+//! million findings with forty causes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -24,38 +22,37 @@ use super::{FindingDocument, FindingGroup, OtherPlace, VerifiedFile, VerifyDocum
 use crate::untrusted::Untrusted;
 use crate::verify::Severity;
 
-/// How many causes of the same kind are told one by one; of more it is told once in how many functions they are.
+/// The maximum number of causes of one kind that are reported separately. If there are more, one finding is reported with the number of functions.
 pub const WIDESPREAD: usize = 3;
 
-/// How many other places a document lists in all: as JSON some 8 MB. Those beyond are counted.
+/// The maximum number of other places in a document, which take about 8 MB as JSON. Further places are only counted.
 const MOST_PLACES: usize = 24 << 10;
 
-/// What findings of a kind have in common.
+/// The common properties of findings of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     rule: &'static str,
     severity: Severity,
     family: Untrusted<'static>,
-    /// The kind of a contradiction with machine code, or else the message without the parts that differ.
+    /// The kind of a contradiction with machine code, or otherwise the message without the variable parts.
     kind: String,
 }
 
-/// A function, or what stands for one where it is not known: the file.
+/// The function of a finding, or the file if the function is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Owner {
     Function(Untrusted<'static>),
     File(Untrusted<'static>),
 }
 
-/// A cause of a kind: the number of its owner, and which cause of the kind in this owner it is, the first, the second, in the
-/// order of the file.
+/// A cause within a kind: the number of its owner, and its position among the causes of the owner, in the order of the file.
 type Cause = (usize, usize);
 
 impl VerifyDocument {
-    /// Returns the same findings by their causes; in each [`count`](FindingGroup::count) says how many it stands for. The summary
-    /// counts causes, and in [`findings`](super::VerifySummary::findings) all findings.
+    /// Returns the document with findings grouped by cause. The [`count`](FindingGroup::count) of each finding is the number of findings of its
+    /// cause. The summary counts causes, and its [`findings`](super::VerifySummary::findings) counts all findings.
     ///
-    /// A document that is grouped already stays as it is.
+    /// A document that is already grouped stays unchanged.
     #[must_use]
     pub fn grouped(mut self) -> VerifyDocument {
         if self.summary.findings.is_some() {
@@ -70,15 +67,15 @@ impl VerifyDocument {
     }
 }
 
-/// The causes of what was found so far.
+/// The causes of the findings so far.
 #[derive(Debug)]
 pub(super) struct Groups {
     owners: HashMap<Owner, usize>,
     kinds: BTreeMap<Kind, Causes>,
     table: Table,
-    /// How many findings there are.
+    /// The number of findings so far.
     found: u64,
-    /// How many other places more are listed.
+    /// The number of other places that the document can still list.
     room: usize,
 }
 
@@ -95,9 +92,9 @@ impl Default for Groups {
 }
 
 impl Groups {
-    /// Takes all findings out of a file.
+    /// Takes all findings out of a file, and adds them to their causes.
     ///
-    /// * `index`: which file of the document it is; files are taken in their order.
+    /// * `index`: the index of the file in the document. Files are taken in their order.
     pub(super) fn take(&mut self, index: usize, file: &mut VerifiedFile) {
         let family = family(file);
         let mut ordinals: BTreeMap<(Kind, usize), BTreeMap<Option<u128>, usize>> = BTreeMap::new();
@@ -129,7 +126,7 @@ impl Groups {
         }
     }
 
-    /// Puts into each file what is shown of it, and the numbers into the document.
+    /// Puts the shown findings into their files, and the counts into the document.
     pub(super) fn finish(mut self, document: &mut VerifyDocument) {
         let kinds = mem::take(&mut self.kinds);
         let mut groups: Vec<Group> = kinds.into_values().flat_map(Causes::finish).collect();
@@ -151,9 +148,9 @@ impl Groups {
 /// The causes of one kind.
 #[derive(Debug)]
 enum Causes {
-    /// Up to [`WIDESPREAD`].
+    /// The causes, if there are at most [`WIDESPREAD`].
     Each(BTreeMap<Cause, Group>),
-    /// More: they are one.
+    /// One cause for all findings, if there are more.
     Widespread(Box<Group>),
 }
 
@@ -164,7 +161,7 @@ impl Default for Causes {
 }
 
 impl Causes {
-    /// * `room`: how many places more the document takes.
+    /// * `room`: the number of other places that the document can still list.
     fn add(&mut self, cause: Cause, one: Group, room: &mut usize) {
         match self {
             Causes::Widespread(all) => all.add(one, room),
@@ -198,20 +195,20 @@ impl Causes {
     }
 }
 
-/// Findings of one cause.
+/// The findings of one cause.
 #[derive(Debug)]
 struct Group {
-    /// Which finding of the document is shown.
+    /// The number of the shown finding in the document.
     number: u64,
-    /// The index of its file.
+    /// The index of the file of the shown finding.
     file: usize,
     shown: FindingDocument,
     count: u64,
-    /// The numbers of their owners.
+    /// The numbers of the owners.
     owners: BTreeSet<usize>,
-    /// The indices of their files.
+    /// The indices of the files.
     files: BTreeSet<usize>,
-    /// Where the others are, with the indices of their files, and no path yet.
+    /// The places of the other findings, with the indices of their files. The paths are set later.
     also: Vec<(usize, OtherPlace)>,
 }
 
@@ -228,9 +225,9 @@ impl Group {
         }
     }
 
-    /// Adds what was found later.
+    /// Adds the findings of a later group.
     ///
-    /// * `room`: how many places more the document takes.
+    /// * `room`: the number of other places that the document can still list.
     fn add(&mut self, later: Group, room: &mut usize) {
         self.count = self.count.saturating_add(later.count);
         self.owners.extend(later.owners);
@@ -258,7 +255,7 @@ impl Group {
     }
 
     fn finish(mut self, files: &[VerifiedFile]) -> FindingDocument {
-        // Where causes became one, the places of each are together so far.
+        // If several causes were merged, the places are still grouped by cause and need sorting.
         self.also
             .sort_by_key(|(file, place)| (*file, place.section, place.offset, place.pc));
         self.also.dedup_by(|(file, next), (before, last)| {

@@ -1,7 +1,7 @@
-//! `JUnit`'s XML, which most CIs show as tests: a suite for each code object, a case for each finding.
+//! Writes `JUnit` XML, which most CI systems show as tests. A code object is a test suite, and a finding is a test case.
 //!
-//! There is no standard of it. What is written here is what `junit-10.xsd` of Jenkins' xUnit plugin takes, which is in
-//! `dwarf-tests/fixtures/junit`. Source for characters and references: XML 1.0 (fifth edition), 2.2 and 2.4.
+//! `JUnit` XML has no standard. The output conforms to `junit-10.xsd` of Jenkins' xUnit plugin, which is in `dwarf-tests/fixtures/junit`. Source for
+//! characters and references: XML 1.0 (fifth edition), 2.2 and 2.4.
 
 use core::fmt::Write;
 
@@ -9,8 +9,8 @@ use super::super::text::reference;
 use super::{FindingDocument, VerifiedFile, VerifyDocument};
 use crate::verify::Severity;
 
-/// Errors are failures; warnings and notes are cases that pass, with what was found as their output. A code object
-/// without findings is a case that passes, and a file that could not be read is an error.
+/// Returns the document as `JUnit` XML. Errors are failed test cases. Warnings and notes are passed test cases with the finding as their output. A
+/// code object without findings is a passed test case, and an unreadable file is an error.
 #[must_use]
 pub fn junit(document: &VerifyDocument) -> String {
     let summary = &document.summary;
@@ -101,12 +101,12 @@ fn case(text: &mut String, path: &str, finding: &FindingDocument) {
     text.push_str("    </testcase>\n");
 }
 
-/// Text that has been escaped for a terminal, as content or as the value of an attribute.
+/// Escapes text for XML content and attribute values. The text has already been escaped for a terminal.
 fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // No document may have these, as references neither.
+            // XML does not allow these characters, not even as references.
             '\u{fffe}' | '\u{ffff}' | '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' => {
                 let _ = write!(escaped, "\\u{{{:x}}}", u32::from(c));
             }

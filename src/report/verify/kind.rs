@@ -1,12 +1,12 @@
-//! What kind of mistake a finding is, in words that stay the same from build to build: no register, no address and no
-//! offset is in them. Moved code, another target or another level of optimisation have the same kinds.
+//! Names the kind of mistake of a finding in words that are the same in every build. They contain no register, address or offset. They do not depend
+//! on the position of the code, on the target or on the optimisation level.
 
 use crate::arch::{Register, RegisterClass};
 use crate::cfi_check::{Condition, Contradiction, Subject};
 
-/// Returns the kind of a contradiction: what its row is about and, after a comma, the condition.
+/// Returns the kind of a contradiction: the subject of its row and, after a comma, the condition.
 ///
-/// The return address is one of the scalar registers: an epilogue restores it with them.
+/// The return address counts as a scalar register, because an epilogue restores it together with them.
 pub(super) fn of(contradiction: &Contradiction) -> String {
     let subject = match contradiction.subject {
         Subject::Cfa => "cfa",
@@ -35,7 +35,7 @@ pub(super) fn of(contradiction: &Contradiction) -> String {
     format!("{subject},{condition}")
 }
 
-/// Returns the register of the caller that a debugger gets wrong, if it is one.
+/// Returns the register of the caller whose value a debugger gets wrong, if the contradiction is about one.
 pub(super) fn register(contradiction: &Contradiction) -> Option<String> {
     match contradiction.subject {
         Subject::ReturnAddress => Some("pc".to_owned()),
@@ -44,8 +44,7 @@ pub(super) fn register(contradiction: &Contradiction) -> Option<String> {
     }
 }
 
-/// Returns a message without what differs from place to place: names between backquotes, words with digits in them, and how
-/// often it is so.
+/// Returns a message without its variable parts: names between backquotes, words with digits, and counts.
 pub(super) fn shape(message: &str) -> String {
     let message = message
         .split_once(", here and ")

@@ -1,4 +1,4 @@
-//! A line for each finding, which stays the same when code only moves: for `FileCheck`, `grep` and `diff`.
+//! Writes a line for each finding, for `FileCheck`, `grep` and `diff`. The line stays the same when code only moves.
 
 use core::fmt::Write;
 
@@ -6,8 +6,8 @@ use super::VerifyDocument;
 use super::fingerprint::without_addresses;
 use crate::untrusted::Untrusted;
 
-/// `PATH: LEVEL: RULE: FUNCTION: MESSAGE`, in the order of the document; `-` where no function is known, and at the end in
-/// brackets how many findings it stands for. Addresses in messages are `0x…`.
+/// Returns lines of the form `PATH: LEVEL: RULE: FUNCTION: MESSAGE`, in the order of the document. The function is `-` if it is not known. The number
+/// of findings of the cause follows in brackets. Addresses in messages are `0x…`.
 #[must_use]
 pub fn lines(document: &VerifyDocument) -> String {
     let mut text = String::new();

@@ -1,9 +1,8 @@
 //! `hetdwarf-verify/1`: the findings in a set of code objects, and their other forms.
 //!
-//! [`check_file`] makes the part of one file, [`VerifyDocument::new`] joins the parts, and [`Gathering`] does so for more than
-//! should be in memory at once. [`Baseline`] takes away
-//! what was known before; [`SarifLog`] and [`github_annotations`] say the same in the terms of others. Which
-//! files there are, and text for people, are left to the command.
+//! [`check_file`] checks one file, and [`VerifyDocument::new`] joins the results. [`Gathering`] joins results that do not fit in memory together.
+//! [`Baseline`] removes known findings. [`SarifLog`] and [`github_annotations`] convert the document to other formats. The command finds the files
+//! and writes text for people.
 
 mod baseline;
 mod check;
@@ -59,18 +58,18 @@ use place::normalised;
 pub struct VerifyDocument {
     /// `hetdwarf-verify/1`.
     pub format: &'static str,
-    /// The code objects, by path.
+    /// The code objects, sorted by path.
     pub files: Vec<VerifiedFile>,
-    /// What could not be read, by path.
+    /// The unreadable files and code objects, sorted by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableFile>,
-    /// What the baseline lists and nobody finds any more.
+    /// The entries of the baseline for which no finding exists any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<BaselineEntry>,
-    /// What was found of each rule, worst first, if the document is [grouped](VerifyDocument::grouped).
+    /// The counts of each rule, the worst first, if the document is [grouped](VerifyDocument::grouped).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleSummary>,
-    /// The numbers.
+    /// The total counts.
     pub summary: VerifySummary,
 }
 
@@ -78,24 +77,24 @@ pub struct VerifyDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifiedFile {
-    /// The file and, of a container, the member or entry: `lib.a(x.o)`, `k.hipfb:hip-amdgcn-amd-amdhsa--gfx90a`.
+    /// The file and, for a container, the member or entry: `lib.a(x.o)`, `k.hipfb:hip-amdgcn-amd-amdhsa--gfx90a`.
     pub path: Untrusted<'static>,
-    /// The file that it is in; absent if that is `path`.
+    /// The file that contains the code object; absent if that is `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<Untrusted<'static>>,
     /// The compilers that its units name, sorted.
     pub producers: Vec<Untrusted<'static>>,
     /// The target ID.
     pub target: Untrusted<'static>,
-    /// What was found, by section, offset, address and rule.
+    /// The findings, sorted by section, offset, address and rule.
     pub findings: Vec<FindingDocument>,
-    /// How many more findings there are.
+    /// The number of findings that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// False if a limit ended the check before everything was looked at; else it is absent.
+    /// False if a limit ended the check early; absent otherwise.
     #[serde(skip_serializing_if = "is_true")]
     pub complete: bool,
-    /// The other code objects of the file that are the same, byte for byte.
+    /// The other code objects of the file with the same bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<Untrusted<'static>>,
 }
@@ -104,7 +103,7 @@ pub struct VerifiedFile {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingDocument {
-    /// The rule's name.
+    /// The name of the rule.
     pub rule: &'static str,
     /// `error`, `warning` or `note`.
     pub severity: Severity,
@@ -112,9 +111,9 @@ pub struct FindingDocument {
     pub section: &'static str,
     /// The offset in the section, in bytes.
     pub offset: Option<Hex>,
-    /// The first address in the code object at which it matters.
+    /// The first affected address in the code object.
     pub pc: Option<Hex>,
-    /// The function that this address is in.
+    /// The function that contains this address.
     pub function: Option<Untrusted<'static>>,
     /// The source line of this address.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,70 +123,70 @@ pub struct FindingDocument {
     pub excerpt: Option<Excerpt>,
     /// The problem, as text.
     pub message: Untrusted<'static>,
-    /// What should be there instead.
+    /// The correct contents, if known.
     pub help: Option<Untrusted<'static>>,
     /// The section of the specification that states the rule.
     pub spec: &'static str,
-    /// Stays the same when code only moves: 16 digits.
+    /// A hash of 16 digits that stays the same when code only moves.
     pub fingerprint: String,
-    /// The registers of the caller that a debugger gets wrong.
+    /// The registers of the caller whose values a debugger gets wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub registers: Vec<String>,
-    /// The instructions around that one, and the directives that would say what is right; of what machine code contradicts,
-    /// and of many that are alike those of the first.
+    /// The surrounding instructions, and the directives of the correct description. Present if machine code contradicts the debugging information.
+    /// For a group of findings, this is the evidence of the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// The address of the instruction that caused it.
+    /// The address of the causing instruction.
     #[serde(rename = "cause_pc", skip_serializing_if = "Option::is_none")]
     pub cause: Option<Hex>,
-    /// The kind of a contradiction with machine code: the subject of the row and the condition, `scalar` or
-    /// `vector,lanes-inactive` for example. No register, address or offset is in it.
+    /// The kind of a contradiction with machine code: the subject of the row and the condition, for example `scalar` or `vector,lanes-inactive`. It
+    /// contains no register, address or offset.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// True if it is told for all of its unit or section: then its place and function are an example.
+    /// True if the finding stands for its whole unit or section. Its place and function are then only an example.
     #[serde(skip)]
     pub is_example: bool,
-    /// The others of the same cause, if the document is [grouped](VerifyDocument::grouped).
+    /// The other findings of the same cause, if the document is [grouped](VerifyDocument::grouped).
     #[serde(flatten)]
     pub group: Option<FindingGroup>,
 }
 
-/// What a finding stands for.
+/// The findings of one cause.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FindingGroup {
-    /// How many findings, with the one that is shown.
+    /// The number of findings, including the shown one.
     pub count: u64,
-    /// How many functions they are in; where a function is not known, the file counts as one.
+    /// The number of affected functions. A file with findings outside known functions counts as one.
     pub functions: u64,
-    /// How many code objects they are in.
+    /// The number of affected code objects.
     pub files: u64,
-    /// Where the others are, by path and then in the order of the file. Some ten thousand are listed in a document, and
-    /// those beyond are only counted.
+    /// The places of the other findings, sorted by path and then in the order of the file. A document lists some ten thousand places. Further places
+    /// are only counted.
     pub also: Vec<OtherPlace>,
 }
 
-/// Where another finding of the same cause is; or several at the same place.
+/// The place of one or more other findings of the same cause.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OtherPlace {
-    /// The code object, if it is another one.
+    /// The code object, if it differs from the code object of the shown finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Untrusted<'static>>,
-    /// As in the finding.
+    /// The first affected address in the code object.
     pub pc: Option<Hex>,
-    /// As in the finding.
+    /// The offset in the section, in bytes.
     pub offset: Option<Hex>,
-    /// As in the finding.
+    /// The section at fault.
     pub section: &'static str,
-    /// As in the finding.
+    /// The function that contains the address.
     pub function: Option<Untrusted<'static>>,
-    /// As in the finding: one for each finding at this place, if the rule is about registers.
+    /// The registers of the caller whose values a debugger gets wrong. There is one for each finding at this place, if the rule is about registers.
     pub registers: Vec<String>,
 }
 
 impl OtherPlace {
-    /// Returns true if another differs in registers alone, so that both can be told as one.
+    /// Returns true if the places differ only in registers, so that they can be joined.
     fn is_same_place(&self, other: &OtherPlace) -> bool {
         let place = |one: &OtherPlace| (one.pc, one.offset, one.section);
         !other.registers.is_empty()
@@ -196,27 +195,27 @@ impl OtherPlace {
     }
 }
 
-/// A line of the source.
+/// A source line.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceDocument {
-    /// The path that the line table gives, without `.`, and without `..` after a name.
+    /// The path from the line table, without `.` components and without `..` after a name.
     pub file: Untrusted<'static>,
-    /// The line, from 1; 0 if the table names none.
+    /// The line, from 1; 0 if the line table names none.
     pub line: u64,
-    /// What is in that line, if it is known.
+    /// The text of the line, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<Untrusted<'static>>,
-    /// The MD5 of the file as it was compiled, if the line table has it.
+    /// The MD5 of the file at compilation, if the line table has it.
     #[serde(skip)]
     pub md5: Option<[u8; 16]>,
-    /// Set if the text is that of a file with another MD5: the line may be another one.
+    /// Set if the file with the text has another MD5, so that the line may be another one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub md5_differs: bool,
 }
 
 impl SourceDocument {
-    /// Creates a line of a file, of which no more is known.
+    /// Creates a source line without its text.
     #[must_use]
     pub fn new(file: impl Into<Untrusted<'static>>, line: u64) -> SourceDocument {
         SourceDocument {
@@ -239,21 +238,21 @@ impl SourceDocument {
     }
 }
 
-/// A file, or a code object in one, that could not be read.
+/// A file, or a code object in a file, that could not be read.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnreadableFile {
-    /// The file, and what is in it.
+    /// The path of the file, with the name of the code object in it.
     pub path: Untrusted<'static>,
-    /// Why.
+    /// The reason why it could not be read.
     pub message: Untrusted<'static>,
-    /// True if the file is sound, and its code is in another one that was not found.
+    /// True if the file is valid, but its code is in another file that was not found.
     #[serde(default, skip_serializing_if = "is_false")]
     pub code_is_elsewhere: bool,
 }
 
 impl UnreadableFile {
-    /// Creates a file, or a code object in one, and why it could not be read.
+    /// Creates the record of a file or code object that could not be read.
     #[must_use]
     pub fn new(
         path: impl Into<Untrusted<'static>>,
@@ -266,7 +265,7 @@ impl UnreadableFile {
         }
     }
 
-    /// Returns a file whose code is in another one that was not found.
+    /// Creates the record of a file whose code is in another file that was not found.
     #[must_use]
     pub fn elsewhere(
         path: impl Into<Untrusted<'static>>,
@@ -279,34 +278,34 @@ impl UnreadableFile {
     }
 }
 
-/// How much was found.
+/// The counts of a document.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifySummary {
-    /// Code objects that were checked.
+    /// The number of checked code objects.
     pub files: u64,
-    /// Findings of severity error; causes if the document is [grouped](VerifyDocument::grouped), here and in the next two.
+    /// The number of findings with severity error. If the document is [grouped](VerifyDocument::grouped), this field and the next two count causes.
     pub errors: u64,
-    /// Findings of severity warning.
+    /// The number of findings with severity warning.
     pub warnings: u64,
-    /// Findings of severity note.
+    /// The number of findings with severity note.
     pub notes: u64,
-    /// All findings, if the document is grouped.
+    /// The number of all findings, if the document is grouped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<u64>,
-    /// Findings that a baseline knew and that are not listed.
+    /// The number of findings in the baseline, which are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub known: u64,
-    /// Files, or code objects in them, that could not be read; with those in the next.
+    /// The number of files or code objects that could not be read, including the files of the next field.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable: u64,
-    /// Files that were not checked because their code is in another file, which was not found.
+    /// The number of files that were not checked because their code is in another file that was not found.
     #[serde(skip_serializing_if = "is_zero")]
     pub unchecked: u64,
 }
 
 impl VerifySummary {
-    /// Findings that are listed: causes if the document is grouped.
+    /// Returns the number of listed findings. This is the number of causes if the document is grouped.
     #[must_use]
     pub fn causes(&self) -> u64 {
         (self.errors.saturating_add(self.warnings)).saturating_add(self.notes)
@@ -318,7 +317,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl VerifyDocument {
-    /// Joins what was found in files. The order in which they are given does not matter.
+    /// Joins the results of files. Their order does not matter.
     #[must_use]
     pub fn new(checked: impl IntoIterator<Item = CheckedFile>) -> VerifyDocument {
         let mut gathering = Gathering::each();
@@ -339,20 +338,20 @@ impl VerifyDocument {
         }
     }
 
-    /// Returns true if a finding is an error.
+    /// Returns true if at least one finding is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.summary.errors > 0
     }
 
-    /// Returns every finding, with the code object it is in.
+    /// Returns every finding with its code object.
     pub fn findings(&self) -> impl Iterator<Item = (&VerifiedFile, &FindingDocument)> {
         self.files
             .iter()
             .flat_map(|file| file.findings.iter().map(move |finding| (file, finding)))
     }
 
-    /// Returns the same, worst first: errors before warnings, and what stands for more findings first.
+    /// Returns every finding with its code object, the worst first: errors before warnings, and causes with more findings first.
     fn worst_first(&self) -> Vec<(&VerifiedFile, &FindingDocument)> {
         let mut findings: Vec<_> = self.findings().collect();
         findings.sort_by_key(|(_, finding)| Reverse((finding.severity, finding.count())));
@@ -387,9 +386,9 @@ fn count(length: usize) -> u64 {
 }
 
 impl VerifiedFile {
-    /// Returns a code object with what was found in it.
+    /// Creates a code object with its findings.
     ///
-    /// * `path`: what to call it; `target`: its target ID.
+    /// * `path`: the name of the code object; `target`: its target ID.
     #[must_use]
     pub fn with_findings(
         path: impl Into<Untrusted<'static>>,
@@ -408,9 +407,9 @@ impl VerifiedFile {
         }
     }
 
-    /// What was found in a program.
+    /// Creates the document of a checked program.
     ///
-    /// * `path`: what to call it.
+    /// * `path`: the name of the code object.
     #[must_use]
     pub fn new(path: &str, program: &Program<'_>, verdict: &Verdict) -> VerifiedFile {
         let info = program.info();
@@ -431,7 +430,7 @@ impl VerifiedFile {
         }
     }
 
-    /// Returns the file that it is in.
+    /// Returns the file that contains the code object.
     #[must_use]
     pub fn file(&self) -> &Untrusted<'static> {
         self.container.as_ref().unwrap_or(&self.path)
@@ -439,7 +438,7 @@ impl VerifiedFile {
 }
 
 impl FindingGroup {
-    /// Returns how much it stands for, if that is more than one finding: `713 findings in 12 functions of 31 code objects`.
+    /// Returns the counts as text, if there is more than one finding: `713 findings in 12 functions of 31 code objects`.
     #[must_use]
     pub fn numbers(&self) -> Option<String> {
         (self.count > 1).then(|| {
@@ -454,20 +453,20 @@ impl FindingGroup {
 }
 
 impl FindingDocument {
-    /// [`FindingGroup::numbers`], if the document is grouped.
+    /// Returns [`FindingGroup::numbers`], if the document is grouped.
     fn numbers(&self) -> Option<String> {
         self.group.as_ref().and_then(FindingGroup::numbers)
     }
 
-    /// Returns how many findings it stands for.
+    /// Returns the number of findings that this finding represents.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.group.as_ref().map_or(1, |group| group.count)
     }
 
-    /// Creates a place where a rule is broken, of which no more is known.
+    /// Creates a finding with only the mandatory fields.
     ///
-    /// * `rule`, `section` and `spec`: as the fields say.
+    /// * `rule`, `section` and `spec`: see the fields.
     #[must_use]
     pub fn new(
         rule: &'static str,

@@ -1,23 +1,23 @@
-//! Paths as code hosts take them: as they are seen from the folder that is checked, without `.`, `..` or a host.
+//! Converts paths for code hosts: relative to the checked folder, without `.`, `..` or a host.
 //!
-//! Paths of sources are whatever the debugging information says, so they are only ever text here: no file is looked at.
-//! Sources: SARIF 2.1.0, 3.4.3 (`uri`), 3.4.4 (`uriBaseId`) and 3.14.14 (`originalUriBaseIds`); RFC 3986.
+//! Source paths come from the debugging information, so they are only treated as text, and no file is accessed. Sources: SARIF 2.1.0, 3.4.3 (`uri`),
+//! 3.4.4 (`uriBaseId`) and 3.14.14 (`originalUriBaseIds`); RFC 3986.
 
 use core::fmt::Write;
 
-/// Where a file is.
+/// The place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Below the folder that is checked; the names to it, with `/` between them.
+    /// In the checked folder. The path is relative to the folder, with `/` as separator.
     InFolder(String),
-    /// Elsewhere; the names to it from the root of the file system, with `/` between them.
+    /// Outside the checked folder. The path is relative to the root of the file system, with `/` as separator.
     Elsewhere(String),
 }
 
 impl Place {
-    /// Where a path leads.
+    /// Finds the place of a path.
     ///
-    /// * `folder`: the folder that is checked, from which relative paths count; an absolute path.
+    /// * `folder`: the absolute path of the checked folder, to which relative paths refer.
     pub(super) fn of(path: &str, folder: &str) -> Place {
         let folder = names(folder);
         let mut all = match path.starts_with('/') {
@@ -52,8 +52,8 @@ impl Place {
     }
 }
 
-/// Returns a path that leads to the same without `.` and without `..` after a name, whatever links there are: `build/../src/k.cl` is
-/// `src/k.cl`.
+/// Returns an equivalent path without `.` components and without `..` after a name, regardless of symbolic links. For example, `build/../src/k.cl`
+/// becomes `src/k.cl`.
 pub(super) fn normalised(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -70,7 +70,7 @@ pub(super) fn normalised(path: &str) -> String {
     format!("{root}{}", names.join("/"))
 }
 
-/// The names of an absolute path.
+/// Returns the components of an absolute path.
 fn names(path: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for name in path.split('/') {
@@ -79,7 +79,7 @@ fn names(path: &str) -> Vec<&str> {
     names
 }
 
-/// Goes on by a name; nothing is above the root.
+/// Appends a component to a path. The parent of the root is the root.
 fn step<'p>(names: &mut Vec<&'p str>, name: &'p str) {
     match name {
         "" | "." => {}
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// RFC 3986 2.3 lists what is not encoded; 4.2 says why a colon in a relative reference has to be.
+    /// RFC 3986 2.3 lists the characters that are not encoded. Section 4.2 explains why a colon in a relative reference must be encoded.
     #[test]
     fn paths_are_references() {
         for (path, expected) in [

@@ -1,10 +1,10 @@
-//! Which family of compilers made a code object: what two versions of one compiler have in common, and two compilers do not.
+//! Determines the family of compilers that produced a code object. Versions of one compiler have the same family.
 
 use super::VerifiedFile;
 use crate::untrusted::Untrusted;
 
-/// What a producer's name has in it, and the family; the first that fits counts. Triton's compiler is LLVM, and so are
-/// those of Rust and Flang, but each has a front end of its own.
+/// The substrings of producer names and their families. The first match counts. The compilers of Triton, Rust and Flang are based on LLVM, but each
+/// has its own front end.
 const FAMILIES: &[(&str, &str)] = &[
     ("triton", "Triton"),
     ("rustc", "Rust"),
@@ -15,8 +15,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ("GNU", "GCC"),
 ];
 
-/// Returns the family of a file's producers. Several are joined by `+`; a producer that is not known is its first word, and
-/// `unknown` is a file that names none.
+/// Returns the families of a file's producers, joined by `+`. An unknown producer is named by its first word. The family is `unknown` if the file
+/// names no producer.
 pub(super) fn family(file: &VerifiedFile) -> Untrusted<'static> {
     let mut families: Vec<String> = (file.producers.iter())
         .filter_map(|producer| one(producer.raw()))
@@ -30,7 +30,7 @@ pub(super) fn family(file: &VerifiedFile) -> Untrusted<'static> {
 }
 
 fn one(producer: &str) -> Option<String> {
-    /// A name, not a page.
+    /// The maximum length of an unknown producer's name in characters.
     const LONGEST: usize = 32;
     let known = FAMILIES.iter().find(|(part, _)| producer.contains(part));
     let word = producer.split_whitespace().next()?;

@@ -1,4 +1,4 @@
-//! Reading records of findings, which may be anybody's.
+//! Reads records of findings, which may come from an untrusted source.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -9,7 +9,7 @@ use crate::object::known_name;
 use crate::untrusted::{Escaper, Untrusted};
 use crate::verify::{Evidence, Excerpt, Rule, Severity};
 
-/// A record as a line has it.
+/// The fields of a record in a line.
 #[derive(Deserialize)]
 struct Line {
     file: Untrusted<'static>,
@@ -101,14 +101,14 @@ impl Line {
     }
 }
 
-/// Finds the name of a section that findings can have.
+/// Returns the static name of a section that findings can have.
 fn section(name: &str) -> Option<&'static str> {
-    /// Those that are no sections, or are looked up by other layers.
+    /// The names that are not sections, or that other layers look up.
     const MORE: &[&str] = &["ELF header", ".debug_macro", ".debug_rnglists.dwo"];
     known_name(name).or_else(|| MORE.iter().copied().find(|known| *known == name))
 }
 
-/// Text that hetdwarf makes itself is printed as it is, so that nothing in it may be obeyed.
+/// Returns an error if text that hetdwarf generates itself contains characters that a terminal interprets. Such text is later printed unescaped.
 fn is_plain(text: &str) -> Result<(), String> {
     let mut shown = String::with_capacity(text.len());
     // Writing to a string does not fail.

@@ -1,7 +1,7 @@
-//! `hetdwarf-finding/1`, `hetdwarf-file/1` and `hetdwarf-folder/1`: what `verify` finds, as lines that add up.
+//! `hetdwarf-finding/1`, `hetdwarf-file/1` and `hetdwarf-folder/1`: the findings of `verify` as lines that can be combined.
 //!
-//! The records of a file hold everything that a report says of it, so that reports of any set of files can be made of records
-//! later ([`FileRecords::into_checked`]). They depend on the file and on what was asked, and on nothing else.
+//! The records of a file contain everything that a report shows of it. Reports of any set of files can therefore be made from records later
+//! ([`FileRecords::into_checked`]). The records depend only on the file and the request.
 
 use std::collections::BTreeMap;
 
@@ -21,48 +21,48 @@ use crate::untrusted::Untrusted;
 pub struct FindingRecord {
     /// `hetdwarf-finding/1`.
     pub format: &'static str,
-    /// What the file is called.
+    /// The name of the file.
     pub file: Untrusted<'static>,
     /// The SHA-256 of the file, 64 hexadecimal digits; null if it could not be read.
     pub sha256: Option<String>,
-    /// Which finding of the file it is, from 0.
+    /// The number of the finding in the file, from 0.
     pub number: u64,
-    /// The code object: the file and, of a container, the member or entry.
+    /// The code object: the file and, for a container, the member or entry.
     pub object: Untrusted<'static>,
     /// The target ID.
     pub target: Untrusted<'static>,
     /// The compilers that the units of the code object name, joined by commas.
     pub producer: Untrusted<'static>,
-    /// The finding, not grouped with others.
+    /// The finding, which is not grouped with others.
     #[serde(flatten)]
     pub finding: FindingDocument,
 }
 
-/// `hetdwarf-file/1`: what there is to say of a file as a whole.
+/// `hetdwarf-file/1`: the facts about a whole file.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FileRecord {
     /// `hetdwarf-file/1`.
     #[serde(skip_deserializing, default = "file_format")]
     pub format: &'static str,
-    /// What the file is called.
+    /// The name of the file.
     pub file: Untrusted<'static>,
     /// The SHA-256 of the file, 64 hexadecimal digits; null if it could not be read.
     pub sha256: Option<String>,
     /// The version of hetdwarf that checked it.
     pub hetdwarf: Untrusted<'static>,
-    /// How many code objects were checked.
+    /// The number of checked code objects.
     pub objects: u64,
-    /// How many findings there are, each a `hetdwarf-finding/1`.
+    /// The number of findings. Each of them is a `hetdwarf-finding/1`.
     pub findings: u64,
-    /// False if something in the file was not checked, or not all of its findings are there.
+    /// False if a part of the file was not checked, or if some findings are not listed.
     pub complete: bool,
-    /// How many more findings a baseline knew.
+    /// The number of additional findings that are in the baseline.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub known: u64,
-    /// The code objects that were checked, in the order of a report.
+    /// The checked code objects, in the order of a report.
     pub code_objects: Vec<CheckedObject>,
-    /// What could not be read: the file, or code objects in it.
+    /// The unreadable parts: the file, or code objects in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableFile>,
 }
@@ -75,21 +75,21 @@ fn file_format() -> &'static str {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CheckedObject {
-    /// The code object: the file and, of a container, the member or entry.
+    /// The code object: the file and, for a container, the member or entry.
     pub object: Untrusted<'static>,
     /// The target ID.
     pub target: Untrusted<'static>,
     /// The compilers that its units name, sorted.
     pub producers: Vec<Untrusted<'static>>,
-    /// How many findings there are in it.
+    /// The number of findings in the code object.
     pub findings: u64,
-    /// How many more findings there are that no record has.
+    /// The number of additional findings without a record.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// False if a limit ended the check before everything was looked at; else it is absent.
+    /// False if a limit ended the check early; absent otherwise.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub complete: bool,
-    /// The other code objects of the file that are the same, byte for byte.
+    /// The other code objects of the file with the same bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<Untrusted<'static>>,
 }
@@ -98,22 +98,22 @@ fn yes() -> bool {
     true
 }
 
-/// `hetdwarf-folder/1`: a folder that was to be checked, or a path that the configuration leaves out. That there is nothing to
-/// check in a folder is known only when all its files were looked at.
+/// `hetdwarf-folder/1`: a folder that was to be checked, or a path that the configuration excludes. A folder without code objects is known only after
+/// all its files were read.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderRecord {
     /// `hetdwarf-folder/1`.
     #[serde(skip_deserializing, default = "folder_format")]
     pub format: &'static str,
-    /// What it is called.
+    /// The name of the folder.
     pub folder: Untrusted<'static>,
-    /// True if a code object was found in it, or something that could not be read.
+    /// True if it contains a code object or an unreadable file.
     pub seen: bool,
-    /// True if the configuration leaves out something in it.
+    /// True if the configuration excludes a part of it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
-    /// True if the configuration leaves out all of it.
+    /// True if the configuration excludes all of it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub left_out: bool,
 }
@@ -123,10 +123,10 @@ fn folder_format() -> &'static str {
 }
 
 impl FolderRecord {
-    /// A folder that was to be checked.
+    /// Creates the record of a folder that was to be checked.
     ///
-    /// * `seen`: whether there is a code object in it, or something that cannot be read;
-    /// * `partial`: whether the configuration leaves out something in it.
+    /// * `seen`: true if the folder contains a code object or an unreadable file;
+    /// * `partial`: true if the configuration excludes a part of it.
     #[must_use]
     pub fn new(folder: impl Into<Untrusted<'static>>, seen: bool, partial: bool) -> FolderRecord {
         FolderRecord {
@@ -138,7 +138,7 @@ impl FolderRecord {
         }
     }
 
-    /// A path that was named, and that the configuration leaves out.
+    /// Creates the record of a path that the user named and the configuration excludes.
     #[must_use]
     pub fn left_out(path: impl Into<Untrusted<'static>>) -> FolderRecord {
         FolderRecord {
@@ -147,16 +147,16 @@ impl FolderRecord {
         }
     }
 
-    /// Adds what another record of the folder says, which was made of other files in it.
+    /// Adds the facts of another record of the same folder, which was made from other files in it.
     pub fn add(&mut self, other: &FolderRecord) {
         self.seen |= other.seen;
         self.partial |= other.partial;
     }
 }
 
-/// Returns the folders in which nothing was checked: a check that quietly looks at nothing is worse than none.
+/// Returns the folders in which nothing was checked, so that a check of nothing does not pass silently.
 ///
-/// * `is_any`: whether anything was checked, or could not be read.
+/// * `is_any`: true if anything was checked or could not be read.
 #[must_use]
 pub fn unchecked(folders: &[FolderRecord], is_any: bool) -> Vec<UnreadableFile> {
     let mut found = Vec::new();
@@ -177,7 +177,7 @@ pub fn unchecked(folders: &[FolderRecord], is_any: bool) -> Vec<UnreadableFile> 
     found
 }
 
-/// The SHA-256 of a file, as records have it: 64 hexadecimal digits in lower case.
+/// Returns the SHA-256 of a file as in records: 64 hexadecimal digits in lower case.
 #[must_use]
 pub fn sha256(data: &[u8]) -> String {
     hex_bytes(&Sha256::digest(data))
@@ -201,24 +201,24 @@ pub fn sha256(data: &[u8]) -> String {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct FileRecords {
-    /// Its findings, in the order of a report.
+    /// The findings, in the order of a report.
     pub findings: Vec<FindingRecord>,
-    /// The file.
+    /// The record of the file.
     pub file: FileRecord,
 }
 
 impl FileRecords {
     /// Makes the records of a file.
     ///
-    /// * `file`: what to call it;
-    /// * `data`: all of it; nothing if it could not be read.
+    /// * `file`: the name of the file;
+    /// * `data`: the whole file, or None if it could not be read.
     #[must_use]
     pub fn new(file: &str, data: Option<&[u8]>, checked: CheckedFile) -> FileRecords {
         let sha256 = data.map(sha256);
         FileRecords::with_sha256(file, sha256, checked)
     }
 
-    /// [`new`](FileRecords::new) of a file whose SHA-256 is known, 64 hexadecimal digits in lower case.
+    /// Makes the records of a file whose SHA-256 is already known, as 64 hexadecimal digits in lower case.
     #[must_use]
     pub fn with_sha256(file: &str, sha256: Option<String>, checked: CheckedFile) -> FileRecords {
         let CheckedFile {
@@ -271,25 +271,25 @@ impl FileRecords {
         FileRecords { findings, file }
     }
 
-    /// Puts together what was read line by line; the findings may be in any order.
+    /// Combines records that were read line by line. The findings may be in any order.
     #[must_use]
     pub fn of(file: FileRecord, findings: Vec<FindingRecord>) -> FileRecords {
         FileRecords { findings, file }
     }
 
-    /// The records as lines of JSON, without their ends: the findings, and at last the file.
+    /// Returns the records as lines of JSON without line ends: the findings, and then the file.
     ///
     /// # Errors
-    /// None that can happen: texts and numbers always are JSON.
+    /// Never in practice, because texts and numbers can always be written as JSON.
     pub fn lines(&self) -> serde_json::Result<Vec<String>> {
         let findings = self.findings.iter().map(to_json);
         findings.chain([to_json(&self.file)]).collect()
     }
 
-    /// Returns what the records were made of.
+    /// Returns the result of the check from which the records were made.
     ///
     /// # Errors
-    /// [`Malformed`](crate::error::ErrorKind::Malformed) if a finding is missing, or is of another code object.
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if a finding is missing or belongs to another code object.
     pub fn into_checked(self) -> Result<CheckedFile> {
         let bad = |reason: String| Err(Error::malformed("records of a file", reason));
         let FileRecords { findings, file } = self;

@@ -1,4 +1,4 @@
-//! The rules themselves, as a document.
+//! Describes the rules in a document.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::verify::{Rule, Severity};
 pub struct RulesDocument {
     /// `hetdwarf-rules/1`.
     pub format: &'static str,
-    /// The rules, family by family.
+    /// The rules, grouped by family.
     pub rules: Vec<RuleDocument>,
 }
 
@@ -18,32 +18,32 @@ pub struct RulesDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct RuleDocument {
-    /// Its name.
+    /// The name of the rule.
     pub rule: &'static str,
-    /// How bad a finding is, unless somebody chose otherwise.
+    /// The default severity of a finding.
     pub severity: Severity,
-    /// The section of the specification that states it.
+    /// The section of the specification that states the rule.
     pub spec: &'static str,
-    /// What is wrong where it is broken.
+    /// The description of a violation.
     pub summary: &'static str,
-    /// What a debugger makes of it, and what to do.
+    /// The effect on a debugger, and the repair.
     pub explanation: &'static str,
-    /// Who can repair it.
+    /// The tool or person that can repair a violation.
     pub repaired_by: &'static str,
-    /// What breaks it, and the same put right.
+    /// An example of a violation with its correction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<ExampleDocument>,
 }
 
-/// What breaks a rule, and the same put right.
+/// An example of a violation with its correction.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ExampleDocument {
-    /// What both are.
+    /// The kind of the example's contents.
     pub setting: String,
-    /// What is wrong: lines.
+    /// The wrong lines.
     pub wrong: &'static str,
-    /// What is right: lines.
+    /// The correct lines.
     pub right: &'static str,
 }
 

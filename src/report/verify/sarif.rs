@@ -1,7 +1,6 @@
-//! SARIF 2.1.0, the form in which code hosts accept findings.
+//! Writes SARIF 2.1.0, the format in which code hosts accept findings.
 //!
-//! Source: "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS Standard; the sections are
-//! named at each structure.
+//! Source: "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS Standard. Each structure names its section.
 
 use core::fmt::Write;
 use std::collections::BTreeMap;
@@ -33,7 +32,7 @@ struct Run {
     results: Vec<SarifResult>,
 }
 
-/// What paths count from: an artifact location (3.14.14).
+/// An artifact location to which paths are relative (3.14.14).
 #[derive(Clone, Debug, Serialize)]
 struct Base {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,7 +114,7 @@ struct SarifResult {
     rule_index: Option<usize>,
     level: &'static str,
     message: Message,
-    /// Where the result was found, if it is shown elsewhere (3.27.13).
+    /// The place where the result was found, if the result is shown elsewhere (3.27.13).
     #[serde(skip_serializing_if = "Option::is_none")]
     analysis_target: Option<ArtifactLocation>,
     locations: [Location; 1],
@@ -148,8 +147,7 @@ struct ArtifactLocation {
     uri_base_id: &'static str,
 }
 
-/// Where the tool is explained: the package's own address, or as long as it has none where the documentation of every
-/// package of its registry is.
+/// The address of the tool's documentation: the repository of the package or, if it has none, the package's page on docs.rs.
 const INFORMATION: &str = if env!("CARGO_PKG_REPOSITORY").is_empty() {
     "https://docs.rs/hetdwarf"
 } else {
@@ -160,14 +158,14 @@ const INFORMATION: &str = if env!("CARGO_PKG_REPOSITORY").is_empty() {
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 enum Region {
-    /// A line of a text.
+    /// A line of text.
     #[serde(rename_all = "camelCase")]
     Line {
         start_line: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         snippet: Option<Message>,
     },
-    /// The start of a binary file: where in it something is, the properties say, in the words of its own format.
+    /// The start of a binary file. The properties give the place in the file.
     #[serde(rename_all = "camelCase")]
     Start { byte_offset: u64, byte_length: u64 },
 }
@@ -179,7 +177,7 @@ struct LogicalLocation {
     kind: &'static str,
 }
 
-/// A property bag: where in the code object it is.
+/// A property bag with the place in the code object (3.8).
 #[derive(Clone, Debug, Serialize)]
 struct ResultProperties {
     object: Untrusted<'static>,
@@ -194,13 +192,12 @@ struct ResultProperties {
 }
 
 impl SarifLog {
-    /// Creates the same findings.
+    /// Converts the findings of a document to SARIF.
     ///
-    /// A result is located at its source line or, if that is not known, at the code object. The worst come first, and there
-    /// are at most 5,000; a notification says how many more there are.
+    /// A result is located at its source line or, if that is not known, at the code object. The worst results come first. At most 5,000 results are
+    /// listed, and a notification gives the number of the others.
     ///
-    /// * `folder`: the folder that is checked, an absolute path; what is below it is located as it is seen from there. It is
-    ///   not named in the log.
+    /// * `folder`: the absolute path of the checked folder. Files in it have paths relative to it. The log does not contain the path of the folder.
     #[must_use]
     pub fn new(document: &VerifyDocument, folder: &str) -> SarifLog {
         let rules: Vec<&Rule> = Rule::all().collect();
@@ -245,12 +242,12 @@ impl SarifLog {
     }
 }
 
-/// How many results GitHub takes of a run. Source: GitHub, "SARIF support for code scanning", "Validating your SARIF file".
+/// The maximum number of results that GitHub accepts in a run. Source: GitHub, "SARIF support for code scanning", "Validating your SARIF file".
 const MOST_RESULTS: usize = 5000;
 
-/// What paths below the folder that is checked count from; the name is the usual one.
+/// The base of paths in the checked folder. The name is customary.
 const FOLDER: &str = "%SRCROOT%";
-/// What all other paths count from.
+/// The base of all other paths.
 const ROOT: &str = "ROOT";
 
 fn bases() -> BTreeMap<&'static str, Base> {
@@ -283,7 +280,7 @@ fn artifact(path: &Untrusted<'_>, folder: &str) -> ArtifactLocation {
     }
 }
 
-/// The words are those of SARIF too (3.27.10).
+/// Returns the level. The names of severities are also the names in SARIF (3.27.10).
 fn level(severity: Severity) -> &'static str {
     severity.name()
 }
@@ -306,7 +303,7 @@ fn descriptor(rule: &Rule) -> Descriptor {
     }
 }
 
-/// A name for people, as the names of SARIF's own rules are: `CfiStaleLane`.
+/// Returns a name for people in the style of SARIF's own rules: `CfiStaleLane`.
 fn friendly(id: &str) -> String {
     let words = id.split('-').filter_map(|word| {
         let mut letters = word.chars();
@@ -353,7 +350,7 @@ fn location(
     }
 }
 
-/// * `seen`: how often each fingerprint has been there.
+/// * `seen`: the number of previous results with each fingerprint.
 fn result(
     file: &VerifiedFile,
     finding: &FindingDocument,
@@ -393,7 +390,7 @@ fn result(
         )],
         partial_fingerprints: BTreeMap::from([
             ("hetdwarfFinding/v1", fingerprint.clone()),
-            // The only name that GitHub looks at.
+            // GitHub reads only this name.
             ("primaryLocationLineHash", fingerprint),
         ]),
         properties: ResultProperties {

@@ -10,37 +10,37 @@ use super::{FindingDocument, UnreadableFile, VerifyDocument, VerifySummary, coun
 use crate::untrusted::Untrusted;
 use crate::verify::Severity;
 
-/// What was found of a rule, at one level.
+/// The counts of a rule at one severity.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleSummary {
-    /// The rule's name.
+    /// The name of the rule.
     pub rule: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// How many causes there are.
+    /// The number of causes.
     pub causes: u64,
-    /// How many findings.
+    /// The number of findings.
     pub findings: u64,
-    /// In how many functions, by name.
+    /// The number of affected functions, by name.
     pub functions: u64,
-    /// In how many code objects.
+    /// The number of affected code objects.
     pub files: u64,
     /// The families of compilers, sorted: `LLVM`, `GCC`.
     pub producers: Vec<Untrusted<'static>>,
 }
 
-/// `hetdwarf-verify-summary/1`: the table and the numbers, without the findings.
+/// `hetdwarf-verify-summary/1`: the table and the counts, without the findings.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct SummaryDocument<'d> {
     /// `hetdwarf-verify-summary/1`.
     pub format: &'static str,
-    /// What was found of each rule, worst first.
+    /// The counts of each rule, the worst first.
     pub rules: &'d [RuleSummary],
-    /// What could not be read, by path.
+    /// The unreadable files and code objects, sorted by path.
     pub unreadable: &'d [UnreadableFile],
-    /// The numbers.
+    /// The total counts.
     pub summary: VerifySummary,
 }
 
@@ -109,11 +109,11 @@ impl<'d> SummaryDocument<'d> {
     }
 }
 
-/// Nobody reads more of them in a summary.
+/// The maximum number of unreadable files in the summary.
 const MOST_UNREADABLE: usize = 10;
 
 impl RuleSummary {
-    /// Returns the families, with `, ` between them.
+    /// Returns the families, joined by `, `.
     #[must_use]
     pub fn producers_text(&self) -> String {
         let names: Vec<String> = self.producers.iter().map(ToString::to_string).collect();
@@ -121,7 +121,7 @@ impl RuleSummary {
     }
 }
 
-/// Text in which nothing is markup: what could be is written as a reference to its number (`CommonMark` 0.31, 2.5).
+/// Escapes text for Markdown: writes each markup character as a numeric reference (`CommonMark` 0.31, 2.5).
 fn markdown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -135,7 +135,7 @@ fn markdown(text: &str) -> String {
     shown
 }
 
-/// The table while it is made.
+/// The table under construction.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     rows: BTreeMap<(&'static str, Severity), Row>,
@@ -145,9 +145,9 @@ pub(super) struct Table {
 struct Row {
     causes: u64,
     findings: u64,
-    /// Numbers of functions; where one is not known, the file has a number of its own.
+    /// The numbers of functions. If a function is not known, its file has its own number.
     owners: BTreeSet<usize>,
-    /// Indices of files.
+    /// The indices of files.
     files: BTreeSet<usize>,
     producers: BTreeSet<Untrusted<'static>>,
 }
@@ -155,8 +155,8 @@ struct Row {
 impl Table {
     /// Counts a finding.
     ///
-    /// * `file`, `owner`: the index of its file, and the number of what it is in;
-    /// * `family`: what made the file.
+    /// * `file`, `owner`: the index of the file, and the number of the function or file that contains the finding;
+    /// * `family`: the compiler family of the file.
     pub(super) fn add(
         &mut self,
         file: usize,
@@ -183,7 +183,7 @@ impl Table {
         self.rows.entry(key).or_default()
     }
 
-    /// Returns the rows, worst first.
+    /// Returns the rows, the worst first.
     pub(super) fn finish(self) -> Vec<RuleSummary> {
         let rows = self.rows.into_iter();
         let mut rows: Vec<RuleSummary> = rows

@@ -1,4 +1,4 @@
-//! Findings made by hand, in every form.
+//! Tests every output format with findings that are made by hand.
 
 use super::*;
 use crate::verify::{Excerpt, Finding, Rule};
@@ -7,7 +7,7 @@ fn rule(id: &str) -> &'static Rule {
     Rule::by_id(id).unwrap()
 }
 
-/// Returns a finding with everything that one can have.
+/// Returns a finding with all optional parts.
 fn full() -> Finding {
     let mut finding = Finding::new(
         rule("cfi-entry"),
@@ -26,7 +26,7 @@ fn full() -> Finding {
     finding
 }
 
-/// Returns a finding with nothing that can be missing.
+/// Returns a finding without optional parts.
 fn bare() -> Finding {
     Finding::new(rule("cfi-cie-pointer"), ".eh_frame", "nothing there")
 }
@@ -57,7 +57,7 @@ fn json(value: impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap()
 }
 
-/// The fields and types of the contract, `hetdwarf-verify/1`.
+/// Checks the fields and types of `hetdwarf-verify/1`.
 #[test]
 fn the_document() {
     let document = json(sample());
@@ -91,8 +91,7 @@ fn the_document() {
     );
 }
 
-/// GitHub decodes `%25`, `%0D` and `%0A` in messages, and `%3A` and `%2C` in properties too; line ends of what is told
-/// are not such.
+/// GitHub decodes `%25`, `%0D` and `%0A` in messages, and also `%3A` and `%2C` in properties. Line ends within the text of a finding stay escaped.
 #[test]
 fn annotations_are_escaped() {
     assert_eq!(
@@ -105,7 +104,7 @@ fn annotations_are_escaped() {
     );
 }
 
-/// GitHub shows an annotation at a file of the repository; the source is not one.
+/// GitHub shows an annotation only at a file of the repository. A source outside the repository is not such a file.
 #[test]
 fn sources_outside_of_the_folder_are_not_named_as_files() {
     let document = VerifyDocument::new([checked("k.hsaco", None, &[full()])]);
@@ -124,7 +123,7 @@ fn sources_outside_of_the_folder_are_not_named_as_files() {
 fn sarif_says_the_same() {
     let log = json(SarifLog::new(&sample(), "/repo"));
     let run = &log["runs"][0];
-    // Where the folder is on this machine is nobody's business.
+    // The log must not reveal the location of the folder on this machine.
     assert!(!log.to_string().contains("/repo"));
     assert!(run["originalUriBaseIds"]["%SRCROOT%"].get("uri").is_none());
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
@@ -150,13 +149,13 @@ fn sarif_says_the_same() {
         (&results[1]["level"], &results[2]["level"]),
         (&json("error"), &json("note"))
     );
-    // They look alike, but are two.
+    // The findings look equal, but are two.
     let print = |n: usize| &results[n]["partialFingerprints"]["primaryLocationLineHash"];
     assert_ne!(print(1), print(2));
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
 }
 
-/// One cause a function for [`WIDESPREAD`] functions; of one more it is the compiler's.
+/// Up to [`WIDESPREAD`] functions have one cause each. With one function more, there is one cause for all.
 #[test]
 fn what_is_everywhere_is_told_once() {
     let helper = |function: &str| {
@@ -167,7 +166,7 @@ fn what_is_everywhere_is_told_once() {
     let names = ["a", "b", "c", "d"];
     let grouped = |count: usize| {
         let findings: Vec<Finding> = names.iter().take(count).map(|f| helper(f)).collect();
-        // The same functions once more, in another file.
+        // The functions occur again in another file.
         VerifyDocument::new([
             checked("k.hsaco", None, &findings),
             checked("l.hsaco", None, &findings),
@@ -197,11 +196,11 @@ fn what_is_everywhere_is_told_once() {
         ("cfi-entry", 1, 8, 4, 2)
     );
     assert_eq!(row.producers, ["LLVM"]);
-    // Once more, nothing changes.
+    // Grouping a grouped document changes nothing.
     assert_eq!(json(many.clone().grouped()), json(many));
 }
 
-/// Names and producers are anybody's: none is markup, and none starts a row.
+/// Names and producers are untrusted: none is interpreted as markup, and none starts a row.
 #[test]
 fn the_summary_is_a_table_in_markdown() {
     let mut document = VerifyDocument::new([
@@ -241,7 +240,7 @@ fn same(path: &Untrusted<'static>) -> Untrusted<'static> {
 fn a_baseline_takes_what_is_known_and_leaves_what_is_new() {
     let known = Baseline::of(&sample(), same);
     let text = known.to_json().unwrap();
-    // A line for each entry; two findings are alike.
+    // There is a line for each entry. Two findings share an entry.
     assert_eq!(text.lines().count(), 2 + 2);
     assert!(!text.contains("0x") && !text.contains("it: a"), "{text}");
     let read = Baseline::from_json(text.as_bytes()).unwrap();
@@ -253,13 +252,13 @@ fn a_baseline_takes_what_is_known_and_leaves_what_is_new() {
     assert_eq!((again.summary.known, again.summary.errors), (3, 0));
     assert!(again.stale.is_empty());
 
-    // A third of a kind of which two are known.
+    // There is a third finding of a kind with two known findings.
     let mut more = VerifyDocument::new([checked("lib.a(x.o)", None, &[bare(), bare(), bare()])]);
     read.apply(&mut more, same, |path| path == "lib.a(x.o)");
     assert_eq!((more.summary.known, more.summary.errors), (2, 1));
     assert!(more.stale.is_empty(), "k.hsaco was not checked");
 
-    // One is repaired.
+    // One finding was repaired.
     let mut less = VerifyDocument::new([checked("lib.a(x.o)", None, &[bare()])]);
     read.apply(&mut less, same, |_| true);
     let stale: Vec<_> = (less.stale.iter())
@@ -270,7 +269,7 @@ fn a_baseline_takes_what_is_known_and_leaves_what_is_new() {
     assert_eq!(read.beyond(&read), Baseline::default());
 }
 
-/// What is in a function is known wherever the function is; what is in none is known in its file.
+/// A finding in a function is known in every file. A finding outside functions is known only in its file.
 #[test]
 fn a_baseline_knows_a_function_in_another_file() {
     let known = Baseline::of(&sample(), same);
@@ -281,14 +280,14 @@ fn a_baseline_knows_a_function_in_another_file() {
     known.apply(&mut document, same, |_| true);
     let left: Vec<_> = document.findings().map(|(_, one)| one.rule).collect();
     assert_eq!(left, ["cfi-cie-pointer"]);
-    // Of another compiler it is not known.
+    // With another compiler, the finding is not known.
     let mut document = VerifyDocument::new([checked("other.hsaco", None, &[moved])]);
     document.files[0].producers = vec!["GNU C17".into()];
     known.apply(&mut document, same, |_| true);
     assert_eq!(document.findings().count(), 1);
 }
 
-/// Two functions of one name, of which one was known; registers and causes in one are not counted.
+/// Two functions have the same name, and one of them was known. Registers and causes within a function are not counted.
 #[test]
 fn a_baseline_counts_functions() {
     let contradiction = |offset: u64| {
@@ -333,7 +332,7 @@ fn a_baseline_of_something_else_is_an_error() {
     );
 }
 
-/// GitHub shows ten of a level: the worst nine, and one that counts the others.
+/// GitHub shows ten annotations of a level: the worst nine, and one that counts the others.
 #[test]
 fn there_are_no_more_annotations_than_are_shown() {
     let annotations = |count: usize| {
@@ -355,7 +354,7 @@ fn there_are_no_more_annotations_than_are_shown() {
     assert_eq!(many.matches("::notice ").count(), 1);
 }
 
-/// GitHub takes 5,000 results; the worst are kept, and the others counted.
+/// GitHub accepts 5,000 results. The worst are kept, and the others are counted.
 #[test]
 fn sarif_has_no_more_results_than_are_taken() {
     let mut note = bare();
@@ -416,7 +415,7 @@ fn junit_has_a_suite_for_each_code_object() {
     }
 }
 
-/// Files come from several threads in any order.
+/// Several threads may deliver the files in any order.
 #[test]
 fn the_order_of_files_does_not_matter() {
     let files = || {

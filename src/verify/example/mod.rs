@@ -1,31 +1,31 @@
-//! A small example of each rule: what is wrong, and the same put right.
+//! Provides a small example for each rule: a violation and its correction.
 //!
-//! They are text beside this file, by families: `= RULE SETTING`, what is wrong, a line `--`, and what is right. A test puts
-//! around them what the setting says, has LLVM assemble it, and checks it.
+//! The examples are text files next to this file, one for each family. An example is `= RULE SETTING`, the wrong lines, a line `--`, and the correct
+//! lines. A test adds the surroundings of the setting, assembles the result with LLVM, and checks it.
 
 use crate::rule::Rule;
 
-/// What breaks a rule, and what does not.
+/// A violation of a rule, and its correction.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// Where both are, and how they are written.
+    /// The place and the notation of both.
     pub setting: Setting,
-    /// What is wrong: lines.
+    /// The wrong lines.
     pub wrong: &'static str,
-    /// What is right: lines.
+    /// The correct lines.
     pub right: &'static str,
 }
 
-/// A row is `Variant "name in the files" "what both are"`.
+/// A row is `Variant "name in the files" "description of the contents"`.
 macro_rules! settings {
     ($($variant:ident $name:literal $text:literal;)*) => {
-        /// Where an example is.
+        /// The place and the notation of an example.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Setting {
             $(#[doc = concat!("`", $name, "` in the files: see [`text`](Setting::text).")] $variant,)*
-            /// The location of a variable of so many bytes.
+            /// The location of a variable with this size in bytes.
             Location(u8),
         }
 
@@ -37,7 +37,7 @@ macro_rules! settings {
                 }
             }
 
-            /// What it is, for people.
+            /// Returns the description for people.
             #[must_use]
             pub fn text(self) -> String {
                 match self {
@@ -86,7 +86,7 @@ const FILES: [&str; 6] = [
 ];
 
 impl Rule {
-    /// What breaks it, and the same put right. `None` for a rule that no small example breaks.
+    /// Returns an example of a violation and its correction. Returns `None` for a rule that no small example can violate.
     #[must_use]
     pub fn example(&self) -> Option<Example> {
         let mut all = FILES.iter().flat_map(|file| examples(file));
@@ -94,7 +94,7 @@ impl Rule {
     }
 }
 
-/// Returns the examples of a file, and whose they are.
+/// Returns the examples of a file, each with the id of its rule.
 fn examples(file: &'static str) -> impl Iterator<Item = (&'static str, Example)> {
     let parts = file.split("\n= ").skip(1);
     parts.filter_map(|part| {

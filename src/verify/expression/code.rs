@@ -1,4 +1,4 @@
-//! A decoded expression, and where control goes in it. Source: HET A.2.5.4.2.
+//! Decodes an expression and its control flow. Source: HET A.2.5.4.2.
 
 use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
@@ -10,29 +10,29 @@ use crate::expr::{Encoding, Item, Operation, operations};
 #[derive(Debug)]
 pub(super) struct Code<'a> {
     pub(super) items: SmallVec<[Item<'a>; 8]>,
-    /// True if any of them names another entry than a base type.
+    /// True if an operation refers to an entry other than a base type.
     pub(super) refers: bool,
-    /// Why the rest cannot be decoded.
+    /// The reason why the rest cannot be decoded.
     pub(super) error: Option<Error>,
-    /// The size of the expression, in bytes.
+    /// The size of the expression in bytes.
     size: usize,
 }
 
 /// The target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// To the operation with this index.
+    /// The operation with this index.
     Operation(usize),
-    /// To the end.
+    /// The end of the expression.
     End,
-    /// To the middle of an operation or out of the expression.
+    /// The middle of an operation, or an offset outside the expression.
     Nowhere,
-    /// To a part that cannot be decoded.
+    /// A part that cannot be decoded.
     Unknown,
 }
 
 impl<'a> Code<'a> {
-    /// Decodes at most `limit` operations. `None` if there are more.
+    /// Decodes an expression. Returns `None` if it has more than `limit` operations.
     pub(super) fn decode(bytes: &'a [u8], encoding: Encoding, limit: usize) -> Option<Code<'a>> {
         let mut items = SmallVec::new();
         let mut error = None;
@@ -65,7 +65,7 @@ impl<'a> Code<'a> {
         self.items.last().map_or(0, |item| item.end)
     }
 
-    /// Returns the target of the branch `item`. `None` if it is no branch.
+    /// Returns the target of the branch `item`, or `None` if it is not a branch.
     pub(super) fn target(&self, item: &Item<'_>) -> Option<Target> {
         let offset = item.branch_target()?;
         let Ok(offset) = usize::try_from(offset) else {
@@ -86,12 +86,12 @@ impl<'a> Code<'a> {
         )
     }
 
-    /// Returns true if control ever goes anywhere but to the next operation.
+    /// Returns true if the expression contains a branch.
     pub(super) fn branches(&self) -> bool {
         self.items.iter().any(|item| is_branch(&item.operation))
     }
 
-    /// Which operations can be reached from the first, and which of them can reach the end.
+    /// Determines the operations that are reachable from the first, and the operations that can reach the end.
     pub(super) fn reach(&self) -> Reach {
         let count = self.items.len();
         let mut from_start = vec![false; count];
@@ -138,12 +138,12 @@ impl<'a> Code<'a> {
     }
 }
 
-/// For each operation by its index.
+/// The reachability of each operation, by index.
 #[derive(Debug)]
 pub(super) struct Reach {
-    /// True for each operation that can be reached from the first one.
+    /// True for each operation that is reachable from the first one.
     pub(super) from_start: Vec<bool>,
-    /// True for each operation from which the end, or an unknown place, can be reached.
+    /// True for each operation that can reach the end or an unknown target.
     pub(super) to_end: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Composites: pieces, vectors and overlays, by their sizes. Source: HET A.2.5.4.4.6.
+//! Checks composites: pieces, vectors and overlays, by their sizes. Source: HET A.2.5.4.4.6.
 
 use super::entry::{Entry, Number, Offset, Place, Sources, Storage, Value, space_bits};
 use super::machine::{Machine, Step, Stop};
@@ -36,7 +36,7 @@ impl Machine<'_> {
         match self.stack.last().copied() {
             None if self.is_open() => return Err(Stop),
             None => return self.begin(bits, Sources::NONE),
-            // It may be an incomplete composite or a part.
+            // The entry may be an incomplete composite or a part.
             Some(Entry::Unknown) => return Err(Stop),
             Some(entry) if is_incomplete(&entry) => return self.append(bits, Sources::NONE),
             Some(_) => {}
@@ -72,7 +72,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Checks that a part of this size is inside its storage.
+    /// Checks that a part with this size is inside its storage.
     fn check_part(&mut self, part: &Place, bits: u128) -> Step {
         let what = Entry::Place(*part);
         if let Some(room) = part.room()
@@ -92,7 +92,7 @@ impl Machine<'_> {
                 format!("the part has {bits} bits of {what}, where each lane has {room}"),
             );
         }
-        // No word about the lane: a pair of scalar registers is parked in the first two lanes.
+        // A missing lane is not reported here, because compilers park a pair of scalar registers in the first two lanes.
         Ok(())
     }
 
@@ -187,7 +187,7 @@ impl Machine<'_> {
         let zero = self.pop_place()?;
         let bits = self.vector_bits(bit_size, count)?;
         self.check_mask(&mask, count)?;
-        // Which of the two an element comes from is known only at run time.
+        // The source of each element is known only at run time.
         if let (Some(one), Some(zero)) = (one.room(), zero.room())
             && one.max(zero) < bits
         {
@@ -221,7 +221,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// `DW_OP_LLVM_overlay` and `DW_OP_LLVM_bit_overlay`, whose numbers count units of so many bits.
+    /// Checks `DW_OP_LLVM_overlay` and `DW_OP_LLVM_bit_overlay`, whose operands count units of `unit` bits.
     fn overlay(&mut self, unit: u128) -> Step {
         self.need(4)?;
         let size = self.pop_integral()?;

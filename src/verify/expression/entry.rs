@@ -1,19 +1,19 @@
-//! The facts about a stack entry that are known without running the program.
+//! Holds the facts about a stack entry that are known without running the program.
 //!
-//! An entry is as precise as it can be proved to be and unknown beyond; [`Entry::join`] keeps what two
-//! ways to the same operation have in common. Sources: HET A.2.5.2, A.2.5.3.
+//! An entry is as precise as can be proved, and unknown otherwise. [`Entry::join`] keeps the common facts of two paths to the same operation.
+//! Sources: HET A.2.5.2, A.2.5.3.
 
 use core::fmt;
 use core::ops::BitOr;
 
 use crate::arch::{AddressSpace, Register};
 
-/// The sources from which the number in a value, or the address of a place, was computed.
+/// The sources from which the number of a value or the address of a place was computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::verify) struct Sources(u8);
 
 impl Sources {
-    /// Nothing but constants.
+    /// Only constants.
     pub(in crate::verify) const NONE: Sources = Sources(0);
     /// The contents of registers.
     pub(in crate::verify) const REGISTERS: Sources = Sources(1);
@@ -23,9 +23,9 @@ impl Sources {
     pub(in crate::verify) const FRAME: Sources = Sources(4);
     /// The lane in focus.
     pub(in crate::verify) const LANE: Sources = Sources(8);
-    /// An address of the code object.
+    /// An address in the code object.
     pub(in crate::verify) const ADDRESS: Sources = Sources(16);
-    /// Something that is not known.
+    /// An unknown source.
     pub(in crate::verify) const OTHER: Sources = Sources(32);
 }
 
@@ -36,25 +36,25 @@ impl BitOr for Sources {
     }
 }
 
-/// The type of a value, as far as the rules of operations depend on it.
+/// The type of a value, as precisely as the rules of operations require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Type {
-    /// The generic type: integral, as large as an address.
+    /// The generic type: integral, with the size of an address.
     Generic,
-    /// A base type of an integral encoding, and its size in bits. `entry` is its offset in the unit.
+    /// A base type with an integral encoding, and its size in bits. `entry` is its offset in the unit.
     Integral { bits: u64, entry: u64 },
     /// Any other base type, and its size in bits.
     Other { bits: u64, entry: u64 },
-    /// Not known.
+    /// An unknown type.
     Unknown,
 }
 
 /// The known facts about the number in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Number {
-    /// `base + per_lane · lane`, modulo the generic type.
+    /// The number `base + per_lane · lane`, modulo the generic type.
     Linear { base: u64, per_lane: u64 },
-    /// Any number of so many bits.
+    /// Any number with at most this many bits.
     Below { bits: u64 },
 }
 
@@ -64,50 +64,50 @@ pub(in crate::verify) struct Value {
     pub(in crate::verify) ty: Type,
     pub(in crate::verify) number: Number,
     pub(in crate::verify) sources: Sources,
-    /// True if `DW_OP_xderef` loaded it: LLVM without the extensions means a location by that.
+    /// True if `DW_OP_xderef` loaded it. LLVM without the extensions writes such a load for a location.
     pub(in crate::verify) legacy: bool,
 }
 
-/// The kind of storage that a place is in.
+/// The kind of storage of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Storage {
-    /// Memory, and its address space if that is known.
+    /// Memory, and its address space if it is known.
     Memory(Option<AddressSpace>),
     Register(Register),
     /// A register whose number is reserved.
     ReservedRegister,
-    /// Wherever the caller's register is: known only when the program is stopped.
+    /// The storage of the caller's register, which is known only when the program is stopped.
     CallerRegister(Register),
     Undefined,
-    /// A constant; its size in bits, if that is known.
+    /// A constant, and its size in bits if it is known.
     Implicit(Option<u64>),
     /// A pointer that was optimised away.
     ImplicitPointer,
-    /// Parts, by their size in bits together, if that is known.
+    /// Parts, and the sum of their sizes in bits if it is known.
     Composite {
         bits: Option<u128>,
         complete: bool,
     },
-    /// Not known.
+    /// Unknown storage.
     Unknown,
 }
 
 /// The offset of a place in its storage, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Offset {
-    /// `base + per_lane · lane`.
+    /// The offset `base + per_lane · lane`.
     Linear { base: i128, per_lane: i128 },
-    /// Not known.
+    /// An unknown offset.
     Unknown,
 }
 
-/// A location on the stack. One that may have several places is [`Storage::Unknown`].
+/// A location on the stack. A location with several possible places has [`Storage::Unknown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::verify) struct Place {
     pub(in crate::verify) storage: Storage,
     pub(in crate::verify) offset: Offset,
     pub(in crate::verify) sources: Sources,
-    /// True if an operation moved it, be it by nothing: then its start was chosen.
+    /// True if an operation moved the place, even by zero. Its start was then chosen explicitly.
     pub(in crate::verify) moved: bool,
 }
 
@@ -116,7 +116,7 @@ pub(in crate::verify) struct Place {
 pub(in crate::verify) enum Entry {
     Value(Value),
     Place(Place),
-    /// A value or a location.
+    /// An unknown value or location.
     Unknown,
 }
 
@@ -134,7 +134,7 @@ impl Value {
         }
     }
 
-    /// Any number of a type.
+    /// Returns an unknown number of a type.
     pub(in crate::verify) const fn any(ty: Type, bits: u64, sources: Sources) -> Value {
         Value {
             ty,
@@ -144,7 +144,7 @@ impl Value {
         }
     }
 
-    /// Returns the number, if it is the same wherever the program is stopped.
+    /// Returns the number, if it is the same in every lane and at every stop.
     pub(in crate::verify) const fn known(&self) -> Option<u64> {
         match self.number {
             Number::Linear { base, per_lane: 0 } => Some(base),
@@ -166,7 +166,7 @@ impl Place {
         }
     }
 
-    /// A place of which nothing is known.
+    /// A place without known facts.
     pub(in crate::verify) const UNKNOWN: Place = Place {
         storage: Storage::Unknown,
         offset: Offset::Unknown,
@@ -174,7 +174,7 @@ impl Place {
         moved: false,
     };
 
-    /// Returns the size of its storage in bits, if it has one and it is known.
+    /// Returns the size of the storage in bits, if it is known.
     pub(in crate::verify) fn storage_bits(&self) -> Option<u128> {
         match self.storage {
             Storage::Memory(space) => Some(space_bits(space?)),
@@ -189,7 +189,7 @@ impl Place {
         }
     }
 
-    /// Returns the bits from where it starts, in lane 0, to the end of its storage.
+    /// Returns the number of bits from the place's start in lane 0 to the end of its storage.
     pub(in crate::verify) fn room(&self) -> Option<u128> {
         let Offset::Linear { base, .. } = self.offset else {
             return None;
@@ -197,7 +197,7 @@ impl Place {
         self.storage_bits()?.checked_sub(u128::try_from(base).ok()?)
     }
 
-    /// Returns how many lanes its storage has a dword for; 1 if it is no vector register.
+    /// Returns the number of lanes that have a dword in the storage; 1 if it is not a vector register.
     pub(in crate::verify) fn lanes(&self) -> u32 {
         match (self.storage, self.storage_bits()) {
             (Storage::Register(register), Some(bits)) if register.is_vector() => {
@@ -207,8 +207,7 @@ impl Place {
         }
     }
 
-    /// The bits to the end of its lane, for a place that every lane has in its own dword of a vector
-    /// register.
+    /// Returns the number of bits to the end of the lane's dword, if each lane has its own dword of a vector register.
     pub(in crate::verify) fn lane_room(&self) -> Option<u128> {
         match (self.storage, self.offset) {
             (Storage::Register(register), Offset::Linear { base, per_lane: 32 })
@@ -221,15 +220,14 @@ impl Place {
         }
     }
 
-    /// Returns true if it is a vector register of which nobody chose a part: it starts with the dword of lane 0,
-    /// whichever lane is meant.
+    /// Returns true if the place is a vector register from which no part was selected. It then starts with the dword of lane 0, regardless of the
+    /// lane in focus.
     pub(in crate::verify) fn is_whole_vector(&self) -> bool {
         matches!(self.storage, Storage::Register(register) if register.is_vector()) && !self.moved
     }
 }
 
-/// Returns the size of an address space, in bits. With addresses of four bytes it would be smaller, and no processor
-/// of `amdgcn` has those.
+/// Returns the size of an address space in bits. Addresses of four bytes would make it smaller, but no processor of `amdgcn` has them.
 pub(in crate::verify) fn space_bits(space: AddressSpace) -> u128 {
     space.size_in_bits(8)
 }

@@ -1,4 +1,4 @@
-//! An expression as findings show it: printed, with the operation at fault marked.
+//! Prints an expression for findings, with a mark at the faulty operation.
 
 use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
@@ -7,10 +7,10 @@ use super::Fault;
 use crate::expr::{Encoding, Item, OperandKind, OperandValue, Printer, operations};
 use crate::verify::finding::{Excerpt, Finding};
 
-/// Longer expressions are not printed: nobody reads a line of so many operations.
+/// The maximum size in bytes of a printed expression. Longer ones would be unreadable.
 const LONGEST: usize = 1 << 8;
 
-/// Returns an expression as text, with the operation at `offset` marked; without one all of it is meant.
+/// Returns an expression as text, with a mark at the operation at `offset`. Without an offset, the mark covers the whole expression.
 pub(in crate::verify) fn excerpt(
     bytes: &[u8],
     encoding: Encoding,
@@ -36,7 +36,7 @@ pub(in crate::verify) fn excerpt(
         }
         start = start + length + ", ".len();
     }
-    // What cannot be decoded is at the end.
+    // The undecodable part is at the end.
     let mark = start.min(text.len())..text.len();
     Some(Excerpt {
         text: text.into(),
@@ -45,8 +45,8 @@ pub(in crate::verify) fn excerpt(
 }
 
 impl Fault {
-    /// Returns the finding of a fault in an expression that stands at `start` of a section. `what` says which
-    /// expression it is, at the start of the message.
+    /// Creates the finding of a fault in an expression that starts at offset `start` of a section. `what` names the expression at the start of the
+    /// message.
     pub(in crate::verify) fn finding(
         &self,
         what: &str,
@@ -73,8 +73,8 @@ impl Fault {
     }
 }
 
-/// Returns the register numbers in the operations of an expression, each with the offset of its operation in bytes;
-/// those of entry values within it too. What cannot be decoded has none.
+/// Returns the register numbers in the operations of an expression, each with the offset of its operation in bytes. Includes the registers in entry
+/// values. An undecodable part has no registers.
 pub(super) fn registers(items: &[Item<'_>], encoding: Encoding) -> SmallVec<[(usize, u64); 4]> {
     let mut found = SmallVec::new();
     for item in items {
@@ -82,7 +82,7 @@ pub(super) fn registers(items: &[Item<'_>], encoding: Encoding) -> SmallVec<[(us
         if row.operands.is_empty() {
             continue;
         }
-        // `DW_OP_lit0` to `DW_OP_lit31` are a family too, of numbers.
+        // `DW_OP_lit0` to `DW_OP_lit31` are also a family, but of numbers.
         let is_literal = row.name == "DW_OP_lit";
         for (kind, value) in row.operands.iter().zip(item.operation.operands()) {
             match (kind, value) {
@@ -92,7 +92,7 @@ pub(super) fn registers(items: &[Item<'_>], encoding: Encoding) -> SmallVec<[(us
                 (OperandKind::Member, OperandValue::Unsigned(number)) if !is_literal => {
                     found.push((item.offset, number));
                 }
-                // One level: an entry value in an entry value means nothing.
+                // Only one level is searched, because a nested entry value has no meaning.
                 (OperandKind::Expression, OperandValue::Bytes(inner)) => {
                     let mut inner = operations(inner, encoding);
                     while let Ok(Some(nested)) = inner.next() {

@@ -1,7 +1,6 @@
-//! Running an expression without a wave: along every way that control may take, within a bound.
+//! Runs an expression without a wave, along every path of control up to a limit.
 //!
-//! What each family of operations does is in the modules beside; this one has the ways, the faults and the
-//! calls. Sources: HET A.2.5.4, A.2.5.4.2.
+//! The operations are in the sibling modules, by family. This module contains the paths, the faults and the calls. Sources: HET A.2.5.4, A.2.5.4.2.
 
 use core::hash::{Hash, Hasher};
 use std::collections::hash_map::DefaultHasher;
@@ -16,19 +15,19 @@ use crate::error::ErrorKind;
 use crate::expr::{Encoding, Item, Operation};
 use crate::rule::Rule;
 
-/// Operations run in one expression, with those it calls. Real ones have some dozens.
+/// The maximum number of operations that run in an expression, including called expressions. Real expressions have a few dozen.
 const STEPS: usize = 1 << 11;
-/// Entries on the stack; deeper ones are not followed.
+/// The maximum depth of the stack. Deeper stacks are not followed.
 const STACK: usize = 1 << 8;
-/// Calls and entry values within each other.
+/// The maximum nesting of calls and entry values.
 const DEPTH: usize = 8;
-/// Ways to the end that are told apart.
+/// The maximum number of distinct paths to the end.
 const ENDS: usize = 16;
 
-/// On the heap: entries are large, and a stack goes through many hands.
+/// The stack of a path. It is on the heap because entries are large and stacks are moved often.
 pub(super) type Stack = Vec<Entry>;
 
-/// The way ends here: a fault was found, or nothing more is known.
+/// The end of a path, because a fault was found or nothing more is known.
 pub(super) struct Stop;
 
 pub(super) type Step<T = ()> = Result<T, Stop>;
@@ -36,30 +35,30 @@ pub(super) type Step<T = ()> = Result<T, Stop>;
 /// The interpreter.
 pub(super) struct Machine<'m> {
     pub(super) env: &'m Env<'m>,
-    /// The sizes and codes of the expression that runs, which may be a called one.
+    /// The sizes and codes of the running expression, which may be a called one.
     pub(super) encoding: Encoding,
-    /// The stack of the way that is followed.
+    /// The stack of the current path.
     pub(super) stack: Stack,
-    /// True if the stack goes on below with entries of a caller.
+    /// True if entries of a caller are below the known entries of the stack.
     open: bool,
     faults: Vec<Fault>,
     pub(super) legacy: bool,
-    /// True if the frame base was asked for.
+    /// True if an operation used the frame base.
     pub(super) asks_frame_base: bool,
-    /// The offset of the operation that runs.
+    /// The offset of the running operation.
     at: usize,
-    /// Calls that led here, by the entry that was called.
+    /// The active calls, by the called entries.
     calls: SmallVec<[u64; 8]>,
-    /// True if a branch that may go either way was passed.
+    /// True if a branch was passed whose direction is not known.
     branched: bool,
     steps: usize,
 }
 
-/// A way that is not yet followed to its end.
+/// A path that has not been followed to its end.
 struct Path {
     stack: Stack,
     index: usize,
-    /// The states in which control went backwards since it last could have gone either way.
+    /// The states of backward jumps since the last branch with an unknown direction.
     trail: Vec<(usize, u64)>,
 }
 
@@ -84,7 +83,7 @@ pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
     }
 }
 
-/// Checks a decoded expression. `steps` counts the operations that were run.
+/// Checks a decoded expression. `steps` counts the operations that ran.
 fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
     let mut machine = Machine {
         env,
@@ -115,7 +114,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
         machine.check_result(code, &end);
     }
     if machine.legacy {
-        // The shape as a whole means something else; what is wrong with it as specified is said once.
+        // The expression as a whole has a legacy meaning. The violations of the specification are reported once for the whole.
         machine.faults.retain(|fault| {
             ![&rule::NARROW, &rule::LANE_MISSING, &rule::VALUE_AS_LOCATION]
                 .iter()
@@ -135,13 +134,13 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
 }
 
 impl<'m> Machine<'m> {
-    /// Adds a fault of the operation that runs.
+    /// Adds a fault of the running operation.
     #[cold]
     pub(super) fn fault(&mut self, rule: &'static Rule, message: impl Into<String>) {
         self.fault_at(rule, Some(self.at), message, None);
     }
 
-    /// Adds a fault of the operation that runs, with what should be there instead.
+    /// Adds a fault of the running operation, with advice for the correction.
     #[cold]
     pub(super) fn fault_with(
         &mut self,
@@ -152,7 +151,7 @@ impl<'m> Machine<'m> {
         self.fault_at(rule, Some(self.at), message, Some(help));
     }
 
-    /// Adds a fault, unless the rule was already found broken at this operation.
+    /// Adds a fault, unless this operation already has a fault of the same rule.
     #[cold]
     pub(super) fn fault_at(
         &mut self,
@@ -163,7 +162,7 @@ impl<'m> Machine<'m> {
     ) {
         let mut message = message.into();
         if !self.calls.is_empty() {
-            // What is wrong with the called expression alone is found where it stands.
+            // Faults of the called expression alone are reported at its own entry.
             if ![
                 &rule::UNDERFLOW,
                 &rule::KIND,
@@ -195,7 +194,7 @@ impl<'m> Machine<'m> {
     fn check_code(&mut self, code: &Code<'_>) {
         if let Some(error) = &code.error {
             let text = error.kind().to_string();
-            // What compilers wrote from 2020 to 2022, in codes that today have no meaning.
+            // Compilers from 2020 to 2022 used codes that have no meaning today.
             let of_2020 = matches!(
                 error.kind(),
                 ErrorKind::UnknownOperation {
@@ -246,8 +245,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Follows every way from the start of `code` with the stack as it is, and gives the stacks at its
-    /// end. `None` if they are not all known.
+    /// Follows every path from the start of `code` with the current stack. Returns the stacks at its end, or `None` if they are not all known.
     fn follow(&mut self, code: &Code<'_>) -> Option<SmallVec<[Stack; 1]>> {
         let mut ends: SmallVec<[Stack; 1]> = SmallVec::new();
         let mut known = true;
@@ -314,7 +312,7 @@ impl<'m> Machine<'m> {
         known.then_some(ends)
     }
 
-    /// Returns true if control comes back to an operation with nothing changed and no choice on the way.
+    /// Returns true if control returns to an operation with an unchanged stack and without a choice in between.
     fn is_endless(&mut self, trail: &mut Vec<(usize, u64)>, next: usize) -> bool {
         let mut hasher = DefaultHasher::new();
         self.stack.hash(&mut hasher);
@@ -438,7 +436,7 @@ impl<'m> Machine<'m> {
         Ok(Flow::Next)
     }
 
-    /// `DW_OP_entry_value`. Source: HET A.2.5.4.3.4, item 8.
+    /// Checks `DW_OP_entry_value`. Source: HET A.2.5.4.3.4, item 8.
     pub(super) fn entry_value(&mut self, bytes: &[u8]) -> Step {
         let nested = Env {
             role: Role::EntryValue,
@@ -447,7 +445,7 @@ impl<'m> Machine<'m> {
             frame_base: super::FrameBase::Unknown,
             ..*self.env
         };
-        // An entry value within an entry value means nothing; it is not followed.
+        // A nested entry value has no meaning, so it is not followed.
         if self.env.role == Role::EntryValue {
             return Err(Stop);
         }
@@ -477,7 +475,7 @@ impl<'m> Machine<'m> {
         self.stack.push(entry);
     }
 
-    /// Takes the top entry, whatever it is.
+    /// Pops the top entry, of any kind.
     pub(super) fn pop_any(&mut self) -> Step<Entry> {
         match self.stack.pop() {
             Some(entry) => Ok(entry),
@@ -492,12 +490,12 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Returns true if the entries below those that are known are a caller's.
+    /// Returns true if entries of a caller are below the known entries.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Returns true if the expression stands in call frame information.
+    /// Returns true if the expression is in call frame information.
     pub(super) fn in_cfi(&self) -> bool {
         matches!(
             self.env.role,

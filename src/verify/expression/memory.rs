@@ -1,4 +1,4 @@
-//! Places: where they are made, moved and read. Sources: HET A.2.5.4.3.4, A.2.5.4.4.1 to A.2.5.4.4.5.
+//! Checks the creation, movement and reading of places. Sources: HET A.2.5.4.3.4, A.2.5.4.4.1 to A.2.5.4.4.5.
 
 use super::entry::{Entry, Number, Offset, Place, Sources, Storage, Type, Value};
 use super::machine::{Machine, Step, Stop};
@@ -9,7 +9,7 @@ use crate::arch::{AddressSpace, Register};
 use crate::expr::Operation;
 
 impl Machine<'_> {
-    /// Takes a complete location; a value converts where it may.
+    /// Pops a complete location. A value is converted if the rules allow it.
     pub(super) fn pop_place(&mut self) -> Step<Place> {
         let entry = self.pop_any()?;
         if is_incomplete(&entry) {
@@ -71,7 +71,7 @@ impl Machine<'_> {
                 let offset = self.pop_integral()?;
                 self.push_place(somewhere(None, offset.sources))
             }
-            // The space of a CFA is that of the call frame information.
+            // The address space of a CFA depends on the call frame information.
             Operation::CallFrameCfa => self.push_place(somewhere(None, Sources::FRAME)),
             Operation::Reg { register } => self.register(register.into()),
             Operation::Regx { register } => self.register(register),
@@ -99,7 +99,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `DW_OP_fbreg`. How far the offset moves it is not followed: a frame is as large as it is.
+    /// Checks `DW_OP_fbreg`. The offset is ignored, because the size of a frame is not known.
     fn push_frame_base(&mut self) -> Step {
         if self.env.role == Role::FrameBase {
             self.fault(
@@ -120,7 +120,7 @@ impl Machine<'_> {
             }
             FrameBase::Unknown => Place::UNKNOWN,
             FrameBase::Place(place) => match place.storage {
-                // A register stands for the address that it contains (HET A.3.3.5, item 2).
+                // A register represents the address that it contains (HET A.3.3.5, item 2).
                 Storage::Register(_) => somewhere(
                     Some(AddressSpace::None),
                     Sources::FRAME | Sources::REGISTERS,
@@ -157,7 +157,7 @@ impl Machine<'_> {
         self.push_place(Place::UNKNOWN)
     }
 
-    /// Pops an address space. `None` if it is unknown.
+    /// Pops an address space. Returns `None` if it is not known.
     fn pop_space(&mut self) -> Step<Option<AddressSpace>> {
         let value = self.pop_integral()?;
         let Some(number) = value.known() else {
@@ -175,7 +175,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns a register as an address.
+    /// Pushes the place at the address in a register.
     fn based(&mut self, number: u64, space: Option<AddressSpace>) -> Step {
         if let (Some(register), Some(space)) = (self.known_register(number), space) {
             let place = Place::start_of(Storage::Register(register), Sources::REGISTERS);
@@ -196,7 +196,7 @@ impl Machine<'_> {
         self.push_place(somewhere(space, Sources::REGISTERS))
     }
 
-    /// Returns the register of a number that is not reserved, if its size is known.
+    /// Returns the register of a number, if the number is not reserved and the size is known.
     fn known_register(&self, number: u64) -> Option<Register> {
         let register = Register::from_number(number)?;
         let is_known = self.env.machine.is_amdgpu() && register.class().is_some();
@@ -211,7 +211,7 @@ impl Machine<'_> {
         self.push_place(Place::start_of(storage, Sources::REGISTERS))
     }
 
-    /// A vector register where the dword of a lane is meant.
+    /// Reports a whole vector register where the dword of one lane is required.
     pub(super) fn check_lane(&mut self, place: &Place) {
         if self.wants_lane()
             && place.is_whole_vector()
@@ -225,7 +225,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Moves a location by units of so many bits.
+    /// Moves a location by units of `unit` bits.
     fn shift(&mut self, displacement: &Value, unit: i128) -> Step {
         let place = self.pop_place()?;
         if place.storage == Storage::Undefined {
@@ -235,7 +235,7 @@ impl Machine<'_> {
             moved: true,
             ..place
         };
-        // In a generic type of 32 bits a negative displacement looks like a large one.
+        // In a generic type of 32 bits, a negative displacement looks like a large one.
         let is_wide = self.encoding.address_size == 8;
         let (
             true,
@@ -251,7 +251,7 @@ impl Machine<'_> {
                 ..place
             });
         };
-        // Displacements of the generic type count as signed.
+        // Displacements of the generic type are signed.
         let bits = |count: u64| i128::from(count.cast_signed()).saturating_mul(unit);
         let moved = base.saturating_add(bits(by));
         let per_lane = per_lane.saturating_add(bits(by_lane));
@@ -334,7 +334,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the bits that a size operand of a read asks for.
+    /// Returns the number of bits of a read with this size operand.
     fn small_size(&mut self, bytes: u8) -> u64 {
         if bytes == 0 {
             self.fault(&rule::EMPTY_PART, "it reads no bytes");
@@ -342,7 +342,7 @@ impl Machine<'_> {
         (u64::from(bytes) * 8).min(self.generic_bits())
     }
 
-    /// Reads so many bits of the location on top.
+    /// Reads `bits` bits of the location on top of the stack.
     fn deref(&mut self, ty: Type, bits: u64) -> Step {
         let place = self.pop_place()?;
         self.check_read(&place, bits.into())?;
@@ -354,7 +354,7 @@ impl Machine<'_> {
             Storage::Composite { .. } | Storage::Implicit(_) => place.sources,
             Storage::Undefined | Storage::ImplicitPointer | Storage::Unknown => Sources::OTHER,
         };
-        // An implicit pointer stays one when it is read, which no type says.
+        // Reading an implicit pointer yields an implicit pointer, which no type expresses.
         let ty = if place.storage == Storage::ImplicitPointer {
             Type::Unknown
         } else {
@@ -364,7 +364,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Checks that this many bits can be read from a place.
+    /// Checks that `bits` bits can be read from a place.
     fn check_read(&mut self, place: &Place, bits: u128) -> Step {
         if place.storage == Storage::Undefined && bits > 0 {
             self.fault(
@@ -395,7 +395,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Reads through an address space.
+    /// Checks a read through an address space.
     fn xderef(&mut self, ty: Type, bits: u64) -> Step {
         self.legacy = true;
         let address = self.pop_integral()?;
@@ -419,7 +419,7 @@ impl Machine<'_> {
             }
             Operation::StackValue => {
                 let value = self.pop_value()?;
-                // A value of no known type may be an implicit pointer, which it then becomes again.
+                // A value of unknown type may be an implicit pointer, which is then restored.
                 let storage = match value.ty.bits(self.generic_bits()) {
                     Some(bits) => Storage::Implicit(Some(bits)),
                     None => Storage::Implicit(None),
@@ -456,7 +456,7 @@ impl Machine<'_> {
     }
 }
 
-/// Returns a place in memory whose address is not known.
+/// Returns a place in memory with an unknown address.
 fn somewhere(space: Option<AddressSpace>, sources: Sources) -> Place {
     Place {
         storage: Storage::Memory(space),
@@ -466,7 +466,7 @@ fn somewhere(space: Option<AddressSpace>, sources: Sources) -> Place {
     }
 }
 
-/// Returns the place of an address, which is cut to the size of addresses of its space.
+/// Returns the place of an address, which is truncated to the address size of its space.
 fn memory(space: AddressSpace, address: &Value, sources: Sources) -> Place {
     let offset = match address.number {
         Number::Linear { base, per_lane: 0 } => {

@@ -1,4 +1,4 @@
-//! Whether the result of an expression is what its use requires. Sources: HET A.2.5.4, A.3.3.5, A.6.4.2.
+//! Checks that the result of an expression is valid for its use. Sources: HET A.2.5.4, A.3.3.5, A.6.4.2.
 
 use super::code::Code;
 use super::entry::{Entry, Offset, Place, Sources, Storage, Type};
@@ -60,12 +60,12 @@ impl Machine<'_> {
         }
     }
 
-    /// Adds a fault of the expression as a whole.
+    /// Adds a fault of the whole expression.
     fn whole(&mut self, rule: &'static Rule, message: impl Into<String>) {
         self.fault_at(rule, None, message, None);
     }
 
-    /// Returns the type of the value that the result is.
+    /// Returns the type of a result that must be a value.
     fn value_result(&mut self, top: Entry) -> Option<Type> {
         match as_value(top) {
             Some(value) => Some(value.ty),
@@ -147,7 +147,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Checks that an object of this size fits.
+    /// Checks that an object with this size fits into its place.
     fn check_object(&mut self, place: &Place, bits: u128) {
         let is_composite = matches!(place.storage, Storage::Composite { .. });
         let rule = if is_composite {

@@ -1,4 +1,4 @@
-//! The rules for expressions, wherever they stand.
+//! Defines the rules for expressions in all uses.
 
 use crate::rule::Rule;
 use crate::verify::Severity;
@@ -173,18 +173,18 @@ rules! {
         "The value that DW_CFA_val_expression computes must have a type as large as the register.";
 }
 
-/// How findings of a rule come in attributes: what a producer does once it does everywhere.
+/// The repetition of a rule's findings in attributes. A producer that makes a mistake once often makes it everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::verify) enum Repeats {
-    /// Each is a mistake of its own.
+    /// Each finding is a separate mistake.
     Never,
-    /// One mistake of the function shows in many of its variables.
+    /// One mistake of the function causes findings in many of its variables.
     Function,
-    /// It is how the compiler writes, in all of the unit.
+    /// The findings come from a habit of the compiler in the whole unit.
     Unit,
 }
 
-/// Returns how findings of a rule for expressions come in attributes.
+/// Returns the repetition of a rule's findings in attributes.
 pub(in crate::verify) fn repeats(rule: &Rule) -> Repeats {
     if *rule == NO_FRAME_BASE {
         Repeats::Function

@@ -1,11 +1,11 @@
-//! Sending each operation to its family, and the operations that move entries. Source: HET A.2.5.4.1.
+//! Dispatches operations to their families, and checks the operations that move entries. Source: HET A.2.5.4.1.
 
 use super::entry::{Entry, Place, Storage};
 use super::machine::{Machine, Step, Stop};
 use super::rule;
 use crate::expr::{Item, Operation};
 
-/// Returns true if an entry is a composite to which parts are still added.
+/// Returns true if an entry is an incomplete composite, to which parts can still be added.
 pub(super) fn is_incomplete(entry: &Entry) -> bool {
     matches!(
         entry,
@@ -20,7 +20,7 @@ pub(super) fn is_incomplete(entry: &Entry) -> bool {
 }
 
 impl Machine<'_> {
-    /// Runs an operation that does not change where control goes.
+    /// Runs an operation that does not affect control flow.
     #[expect(
         clippy::too_many_lines,
         reason = "every operation is named, so that a new one does not compile until its family is chosen"
@@ -68,7 +68,7 @@ impl Machine<'_> {
             | O::Overlay
             | O::BitOverlay => self.compose(&item.operation),
             O::EntryValue { expression } => self.entry_value(expression),
-            // What these push depends on a call site or a variable elsewhere.
+            // The results depend on a call site or a variable elsewhere.
             O::GnuParameterRef { .. } | O::GnuVariableValue { .. } => {
                 self.push(Entry::Unknown);
                 Ok(())
@@ -78,9 +78,9 @@ impl Machine<'_> {
             | O::Call2 { .. }
             | O::Call4 { .. }
             | O::CallRef { .. }
-            // It is in no file.
+            // This operation never occurs in a file.
             | O::Composite => Err(Stop),
-            // Nothing is known of what it does.
+            // The effect of this operation is not known.
             O::NvidiaMux { .. } => {
                 self.fault(&rule::FOREIGN, "it is an operation of another vendor");
                 Err(Stop)
@@ -155,7 +155,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Returns the entry so many below the top, which a stack operation touches.
+    /// Returns the entry at `index` below the top, for a stack operation.
     fn entry(&mut self, index: usize) -> Step<Entry> {
         self.need(index.saturating_add(1))?;
         let found = self.stack.iter().rev().nth(index).copied().ok_or(Stop)?;
@@ -169,7 +169,7 @@ impl Machine<'_> {
         Ok(found)
     }
 
-    /// Sees to it that so many entries are on the stack.
+    /// Ensures that the stack has at least `count` entries.
     pub(super) fn need(&mut self, count: usize) -> Step {
         let found = self.stack.len();
         if found >= count {
@@ -188,7 +188,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Moves the top entry below the next ones.
+    /// Moves the top entry below the next `count - 1` entries.
     fn rotate(&mut self, count: usize) -> Step {
         for index in 0..count {
             self.entry(index)?;

@@ -1,6 +1,6 @@
-//! Each rule on an expression that breaks it and on one like it that does not. The sentences of HET and
-//! DWARF 5 that decide are in the table of rules; sizes are those of USAGE "Register Identifier": a scalar
-//! register has 32 bits, a vector register of a wave of 64 lanes 2048, EXEC and PC 64.
+//! Tests each rule with an expression that violates it and a similar one that does not. The table of rules cites the decisive sentences of HET and
+//! DWARF 5. Sizes are from USAGE "Register Identifier". A scalar register has 32 bits, EXEC and PC have 64, and a vector register of a wave with 64
+//! lanes has 2048.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use crate::arch::AddressSpace;
 use crate::expr::{Opcode, ParseOptions, ROWS, operations, parse};
 use crate::verify::Severity;
 
-/// Entries that the examples refer to.
+/// The entries to which the examples refer.
 struct Known;
 
-/// `DW_OP_call2 0x300`: it calls itself.
+/// `DW_OP_call2 0x300`, which calls itself.
 const CYCLE: &[u8] = &[0x98, 0x00, 0x03];
 
 impl Entries for Known {
@@ -44,7 +44,7 @@ impl Entries for Known {
             die: offset,
         };
         match offset {
-            // DW_OP_lit1, DW_OP_plus: it adds one to what its caller pushed.
+            // DW_OP_lit1, DW_OP_plus: adds one to the value that the caller pushed.
             0x100 => expression(&[0x31, 0x22]),
             0x200 => Callee::Nothing,
             0x300 => expression(CYCLE),
@@ -58,7 +58,7 @@ impl Entries for Known {
     }
 }
 
-/// The canonical frame address, as register rules find it on the stack.
+/// The canonical frame address that register rules find on the stack.
 const CFA: Entry = Entry::Place(Place {
     storage: Storage::Memory(Some(AddressSpace::PrivateWave)),
     offset: Offset::Unknown,
@@ -72,7 +72,7 @@ const LONG: Role = Role::Location { bits: Some(64) };
 const SAVED: Role = Role::SavedRegister { bits: Some(32) };
 const SAVED_VGPR: Role = Role::SavedRegister { bits: Some(2048) };
 
-/// Returns the bytes of an example: operations without `DW_OP_`, or hexadecimal after `#`.
+/// Encodes an example: operations without `DW_OP_`, or hexadecimal digits after `#`.
 fn bytes_of(text: &str) -> Vec<u8> {
     if let Some(digits) = text.strip_prefix('#') {
         let pairs = digits.as_bytes().chunks(2);
@@ -112,7 +112,7 @@ fn run(text: &str, role: Role) -> Outcome {
     check(&bytes_of(text), &env)
 }
 
-/// The operations for the dword of the lane in focus of a vector register.
+/// Selects the dword of the lane in focus from a vector register.
 macro_rules! lane_of {
     ($register:literal) => {
         concat!(
@@ -123,7 +123,7 @@ macro_rules! lane_of {
     };
 }
 
-/// A rule, a use, an expression that breaks the rule and one that does not.
+/// The rules, each with a use, an expression that violates it, and one that does not.
 #[rustfmt::skip]
 const EXAMPLES: &[(&str, Role, &str, &str)] = &[
     ("expr-decode",               OBJECT,     "#31e9",                                                     "#3196"),
@@ -255,7 +255,7 @@ fn faults(text: &str, role: Role) -> Vec<(&'static str, Option<usize>)> {
         .collect()
 }
 
-/// What LLVM and ROCm's compiler write, and the example of lanes in the user guide: right by the text.
+/// Uses expressions of LLVM and ROCm's compiler, and the example of lanes in the user guide. All of them are correct according to the specification.
 #[test]
 fn what_compilers_write_is_right() {
     let right: &[(Role, &str)] = &[
@@ -317,7 +317,7 @@ fn what_compilers_write_is_right() {
     }
 }
 
-/// By the letter `xderef` loads, and none of the parts is what is meant: it is said once, elsewhere.
+/// According to the specification `xderef` loads a value, so no part has its intended meaning. This is reported once, for the whole expression.
 #[test]
 fn legacy_locations_are_told_and_not_taken_apart() {
     for text in [
@@ -332,7 +332,7 @@ fn legacy_locations_are_told_and_not_taken_apart() {
     assert!(!run("regx SGPR4", INT).legacy);
 }
 
-/// `regx SGPR4` takes two bytes, `lit1` the third, and `plus`, at fault, is the fourth.
+/// `regx SGPR4` has two bytes, `lit1` is the third byte, and the faulty `plus` is the fourth.
 #[test]
 fn the_operation_at_fault_is_marked() {
     let text = "regx SGPR4, lit1, plus";
@@ -346,7 +346,7 @@ fn the_operation_at_fault_is_marked() {
     let excerpt = finding.excerpt.unwrap();
     assert_eq!(excerpt.text, "DW_OP_regx SGPR4, DW_OP_lit1, DW_OP_plus");
     assert_eq!(excerpt.text.raw().get(excerpt.mark), Some("DW_OP_plus"));
-    // What does not decode is marked to the end.
+    // The undecodable part is marked to the end.
     let excerpt = super::excerpt(&[0x31, 0xff], Encoding::AMDGPU, Some(1)).unwrap();
     assert_eq!(
         excerpt.text.raw().get(excerpt.mark),
@@ -354,7 +354,7 @@ fn the_operation_at_fault_is_marked() {
     );
 }
 
-/// Both ways of a branch are followed: `bra` jumps over `lit1`, and only the other way underflows.
+/// Both paths after a branch are followed. `bra` jumps over `lit1`, and only the other path underflows.
 #[test]
 fn every_way_is_followed() {
     assert_eq!(
@@ -366,7 +366,7 @@ fn every_way_is_followed() {
     assert!(matches!(joined.result, Some(Entry::Value(value)) if value.known().is_none()));
 }
 
-/// A use of each operation that no passing example above has.
+/// Uses of the operations that do not occur in the passing examples above.
 const USES: &[&str] = &[
     "addr 0x1000, drop",
     "const1s +1, const2u 0x1, const2s +1, const4s +1, const8u 0x1, const8s +1, constu 0x1, consts +1, constx 0x1, drop, drop",
@@ -387,8 +387,8 @@ const USES: &[&str] = &[
     "regx SGPR4, regx SGPR5, lit0, lit8, LLVM_bit_overlay, drop",
 ];
 
-/// An operation that is not followed ends the way, and no fault after it is found: a new one is named here until
-/// it has an arm in the function of its family.
+/// An operation that is not followed ends its path, and later faults are missed. This test names a new operation until the function of its family
+/// handles it.
 #[test]
 fn every_operation_is_followed() {
     let passing = EXAMPLES.iter().map(|(_, _, _, passing)| *passing);
@@ -411,8 +411,8 @@ fn every_operation_is_followed() {
     let missing: Vec<Opcode> = (ROWS.iter().map(|row| row.opcode))
         .filter(|opcode| !followed.contains(opcode))
         .collect();
-    // Without a frame base it is a fault here (`expr-no-frame-base`), which ends the way; nothing is known of what NVIDIA's does, and
-    // the last is of another dialect.
+    // Without a frame base, the first is a fault that ends the path (`expr-no-frame-base`). The effect of NVIDIA's operation is not known, and the
+    // last belongs to another dialect.
     assert_eq!(
         missing,
         [Opcode::Fbreg, Opcode::NvidiaMux, Opcode::Composite]
@@ -440,7 +440,7 @@ fn loops_that_end_are_no_fault_and_take_a_bounded_time() {
 
 #[test]
 fn results_say_what_an_address_was_computed_from() {
-    // The return address that GCC 12 writes as a location: computed from two registers and read from none.
+    // GCC 12 writes the return address as a location that is computed from two registers.
     let gcc = run(
         "bregx SGPR19+0, const1u 0x20, shl, bregx SGPR18+0, plus",
         SAVED,

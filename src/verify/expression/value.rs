@@ -1,5 +1,4 @@
-//! Values: constants, arithmetic and types. Sources: HET A.2.5.4.3.1 to A.2.5.4.3.3; DWARF 5 §2.5.1.4 and
-//! §2.5.1.6.
+//! Checks values: constants, arithmetic and types. Sources: HET A.2.5.4.3.1 to A.2.5.4.3.3; DWARF 5 §2.5.1.4 and §2.5.1.6.
 
 use super::entry::{Entry, Number, Offset, Place, Sources, Storage, Type, Value};
 use super::machine::{Machine, Step, Stop};
@@ -9,7 +8,7 @@ use crate::arch::AddressSpace;
 use crate::expr::Operation;
 
 impl Type {
-    /// Its size in bits, if it is known; `generic` is that of the generic type.
+    /// Returns the size in bits, if it is known. `generic` is the size of the generic type.
     pub(super) const fn bits(self, generic: u64) -> Option<u64> {
         match self {
             Type::Generic => Some(generic),
@@ -38,7 +37,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes a value; a location converts where it may.
+    /// Pops a value. A location is converted if the rules allow it.
     pub(super) fn pop_value(&mut self) -> Step<Value> {
         let entry = self.pop_any()?;
         if is_incomplete(&entry) {
@@ -55,7 +54,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Takes a value of an integral type.
+    /// Pops a value of an integral type.
     pub(super) fn pop_integral(&mut self) -> Step<Value> {
         let value = self.pop_value()?;
         if let Type::Other { .. } = value.ty {
@@ -210,8 +209,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Both operands of an operation are of the same type. What the standard means for shifts, where compilers
-    /// differ, is left open.
+    /// Checks that both operands of an operation have the same type. Shifts are not checked, because compilers interpret the standard differently.
     fn check_operand_types(&mut self, operation: &Operation<'_>, left: &Value, right: &Value) {
         if matches!(operation, Operation::Shl | Operation::Shr | Operation::Shra) {
             return;
@@ -232,7 +230,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the result of an operation with two operands, as far as it is the same for every wave.
+    /// Returns the result of an operation with two operands, with only the facts that hold for all waves.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "operations that are not folded give any value"
@@ -288,7 +286,7 @@ impl Machine<'_> {
         Value::any(ty, bits.min(self.generic_bits()), sources)
     }
 
-    /// Returns true if a lane is known to be the one that a place in a vector register should choose.
+    /// Returns true if a place in a vector register should select the dword of a known lane.
     pub(super) fn wants_lane(&self) -> bool {
         self.env.simt
             && matches!(
@@ -302,7 +300,7 @@ impl Machine<'_> {
     }
 }
 
-/// Returns how many low bits of a value can be other than zero.
+/// Returns the number of low bits of a value that can be nonzero.
 pub(super) fn width(value: &Value) -> u64 {
     match value.number {
         Number::Linear { base, per_lane: 0 } => {
@@ -313,7 +311,7 @@ pub(super) fn width(value: &Value) -> u64 {
     }
 }
 
-/// Returns an entry as a value. `None` if it does not convert.
+/// Converts an entry to a value. Returns `None` if it does not convert.
 pub(super) fn as_value(entry: Entry) -> Option<Value> {
     let place = match entry {
         Entry::Value(value) => return Some(value),
@@ -353,7 +351,7 @@ pub(super) fn as_value(entry: Entry) -> Option<Value> {
     }
 }
 
-/// Returns an entry as a location. `None` if it does not convert. The location may be incomplete.
+/// Converts an entry to a location, which may be incomplete. Returns `None` if it does not convert.
 pub(in crate::verify) fn as_place(entry: Entry) -> Option<Place> {
     let value = match entry {
         Entry::Place(place) => return Some(place),

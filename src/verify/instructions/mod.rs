@@ -1,5 +1,5 @@
-//! The instructions of an entry: whether they can be executed, and what their order breaks. What the rules
-//! mean that they set up is `meaning`'s question. Sources: DWARF 5 §6.4.2 and §6.4.3, HET A.6.4.2.
+//! Checks the call frame instructions of entries: each must be executable, and their order must be valid. `meaning` checks the resulting rules.
+//! Sources: DWARF 5 §6.4.2 and §6.4.3, HET A.6.4.2.
 
 mod rule;
 
@@ -26,7 +26,7 @@ use crate::rule::Rule;
 
 pub(super) use rule::RULES;
 
-/// The rules that call frame instructions are checked by.
+/// The rule families by which call frame instructions are checked.
 pub(super) const FAMILIES: [&[&Rule]; 6] = [
     RULES,
     dependency::RULES,
@@ -36,7 +36,7 @@ pub(super) const FAMILIES: [&[&Rule]; 6] = [
     expression::RULES,
 ];
 
-/// What kind of rule the CFA has, as far as the order of instructions depends on it.
+/// The kind of the CFA's rule, on which the order of instructions depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum CfaKind {
     #[default]
@@ -45,27 +45,27 @@ enum CfaKind {
     Expression,
 }
 
-/// The rules of a row beside those of the registers.
+/// The rules of a row except the register rules.
 #[derive(Clone, Debug, Default)]
 struct Rules {
     cfa: CfaKind,
-    /// The number of the CFA's address space, where it is a register plus an offset.
+    /// The number of the CFA's address space, if the CFA is a register plus an offset.
     cfa_space: Option<u64>,
-    /// True if the CFA is known to be another place than where the scratch of a wavefront starts.
+    /// True if the CFA is known not to be the start of a wavefront's scratch.
     cfa_is_elsewhere: bool,
-    /// True if the return address has a rule that is not "undefined".
+    /// True if the return address has a rule other than "undefined".
     has_return_address: bool,
     dependencies: Dependencies,
 }
 
-/// All rules of a row, to go back to.
+/// All rules of a row, for a later restore.
 #[derive(Debug, Default)]
 struct Remembered {
     rules: Rules,
     registers: Saved,
 }
 
-/// Checks the instructions of every entry that can be read, and of the common entries they belong to.
+/// Checks the instructions of every readable entry, and of its common information entry.
 ///
 /// * `kernels`: the first instructions of kernels, sorted.
 pub(super) fn check<'a>(
@@ -108,17 +108,17 @@ pub(super) fn check<'a>(
     shared.expressions.finish(findings);
 }
 
-/// The walk through the instructions of an entry.
+/// A walk through the instructions of an entry.
 struct Walk<'w, 'a> {
     facts: &'w Facts<'a>,
     section: &'static str,
     cie: &'w Cie<'a>,
-    /// The entry that the code is of. `None` for the instructions of a CIE.
+    /// The entry of the code. `None` for the instructions of a CIE.
     fde: Option<&'w Fde<'a>>,
     rules: Rules,
     /// The row of the initial instructions.
     initial: &'w Remembered,
-    /// With the offset of each instruction that did it.
+    /// The saved rules, each with the offset of the instruction that saved them.
     remembered: Vec<(u64, Remembered)>,
     location: u64,
     row: u32,
@@ -126,7 +126,7 @@ struct Walk<'w, 'a> {
     in_row: u32,
     said_no_cfa: bool,
     said_of_row: bool,
-    /// The kernel that the code is of.
+    /// The kernel at the start of the code, if there is one.
     kernel: Option<KernelEntry>,
     shared: &'w mut Shared<'a>,
     meter: &'w Meter,
@@ -135,7 +135,7 @@ struct Walk<'w, 'a> {
 /// State that the walks through the entries of a section share.
 #[derive(Default)]
 struct Shared<'a> {
-    /// Those of the row at hand.
+    /// The rules of the current row.
     registers: GivenRules,
     existing: Existing,
     expressions: Expressions<'a>,
@@ -172,7 +172,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         walk
     }
 
-    /// Pays for rules that are copied, or instructions that are executed. What was refused ends the walk.
+    /// Charges for copied rules or executed instructions. If the meter refuses, the walk ends.
     fn charge(&self, count: usize) {
         let steps = (count as u64).div_ceil(RULES_PER_STEP);
         let _ = self.meter.work(steps);
@@ -229,7 +229,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.fde.map_or(self.cie.offset, |fde| fde.offset)
     }
 
-    /// Returns the address that the row starts at; nothing in a CIE. A row past the end belongs to no function but this one.
+    /// Returns the start address of the row, or None in a CIE. A row past the end of the entry is attributed to its last byte, so that it belongs to
+    /// this function.
     fn pc(&self) -> Option<u64> {
         let fde = self.fde?;
         Some(self.location.min(fde.end().saturating_sub(1)))
@@ -243,7 +244,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Returns a finding about an instruction, which it shows.
+    /// Returns a finding that shows an instruction.
     fn about(
         &self,
         rule: &'static Rule,
@@ -337,7 +338,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Registers and address spaces that do not exist.
+    /// Checks that registers and address spaces exist.
     fn check_operands(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
         item.instruction.each_number(|kind, number| match kind {
             CfaOperand::Register | CfaOperand::SmallRegister => {
@@ -363,13 +364,13 @@ impl<'w, 'a> Walk<'w, 'a> {
         });
     }
 
-    /// Returns the location so many units of code further on. `None` if that is past the last address there is.
+    /// Returns the location `delta` code units after the current one. Returns `None` if it exceeds the address range.
     fn after(&self, delta: u64) -> Option<u64> {
         let distance = delta.checked_mul(self.cie.code_alignment_factor)?;
         self.location.checked_add(distance)
     }
 
-    /// * `next`: the new location. `None` if it is past the last address.
+    /// * `next`: the new location. `None` if it exceeds the address range.
     fn advance(&mut self, next: Option<u64>, item: &InstructionItem<'a>, findings: &mut Findings) {
         let Some(fde) = self.fde else {
             let message = "there is no location that could be advanced";
@@ -402,16 +403,16 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.in_row = 0;
     }
 
-    /// Checks a row as a whole.
+    /// Checks a whole row.
     ///
-    /// * `end`: the first address after it.
+    /// * `end`: the first address after the row.
     fn end_row(&mut self, end: u64, findings: &mut Findings) {
         let Some(fde) = self.fde else { return };
         if self.rules.cfa == CfaKind::None
             && !self.said_no_cfa
             && let Some(register) = self.shared.registers.needing_cfa()
         {
-            // One of the two is enough.
+            // Only one of the two findings is reported.
             (self.said_no_cfa, self.said_of_row) = (true, true);
             let name = self.facts.register_name(register);
             let message = format!("the rule of {name} counts from the CFA, which has none");
@@ -423,9 +424,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Checks that a row with code finds the caller or the end of the stack. Reports once for each entry.
+    /// Checks that a row with code leads to the caller or to the end of the stack. Reports at most one finding for each entry.
     fn check_row(&mut self, fde: &Fde<'a>, end: u64, findings: &mut Findings) {
-        // Entries without any rules are one finding for all: `coverage` has it.
+        // `coverage` reports all entries without rules as one finding.
         if self.said_of_row || says_nothing(fde) {
             return;
         }
@@ -525,7 +526,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         item: &InstructionItem<'a>,
         findings: &mut Findings,
     ) {
-        // An expression may or may not use the CFA that it finds on its stack.
+        // An expression may ignore the CFA that is on its stack, so the rule does not require a CFA.
         self.define(register, false, item, findings);
         let found = self.run_expression(expression, usage);
         self.depend(register, found.uses, item, findings);
@@ -543,7 +544,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         )
     }
 
-    /// Notes what a rule is built upon, and finds the cycle if it closes one.
+    /// Records the dependencies of a rule, and reports a cycle that it closes.
     fn depend(
         &mut self,
         register: u64,
@@ -566,7 +567,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Returns true if the CFA is a register plus an offset, so that either can be changed.
+    /// Returns true if the CFA is a register plus an offset, so that the register or the offset can be changed.
     fn change_cfa(&self, item: &InstructionItem<'a>, findings: &mut Findings) -> bool {
         let message = match self.rules.cfa {
             CfaKind::Register => return true,

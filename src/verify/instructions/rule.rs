@@ -1,4 +1,4 @@
-//! The rules for call frame instructions.
+//! Defines the rules for call frame instructions.
 
 use crate::verify::rule::rules;
 

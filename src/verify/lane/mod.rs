@@ -1,11 +1,10 @@
-//! What a function's own `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` say of its lanes, held against the machine
-//! code ([`lane_flow`](crate::lane_flow)).
+//! Compares a function's own `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` with the machine code ([`lane_flow`](crate::lane_flow)).
 //!
-//! Wherever the attributes' claim or the analysis changes, synthetic waves with disabled lanes are built, one for each history of
-//! masks, and the attributes are evaluated on them. A history gives a finding only if the claim is wrong for all bits that it
-//! allows, or right for no lane whatever: what the code leaves open is no fault. An expression that reads
-//! what the code does not ask for cannot be evaluated for such a wave, and is checked no further. Functions of
-//! objects whose wave size is not known are not checked. Source: USAGE `DW_AT_LLVM_lane_pc`.
+//! Synthetic waves with disabled lanes are made at each address where the attributes or the analysis change, one for each history of masks. The
+//! attributes are then evaluated on these waves. A history gives a finding in two cases: the attribute is wrong for all bits that the history allows,
+//! or its value is right for no lane. Facts that the code leaves open are no fault. An expression cannot be evaluated on such a wave if it reads
+//! anything that the code itself does not read. It is then not checked further. Functions of objects with an unknown wave size are not checked.
+//! Source: USAGE `DW_AT_LLVM_lane_pc`.
 
 mod wave;
 
@@ -32,11 +31,11 @@ use crate::meter::Meter;
 use crate::rule::Rule;
 use wave::MadeWave;
 
-/// The steps that are charged for the facts about a place.
+/// The steps that are charged for the facts about an address.
 const PER_PLACE: u64 = 250;
-/// The lanes in a half of the wave.
+/// The number of lanes in a half of the wave.
 const HALF: usize = 32;
-/// The load address of the code object of an artificial wave.
+/// The load address of the code object for synthetic waves.
 const LOADED_AT: LoadAddress = LoadAddress(0);
 
 rules! {
@@ -76,7 +75,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     let Some(wave_size) = subject.wave_size else {
         return;
     };
-    // To read all functions takes long, and hardly any object has the attribute.
+    // Reading all functions takes long, and hardly any object has the attribute.
     if !may_have_lane_pcs(subject) {
         return;
     }
@@ -87,7 +86,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         range.map_or(0, |range| range.end.saturating_sub(range.start))
     };
     let has_lane_pc = |function: &&Function<'_>| function.simt.lane_pc.is_some();
-    // What cannot be read is found elsewhere.
+    // Unreadable functions are reported elsewhere.
     let all = || {
         let units = info.unit_ids();
         units.flat_map(|unit| info.functions(unit).unwrap_or_default())
@@ -103,7 +102,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         let Some(start) = start.filter(is_new) else {
             continue;
         };
-        // Of what it may take a plan takes half; the other half is for what is held against it.
+        // A plan may take half of the budget. The other half is for the comparison.
         let share = Meter::share(meter.steps_left(), size(&function), &mut code);
         let flow = subject.program.lane_flow(wave_size);
         let mut check = FunctionCheck {
@@ -115,7 +114,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         };
         let done = check.run(start, share);
         flow.forget(start);
-        // What was found before a limit was reached is given.
+        // The findings before a limit are kept.
         check.finish(findings);
         if done.is_err() {
             return;
@@ -142,7 +141,7 @@ fn may_have_lane_pcs(subject: &Subject<'_, '_>) -> bool {
 /// The identity of a fault within a function.
 type Fault = (&'static str, Option<u64>, String);
 
-/// The places at which a fault was seen.
+/// The occurrences of a fault.
 struct Seen {
     rule: &'static Rule,
     first: u64,
@@ -158,7 +157,7 @@ struct FunctionCheck<'c, 'p, 'a> {
     found: BTreeMap<Fault, Seen>,
 }
 
-/// A lane of a made wave: the kind and the way, and what it has where neither says anything.
+/// A lane of a synthetic wave: its kind, its mask history, and the fill for bits that neither determines.
 #[derive(Clone, Copy)]
 struct Lane {
     kind: usize,
@@ -167,8 +166,7 @@ struct Lane {
 }
 
 impl FunctionCheck<'_, '_, '_> {
-    /// # Errors
-    /// If a limit was reached.
+    /// Compares the attributes with the machine code of the function.
     fn run(&mut self, start: u64, share: u64) -> Result<(), Error> {
         let meter = self.subject.meter();
         let part = meter.part(share);
@@ -216,7 +214,7 @@ impl FunctionCheck<'_, '_, '_> {
         let Some(kinds) = (self.flow).possible(pc, plan, self.subject.meter())? else {
             return Ok(());
         };
-        // Of each kind what is said first, as long as nothing that is said is right.
+        // The first value that the attribute gives to lanes of each kind. It is reported only if no value for the kind is right.
         let mut wrong: Vec<Option<Option<u64>>> = vec![None; kinds.len()];
         let mut right = vec![false; kinds.len()];
         let anywhere = all_right(&kinds);
@@ -292,7 +290,7 @@ impl FunctionCheck<'_, '_, '_> {
         Ok(())
     }
 
-    /// Returns a wave with these lanes of each half off, and all others not there.
+    /// Returns a wave in which these lanes of each half are off, and all other lanes are absent.
     fn wave(&self, kinds: &[OffLane], halves: [&[Lane]; 2], active: ActiveLanes) -> MadeWave {
         let mut words: BTreeMap<DwordPlace, u32> = BTreeMap::new();
         for (half, lanes) in (0_u8..).zip(halves) {
@@ -339,7 +337,7 @@ impl FunctionCheck<'_, '_, '_> {
         }
     }
 
-    /// The attribute cannot be evaluated with what the code asks for.
+    /// Handles an attribute that cannot be evaluated with the registers that the code uses as masks.
     fn unreadable(&mut self, pc: u64, error: &Error) -> Result<(), Error> {
         if let Some(refused) = self.subject.meter().refused() {
             return Err(refused);
@@ -358,7 +356,7 @@ impl FunctionCheck<'_, '_, '_> {
         Ok(())
     }
 
-    /// Returns the scalar registers that a register of DWARF is.
+    /// Returns the scalar registers that make up a DWARF register.
     fn machine_registers(&self, register: Register) -> Vec<MachineRegister> {
         let is_it = |one: &MachineRegister| {
             let dwarf = one.dwarf(self.wave_size);
@@ -367,7 +365,7 @@ impl FunctionCheck<'_, '_, '_> {
         MachineRegister::scalars().filter(is_it).collect()
     }
 
-    /// What is said of lanes of a kind is wrong for all of them.
+    /// Reports a value that is wrong for all lanes of a kind.
     fn wrong(&mut self, pc: u64, kind: &OffLane, said: Option<u64>) {
         let at = |said: Option<u64>| match said {
             Some(said) => format!("said to be at {said:#x}"),
@@ -423,7 +421,7 @@ impl FunctionCheck<'_, '_, '_> {
         seen.places += 1;
     }
 
-    /// A finding for each fault.
+    /// Reports each fault as one finding.
     fn finish(self, findings: &mut Findings) {
         let die = self.function.die;
         let name = self
@@ -457,7 +455,7 @@ impl FunctionCheck<'_, '_, '_> {
     }
 }
 
-/// Where it is right to say of any lane that it is. `None` if that is not known of some.
+/// Returns the addresses that are right for at least one lane. Returns `None` if they are not known for some lane.
 fn all_right(kinds: &[OffLane]) -> Option<BTreeSet<u64>> {
     let mut found = BTreeSet::new();
     for way in kinds.iter().flat_map(|kind| &kind.ways) {
@@ -466,7 +464,7 @@ fn all_right(kinds: &[OffLane]) -> Option<BTreeSet<u64>> {
     Some(found)
 }
 
-/// Returns a lane for each way of each kind, with all that is open clear and with all of it set.
+/// Returns two lanes for each mask history of each kind: one with all open bits clear, and one with all open bits set.
 fn lanes(kinds: &[OffLane], half: u8) -> Vec<Lane> {
     let kinds = kinds
         .iter()

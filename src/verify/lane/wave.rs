@@ -1,4 +1,4 @@
-//! A wave that is made to have certain bits in certain places. Nothing else of it can be read.
+//! Provides a synthetic wave with given bits in given places. Nothing else of it can be read.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -12,19 +12,19 @@ use crate::wave::{AccessError, Memory, Wave};
 #[derive(Debug)]
 pub(super) struct MadeWave {
     wave_size: WaveSize,
-    /// By register and number of the dword in it.
+    /// The dwords of registers, by register and index of the dword in it.
     registers: BTreeMap<(Register, u32), u32>,
-    /// By address in the wave's scratch.
+    /// The dwords of scratch, by address in the wave's scratch.
     scratch: BTreeMap<u64, u32>,
     /// The contents of stack registers.
     bases: BTreeMap<MachineRegister, u32>,
 }
 
-/// The distance between what stack registers have; no frame is as large, in bytes of the wave.
+/// The distance between the values of stack registers. It exceeds the size of every frame, in bytes of the wave.
 const BETWEEN_BASES: u32 = 1 << 26;
 
 impl MadeWave {
-    /// Creates a wave with these lanes active, a bit each.
+    /// Creates a wave of the given size without contents.
     pub(super) fn new(wave_size: WaveSize) -> MadeWave {
         MadeWave {
             wave_size,
@@ -34,7 +34,7 @@ impl MadeWave {
         }
     }
 
-    /// Sets which lanes are active, in the way of a place of the code. Others are in EXEC then, if EXEC does not say it.
+    /// Sets the active lanes in the representation that the code uses at a place. If EXEC does not represent them, it gets other lanes.
     pub(super) fn set_active(&mut self, active: ActiveLanes, lanes: u64) {
         let (exec, saved) = match active {
             ActiveLanes::Exec => (lanes, None),
@@ -64,7 +64,7 @@ impl MadeWave {
         }
     }
 
-    /// Puts a dword into a place.
+    /// Sets a dword in a place.
     pub(super) fn set(&mut self, place: DwordPlace, word: u32) {
         match place {
             DwordPlace::Scalar(register) => self.set_scalar(register, word),
@@ -81,7 +81,7 @@ impl MadeWave {
         }
     }
 
-    /// Where a lane's dword of a row of scratch is, with a stack register that has what it was given.
+    /// Returns the address of a lane's dword in a scratch slot. Gives the stack register of the slot a value.
     fn address(&mut self, slot: Slot, lane: u8) -> Option<u64> {
         let base = match slot.base {
             Some(register) => {

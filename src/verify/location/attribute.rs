@@ -1,5 +1,4 @@
-//! What the expressions of attributes are for. Sources: DWARF 5 §7.5.4 and the sections that it names; HET
-//! A.3, A.4, A.5.
+//! Determines the use of the expressions in attributes. Sources: DWARF 5 §7.5.4 and the sections that it names; HET A.3, A.4, A.5.
 
 use gimli::constants::*;
 use gimli::{AttributeValue, DwAt, DwTag};
@@ -12,7 +11,7 @@ use crate::debug_info::attribute::{Extension, extension};
 pub(super) enum Use {
     /// The location of the object that the entry describes.
     Object,
-    /// A location of something else.
+    /// Another location.
     Place,
     Procedure,
     FrameBase,
@@ -20,16 +19,16 @@ pub(super) enum Use {
     VirtualSlot,
     DataLocation,
     Value,
-    /// A value of a dimension of an array whose dimensions are not listed.
+    /// A value of a dimension in an array whose dimensions are not listed.
     OfDimension,
     LanePc,
     ActiveLane,
     Any,
 }
 
-/// Returns the use of an attribute's expression. `None` if its form holds none.
+/// Returns the use of an attribute's expression. Returns `None` if its form cannot hold an expression.
 ///
-/// * `raw`: the attribute's value as it is encoded.
+/// * `raw`: the attribute's value in its encoded form.
 pub(super) fn use_of(
     tag: DwTag,
     attribute: &gimli::Attribute<Bytes<'_>>,
@@ -55,7 +54,7 @@ pub(super) fn use_of(
     let name = attribute.name();
     let known = USES.iter().find(|(known, _)| *known == name);
     let purpose = match known {
-        // Only in these two is a list, or a data form that is one before DWARF 4, told from a constant.
+        // For these uses, the value is never read as a list. A data form is a constant, although it could refer to a list before DWARF 4.
         Some((_, Use::Member | Use::VirtualSlot | Use::Value)) if is_list => return None,
         Some((_, purpose)) => *purpose,
         None => return is_expression.then_some(Use::Any),
@@ -73,7 +72,7 @@ pub(super) fn use_of(
     })
 }
 
-/// Returns true if a location on this tag is that of a parameter at a call.
+/// Returns true if a location with this tag is the location of a parameter at a call.
 fn is_call_site(tag: DwTag) -> bool {
     [DW_TAG_call_site_parameter, DW_TAG_GNU_call_site_parameter].contains(&tag)
 }

@@ -1,4 +1,4 @@
-//! Answers the questions of expressions about the debugging information without evaluating anything.
+//! Looks up the debugging information that expressions refer to, without evaluating anything.
 
 use core::cell::Cell;
 
@@ -12,10 +12,10 @@ use crate::debug_info::{DebugInfo, Die, DieValue};
 use crate::eval::{DieReference, Resolver, Unit};
 use crate::verify::expression::{Callee, Entries, Type};
 
-/// References from an entry to the one that has the location; compilers write two.
+/// The maximum number of references from an entry to the entry with the location. Compilers write two.
 const HOPS: usize = 4;
 
-/// The entries that an expression of a unit can name.
+/// The entries to which an expression of a unit can refer.
 pub(super) struct UnitEntries<'d, 'a> {
     info: &'d DebugInfo<'a>,
     unit: Unit,
@@ -31,7 +31,7 @@ impl<'d, 'a> UnitEntries<'d, 'a> {
         }
     }
 
-    /// Returns true if anything was asked of the unit.
+    /// Returns true if an expression used information of the unit.
     pub(super) fn were_asked(&self) -> bool {
         self.asked.get()
     }
@@ -41,7 +41,7 @@ impl<'d, 'a> UnitEntries<'d, 'a> {
         self.info.die(id).ok()
     }
 
-    /// Returns the location or constant of an entry or of what it is an instance of.
+    /// Returns the location or constant of an entry, or of the entry that it is an instance of.
     fn location_of(&self, mut die: Die<'a>) -> Callee<'_> {
         for _ in 0..HOPS {
             let found = [DW_AT_location, DW_AT_const_value]

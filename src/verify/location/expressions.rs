@@ -1,4 +1,4 @@
-//! The expressions of attributes: each is checked for its use, and what is wrong is reported where it stands.
+//! Checks the expressions of attributes for their use, and reports faults at their position.
 
 use fallible_iterator::FallibleIterator;
 use gimli::DwTag;
@@ -22,14 +22,14 @@ use crate::verify::expression::{
 use crate::verify::finding::Finding;
 use crate::verify::register;
 
-/// The bytes that are kept of a new expression: its own, its setting, and the result.
+/// The bytes that are kept for a new expression: the expression, its setting, and the result.
 const KEPT_OF_EXPRESSION: u64 = 400;
 
-/// An expression in its place.
+/// The position of an expression.
 pub(super) struct Site<'s, 'a> {
     pub(super) die: &'s Die<'a>,
     pub(super) attribute: &'s gimli::Attribute<Bytes<'a>>,
-    /// The first address at which it holds.
+    /// The first address at which the expression applies.
     pub(super) pc: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     }
 
     pub(super) fn role(&mut self, die: &Die<'a>, purpose: Use) -> Role {
-        // HET A.3.3.5: without DW_AT_LLVM_lanes there is one lane; `check_lanes` says so.
+        // HET A.3.3.5: without DW_AT_LLVM_lanes there is one lane. `check_lanes` reports this.
         let lanes = || die.extension(Extension::Lanes)?.udata_value();
         match purpose {
             Use::Object => {
@@ -92,7 +92,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Returns the setting of an expression of this encoding that stands here.
+    /// Returns the setting of an expression with this encoding at the current entry.
     pub(super) fn setting(&self, encoding: Encoding, role: Role) -> Setting {
         let scope = self.scopes.last();
         let frame_base = scope.map_or(FrameBaseNumber::UNKNOWN, |scope| scope.frame_base_number);
@@ -105,7 +105,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Returns the place that the expression of a frame base finds.
+    /// Returns the place that the expression of a frame base computes.
     pub(super) fn frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<Place> {
         let here = self.setting(expression.unit.encoding, Role::FrameBase);
         if let Some(known) = self.kept.sound.frame_base(expression.bytes, &here) {
@@ -120,14 +120,14 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         place
     }
 
-    /// Returns the faults of an expression in this setting, and the part of the setting on which they depend.
+    /// Returns the outcome of an expression in this setting, and the part of the setting on which it depends.
     fn outcome_in(
         &mut self,
         expression: &ExpressionBytes<'a>,
         here: &Setting,
     ) -> (Outcome, Setting) {
         let entries = UnitEntries::new(self.info, self.unit);
-        // The object, or the number of the dimension.
+        // The initial entry is the object, or the number of the dimension.
         let first = [Entry::Unknown];
         let has_first = matches!(
             here.role,
@@ -143,7 +143,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             ..Env::new(here.encoding, here.role)
         };
         let outcome = expression::check(expression.bytes, &env);
-        // What was refused ends the walk over the entries.
+        // If the meter refuses this charge, the walk over the entries ends.
         let _ = self
             .meter
             .work(outcome.steps)
@@ -159,10 +159,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         (outcome, depends)
     }
 
-    /// Takes down the entries that an expression refers to, to be looked up when all are known.
+    /// Records the entries to which an expression refers. They are looked up when all entries are known.
     fn refer_from(&mut self, expression: &ExpressionBytes<'a>) {
         if self.section == ".debug_types" {
-            // Its calls and implicit pointers lead into `.debug_info`.
+            // The calls and implicit pointers of these units refer to `.debug_info`.
             return;
         }
         let mut items = operations(expression.bytes, expression.unit.encoding);
@@ -198,7 +198,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Checks an expression that stands in this setting, and reports what is wrong.
+    /// Checks an expression in this setting, and reports its faults.
     pub(super) fn expression(
         &mut self,
         site: &Site<'_, 'a>,
@@ -215,7 +215,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         outcome
             .faults
             .extend(self.overrun_as_meant(expression, here));
-        // What refers to entries is noted each time.
+        // An expression that refers to entries must be processed each time.
         let mut is_sound = outcome.faults.is_empty() && !outcome.refers;
         if outcome.legacy {
             self.count_legacy(site, expression);
@@ -241,8 +241,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Reports objects with more bits than the lane's dword of the register that their location means, in a unit
-    /// that does not name lanes.
+    /// Reports objects that are larger than the lane's dword of the register in their location, in a unit that does not use the lane extensions.
     fn overrun_as_meant(
         &self,
         expression: &ExpressionBytes<'a>,
@@ -325,7 +324,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
 /// Returns true if the first operation of an expression names a vector register.
 fn names_vector_register(expression: &ExpressionBytes<'_>) -> bool {
     let first = operations(expression.bytes, expression.unit.encoding).next();
-    // Vector registers have numbers that only two operations can name.
+    // Only two operations can encode the numbers of vector registers.
     let register = match first.ok().flatten().map(|item| item.operation) {
         Some(Operation::Regx { register } | Operation::Bregx { register, .. }) => register,
         _ => return false,
@@ -344,7 +343,7 @@ fn legacy_register(expression: &ExpressionBytes<'_>) -> Option<Vec<u8>> {
     meaning.readings.into_iter().next().filter(|_| is_sure)
 }
 
-/// A unit of which nothing is known: what only names registers needs nothing else.
+/// A unit without known facts, which suffices for expressions that name only registers.
 struct RegistersAlone;
 
 impl LegacyUnit for RegistersAlone {

@@ -1,5 +1,4 @@
-//! Functions as the checks of what is in them need them, and the attributes that say what lanes are for.
-//! Source: HET A.3.3.5.
+//! Holds the facts about functions for checks of their entries, and checks the attributes about lanes. Source: HET A.3.3.5.
 
 use core::ops::Range;
 
@@ -14,24 +13,24 @@ use crate::eval::LocationAttribute;
 use crate::verify::expression::{Entry, FrameBase, Storage};
 use crate::verify::finding::Finding;
 
-/// A function that contains the entries being checked.
+/// A function that contains the current entry.
 #[derive(Debug)]
 pub(super) struct Scope {
-    /// The depth of its entry.
+    /// The depth of the function's entry.
     pub(super) depth: usize,
     pub(super) name: Option<String>,
-    /// The addresses of its code, sorted; empty if they are not known.
+    /// The address ranges of its code, sorted; empty if they are not known.
     pub(super) ranges: Vec<Range<u64>>,
-    /// True if the linker dropped all of it.
+    /// True if the linker dropped the whole function.
     pub(super) is_dropped: bool,
     pub(super) frame_base: FrameBase,
-    /// The number of the frame base.
+    /// The identifying number of the frame base.
     pub(super) frame_base_number: FrameBaseNumber,
     /// Findings that are reported once for the function.
     pub(super) summary: Summary,
 }
 
-/// Ranges in order, with those that touch made one.
+/// Sorts ranges and merges those that touch.
 pub(in crate::verify) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| (range.start, range.end));
     ranges.dedup_by(|next, range| {
@@ -44,7 +43,7 @@ pub(in crate::verify) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> 
     ranges
 }
 
-/// Returns true if a range lies in one of merged ranges.
+/// Returns true if a range is inside one of the merged ranges.
 pub(in crate::verify) fn contains(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
     let after = ranges.partition_point(|outer| outer.start <= range.start);
     after
@@ -54,7 +53,7 @@ pub(in crate::verify) fn contains(ranges: &[Range<u64>], range: &Range<u64>) -> 
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
-    /// Returns the scope that a function's entry gives to the entries in it.
+    /// Returns the scope that a function's entry creates for the entries in it.
     pub(super) fn scope(&mut self, die: &Die<'a>) -> Scope {
         let mut scope = Scope {
             depth: die.depth(),
@@ -76,7 +75,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         scope.name = function.name.as_deref().map(clipped);
         scope.ranges = merged(function.ranges);
-        // Ranges of some of these addresses are none.
+        // The linker's addresses for dropped code can make ranges disappear, so the start is checked itself.
         let start =
             (die.attribute(DW_AT_low_pc)).and_then(|start| self.info.value(die, start).ok());
         let mut starts = scope.ranges.iter().map(|range| range.start);
@@ -91,7 +90,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             self.summary.set(finding.at(die.id().offset));
         }
         match function.frame_base {
-            // It may have one that cannot be read.
+            // The frame base may exist but be unreadable.
             None if function.problem.is_some() => {}
             None => scope.frame_base = FrameBase::Missing,
             Some(LocationAttribute::List { .. }) => {}
@@ -120,7 +119,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         scope
     }
 
-    /// `DW_AT_LLVM_lanes`, `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` of a function together.
+    /// Checks `DW_AT_LLVM_lanes`, `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` of a function together.
     pub(super) fn check_lanes(&mut self, die: &Die<'a>) {
         let lanes = die.extension(Extension::Lanes);
         let lane_pc = die.extension(Extension::LanePc).is_some();

@@ -1,5 +1,4 @@
-//! Indices of attributes, and the lists of ranges that some of them lead to. Sources: DWARF 5 §7.5.5, §7.26 to
-//! §7.29.
+//! Checks indices in attributes, and the range lists to which some of them lead. Sources: DWARF 5 §7.5.5, §7.26 to §7.29.
 
 use gimli::AttributeValue;
 use gimli::constants::{DW_AT_ranges, DW_AT_start_scope};
@@ -30,7 +29,7 @@ rules! {
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
-    /// Checks an attribute that is an index; whether it may be followed.
+    /// Checks an attribute that is an index. Returns true if it can be followed.
     pub(super) fn index(
         &mut self,
         die: &Die<'a>,
@@ -40,7 +39,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let Some((table, index)) = index_of(raw) else {
             return true;
         };
-        // That the unit cannot be read is found with its entries.
+        // An unreadable unit is reported with its entries.
         let Ok(Err(fault)) = self.info.check_index(self.id, table, index) else {
             return true;
         };
@@ -66,14 +65,14 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         false
     }
 
-    /// Returns true if it was said already that there is no such table; now it is.
+    /// Returns true if the missing table was already reported, and marks it as reported.
     fn has_reported(&mut self, table: IndexTable) -> bool {
         let found = IndexTable::ALL.iter().position(|other| *other == table);
         let said = found.and_then(|at| self.bad_tables.get_mut(at));
         said.is_none_or(|said| core::mem::replace(said, true))
     }
 
-    /// Checks that a range list can be read, once for a unit.
+    /// Checks that a range list can be read, once for each unit.
     pub(super) fn range_list(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) {
         if ![DW_AT_ranges, DW_AT_start_scope].contains(&attribute.name()) {
             return;

@@ -1,8 +1,8 @@
-//! Truth values whose location is a mask of lanes.
+//! Checks truth values whose location is a mask of lanes.
 //!
-//! Compilers keep a comparison in as many bits as the wave has lanes. A location that names the scalar register with that
-//! mask for an object of one byte gives every lane the bits of lanes 0 to 7. The machine code tells masks from values; what
-//! it leaves open is not reported. Source: HET A.2.5.4.4.4.
+//! Compilers keep the result of a comparison as one bit for each lane of the wave. A location may name the scalar register of that mask for an object
+//! of one byte. A debugger then shows the bits of lanes 0 to 7 in every lane. The machine code distinguishes masks from values. Undecided cases are
+//! not reported. Source: HET A.2.5.4.4.4.
 
 use core::ops::Range;
 
@@ -24,7 +24,7 @@ rules! {
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
-    /// Checks the location that a variable has in a range of code.
+    /// Checks the location of a variable in a range of code.
     pub(super) fn lane_mask(
         &mut self,
         die: &Die<'a>,

@@ -1,5 +1,4 @@
-//! Location lists: that they can be read, and where their entries hold. Sources: HET A.2.5.5; DWARF 5 §2.6.2,
-//! §7.29.
+//! Checks location lists: they must be readable, and their entries must be in the function's code. Sources: HET A.2.5.5; DWARF 5 §2.6.2, §7.29.
 
 use core::ops::Range;
 
@@ -24,7 +23,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         purpose: Use,
         offset: u64,
     ) {
-        // The base address of its entries is in the skeleton.
+        // The base address of the list's entries is in the skeleton.
         if self.has_no_skeleton {
             return;
         }
@@ -95,7 +94,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Checks where an entry holds; whether that is anywhere.
+    /// Checks the range of an entry. Returns false if the entry applies to no code.
     fn check_range(
         &mut self,
         die: &Die<'a>,
@@ -167,7 +166,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     }
 }
 
-/// Returns the only range of a function, for a message.
+/// Returns the only range of a function, as text for a message.
 fn place(ranges: &[Range<u64>]) -> String {
     match ranges {
         [only] => format!(", which is {:#x}..{:#x}", only.start, only.end),

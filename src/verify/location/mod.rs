@@ -1,8 +1,7 @@
-//! Where the debugging information says that things are: the expressions and location lists of all entries,
-//! what they are for, and what entries refer to.
+//! Checks the expressions and location lists of all entries for their use, and the references between entries.
 //!
-//! What is wrong with an expression by itself is found by `expression`; this module says what each is for, and
-//! checks what only the entries around it can tell. Sources: [HET](crate) A.3, A.4, A.5; DWARF 5 §2.2, §2.6.
+//! `expression` checks each expression by itself. This module determines the use of each expression, and checks the properties that depend on the
+//! surrounding entries. Sources: [HET](crate) A.3, A.4, A.5; DWARF 5 §2.2, §2.6.
 
 mod attribute;
 mod entries;
@@ -60,7 +59,7 @@ pub(super) use nest::RULES as NEST_RULES;
 pub(super) use rule::RULES;
 pub(super) use unit::RULES as UNIT_RULES;
 
-/// The rules that expressions and location lists are checked by.
+/// The rule families by which expressions and location lists are checked.
 pub(super) const FAMILIES: [&[&Rule]; 7] = [
     RULES,
     INDEX_RULES,
@@ -71,17 +70,16 @@ pub(super) const FAMILIES: [&[&Rule]; 7] = [
     register::RULES,
 ];
 
-/// As how many steps an entry counts: it is read, and noted for those that refer to it.
+/// The number of steps that are charged for an entry, which is read and recorded for references to it.
 const PER_ENTRY: u64 = 2;
 
 /// The bytes that are kept of an entry while its unit is checked: the entry and its references.
 const KEPT_OF_ENTRY: u64 = 48;
 
-/// How many units are read before what was kept of them is dropped, so that a large object needs no more memory
-/// than a small one.
+/// The number of units that are read before their kept data is dropped. A large object then needs no more memory than a small one.
 const UNITS_AT_ONCE: usize = 128;
 
-/// Languages whose threads of execution are lanes.
+/// The languages whose threads of execution are lanes.
 const SIMT_LANGUAGES: &[Language] = &[
     Language::Code(0x0015), // DW_LANG_OpenCL
     Language::Code(0x0030), // DW_LANG_HIP
@@ -106,7 +104,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, threads: usize, findings: &mut Fi
     }
 }
 
-/// Returns the tags of the entries at some offsets of a section, as far as there are entries.
+/// Returns the tags of the entries at the given offsets of a section. Offsets without an entry are left out.
 fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64, DwTag> {
     let mut units: Vec<UnitId> = offsets
         .iter()
@@ -132,22 +130,22 @@ fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64
     tags
 }
 
-/// State that one unit leaves to the next: known facts, and memory to reuse.
+/// The state that is passed from unit to unit: known facts, and memory for reuse.
 #[derive(Debug, Default)]
 struct UnitCache<'a> {
     sound: Sound<'a>,
-    /// The references of the unit. All fields below belong to the unit, too.
+    /// The references of the unit. All fields below belong to the current unit, too.
     references: References,
-    /// The lists that were checked, with their use and the size of the object in bits.
+    /// The checked lists, with their use and the size of the object in bits.
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
-    /// The range lists that were checked.
+    /// The checked range lists.
     range_lists: HashSet<u64>,
     /// The sizes of types, in bytes.
     sizes: HashMap<DieId, Option<u64>>,
 }
 
 impl UnitCache<'_> {
-    /// Forgets what is of one unit.
+    /// Clears the data of the previous unit.
     fn begin_unit(&mut self) {
         self.references.clear();
         self.lists.clear();
@@ -156,41 +154,41 @@ impl UnitCache<'_> {
     }
 }
 
-/// One unit.
+/// The check of one unit.
 struct UnitCheck<'c, 'p, 'a> {
     subject: &'c Subject<'p, 'a>,
     info: &'p DebugInfo<'a>,
     id: UnitId,
-    /// Offset and size of the unit in its section.
+    /// The offset range of the unit in its section.
     span: Range<u64>,
     section: &'static str,
     unit: Unit,
     /// True if lanes are the threads of the source language.
     is_simt: bool,
-    /// The addresses of the unit's code, sorted.
+    /// The address ranges of the unit's code, sorted.
     ranges: Vec<Range<u64>>,
     findings: &'c mut Findings,
     summary: Summary,
-    /// The functions that contain the entry, the innermost last.
+    /// The functions that contain the current entry, the innermost last.
     scopes: Vec<Scope>,
-    /// The entries with code that contain it, the innermost last.
+    /// The entries with code that contain the current entry, the innermost last.
     nests: Vec<Nest>,
     kind: UnitKind,
-    /// The sections of the file it is in.
+    /// The sections of the unit's file.
     sections: Option<&'p gimli::Dwarf<Bytes<'a>>>,
-    /// The numbers of the files of the unit's line table, once they were asked for.
+    /// The range of file numbers in the unit's line table, once it was needed.
     files: Range<u64>,
     kept: &'c mut UnitCache<'a>,
     meter: &'c Meter,
-    /// The bytes that are kept of the unit.
+    /// The number of bytes that are kept of the unit.
     held: u64,
-    /// True for each table of indices whose absence was reported.
+    /// True for each index table whose absence was reported.
     bad_tables: [bool; 4],
-    /// True if it is a split unit without its skeleton, which says where its addresses are.
+    /// True for a split unit without its skeleton, which has the bases of the unit's addresses.
     has_no_skeleton: bool,
 }
 
-/// Returns true if the producer of a unit knows of lanes. Attributes of functions do not show it: tools add them to any object.
+/// Returns true if the producer of a unit uses lane extensions. Attributes of functions do not prove this, because tools add them to any object.
 fn knows_lanes(info: &DebugInfo<'_>, unit: UnitId) -> bool {
     let convention = info.convention(unit).map(|found| found.locations);
     matches!(
@@ -208,7 +206,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         kept: &'c mut UnitCache<'a>,
     ) -> UnitCheck<'c, 'p, 'a> {
         let info = subject.program.info();
-        // Ranges that cannot be read are found with their entry.
+        // Unreadable ranges are reported with their entry.
         let root = info
             .root(unit.id)
             .and_then(|root| info.ranges(&root, subject.meter()));
@@ -235,19 +233,19 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             meter: subject.meter(),
             held: 0,
             bad_tables: [false; 4],
-            // GNU's extension of DWARF 4 has plain units there.
+            // In GNU's extension of DWARF 4, such sections contain plain units.
             has_no_skeleton: unit.partner.is_none() && unit.section.ends_with(".dwo"),
         }
     }
 
-    /// Checks the entries; what is to be said of references is added to `references`.
+    /// Checks the entries. Findings about references are added to `references`.
     fn run(mut self, references: &mut SectionReferences) {
         if let Err(error) = self.entries()
             && !error.is_limit()
         {
             self.findings
                 .add(malformed(&rule::ENTRY, self.section, &error));
-            // References after the fault would all seem to lead nowhere.
+            // After the fault, all references would seem to lead to missing entries.
             self.kept.references.give_up();
         }
         while let Some(scope) = self.scopes.pop() {
@@ -255,18 +253,18 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         }
         self.summary.finish("unit", self.findings);
         references.add(self.section, self.span, &self.kept.references);
-        // What is kept of a unit is used again for the next one.
+        // The memory of the unit is reused for the next one.
         self.meter.release(self.held);
     }
 
-    /// Pays for bytes that are kept as long as the unit is checked.
+    /// Charges for bytes that are kept while the unit is checked.
     pub(super) fn keep(&mut self, bytes: u64) -> Result<(), Error> {
         self.meter.hold(bytes)?;
         self.held = self.held.saturating_add(bytes);
         Ok(())
     }
 
-    /// The name of the function whose entries are read.
+    /// Returns the name of the function that contains the current entry.
     fn function_name(&self) -> Option<Untrusted<'static>> {
         let scope = self.scopes.last()?;
         scope.name.clone().map(Into::into)
@@ -356,7 +354,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         });
     }
 
-    /// `DW_AT_LLVM_address_space` and `DW_AT_LLVM_memory_space`.
+    /// Checks `DW_AT_LLVM_address_space` and `DW_AT_LLVM_memory_space`.
     fn check_space(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) {
         use crate::arch::{AddressSpace, MemorySpace};
         let (rule, is_known) = match extension(die.tag(), attribute) {
@@ -388,7 +386,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         }
     }
 
-    /// Returns how findings name an attribute: `DW_AT_location of "x"`.
+    /// Returns the name of an attribute in findings: `DW_AT_location of "x"`.
     fn label(&self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) -> String {
         let attribute = attribute_name(die.tag(), attribute);
         match self.name_of(die) {
@@ -397,7 +395,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         }
     }
 
-    /// The name of an entry, or of the one that it is an instance of.
+    /// Returns the name of an entry, or of the entry that it is an instance of.
     fn name_of(&self, die: &Die<'a>) -> Option<String> {
         let own = |die: &Die<'a>| match self.info.value(die, die.attribute(DW_AT_name)?) {
             Ok(DieValue::String(name)) => Some(clipped(name.raw())),
@@ -406,7 +404,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         own(die).or_else(|| own(&self.origin(die)?))
     }
 
-    /// Returns the entry that an entry is an instance or the completion of.
+    /// Returns the entry that an entry is an instance or a completion of.
     fn origin(&self, die: &Die<'a>) -> Option<Die<'a>> {
         let attribute = die
             .attribute(DW_AT_abstract_origin)
@@ -415,7 +413,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         self.info.die(id).ok()
     }
 
-    /// Returns the size of the object that an entry describes, in bits.
+    /// Returns the size in bits of the object that an entry describes.
     fn object_bits(&mut self, die: &Die<'a>) -> Option<u64> {
         let bytes = match die.attribute(DW_AT_type) {
             Some(attribute) => self.type_bytes(die, attribute),
@@ -427,7 +425,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         bytes?.checked_mul(8)
     }
 
-    /// An object of no size that has a location: that of an empty structure is none to complain of, that of a number is.
+    /// Reports a base type of size zero for an object with a location. An empty structure is accepted.
     fn check_size(&mut self, die: &Die<'a>) {
         let Some(ty) = self.base_type(die) else {
             return;
@@ -443,7 +441,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
 
     /// Returns the base type of the object that an entry describes, if it has one.
     fn base_type(&self, die: &Die<'a>) -> Option<Die<'a>> {
-        /// Qualifiers and names of types on the way; compilers write three or four.
+        /// The maximum number of qualifiers and typedefs before the base type. Compilers write three or four.
         const HOPS: usize = 16;
         let mut ty = match die.attribute(DW_AT_type) {
             Some(_) => die.clone(),
@@ -456,7 +454,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             if ty.tag() == DW_TAG_base_type {
                 return Some(ty);
             }
-            // One without elements has no size, whatever theirs is.
+            // An array without elements has no size, regardless of the size of its elements.
             if ty.tag() == DW_TAG_array_type {
                 return None;
             }
@@ -470,7 +468,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,
     ) -> Option<u64> {
-        // What is known was looked up before; nearly all types are in the unit, and need not be found again.
+        // Most types are in the same unit, so a known size is found without following the reference.
         if let AttributeValue::UnitRef(offset) = attribute.raw_value()
             && die.id().unit == self.id
         {
@@ -487,7 +485,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     }
 }
 
-/// The start of a name: one long name can be that of any number of entries.
+/// Returns the start of a name. Any number of entries can share one long name, so names in findings are shortened.
 pub(super) fn clipped(name: &str) -> String {
     const LENGTH: usize = 200;
     if name.len() <= LENGTH {
@@ -496,7 +494,7 @@ pub(super) fn clipped(name: &str) -> String {
     name.chars().take(LENGTH).collect()
 }
 
-/// Returns a finding of something that cannot be read.
+/// Returns the finding about an unreadable part.
 fn malformed(rule: &'static Rule, section: &'static str, error: &Error) -> Finding {
     let (section, offset) = match error.origin() {
         Some(origin) => (origin.section, Some(origin.offset)),

@@ -1,5 +1,5 @@
-//! Whether the code of entries nests: that of a function is in its unit's, that of a block in its function's, and entries beside
-//! each other share none. Sources: DWARF 5 §2.17, §3.3.3, §3.5.
+//! Checks that the code of entries is nested. The code of a function must be inside its unit, and the code of a block inside its function. Sibling
+//! entries must not overlap. Sources: DWARF 5 §2.17, §3.3.3, §3.5.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -39,7 +39,7 @@ rules! {
          wrong function and the wrong variables, and need not take the same one as another debugger.";
 }
 
-/// The tags of entries with code that have others with code in them.
+/// The tags of entries whose code can contain the code of other entries.
 const SCOPES: [DwTag; 9] = [
     DW_TAG_compile_unit,
     DW_TAG_partial_unit,
@@ -55,12 +55,12 @@ const SCOPES: [DwTag; 9] = [
 /// An entry with code.
 #[derive(Debug)]
 pub(super) struct Nest {
-    /// The depth of the entry; 0 for a unit's.
+    /// The depth of the entry; 0 for the root of a unit.
     depth: usize,
     tag: DwTag,
-    /// Sorted, those that touch made one; none of a unit that does not say where its code is.
+    /// The address ranges, sorted and merged; empty for a unit without ranges.
     ranges: Vec<Range<u64>>,
-    /// The code of the entries directly in it: by where it starts, where it ends, and the entry.
+    /// The code of the direct children, by start address.
     inside: BTreeMap<u64, Inside>,
 }
 
@@ -71,9 +71,9 @@ struct Inside {
     tag: DwTag,
 }
 
-/// Checks that no two units have the same code.
+/// Checks that the code of units does not overlap.
 ///
-/// * `units`: the code of each in one piece, and the offset of its header.
+/// * `units`: the code ranges of all units, each with the offset of the unit's header.
 pub(super) fn check_units(mut units: Vec<(Range<u64>, u64)>, findings: &mut Findings) {
     units.sort_by_key(|(range, unit)| (range.start, range.end, *unit));
     let mut last: Option<(Range<u64>, u64)> = None;
@@ -81,7 +81,7 @@ pub(super) fn check_units(mut units: Vec<(Range<u64>, u64)>, findings: &mut Find
         let other = last
             .clone()
             .filter(|(other, of)| *of != unit && other.end > range.start);
-        // Functions with the same code, which a linker made one.
+        // Equal ranges are accepted, because a linker folds functions with the same code.
         if let Some((other, of)) = other.filter(|(other, _)| *other != range) {
             let message = format!(
                 "the unit at {unit:#x} has code in [{:#x}, {:#x}), as has that at {of:#x} in [{:#x}, {:#x})",
@@ -97,7 +97,7 @@ pub(super) fn check_units(mut units: Vec<(Range<u64>, u64)>, findings: &mut Find
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
-    /// Checks the code of an entry against that of the entries around and beside it.
+    /// Compares the code of an entry with its parent and its siblings.
     ///
     /// # Errors
     /// If a limit is reached.
@@ -105,13 +105,13 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         while (self.nests.last()).is_some_and(|nest| nest.depth >= die.depth()) {
             self.nests.pop();
         }
-        // Of a split unit its skeleton says where its addresses are.
+        // The addresses of a split unit are in its skeleton.
         if !SCOPES.contains(&die.tag()) || self.has_no_skeleton {
             return Ok(());
         }
         let ranges = self.code_of(die)?;
         let is_dropped = |range: &Range<u64>| self.subject.is_dropped(range.start);
-        // A unit need not say where its code is; the functions in it are beside each other all the same.
+        // A unit may lack ranges. The functions in it are then still compared with each other.
         let is_silent = ranges.is_empty() && die.depth() == 0;
         if ranges.is_empty() && !is_silent || ranges.iter().any(is_dropped) {
             return Ok(());
@@ -133,8 +133,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Returns the code of an entry without empty ranges, and reports ranges that end before they start. Lists that cannot be read are
-    /// reported by `range_list`.
+    /// Returns the code of an entry without empty ranges, and reports ranges that end before they start. `range_list` reports unreadable lists.
     fn code_of(&mut self, die: &Die<'a>) -> Result<Vec<Range<u64>>> {
         let mut ranges = Vec::new();
         let value = |name| self.info.value(die, die.attribute(name)?).ok();
@@ -158,7 +157,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                     }
                     full.is_err()
                 });
-            // `nest` pays for them as long as they are kept.
+            // `nest` charges for the ranges that it keeps.
             meter.release(size_of_val(ranges.as_slice()) as u64);
             full?;
             if read.is_ok()
@@ -198,7 +197,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Functions that lie in others need not have their code there.
+    /// Reports code outside the parent's code. A function within another function may have its code elsewhere.
     fn outside(&mut self, die: &Die<'a>, at: usize, ranges: &[Range<u64>]) {
         let Some(nest) = self.nests.get(at) else {
             return;
@@ -226,8 +225,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Compares a range with those of the entries beside, and of the entry itself. Functions with the same code, which a linker
-    /// made one, have all of it in common.
+    /// Compares a range with the ranges of siblings and of the entry itself. Functions with an equal range are accepted, because a linker folds
+    /// functions with the same code.
     fn beside(&mut self, die: &Die<'a>, at: usize, range: &Range<u64>) {
         let Some(nest) = self.nests.get_mut(at) else {
             return;
@@ -267,7 +266,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// `the block at 0x40` or `` `f` ``.
+    /// Returns the entry's name for messages: `` `f` `` or `the entry at 0x40`.
     fn what(&self, die: &Die<'a>) -> String {
         match self.name_of(die) {
             Some(name) => format!("`{}`", clipped(&name)),
@@ -275,7 +274,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Adds the first finding of a rule to those of which the unit has one.
+    /// Records the finding of a rule that is reported once for the unit.
     pub(super) fn sum_up(
         &mut self,
         rule: &'static Rule,

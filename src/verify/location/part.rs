@@ -1,4 +1,4 @@
-//! The units of an object in parts: to be dropped one after the other, and to be checked by several threads.
+//! Divides the units of an object into parts. Parts are dropped one after the other to save memory, or are checked by several threads.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -17,12 +17,12 @@ use crate::verify::subject::Subject;
 pub(super) struct Part {
     pub(super) findings: Findings,
     pub(super) references: BTreeMap<&'static str, SectionReferences>,
-    /// The code of the units of `.debug_info`, with the offsets of their headers.
+    /// The code ranges of the units of `.debug_info`, with the offsets of their headers.
     pub(super) code: Vec<(Range<u64>, u64)>,
 }
 
 impl Part {
-    /// Adds the units after these.
+    /// Appends the results of the following units.
     fn append(&mut self, next: Part) {
         self.findings.append(next.findings);
         self.code.extend(next.code);
@@ -52,7 +52,7 @@ pub(super) fn check_all(subject: &Subject<'_, '_>, units: &[UnitId], threads: us
         if subject.meter().refused().is_some() {
             break;
         }
-        // What is kept of the units is kept in a program of its own. It was loaded once before.
+        // The program for these units is loaded again, so that its cached data can be dropped afterwards.
         all.append(match subject.program.source().load(subject.meter()) {
             Ok(program) => {
                 let meter = Arc::clone(subject.meter());
@@ -64,15 +64,15 @@ pub(super) fn check_all(subject: &Subject<'_, '_>, units: &[UnitId], threads: us
     all
 }
 
-/// Returns how many units are read before what was kept of them is dropped. Dropping means to read the headers of all units
-/// again, which may not be done for each few of a million.
+/// Returns the number of units that are read before their kept data is dropped. Each drop requires that the headers of all units are read again. The
+/// number of drops is therefore limited for objects with very many units.
 fn at_once_of(units: &[UnitId]) -> usize {
     const TIMES: usize = 64;
     units.len().div_ceil(TIMES).max(UNITS_AT_ONCE)
 }
 
-/// Checks parts by several threads. `None` if the meter does not suffice for all of them: what is left out then
-/// depends on the order.
+/// Checks parts on several threads. Returns `None` if the meter does not suffice for all parts, because the omitted parts would then depend on the
+/// order of the threads.
 fn check_parts(subject: &Subject<'_, '_>, parts: Vec<&[UnitId]>, threads: usize) -> Option<Part> {
     let source = subject.program.source();
     let meter = subject.meter();
@@ -85,7 +85,7 @@ fn check_parts(subject: &Subject<'_, '_>, parts: Vec<&[UnitId]>, threads: usize)
         }
         let program = source.load(&fork).ok()?;
         let part = check(&Subject::new(&program, Arc::clone(&fork)), units);
-        // What the program held is given back before the threads are added up.
+        // The memory of the program is released before the charges of the threads are added up.
         drop(program);
         let steps = fork.steps().saturating_sub(meter.steps());
         spent.fetch_add(steps, Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! References from one entry to another: they lead to the start of an entry, of the right kind, and in no
-//! circle. Sources: DWARF 5 §2.2, §2.13, §7.5.5.
+//! Checks references between entries. Each must lead to the start of an entry of the right kind, and must not form a cycle. Sources: DWARF 5 §2.2,
+//! §2.13, §7.5.5.
 //!
-//! Nearly all references lead to the same unit: these are checked when the unit was read, so that the entries of
-//! one unit are kept and not those of the section.
+//! Nearly all references stay in their unit. These are checked after each unit, so that only the entries of one unit are kept instead of the whole
+//! section.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -16,24 +16,24 @@ use crate::plural::counted;
 use crate::rule::Severity;
 use crate::verify::finding::{Finding, Findings};
 
-/// References followed from one entry before it counts as none of a circle.
+/// The maximum number of references that are followed in search of a cycle.
 const HOPS: usize = 32;
 
-/// The entries of one unit, and the references from them.
+/// The entries of one unit, and their references.
 #[derive(Debug, Default)]
 pub(super) struct References {
-    /// Offset and tag of every entry, ascending; null entries have the tag 0.
+    /// The offset and tag of every entry, in ascending order. Null entries have the tag 0.
     entries: Vec<(u64, DwTag)>,
     references: Vec<Reference>,
     elsewhere: Elsewhere,
-    /// True if not every entry is known.
+    /// True if some entries are not known.
     incomplete: bool,
 }
 
-/// The references to entries of other objects, which are there when a linker has joined them.
+/// The references to entries of other objects, which exist only after linking.
 #[derive(Clone, Copy, Debug, Default)]
 struct Elsewhere {
-    /// The offset of the first entry that has one.
+    /// The offset of the first entry with such a reference.
     first: u64,
     count: u64,
 }
@@ -47,47 +47,47 @@ impl Elsewhere {
     }
 }
 
-/// What is to be said of the references of a section, and what cannot be said before all units were read.
+/// The findings about the references of a section, and the references that can be checked only after all units.
 #[derive(Debug, Default)]
 pub(super) struct SectionReferences {
     findings: Findings,
     elsewhere: Elsewhere,
-    /// References to other units.
+    /// The references to other units.
     outward: Vec<Reference>,
-    /// By `DW_AT_abstract_origin` or `DW_AT_specification`: the entry that refers, and the one that is meant.
+    /// The offsets of entries with `DW_AT_abstract_origin` or `DW_AT_specification`, each with the offset of the target.
     completes: Vec<(u64, u64)>,
-    /// The first entry and the last.
+    /// The offsets of the first entry and the last entry.
     span: Option<(u64, u64)>,
-    /// True if not every entry is known, or offsets come more than once, as with several `.dwo` files.
+    /// True if some entries are not known, or if offsets occur more than once, as with several `.dwo` files.
     incomplete: bool,
 }
 
 /// A reference.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reference {
-    /// The offset of the entry that refers.
+    /// The offset of the referring entry.
     pub(super) from: u64,
     pub(super) tag: DwTag,
     pub(super) by: By,
-    /// The offset of the entry that is meant.
+    /// The offset of the target.
     pub(super) to: u64,
 }
 
-/// The kind of the referring entry.
+/// The origin of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Attribute(DwAt),
-    /// An operation of an expression at an offset of the section.
+    /// An operation of an expression, at an offset of the section.
     Operation(&'static str, &'static str, u64),
 }
 
-/// The kinds of entries that attributes refer to.
+/// The kinds of entries to which attributes refer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Any,
     Type,
     Subprogram,
-    /// The same kind as the entry itself: a subprogram or an object.
+    /// The kind of the referring entry: a subprogram or an object.
     Same,
     /// A variable, parameter, constant or member.
     Object,
@@ -106,7 +106,7 @@ impl References {
         self.references.push(reference);
     }
 
-    /// Adds one from the entry at an offset to an entry of another object.
+    /// Adds a reference from the entry at an offset to an entry of another object.
     pub(super) fn add_elsewhere(&mut self, from: u64) {
         let one = Elsewhere {
             first: from,
@@ -115,7 +115,7 @@ impl References {
         self.elsewhere.append(one);
     }
 
-    /// Forgets all of them.
+    /// Clears all entries and references.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.references.clear();
@@ -123,7 +123,7 @@ impl References {
         self.incomplete = false;
     }
 
-    /// Checks none of them: not all entries are known.
+    /// Disables the check, because some entries are not known.
     pub(super) fn give_up(&mut self) {
         self.incomplete = true;
     }
@@ -138,7 +138,7 @@ impl References {
 }
 
 impl SectionReferences {
-    /// Adds a unit that lies at `unit` of the section.
+    /// Adds the unit at `unit` of the section.
     pub(super) fn add(&mut self, section: &'static str, unit: Range<u64>, references: &References) {
         let mut of_unit = SectionReferences {
             span: references
@@ -168,7 +168,7 @@ impl SectionReferences {
         self.append(of_unit);
     }
 
-    /// Adds the units after these.
+    /// Appends the references of the following units.
     pub(super) fn append(&mut self, next: SectionReferences) {
         self.span = match (self.span, next.span) {
             (Some((first, last)), Some((next_first, next_last))) => {
@@ -184,9 +184,9 @@ impl SectionReferences {
         self.completes.extend(next.completes);
     }
 
-    /// Checks what leads to other units, and says what was found.
+    /// Checks the references to other units, and reports all findings.
     ///
-    /// * `tags`: gives the tags of those of some entries that there are. Their offsets ascend.
+    /// * `tags`: returns the tags of the existing entries among the given offsets, which ascend.
     pub(super) fn finish(
         mut self,
         section: &'static str,
@@ -237,7 +237,7 @@ impl Reference {
         names.map(By::Attribute).contains(&self.by)
     }
 
-    /// * `found`: the tag of the entry that is meant. `None` if there is none.
+    /// * `found`: the tag of the target. `None` if no entry starts there.
     fn check(&self, section: &'static str, found: Option<DwTag>) -> Option<Finding> {
         let Reference { from, tag, by, to } = *self;
         let (section, from, name_attribute) = match by {
@@ -253,7 +253,7 @@ impl Reference {
             return Some(Finding::new(&rule::REFERENCE, section, text).at(from));
         };
         if found == DwTag(0) {
-            // The sibling of the last entry may be the null entry after it.
+            // The sibling of the last entry may be the null entry that follows.
             if name_attribute == Some(DW_AT_sibling) {
                 return None;
             }
@@ -274,9 +274,9 @@ impl Reference {
     }
 }
 
-/// Finds entries that complete themselves.
+/// Finds entries that complete themselves in a cycle.
 ///
-/// * `completes`: by the entry that refers.
+/// * `completes`: pairs of referring entry and target, sorted by referring entry.
 fn check_cycles(completes: &[(u64, u64)], section: &'static str, findings: &mut Findings) {
     let next = |from: u64| {
         let index = completes.partition_point(|(other, _)| *other < from);
@@ -288,7 +288,7 @@ fn check_cycles(completes: &[(u64, u64)], section: &'static str, findings: &mut 
     for (start, first) in completes {
         let mut at = *first;
         for _ in 0..HOPS {
-            // Each circle is found from every entry in it, and reported at the first.
+            // Each cycle is found from each of its entries, and reported only at the first.
             if at == *start {
                 let text = "its DW_AT_abstract_origin and DW_AT_specification lead back to it";
                 findings.add(Finding::new(&rule::REFERENCE_CYCLE, section, text).at(*start));
@@ -302,7 +302,7 @@ fn check_cycles(completes: &[(u64, u64)], section: &'static str, findings: &mut 
     }
 }
 
-/// Returns the kind of entry to which an attribute on an entry of this tag refers.
+/// Returns the kind of entry to which an attribute of an entry with this tag refers.
 fn wanted(tag: DwTag, name: DwAt) -> Wanted {
     let Some((_, wanted)) = KINDS.iter().find(|(known, _)| *known == name) else {
         return Wanted::Any;
@@ -319,7 +319,7 @@ fn wanted(tag: DwTag, name: DwAt) -> Wanted {
     }
 }
 
-/// The kinds of entries to which attributes refer. All others refer to any kind.
+/// The kinds of entries to which attributes refer. All other attributes may refer to any kind.
 #[rustfmt::skip]
 const KINDS: &[(DwAt, Wanted)] = &[
     (DW_AT_type,             Wanted::Type),
@@ -361,7 +361,7 @@ impl Wanted {
     fn fits(self, tag: DwTag) -> bool {
         match self {
             Wanted::Any | Wanted::Same => true,
-            // Vendors' tags may be types.
+            // Vendor tags may be types.
             Wanted::Type => tag.0 >= DW_TAG_lo_user.0 || TYPES.contains(&tag),
             Wanted::Subprogram => SUBPROGRAMS.contains(&tag),
             Wanted::Object => OBJECTS.contains(&tag),
@@ -380,7 +380,7 @@ impl Wanted {
     }
 }
 
-/// The tags of types, those first that most references lead to.
+/// The tags of types. The most frequent targets come first.
 const TYPES: &[DwTag] = &[
     DW_TAG_pointer_type,
     DW_TAG_base_type,

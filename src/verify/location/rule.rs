@@ -1,4 +1,4 @@
-//! The rules for the entries of the debugging information that say where things are.
+//! Defines the rules for entries of the debugging information that give locations.
 
 use crate::verify::rule::rules;
 

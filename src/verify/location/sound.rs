@@ -1,5 +1,5 @@
-//! Expressions without a fault. Compilers write the same few for most variables, in all units; what was found once
-//! need not be found again.
+//! Remembers expressions without a fault. Compilers write the same few expressions for most variables in all units, so that each needs to be checked
+//! only once.
 
 use foldhash::HashMap;
 use smallvec::SmallVec;
@@ -8,26 +8,26 @@ use crate::debug_info::UnitId;
 use crate::expr::Encoding;
 use crate::verify::expression::{FrameBase, Place, Role};
 
-/// In how many settings one expression is remembered. Objects of several sizes may be in the same place.
+/// The number of settings that are remembered for an expression. Objects of several sizes may be at the same place.
 const SETTINGS: usize = 16;
-/// How many expressions are remembered; then all are forgotten. Some objects have no two that are alike.
+/// The number of expressions that are remembered before all are dropped. In some objects, no two expressions are equal.
 const EXPRESSIONS: usize = 1 << 14;
 
-/// The use of an expression, and everything outside of it on which its faults depend.
+/// The use of an expression, and all outside facts on which its faults depend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Setting {
     pub(super) role: Role,
     pub(super) encoding: Encoding,
     /// True if each lane is a thread of the source language.
     pub(super) simt: bool,
-    /// Nothing if it does not count from the frame base.
+    /// The frame base. None if the result does not depend on it.
     pub(super) frame_base: Option<FrameBaseNumber>,
-    /// Nothing if it asks nothing of its unit.
+    /// The unit. None if the result does not depend on it.
     pub(super) unit: Option<UnitId>,
 }
 
 impl Setting {
-    /// Returns true if what was found in this setting holds in `other`, which is a whole one.
+    /// Returns true if a result for this setting is valid for `other`, which has all its parts.
     fn covers(&self, other: &Setting) -> bool {
         self.role == other.role
             && self.encoding == other.encoding
@@ -37,43 +37,43 @@ impl Setting {
     }
 }
 
-/// Stands for a frame base: hundreds of functions have the same.
+/// A number that identifies a frame base. Hundreds of functions have the same frame base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameBaseNumber(usize);
 
 impl FrameBaseNumber {
-    /// One that is not known.
+    /// The number of an unknown frame base.
     pub(super) const UNKNOWN: FrameBaseNumber = FrameBaseNumber(0);
 }
 
 /// The result of checking an expression without a fault.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// The setting on which it depended.
+    /// The setting on which the result depended.
     setting: Setting,
     legacy: bool,
 }
 
-/// Expressions without a fault, by their bytes.
+/// The expressions without a fault, by their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Sound<'a> {
     known: HashMap<&'a [u8], SmallVec<[Found; 1]>>,
-    /// What is found by the expressions of frame bases, and the setting in which it is; of each that of the last function.
+    /// The places of frame base expressions, with the setting on which they depend. Only the last result for each expression is kept.
     frame_bases: HashMap<&'a [u8], (Setting, Option<Place>)>,
     numbers: HashMap<FrameBase, FrameBaseNumber>,
-    /// The number given last. None is given twice.
+    /// The last assigned number. Numbers are never reused.
     last: usize,
 }
 
 impl<'a> Sound<'a> {
-    /// Returns true if the expression is legacy; nothing unless it is known to have no fault in this setting.
+    /// Returns true if the expression is legacy. Returns None unless it is known to have no fault in this setting.
     pub(super) fn legacy(&self, bytes: &[u8], wanted: &Setting) -> Option<bool> {
         let mut found = self.known.get(bytes)?.iter();
         let found = found.find(|found| found.setting.covers(wanted))?;
         Some(found.legacy)
     }
 
-    /// Notes an expression that has no fault in this setting.
+    /// Records an expression without a fault in this setting.
     pub(super) fn insert(&mut self, bytes: &'a [u8], setting: Setting, legacy: bool) {
         if self.known.len() >= EXPRESSIONS {
             self.known.clear();
@@ -85,7 +85,7 @@ impl<'a> Sound<'a> {
         found.push(Found { setting, legacy });
     }
 
-    /// Returns the number that stands for a frame base.
+    /// Returns the number of a frame base.
     pub(super) fn number(&mut self, frame_base: FrameBase) -> FrameBaseNumber {
         if frame_base == FrameBase::Unknown {
             return FrameBaseNumber::UNKNOWN;
@@ -100,13 +100,13 @@ impl<'a> Sound<'a> {
         })
     }
 
-    /// Returns the place that the expression of a frame base finds in this setting, if it is known: there may be none.
+    /// Returns the known place of a frame base expression in this setting. The inner `None` means that there is no place.
     pub(super) fn frame_base(&self, bytes: &[u8], wanted: &Setting) -> Option<Option<Place>> {
         let (setting, place) = self.frame_bases.get(bytes)?;
         setting.covers(wanted).then_some(*place)
     }
 
-    /// Notes the place that the expression of a frame base finds in this setting.
+    /// Records the place of a frame base expression in this setting.
     pub(super) fn insert_frame_base(
         &mut self,
         bytes: &'a [u8],

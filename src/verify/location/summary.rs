@@ -5,20 +5,20 @@ use smallvec::SmallVec;
 use crate::rule::Rule;
 use crate::verify::finding::{Finding, Findings};
 
-/// The first finding of each rule, and how many there were.
+/// The first finding of each rule, with the number of findings.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// There are a dozen rules that are summed up.
+    /// The number of findings of each rule. About a dozen rules are summed up.
     found: SmallVec<[(&'static Rule, u64); 4]>,
     first: Vec<Finding>,
 }
 
 impl Summary {
-    /// The scope of what is counted in each function; in others the function of the first is an example.
+    /// The scope of findings that are counted in each function. In all other scopes, the function of the first finding is an example.
     pub(super) const FUNCTION: &str = "function";
 
-    /// Counts a finding of a rule. Whether it is the first, which then is to be given to
-    /// [`set`](Summary::set): all others need not be made.
+    /// Counts a finding of a rule. Returns true if it is the first, which the caller then passes to [`set`](Summary::set). The caller need not create
+    /// any other finding.
     pub(super) fn count(&mut self, rule: &'static Rule) -> bool {
         for (found, count) in &mut self.found {
             if core::ptr::eq(*found, rule) {
@@ -30,12 +30,12 @@ impl Summary {
         true
     }
 
-    /// The first finding of its rule.
+    /// Records the first finding of its rule.
     pub(super) fn set(&mut self, finding: Finding) {
         self.first.push(finding);
     }
 
-    /// The findings, each with the number of those like it in `scope`.
+    /// Reports the findings, each with the number of further findings of its rule in `scope`.
     pub(super) fn finish(mut self, scope: &str, findings: &mut Findings) {
         self.first.sort_by_key(|finding| finding.rule.id);
         for mut finding in self.first {

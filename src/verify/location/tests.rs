@@ -1,5 +1,5 @@
-//! Each rule on a small code object that breaks it and on one like it that does not. The objects are
-//! written byte by byte, so that they can be wrong: DWARF 5 §7.5 for entries, §7.29 for lists.
+//! Tests each rule with a small code object that violates it and a similar one that does not. The objects are written byte by byte, so that they can
+//! be invalid: DWARF 5 §7.5 for entries, §7.29 for lists.
 
 mod nest;
 
@@ -12,22 +12,22 @@ use crate::inspect::Program;
 use crate::object::CodeObject;
 use crate::object::testing::{ALLOC, EXECUTE, PROGBITS, linked, section};
 
-/// An attribute's value, by its form.
+/// The value of an attribute, by form.
 #[derive(Clone, Debug)]
 enum Form {
     Data1(u8),
     Sdata(i8),
     Text(&'static str),
     Address(u64),
-    /// `DW_FORM_ref4` to the entry of this name.
+    /// `DW_FORM_ref4` to the entry with this label.
     To(&'static str),
-    /// `DW_FORM_ref4` of this offset.
+    /// `DW_FORM_ref4` with this offset.
     Raw(u32),
-    /// `DW_FORM_exprloc`; `call(NAME)` calls the entry of this name.
+    /// `DW_FORM_exprloc`. `call(NAME)` calls the entry with this label.
     Exprloc(&'static str),
-    /// `DW_FORM_sec_offset` of the list with this number.
+    /// `DW_FORM_sec_offset` of the list with this index.
     List(usize),
-    /// `DW_FORM_sec_offset` of this offset.
+    /// `DW_FORM_sec_offset` with this offset.
     Offset(u32),
 }
 
@@ -63,18 +63,18 @@ impl Made {
     }
 }
 
-/// An entry of a list: from, to, expression.
+/// An entry of a list: start, end and expression.
 type ListEntry = (u64, u64, &'static str);
 
-/// A code object under construction: the entries below the unit's, and its location lists.
+/// A code object under construction: the entries below the root of the unit, and its location lists.
 #[derive(Clone, Debug, Default)]
 struct File {
     language: u8,
     entries: Vec<Made>,
     lists: Vec<Vec<ListEntry>>,
-    /// Bytes to take away from the end of the location lists.
+    /// The number of bytes to remove from the end of the location lists.
     cut: usize,
-    /// `.debug_rnglists`.
+    /// The contents of `.debug_rnglists`.
     ranges: Vec<u8>,
 }
 
@@ -101,20 +101,20 @@ fn expression(text: &str) -> Vec<u8> {
         .unwrap()
 }
 
-/// Bytes of `.debug_info` and `.debug_abbrev` while they grow.
+/// The bytes of `.debug_info` and `.debug_abbrev` under construction.
 #[derive(Default)]
 struct Sections {
     info: Vec<u8>,
     abbreviations: Vec<u8>,
     codes: u8,
     labels: Vec<(&'static str, u32)>,
-    /// Where a reference is to be filled in.
+    /// The positions of references that are still to be filled in.
     holes: Vec<(usize, &'static str)>,
     lists: Vec<u32>,
 }
 
 impl Sections {
-    /// Where the entry of this name is.
+    /// Returns the offset of the entry with this label.
     fn offset(&self, label: &str) -> u32 {
         let found = self.labels.iter().find(|(found, _)| *found == label);
         found.unwrap().1
@@ -194,7 +194,7 @@ fn uleb(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// `.debug_loclists`, and the offset of each list.
+/// Returns `.debug_loclists`, and the offset of each list.
 fn lists(file: &File) -> (Vec<u8>, Vec<u32>) {
     let mut body = vec![5, 0, 8, 0, 0, 0, 0, 0];
     let mut offsets = Vec::new();
@@ -216,7 +216,7 @@ fn lists(file: &File) -> (Vec<u8>, Vec<u32>) {
     (section, offsets)
 }
 
-/// Returns the unit of a file, whose abbreviations are the first.
+/// Returns the unit of a file. Its abbreviations are at the start of their section.
 fn unit(file: &File) -> Sections {
     let mut sections = Sections {
         info: vec![0, 0, 0, 0, 5, 0, DW_UT_compile.0, 8, 0, 0, 0, 0],
@@ -244,7 +244,7 @@ fn object(file: &File) -> Vec<u8> {
     object_of(&[file])
 }
 
-/// Returns the code object of several files, a unit each; only the first may have lists.
+/// Returns a code object with one unit for each file. Only the first file may have lists.
 fn object_of(files: &[&File]) -> Vec<u8> {
     let (mut info, mut abbreviations) = (Vec::new(), Vec::new());
     for file in files {
@@ -271,7 +271,7 @@ fn findings(bytes: &[u8]) -> Vec<Finding> {
     findings.finish(program.meter()).0
 }
 
-/// Returns the base types that variables have.
+/// Returns the base types of variables.
 fn int() -> Made {
     base("int", 4)
 }
@@ -290,7 +290,7 @@ fn variable(label: &'static str, location: Form) -> Made {
         .with(DW_AT_location, location)
 }
 
-/// Returns a function at 0x1000 to 0x1080.
+/// Returns a function from 0x1000 to 0x1080.
 fn function() -> Made {
     made(DW_TAG_subprogram, "f")
         .with(DW_AT_name, Text("f"))
@@ -318,7 +318,7 @@ fn lanes(attributes: impl IntoIterator<Item = (DwAt, Form)>) -> File {
     file([function])
 }
 
-/// A vector of one address for each lane, and a mask of 64 bits.
+/// A vector with one address for each lane, and a mask of 64 bits.
 const PC_OF_LANES: Form = Exprloc("regx PC_REG, LLVM_extend 0x40 0x40");
 const EXEC: Form = Exprloc("regx EXEC");
 
@@ -326,13 +326,13 @@ fn with_frame_base(base: &'static str) -> File {
     file([int(), function().with(DW_AT_frame_base, Exprloc(base))])
 }
 
-/// Returns a function of one byte at an address.
+/// Returns a function with one byte of code at an address.
 fn at_address(address: u64) -> File {
     let function = made(DW_TAG_subprogram, "g").with(DW_AT_low_pc, Address(address));
     file([int(), function.with(DW_AT_high_pc, Address(address + 1))])
 }
 
-/// Returns an object whose type has so many bytes.
+/// Returns an object whose type has this size in bytes.
 fn of_size(bytes: u8) -> File {
     file([
         base("t", bytes),
@@ -346,7 +346,7 @@ fn list_of(entries: &[ListEntry]) -> File {
     in_function(List(0)).list(entries)
 }
 
-/// A rule, an object that breaks it, and one that does not.
+/// A rule, an object that violates it, and one that does not.
 type Example = (&'static str, fn() -> File, fn() -> File);
 
 #[rustfmt::skip]
@@ -397,7 +397,7 @@ const EXAMPLES: &[Example] = &[
                               || pointer(5)),
     ("loc-memory-space",      || file([made(DW_TAG_variable, "x").with(LLVM_MEMORY_SPACE, Data1(9))]),
                               || file([made(DW_TAG_variable, "x").with(LLVM_MEMORY_SPACE, Data1(3))])),
-    // Rules for expressions that only the entries around them can break.
+    // Rules for expressions that only the surrounding entries can violate.
     ("expr-no-frame-base",    || in_function(Exprloc("fbreg +8")),
                               || file([int(), function().with(DW_AT_frame_base, Exprloc("call_frame_cfa")).has(variable("x", Exprloc("fbreg +8")))])),
     ("expr-short-location",   || file([base("int", 8), function().has(variable("x", Exprloc("regx SGPR4")))]),
@@ -448,8 +448,7 @@ fn every_rule_has_examples() {
     }
 }
 
-/// Two variables of a function have the same fault, which is one mistake of the function; the second says
-/// so by its number.
+/// Two variables of a function have the same fault, which is one mistake of the function. The finding also counts the second variable.
 #[test]
 fn what_shows_in_many_variables_is_said_once() {
     let function = function()
@@ -473,8 +472,7 @@ fn what_shows_in_many_variables_is_said_once() {
     );
 }
 
-/// What was sound once is not run again, unless what it depends on is another: the size of the object, the frame base, a
-/// type of the unit.
+/// A correct expression is not run again, unless its dependencies differ: the size of the object, the frame base, or a type of the unit.
 #[test]
 fn what_was_sound_elsewhere_need_not_be_here() {
     let rules = |files: &[&File]| -> Vec<&str> {

@@ -1,5 +1,4 @@
-//! The first entry of a unit, and what entries name by numbers that count into a table of the unit: files and strings. Sources:
-//! DWARF 5 §3.1, §2.14, §7.5.5.
+//! Checks the root entry of a unit, and attributes that refer to files and strings. Sources: DWARF 5 §3.1, §2.14, §7.5.5.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -34,7 +33,7 @@ rules! {
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
-    /// Checks the first entry.
+    /// Checks the root entry.
     pub(super) fn root(&mut self, die: &Die<'a>) {
         let tag = die.tag();
         let is_type = matches!(self.kind, UnitKind::Type | UnitKind::SplitType);
@@ -59,7 +58,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Checks a string by its offset.
+    /// Checks that the offset of a string is valid.
     pub(super) fn string(
         &mut self,
         die: &Die<'a>,
@@ -80,7 +79,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             ),
             _ => return,
         };
-        // Nearly every section ends with a string.
+        // Nearly every section ends with a string, so its last byte is checked first.
         let rest = bytes.slice().get(offset..).unwrap_or_default();
         let is_string = match rest.last() {
             Some(0) => true,
@@ -93,7 +92,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Checks the number of a file.
+    /// Checks that the number of a file is valid.
     pub(super) fn file(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) {
         if ![DW_AT_decl_file, DW_AT_call_file].contains(&attribute.name()) {
             return;
@@ -104,12 +103,12 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         if self.files.contains(&number) {
             return;
         }
-        // A table that cannot be read is reported by `lines`.
+        // `lines` reports an unreadable table.
         let Ok(table) = self.info.line_table(self.id) else {
             return;
         };
         let what = match table {
-            // Split units have that of a skeleton, which is in another file, and shared parts of units that of whom they are a part.
+            // Split units use the line table of their skeleton, which is in another file. Partial units use the table of the unit that includes them.
             None if self.kind != UnitKind::Compile
                 || self.section != ".debug_info"
                 || number == 0 =>
@@ -120,7 +119,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             Some(table) => {
                 let first = table.first_file();
                 self.files = first..first.saturating_add(table.file_count() as u64);
-                // Before DWARF 5 the number 0 is no file. A program can add files to those of the header.
+                // Before DWARF 5, the number 0 means no file. A line program can add files to the files of its header.
                 let is_known = self.files.contains(&number)
                     || number < first
                     || table.file_entry(number).is_some();

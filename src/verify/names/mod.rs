@@ -1,8 +1,7 @@
-//! `.debug_names`: whether its tables hold together, and whether names lead to the entries that have them. Source:
-//! DWARF 5 §6.1.1.
+//! Checks `.debug_names`: its tables must be consistent, and names must lead to their entries. Source: DWARF 5 §6.1.1.
 //!
-//! `table` checks an index by itself, `unit` what it says of the entries of a unit. The entries of an index are kept by
-//! unit and looked up in one walk over the entries of each, so that the work is in proportion to both.
+//! `table` checks an index by itself, and `unit` compares it with the entries of a unit. The entries of an index are grouped by unit and looked up in
+//! one walk over each unit. The work is therefore proportional to both.
 
 mod rule;
 mod table;
@@ -20,35 +19,35 @@ use crate::rule::Rule;
 
 pub(super) use rule::RULES;
 
-/// An entry of an index for an entry of a unit.
+/// An index entry for an entry of a unit.
 #[derive(Clone, Copy, Debug)]
 struct Indexed {
-    /// The offset of the unit's entry from the start of the unit.
+    /// The offset of the entry from the start of its unit.
     die: u64,
-    /// The number of the name, from 1.
+    /// The number of the name in the index, from 1.
     name: u32,
-    /// Its offset in the index.
+    /// The offset of the index entry.
     at: u64,
     tag: gimli::DwTag,
     parent: Parent,
 }
 
-/// The parent of an entry in an index.
+/// The parent of an index entry.
 #[derive(Clone, Copy, Debug)]
 enum Parent {
-    /// Nothing, or that it is not in the index.
+    /// The parent is missing, or outside the index.
     Unsaid,
-    /// It is the entry at this offset of the section.
+    /// The parent is the index entry at this offset of the section.
     At(u64),
 }
 
 /// The state of checking the section.
 struct Check<'c, 'a> {
     info: &'c DebugInfo<'a>,
-    /// `.debug_str`.
+    /// The contents of `.debug_str`.
     strings: &'c [u8],
     units: BTreeMap<u64, UnitId>,
-    /// The offsets of units that some index is for.
+    /// The offsets of the units that an index covers.
     indexed: BTreeSet<u64>,
     findings: &'c mut Findings,
     meter: &'c Meter,
@@ -64,7 +63,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         return;
     }
     let strings = object.section(".debug_str").ok().flatten();
-    // What is read of the units is dropped with it.
+    // The data that is read from the units is dropped with this copy.
     let Ok(program) = subject.program.source().load(subject.meter()) else {
         return;
     };
@@ -101,7 +100,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
 }
 
 impl<'c> Check<'c, '_> {
-    /// Pays for strings; nothing more is looked at once it could not.
+    /// Charges for strings. If the meter refuses, the check ends.
     fn charge(&self, bytes: u64) {
         let _ = self.meter.work(bytes.div_ceil(BYTES_PER_STEP));
     }
@@ -110,7 +109,7 @@ impl<'c> Check<'c, '_> {
         self.meter.refused().is_some()
     }
 
-    /// The string of a name, by its number, without the zero that ends it. `None` if it is not in the section.
+    /// Returns the string of a name by number, without its terminating zero. Returns `None` if it is not in the section.
     fn string(&mut self, index: &NameIndex<'_>, name: u32) -> Option<&'c [u8]> {
         if self.is_exhausted() {
             return None;
@@ -136,7 +135,8 @@ impl<'c> Check<'c, '_> {
         self.buckets(index);
         let known = self.findings.len();
         let mut all = self.entries(index);
-        // A unit of which the index has nothing may have names. Where an entry cannot be read, it may be of that unit.
+        // A unit without entries in the index may have names. If the index has faults, an unreadable entry may belong to that unit, so it is not
+        // reported.
         let units = (0..index.unit_count).filter_map(|number| index.unit(number));
         for unit in units.filter(|_| self.findings.len() == known) {
             all.entry(unit).or_default();
@@ -150,8 +150,7 @@ impl<'c> Check<'c, '_> {
         }
     }
 
-    /// Returns the unit whose entries are meant by the unit at an offset: of a skeleton its split unit. Nothing if that is not
-    /// here.
+    /// Returns the unit at an offset or, for a skeleton, its split unit. Returns None if it is not available.
     fn unit_of(&self, offset: u64) -> Option<UnitId> {
         let id = *self.units.get(&offset)?;
         let unit = self.info.unit_info(id).ok()?;
@@ -162,7 +161,7 @@ impl<'c> Check<'c, '_> {
         }
     }
 
-    /// Units that no index is for: a debugger has to read them to find a name.
+    /// Reports units that no index covers. A debugger must read them to find a name.
     fn units_without(&mut self) {
         let mut without = self.units.iter().filter(|(offset, id)| {
             let unit = self.info.unit_info(**id);

@@ -1,4 +1,4 @@
-//! The rules for indices of names.
+//! Defines the rules for name indices.
 
 use crate::verify::rule::rules;
 

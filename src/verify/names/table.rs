@@ -1,4 +1,4 @@
-//! An index by itself: header, abbreviations, lists of units, hash table, and whether its entries can be read.
+//! Checks an index by itself: its header, abbreviations, unit lists, hash table and entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::debug_info::UnitKind;
 use crate::debug_info::name_index::{NameEntry, NameIndex, hash};
 use crate::frame::Augmentation;
 
-/// Augmentation strings of those who write indices.
+/// The augmentation strings of known producers.
 const AUGMENTATIONS: &[&[u8]] = &[b"", b"LLVM0700", b"GDB", b"GDB2", b"GDB3"];
 
-/// Bytes of entries that are read for each byte of an index. Names that share entries, which no producer writes, could
-/// ask for any number.
+/// The maximum number of entry bytes that are read for each byte of an index. Otherwise, names with shared entries could cause unbounded work. No
+/// producer shares entries.
 const ENTRY_FACTOR: u64 = 4;
 
-/// The forms of the attributes: of constants, of references, and of those that may be a flag.
+/// The forms of constants and of references.
 const CONSTANTS: &[DwForm] = &[
     dw::DW_FORM_data1,
     dw::DW_FORM_data2,
@@ -34,7 +34,7 @@ const REFERENCES: &[DwForm] = &[
     dw::DW_FORM_ref_udata,
 ];
 
-/// Returns true if an augmentation string is of those. USAGE ("Accelerated Access") prescribes `[amdgpu:v0.0]`.
+/// Returns true if an augmentation string is known. USAGE ("Accelerated Access") prescribes `[amdgpu:v0.0]`.
 fn is_known(augmentation: &[u8]) -> bool {
     let of_vendors = || match core::str::from_utf8(augmentation).map(Augmentation::parse) {
         Ok(found @ Augmentation::Vendors(_)) => found.is_known(),
@@ -46,7 +46,7 @@ fn is_known(augmentation: &[u8]) -> bool {
 }
 
 impl Check<'_, '_> {
-    /// Returns true if the tables of the index can be relied upon.
+    /// Checks the header. Returns true if the tables of the index can be read.
     pub(super) fn header(&mut self, index: &NameIndex<'_>) -> bool {
         let at = index.offset;
         if index.version != 5 {
@@ -100,7 +100,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// The units that the index says it is for.
+    /// Checks the lists of units that the index covers.
     pub(super) fn unit_lists(&mut self, index: &NameIndex<'_>) {
         for number in 0..index.unit_count {
             let offset = index.unit(number).unwrap_or(u64::MAX);
@@ -135,7 +135,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// The hash table: every name is in the bucket of its hash, and its hash is that of its string.
+    /// Checks the hash table: every name must be in the bucket of its hash, and have the hash of its string.
     pub(super) fn buckets(&mut self, index: &NameIndex<'_>) {
         let count = index.bucket_count;
         // The names before this one are in buckets.
@@ -161,7 +161,7 @@ impl Check<'_, '_> {
                 let hash = index.hash(*name);
                 hash.and_then(|hash| hash.checked_rem(count)) == Some(bucket)
             };
-            // Those from here on that were in a bucket before are not gone through again.
+            // Names that were already in an earlier bucket are skipped.
             let from = first.max(next);
             let names = from..=index.name_count;
             let inside = u32::try_from(names.take_while(belongs).count()).unwrap_or(u32::MAX);
@@ -205,7 +205,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Reads the entries of all names; gives those of the units that are here by the offsets of the units.
+    /// Reads the entries of all names. Returns the entries of the available units, by the offset of the unit.
     pub(super) fn entries(&mut self, index: &NameIndex<'_>) -> BTreeMap<u64, Vec<Indexed>> {
         let mut found: BTreeMap<u64, Vec<Indexed>> = BTreeMap::new();
         let mut starts = HashSet::default();
@@ -247,7 +247,7 @@ impl Check<'_, '_> {
         found
     }
 
-    /// What an entry says, and the offset of its unit. `None` if the unit is in another file, or is not said.
+    /// Converts an entry, and returns it with the offset of its unit. Returns `None` if the unit is unknown or in another file.
     fn entry(
         &mut self,
         index: &NameIndex<'_>,
@@ -314,7 +314,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// Returns true if an attribute can have a form. Of vendors' attributes nothing is known.
+/// Returns true if an attribute can have a form. Vendor attributes can have any form.
 fn fits(name: DwIdx, form: DwForm) -> bool {
     match name {
         dw::DW_IDX_compile_unit | dw::DW_IDX_type_unit => CONSTANTS.contains(&form),

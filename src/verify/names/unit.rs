@@ -1,4 +1,4 @@
-//! What an index says of the entries of a unit, and which of them it should have.
+//! Compares an index with the entries of a unit, and finds entries that the index lacks.
 
 use std::borrow::Cow;
 
@@ -15,13 +15,13 @@ use crate::expr::{Operation, operations};
 use crate::verify::location::clipped;
 use fallible_iterator::FallibleIterator;
 
-/// References from an entry to the one that has the name; compilers write two.
+/// The maximum number of references from an entry to the entry with its name. Compilers write two.
 const HOPS: usize = 4;
 
 /// The name of an unnamed namespace in an index.
 const ANONYMOUS: &str = "(anonymous namespace)";
 
-/// Entries that an index does not have: those that are local to another, or stand for something elsewhere.
+/// The tags of entries that an index does not contain, because they are local to other entries or refer to an entity elsewhere.
 const NOT_INDEXED: &[DwTag] = &[
     dw::DW_TAG_compile_unit,
     dw::DW_TAG_partial_unit,
@@ -47,7 +47,7 @@ const NOT_INDEXED: &[DwTag] = &[
     dw::DW_TAG_dwarf_procedure,
 ];
 
-/// The strings that an entry may be found by: its name, and those for the linker.
+/// The strings by which an entry can be found: its name and its linkage name.
 #[derive(Debug, Default)]
 struct Names<'a> {
     name: Option<Cow<'a, str>>,
@@ -57,8 +57,8 @@ struct Names<'a> {
 impl<'a> Check<'_, 'a> {
     /// Checks the entries of a unit.
     ///
-    /// * `offset`: of the unit that the index names, which may be the skeleton of `unit`.
-    /// * `entries`: what the index has of it, by the offsets of the unit's entries.
+    /// * `offset`: the offset of the unit in the index, which may be the skeleton of `unit`.
+    /// * `entries`: the index entries for the unit, sorted by the offsets of the unit's entries.
     pub(super) fn unit(
         &mut self,
         index: &NameIndex<'_>,
@@ -71,11 +71,11 @@ impl<'a> Check<'_, 'a> {
         };
         let at: HashMap<u64, u64> = entries.iter().map(|entry| (entry.at, entry.die)).collect();
         let mut left = entries;
-        // The offsets of the entries that the walk is inside of, from the start of the unit.
+        // The offsets of the enclosing entries, from the start of the unit.
         let mut open: Vec<u64> = Vec::new();
         let mut missing: Option<(String, u64)> = None;
         let mut count = 0_u64;
-        // What cannot be read is found by `location`; nothing is said of what is after it.
+        // `location` reports unreadable entries. The entries after them are not compared.
         let mut is_whole = false;
         while !self.is_exhausted() {
             let die = match dies.next_ref() {
@@ -107,7 +107,7 @@ impl<'a> Check<'_, 'a> {
                 self.compare(index, entry, die, &names, parent, &at);
             }
             if is_wanted(die) && self.is_indexed(die) {
-                // DWARF 5 §6.1.1.1 asks for the linkage names of functions alone.
+                // DWARF 5 §6.1.1.1 requires linkage names only for functions.
                 let is_function =
                     [dw::DW_TAG_subprogram, dw::DW_TAG_inlined_subroutine].contains(&die.tag());
                 let linkage = names.linkage.iter().filter(|_| is_function);
@@ -140,7 +140,7 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// Entries of the index for which the unit at `offset` has none.
+    /// Reports index entries without an entry in the unit at `offset`.
     fn nowhere(&mut self, entries: &[Indexed], offset: u64) {
         for entry in entries {
             let message = format!("no entry of the unit at {offset:#x} is at {:#x}", entry.die);
@@ -163,7 +163,7 @@ impl<'a> Check<'_, 'a> {
             let message = format!("it has {has}, and the entry at {place:#x} is a {is}");
             self.add(&rule::TAG, message, entry.at);
         }
-        // That the string is not there is said of the name.
+        // A missing string is reported for the name.
         if let Some(string) = self.string(index, entry.name) {
             let string = lossy(string);
             if !names.fit(&string) {
@@ -195,7 +195,7 @@ impl<'a> Check<'_, 'a> {
             .is_some_and(|string| lossy(string) == wanted)
     }
 
-    /// The names of an entry, or of those that it is an instance or the completion of.
+    /// Returns the names of an entry, or of the entries that it is an instance or a completion of.
     fn names(&mut self, die: &Die<'a>) -> Names<'a> {
         let mut names = Names::default();
         let mut die = Some(die.clone());
@@ -225,7 +225,7 @@ impl<'a> Check<'_, 'a> {
         names
     }
 
-    /// Returns true if a function or variable has what it must have to be in an index: an address.
+    /// Returns true if a function or variable has an address, which an entry in an index requires.
     fn is_indexed(&self, die: &Die<'a>) -> bool {
         match die.tag() {
             dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine | dw::DW_TAG_label => [
@@ -241,8 +241,8 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// Returns true if the location of a variable is an address of the program: one of its own, of thread-local storage, or of memory that all
-    /// lanes have (HET A.6.1.1.1). Of private memory compilers put no variable into an index: each lane has its own in each frame.
+    /// Returns true if the location of a variable is an address of the program (HET A.6.1.1.1). The address may be fixed, in thread-local storage, or
+    /// in memory that all lanes share. Compilers put no variable in private memory into an index, because each lane has its own copy in each frame.
     fn has_address(&self, die: &Die<'a>) -> bool {
         let Some(attribute) = die.attribute(dw::DW_AT_location) else {
             return false;
@@ -251,7 +251,7 @@ impl<'a> Check<'_, 'a> {
             return false;
         };
         let mut items = operations(expression.bytes, expression.unit.encoding);
-        // The constants that the two operations before give.
+        // The constants that the two preceding operations push.
         let (mut address, mut space) = (None, None);
         while let Ok(Some(item)) = items.next() {
             let is_of_all_lanes = |space| {
@@ -277,7 +277,7 @@ impl<'a> Check<'_, 'a> {
 }
 
 impl Names<'_> {
-    /// Returns true if the entry may be found by a string: its names, and that of a template without its arguments.
+    /// Returns true if a string can find the entry. The string may be one of its names, or the name of a template without arguments.
     fn fit(&self, string: &str) -> bool {
         let is_template = |name: &str| {
             let rest = name.strip_prefix(string);
@@ -288,7 +288,7 @@ impl Names<'_> {
     }
 }
 
-/// Returns true if an entry is one of those that are in an index if they have a name.
+/// Returns true if an entry belongs in an index when it has a name.
 fn is_wanted(die: &Die<'_>) -> bool {
     !NOT_INDEXED.contains(&die.tag()) && !die.flag(dw::DW_AT_declaration)
 }

@@ -1,4 +1,4 @@
-//! Every rule about call frame information: what breaks it, and the nearest thing that does not.
+//! Tests every rule about call frame information with a violation and the most similar valid input.
 
 use super::frame_rules;
 use super::made::{GFX942, GFX1030, Made, cie, cie_with, code, entry, fde};
@@ -10,7 +10,7 @@ const S4: u64 = 36;
 const S5: u64 = 37;
 const S32: u64 = 64;
 const PC: u64 = Register::PC_64.number() as u64;
-/// v40 of 64 lanes, and of 32.
+/// The number of v40 in a wave of 64 lanes, and in a wave of 32 lanes.
 const V40: u64 = 2600;
 const V40_OF_32: u64 = 1576;
 const A0: u64 = 3072;
@@ -20,13 +20,13 @@ fn bytes(text: &str) -> Vec<u8> {
     expression.encode(Encoding::AMDGPU).unwrap()
 }
 
-/// The CFA as LLVM says it where scratch is reached by `buffer_*`: s32 in `private_wave`.
+/// The CFA that LLVM writes if scratch is accessed by `buffer_*`: s32 in `private_wave`.
 const CFA: I<'static> = I::LlvmDefAspaceCfa {
     register: S32,
     offset: 0,
     space: 6,
 };
-/// A word of code later.
+/// Advances by one word of code.
 const NEXT: I<'static> = I::AdvanceLoc { delta: 1 };
 
 const fn undefined(register: u64) -> I<'static> {
@@ -41,7 +41,7 @@ fn saying(instructions: &[I<'_>]) -> Made {
     Made::saying(instructions)
 }
 
-/// Of `section`: a rule, what breaks it, and what does not.
+/// Returns the examples of `section`: a rule, a violation, and valid input.
 fn of_sections() -> Vec<(&'static str, Made, Made)> {
     let good = || saying(&[CFA, undefined(PC)]);
     let entry_of = |fde: Vec<u8>| Made::with(&[cie(&[]), fde]);
@@ -110,7 +110,7 @@ fn of_sections() -> Vec<(&'static str, Made, Made)> {
     ]
 }
 
-/// Of `coverage`.
+/// Returns the examples of `coverage`.
 fn of_coverage() -> Vec<(&'static str, Made, Made)> {
     let says = code(&[CFA]);
     let entries = |ranges: &[(u64, u64)]| {
@@ -141,7 +141,7 @@ fn of_coverage() -> Vec<(&'static str, Made, Made)> {
             entries(&[(0, 0x24), (0x20, 0x20)]),
             good(),
         ),
-        // What linkers write in place of an address, and two functions of which the linker made one.
+        // The addresses that linkers write for dropped code, and two functions that the linker folded.
         (
             "cfi-dropped-code",
             entries(&[(0, 0x20), (0x20, 0x20), (u64::MAX, 0x20)]),
@@ -166,7 +166,7 @@ fn of_coverage() -> Vec<(&'static str, Made, Made)> {
     ]
 }
 
-/// Remembers and restores thousands of rules, so many times.
+/// Returns an entry that remembers and restores thousands of rules `times` times.
 fn remembering(times: usize) -> Made {
     let mut instructions = vec![CFA];
     instructions.extend((2560..2816).chain(3072..3328).chain(32..96).map(undefined));
@@ -176,7 +176,7 @@ fn remembering(times: usize) -> Made {
     saying(&instructions)
 }
 
-/// Remembers so many rows, and restores them.
+/// Returns an entry that remembers `rows` rows and restores them.
 fn nested(rows: usize) -> Made {
     let both = [
         vec![I::RememberState; rows],
@@ -186,14 +186,14 @@ fn nested(rows: usize) -> Made {
     saying(&[vec![CFA], both.concat()].concat())
 }
 
-/// Of `instructions`.
+/// Returns the examples of `instructions`.
 fn of_instructions() -> Vec<(&'static str, Made, Made)> {
     let raw = |instructions: &[u8]| Made::with(&[cie(&[]), fde(0, 0, 0x40, instructions)]);
     let last = |delta| saying(&[CFA, I::AdvanceLoc { delta }, saved(S4, 0)]);
     let mut padded = code(&[CFA]);
     padded.resize(4 + 16, 0);
     vec![
-        // 0x2d has no meaning.
+        // The code 0x2d has no meaning.
         ("cfi-instruction", raw(&[0x2d]), raw(&[0x0c, 65, 0])),
         ("cfi-padding", raw(&padded), raw(&padded[..8])),
         (
@@ -234,7 +234,7 @@ fn with_initial(instructions: &[I<'_>], then: &[I<'_>]) -> Made {
     Made::with(&[cie(instructions), fde(0, 0, 0x40, &code(then))])
 }
 
-/// Of `instructions`: what the rules are that were set up, remembered and restored.
+/// Returns the examples of `instructions` for rules that are set up, remembered and restored.
 fn of_states() -> Vec<(&'static str, Made, Made)> {
     let expression = bytes("DW_OP_lit0, DW_OP_lit6, DW_OP_LLVM_form_aspace_address");
     let by_expression = I::DefCfaExpression {
@@ -306,7 +306,7 @@ fn of_states() -> Vec<(&'static str, Made, Made)> {
     ]
 }
 
-/// Of `dependency`, `meaning` and `register`.
+/// Returns the examples of `dependency`, `meaning` and `register`.
 fn of_meaning() -> Vec<(&'static str, Made, Made)> {
     let in_register = |register, saved_in| saying(&[CFA, I::Register { register, saved_in }]);
     let twice = |a, b| {
@@ -322,7 +322,7 @@ fn of_meaning() -> Vec<(&'static str, Made, Made)> {
             },
         ])
     };
-    // As GCC writes it, and the location of the two registers.
+    // The expression that GCC writes, and the location of the two registers.
     let value = bytes(
         "DW_OP_bregx SGPR19+0, DW_OP_const1u 0x20, DW_OP_shl, DW_OP_bregx SGPR18+0, DW_OP_plus",
     );
@@ -354,7 +354,7 @@ fn of_meaning() -> Vec<(&'static str, Made, Made)> {
             saying(&[CFA]).on(GFX942),
             saying(&[CFA]),
         ),
-        // 96 would be s64 if there were no gap.
+        // 96 would be s64 if the numbers had no gap.
         (
             "register-reserved",
             saying(&[CFA, undefined(96)]),
@@ -387,7 +387,7 @@ fn every_rule_finds_what_breaks_it_and_nothing_else() {
         assert!(!found.contains(rule), "{rule}: {:?}", good.findings());
     }
     for rule in frame_rules() {
-        // They need debugging information, or a kernel: `dwarf-tests/tests/verify_cfi.rs`.
+        // These rules need debugging information or a kernel: `dwarf-tests/tests/verify_cfi.rs`.
         let elsewhere = ["cfi-missing", "cfi-kernel-row"].contains(&rule.id);
         let known = elsewhere || examples.iter().any(|(id, _, _)| *id == rule.id);
         assert!(known, "{} has no example", rule.id);

@@ -1,4 +1,4 @@
-//! The rules of registers against a map, which is slow and plain.
+//! Compares the rules of registers with a simple map.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::verify::given::{Given, GivenRules, Saved};
 
-/// What may happen to the rules of a row.
+/// An event that changes the rules of a row.
 #[derive(Clone, Debug)]
 enum Event {
     Set(u64, Option<Given>),
@@ -16,7 +16,7 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    // Few registers, so that they meet; the last of the table, and one that is in no table.
+    // A few registers, so that events meet; the last register of the table; and one outside it.
     let register = prop_oneof![
         0..8u64,
         2560..2568u64,

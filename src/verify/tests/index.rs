@@ -1,4 +1,4 @@
-//! Indices and the tables that they count into, and range lists.
+//! Tests indices and their tables, and range lists.
 
 use crate::inspect::Program;
 use crate::object::CodeObject;
@@ -25,7 +25,7 @@ struct Made {
     range_lists: Vec<u8>,
 }
 
-/// A part of a section of lists: its offsets, and its lists after them.
+/// Returns a part of a section of lists: its offsets, followed by its lists.
 fn lists(offsets: &[u32], lists: &[&[u8]]) -> Vec<u8> {
     let mut body = vec![5, 0, 8, 0];
     body.extend((offsets.len() as u32).to_le_bytes());
@@ -36,12 +36,12 @@ fn lists(offsets: &[u32], lists: &[&[u8]]) -> Vec<u8> {
     part
 }
 
-/// `DW_LLE_startx_length`: from address 0 of the table for 16 bytes, `DW_OP_lit0, DW_OP_stack_value`; the end.
+/// `DW_LLE_startx_length`: 16 bytes from address 0 of the table, `DW_OP_lit0, DW_OP_stack_value`; the end.
 const LOCATION_LIST: &[u8] = &[3, 0, 0x10, 2, 0x30, 0x9f, 0];
-/// `DW_RLE_startx_length`: from address 0 of the table for 64 bytes; the end.
+/// `DW_RLE_startx_length`: 64 bytes from address 0 of the table; the end.
 const RANGE_LIST: &[u8] = &[3, 0, 0x40, 0];
 
-/// Each table has two entries, and after it is that of another unit.
+/// Returns a unit whose tables have two entries each, followed by the tables of another unit.
 fn made() -> Made {
     let strings = [12, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0];
     let mut addresses = vec![20, 0, 0, 0, 5, 0, 8, 0];
@@ -69,7 +69,7 @@ impl Made {
     }
 
     fn object(&self) -> Vec<u8> {
-        // Each attribute is its name, its form and its value.
+        // Each attribute consists of its name, its form and its value.
         let names: [&[u8]; 4] = [&[0x72], &[0x73], &[0x8c, 0x01], &[0x74]];
         let mut abbreviations = vec![1, 0x11, 1];
         let mut unit = vec![1];
@@ -99,7 +99,7 @@ impl Made {
         ])
     }
 
-    /// What is found by rules of indices, and of location lists.
+    /// Returns the findings of the rules about indices and location lists.
     fn findings(&self) -> Vec<Finding> {
         let bytes = self.object();
         let object = CodeObject::parse(&bytes).unwrap();
@@ -118,7 +118,7 @@ impl Made {
 fn every_index_has_its_entry_and_one_more_is_too_many() {
     let good = made();
     assert_eq!(good.findings(), []);
-    // Each table has entries 0 and 1; after them is the other unit's table, and readers that do not count find it.
+    // Each table has the entries 0 and 1. The other unit's table follows, so readers without a bounds check read from it.
     let broken: [(&str, Made); 4] = [
         ("DW_AT_name", good.with(|made| made.name = 2)),
         ("DW_AT_low_pc", good.with(|made| made.low_pc = 2)),
@@ -179,13 +179,13 @@ fn a_table_is_missing_or_elsewhere() {
             );
         }
     }
-    // A header that is not what the unit's is: version 4, addresses of 4 bytes, a length beyond the section.
+    // A header that differs from the unit's: version 4, addresses of 4 bytes, or a length beyond the section.
     for (at, value) in [(4, 4), (6, 4), (1, 0xff)] {
         let made = good.with(|made| made.location_lists[at] = value);
         let rules: Vec<_> = made.findings().iter().map(|f| f.rule.id).collect();
         assert_eq!(rules, ["index-base"], "{at}");
     }
-    // More offsets than the part has room for.
+    // More offsets than fit into the part.
     let made = good.with(|made| made.location_lists[8..12].fill(0xff));
     assert_eq!(made.findings()[0].rule.id, "index-base");
 }
@@ -193,7 +193,7 @@ fn a_table_is_missing_or_elsewhere() {
 #[test]
 fn a_list_is_outside_of_the_unit_s_part() {
     let good = made();
-    // The offset of list 1: into the part of the next unit, and into the offsets themselves.
+    // The offset of list 1 points into the part of the next unit, or into the offsets themselves.
     for offset in [good.location_lists.len() as u8 / 2 - 12, 4] {
         let made = good.with(|made| made.location_lists[16] = offset);
         let rules: Vec<_> = made.findings().iter().map(|f| f.rule.id).collect();
@@ -225,7 +225,7 @@ fn range_lists_are_read_to_their_ends() {
             .collect()
     };
     assert_eq!(rules(&list(RANGE_LIST)), [""; 0]);
-    // A kind that there is not, an address that there is not, a list without end.
+    // An unknown kind, a missing address, and a list without an end.
     for bytes in [&[0x77, 0, 0][..], &[3, 2, 0x40, 0], &[3, 0]] {
         assert_eq!(rules(&list(bytes)), ["range-list"], "{bytes:?}");
     }

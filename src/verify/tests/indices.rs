@@ -1,4 +1,4 @@
-//! `.debug_aranges` and `.debug_names`, written byte by byte so that they can be wrong.
+//! Tests `.debug_aranges` and `.debug_names`, which are written byte by byte so that they can be invalid.
 
 use crate::inspect::Program;
 use crate::object::CodeObject;
@@ -7,7 +7,7 @@ use crate::object::testing::{
 };
 use crate::verify::{Finding, Rule, Severity, aranges, names, verify};
 
-/// What `linked` gives the first section as its address; the second is after it.
+/// Returns the address that `linked` gives to each section. The sections follow each other.
 fn addresses(sections: &[TestSection]) -> Vec<u64> {
     let file = linked(sections);
     let object = CodeObject::parse(&file).unwrap();
@@ -15,7 +15,7 @@ fn addresses(sections: &[TestSection]) -> Vec<u64> {
     addresses.map(|section| section.address).collect()
 }
 
-/// `.text` of 0x40 bytes, `.bss` of 16.
+/// Returns `.text` with 0x40 bytes and `.bss` with 16 bytes.
 fn loaded() -> Vec<TestSection> {
     vec![
         section(".text", PROGBITS, &[0; 0x40]).flags(ALLOC | EXECUTE),
@@ -23,9 +23,9 @@ fn loaded() -> Vec<TestSection> {
     ]
 }
 
-/// Returns a unit of DWARF 5 with 0x20 bytes of code: a namespace `n` with a base type `i`, and a function of this name.
+/// Returns a unit of DWARF 5 with 0x20 bytes of code: a namespace `n` with a base type `i`, and a function with this name.
 ///
-/// By the offsets in the unit: 12 the unit, 25 the namespace, 28 the type, 32 the function.
+/// The offsets in the unit: 12 the root, 25 the namespace, 28 the type, 32 the function.
 fn unit(low: u64, function: u8) -> Vec<u8> {
     let mut unit = vec![44, 0, 0, 0, 5, 0, 1, 8, 0, 0, 0, 0];
     let code = [&low.to_le_bytes()[..], &[0x20, 0, 0, 0]].concat();
@@ -51,7 +51,7 @@ const ABBREVIATIONS: &[u8] = &[
     0,
 ];
 
-/// What is found in an object of two units, at 0 and 48 of `.debug_info`, with these sections.
+/// Returns the findings in an object with two units, at 0 and 48 of `.debug_info`, and with these sections.
 fn findings(of: &[TestSection]) -> Vec<Finding> {
     let start = addresses(&loaded())[0];
     let info = [unit(start, b'f'), unit(start + 0x20, b'g')].concat();
@@ -72,8 +72,8 @@ fn findings(of: &[TestSection]) -> Vec<Finding> {
         .collect()
 }
 
-/// Checks that each broken example has a finding of its rule, and no error of another; that the object as it is has
-/// none; and that every rule has an example.
+/// Checks that each violation has a finding of its rule and no error of another. Also checks that the unchanged object has no finding, and that every
+/// rule has an example.
 fn check(examples: &[(&str, Vec<Finding>)], good: &[Finding], rules: &[&Rule]) {
     assert_eq!(good, []);
     for (rule, found) in examples {
@@ -98,11 +98,11 @@ struct Set {
     version: u8,
     unit: u32,
     address_size: u8,
-    /// Addresses from the start of the code, and lengths.
+    /// The offsets from the start of the code, and the lengths.
     tuples: Vec<(i64, u64)>,
-    /// What is after the tuples.
+    /// The bytes after the tuples.
     end: Vec<u8>,
-    /// What the length is too large by.
+    /// The excess of the length.
     more: u32,
 }
 
@@ -122,7 +122,7 @@ impl Set {
         let start = addresses(&loaded())[0];
         let mut body = vec![self.version, 0];
         body.extend(self.unit.to_le_bytes());
-        // The header has 12 bytes, and the first tuple is at 16. LLVM fills with ones.
+        // The header has 12 bytes, and the first tuple is at 16. LLVM fills the gap with ones.
         body.extend([self.address_size, 0, 0xff, 0xff, 0xff, 0xff]);
         for (address, length) in &self.tuples {
             body.extend(start.wrapping_add_signed(*address).to_le_bytes());
@@ -139,7 +139,7 @@ fn of_sets(sets: &[Set]) -> Vec<Finding> {
     findings(&[section(".debug_aranges", PROGBITS, &bytes)])
 }
 
-/// llvm-dwarfutil keeps the addresses of a file that it calls relocatable.
+/// llvm-dwarfutil keeps addresses in a file that it marks as relocatable.
 #[test]
 fn a_relocatable_file_may_have_addresses() {
     let text = section(".text", PROGBITS, &[0; 0x40]).flags(ALLOC | EXECUTE);
@@ -188,12 +188,12 @@ fn every_rule_of_address_ranges_finds_what_breaks_it() {
         ),
         ("aranges-header", with(|set| set.version = 3)),
         ("aranges-header", with(|set| set.address_size = 4)),
-        // Half a tuple is after the last.
+        // Half a tuple follows the last one.
         ("aranges-alignment", with(|set| set.end = vec![0; 24])),
         ("aranges-terminator", with(|set| set.end.clear())),
         ("aranges-terminator", with(|set| set.end = vec![0; 32])),
         ("aranges-unit", with(|set| set.unit = 4)),
-        // Behind `.text`, far after everything, and over the end of the address space.
+        // After `.text`, far after everything, and across the end of the address space.
         (
             "aranges-outside",
             with(|set| set.tuples.push((0x10_0000, 4))),
@@ -216,35 +216,35 @@ fn every_rule_of_address_ranges_finds_what_breaks_it() {
         ("aranges-no-set", of_sets(core::slice::from_ref(&a))),
     ];
     let mut examples: Vec<_> = examples.into_iter().collect();
-    // Two units that claim the same have code of each other, too.
+    // If two units claim the same range, each also has code of the other.
     let mut overlap = with(|set| set.tuples = vec![(0, 0x21)]);
     overlap.retain(|finding| finding.rule.id != "aranges-foreign-code");
     examples.push(("aranges-overlap", overlap));
     check(&examples, &good, aranges::RULES);
 }
 
-/// Variables may be listed, and what the linker dropped is at 0.
+/// Ranges of variables are accepted, and so are dropped ranges at 0.
 #[test]
 fn ranges_may_be_those_of_variables_and_of_nothing() {
     let place = addresses(&loaded());
     let mut set_a = set(0, 0);
     set_a.tuples.push((-(place[0] as i64), 0x7c));
     assert_eq!(of_sets(&[set_a.clone(), set(48, 0x20)]), []);
-    // Two sets of one unit are one.
+    // Two sets of one unit are joined.
     let halves = [(0, 0x10), (0x10, 0x10)].map(|tuple| Set {
         tuples: vec![tuple],
         ..set(0, 0)
     });
     let [first, second] = halves;
     assert_eq!(of_sets(&[first, second, set(48, 0x20)]), []);
-    // Two ranges of one unit that overlap are no overlap of two units.
+    // Overlapping ranges of one unit are not an overlap of two units.
     let mut twice = set(0, 0);
     twice.tuples.push((0x10, 0x10));
     assert_eq!(of_sets(&[twice, set(48, 0x20)]), []);
 }
 
-/// Each finding has the severity of its rule. Code of another unit is an error, because its functions are not found; addresses of two
-/// units are a warning, because one of the two is right; a missing set is a note, because the section need not have every unit.
+/// Each finding has the severity of its rule. Code of another unit is an error, because its functions are not found. Addresses in two units are a
+/// warning, because one of the two is right. A missing set is a note, because the section need not have every unit.
 #[test]
 fn findings_are_as_bad_as_their_rules() {
     let severity = |sets: &[Set], id: &str| {
@@ -279,16 +279,16 @@ struct Index {
     entries: Vec<u32>,
     abbreviations: Vec<u8>,
     pool: Vec<u8>,
-    /// What the length is too large by.
+    /// The excess of the length.
     more: u32,
-    /// `.debug_str`.
+    /// The contents of `.debug_str`.
     text: &'static [u8],
 }
 
-/// The hash of a name of one letter: 33 · 5381 and the letter (DWARF 5 §7.33).
+/// The hash of a name with one letter: 33 · 5381 plus the letter (DWARF 5 §7.33).
 const HASH: u32 = 177_573;
 
-/// Returns the index of the first unit, with two buckets: `i` has an even hash, `n` and `f` odd ones.
+/// Returns the index of the first unit, with two buckets. `i` has an even hash, and `n` and `f` have odd hashes.
 fn index() -> Index {
     let letter = |letter: u8| HASH + u32::from(letter);
     #[rustfmt::skip]
@@ -369,7 +369,7 @@ fn of_indices(indices: &[Index]) -> Vec<Finding> {
     ])
 }
 
-/// Returns the index of the other unit, whose function is `g`: its letter is odd, so that the hash is even as that of `i`.
+/// Returns the index of the other unit. Its function is `g`, whose letter is odd, so that its hash is even like the hash of `i`.
 fn other() -> Index {
     let mut other = index();
     other.units = vec![48];
@@ -382,7 +382,7 @@ fn other() -> Index {
     other
 }
 
-/// Rules, and what is found where they are broken.
+/// Returns the rules with the findings of their violations.
 fn names_examples() -> Vec<(&'static str, Vec<Finding>)> {
     let with = |change: fn(&mut Index)| {
         let mut changed = index();
@@ -448,13 +448,13 @@ fn names_examples() -> Vec<(&'static str, Vec<Finding>)> {
 fn every_rule_of_names_finds_what_breaks_it() {
     let good = of_indices(&[index(), other()]);
     let mut examples = names_examples();
-    // A name less: the last.
+    // The last name is missing.
     let mut fewer = index();
     fewer.hashes.pop();
     fewer.strings.pop();
     fewer.entries.pop();
     examples.push(("names-missing", of_indices(&[fewer, other()])));
-    // Many names for the end of one long string.
+    // Many names point into one long string.
     let long: &'static [u8] = vec![b'x'; 1 << 20].leak();
     let many = Index {
         buckets: Vec::new(),
@@ -468,7 +468,7 @@ fn every_rule_of_names_finds_what_breaks_it() {
     examples.push(("names-too-large", found));
     let mut relaxed = Vec::new();
     for (rule, mut found) in examples {
-        // Names that are not looked up where they should be are missing elsewhere; one mistake shows twice.
+        // A name that cannot be found in its place is reported as missing too, so one mistake has two findings.
         let follows: &[&str] = match rule {
             "names-string" => &["names-hash"],
             "names-abbreviation" => &["names-tag", "names-entry", "names-die", "names-parent"],
@@ -484,7 +484,7 @@ fn every_rule_of_names_finds_what_breaks_it() {
     check(&relaxed, &good, names::RULES);
 }
 
-/// An index without a hash table is read, too.
+/// An index without a hash table can be read, too.
 #[test]
 fn an_index_may_have_no_buckets() {
     let without = |index: Index| Index {
@@ -494,7 +494,7 @@ fn an_index_may_have_no_buckets() {
     assert_eq!(of_indices(&[without(index()), without(other())]), []);
 }
 
-/// Hostile input: names that share the entries of one list, which ends nowhere.
+/// Uses hostile input: names that share the entries of one list without an end.
 #[test]
 fn entries_that_are_shared_are_not_read_again_and_again() {
     let many = Index {
@@ -511,7 +511,7 @@ fn entries_that_are_shared_are_not_read_again_and_again() {
     assert_eq!(shared.count(), 1);
 }
 
-/// Cut anywhere, both sections are checked to their ends.
+/// Both sections are checked to their ends, regardless of the place at which they are cut.
 #[test]
 fn cut_anywhere_there_is_an_answer() {
     let (names, ranges) = (index().bytes(), set(0, 0).bytes());

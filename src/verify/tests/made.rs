@@ -1,4 +1,4 @@
-//! Making code objects with call frame information that no writer would write.
+//! Makes code objects with call frame information that no producer writes.
 
 use crate::frame::Instruction;
 use crate::inspect::Program;
@@ -9,24 +9,24 @@ use crate::object::testing::{
 };
 use crate::verify::{Finding, verify};
 
-/// `EF_AMDGPU_MACH` of gfx90a, whose scratch is reached by `buffer_*`, and of gfx942, by `scratch_*`.
+/// The `EF_AMDGPU_MACH` values of gfx90a, which accesses scratch with `buffer_*`, and of gfx942, which uses `scratch_*`.
 pub(super) const GFX90A: u32 = 0x3f;
 pub(super) const GFX942: u32 = 0x4c;
-/// Of gfx1030: no AGPRs.
+/// The value of gfx1030, which has no AGPRs.
 pub(super) const GFX1030: u32 = 0x36;
 
 /// A code object with 0x40 bytes of code at address 0.
 #[derive(Clone)]
 pub(super) struct Made {
     pub(super) mach: u32,
-    /// Name, first address and size.
+    /// The name, first address and size of each function.
     pub(super) functions: Vec<(&'static str, u64, u64)>,
     pub(super) section: &'static str,
     pub(super) entries: Vec<u8>,
 }
 
 impl Made {
-    /// Returns one function `f` that is all of the code.
+    /// Returns a code object with one function `f` that covers all of the code.
     pub(super) fn with(entries: &[Vec<u8>]) -> Made {
         Made {
             mach: GFX90A,
@@ -36,7 +36,7 @@ impl Made {
         }
     }
 
-    /// Returns one function, whose entry has these instructions.
+    /// Returns a code object with one function, whose entry has these instructions.
     pub(super) fn saying(instructions: &[Instruction<'_>]) -> Made {
         Made::with(&[cie(&[]), fde(0, 0, 0x40, &code(instructions))])
     }
@@ -60,7 +60,7 @@ impl Made {
             section(self.section, PROGBITS, &self.entries),
         ]);
         file[48..52].copy_from_slice(&self.mach.to_le_bytes());
-        // Objects of a hundred bytes need no more, and one that needs more need not be large.
+        // These limits suffice for objects of a hundred bytes. A slow algorithm exceeds them even with a small object.
         let limits = Limits {
             work: 1 << 16,
             work_per_byte: 1,
@@ -88,7 +88,7 @@ pub(super) fn code(instructions: &[Instruction<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// Returns an entry around its body, padded to a multiple of 8 bytes.
+/// Returns an entry with this body, padded to a multiple of 8 bytes.
 pub(super) fn entry(body: &[u8]) -> Vec<u8> {
     let mut body = body.to_vec();
     body.resize((body.len() + 4).next_multiple_of(8) - 4, 0);
@@ -97,12 +97,12 @@ pub(super) fn entry(body: &[u8]) -> Vec<u8> {
     entry
 }
 
-/// Returns a common information entry as LLVM writes it; 16 bytes without instructions.
+/// Returns a common information entry in LLVM's form. It has 16 bytes without instructions.
 pub(super) fn cie(instructions: &[Instruction<'_>]) -> Vec<u8> {
     cie_with(&[4, 0, 8, 0, 4, 4, 16], instructions)
 }
 
-/// Returns one with these fields after the identifier: version, augmentation, sizes, factors, column.
+/// Returns a common information entry with these fields after the identifier: version, augmentation, sizes, factors, column.
 pub(super) fn cie_with(fields: &[u8], instructions: &[Instruction<'_>]) -> Vec<u8> {
     entry(&[&[0xff; 4], fields, &code(instructions)].concat())
 }

@@ -1,4 +1,4 @@
-//! Small code objects that break one rule each, and the nearest ones that break none.
+//! Tests small code objects that violate one rule each, and the most similar valid ones.
 
 mod frame;
 mod given;

@@ -1,4 +1,4 @@
-//! The indices of packages, byte by byte. DWARF 5 §7.3.5.3.
+//! Tests the indices of packages, which are written byte by byte. Source: DWARF 5 §7.3.5.3.
 
 use super::structure::{expect, said, with};
 use crate::verify::packages;
@@ -6,7 +6,7 @@ use crate::verify::packages;
 const INFO: u32 = 1;
 const ABBREV: u32 = 3;
 
-/// Returns an index of two units with a column, whose parts have these offsets and sizes.
+/// Returns an index of two units with one column, whose parts have these offsets and sizes.
 fn index(column: u32, parts: [(u32, u32); 2]) -> Vec<u8> {
     let words = |words: &[u32]| -> Vec<u8> {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes());
@@ -33,7 +33,7 @@ fn the_parts_of_two_units_are_apart() {
     };
     for column in [INFO, ABBREV] {
         assert_eq!(found(column, [(0, 0x10), (0x10, 0x20)]), []);
-        // One that is empty has no bytes.
+        // An empty part has no bytes.
         assert_eq!(found(column, [(0, 0x10), (8, 0)]), []);
         let all = found(column, [(0, 0x11), (0x10, 0x20)]);
         // The second signature is in slot 2.
@@ -46,7 +46,7 @@ fn the_parts_of_two_units_are_apart() {
             "[0xfffffff0, 0x100000010)",
         );
     }
-    // Units of one file have its abbreviations in common, and nothing of themselves.
+    // Units of one file share its abbreviations, but no part of the units themselves.
     let same = [(0, 0x10), (0, 0x10)];
     assert_eq!(found(ABBREV, same), []);
     expect(

@@ -1,5 +1,5 @@
-//! Abbreviations, line tables, tables of strings and relocations: sections written byte by byte, each at the border of what a rule allows.
-//! DWARF 5 §7.5.3 for abbreviations, §6.2.4 for the headers of line tables, §7.26 for tables of strings.
+//! Tests abbreviations, line tables, string tables and relocations. The sections are written byte by byte, each just inside or outside the limit of a
+//! rule. Sources: DWARF 5 §7.5.3 for abbreviations, §6.2.4 for line table headers, §7.26 for string tables.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) type Check = fn(&Subject<'_, '_>, &mut Findings);
 /// The rule, the offset and the message of a finding.
 pub(super) type Said = (&'static str, u64, String);
 
-/// What a check finds in a file of any machine.
+/// Returns the findings of a check in a file of any machine.
 pub(super) fn said(file: &[u8], check: Check) -> Vec<Said> {
     let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
     let object = CodeObject::parse_any_machine(file, Layout::Distinct, &meter).unwrap();
@@ -54,7 +54,7 @@ pub(super) fn expect(found: &[Said], rule: &str, offset: u64, part: &str) {
     );
 }
 
-/// Bytes after their length.
+/// Returns bytes with their length before them.
 fn sized(body: &[u8]) -> Vec<u8> {
     let mut all = (body.len() as u32).to_le_bytes().to_vec();
     all.extend(body);
@@ -66,7 +66,7 @@ const TYPE: u8 = 2;
 
 /// Returns a unit with these entries.
 ///
-/// * `kind`: of DWARF 5.
+/// * `kind`: the unit type of DWARF 5.
 fn unit(version: u16, kind: u8, abbreviations: u32, entries: &[u8]) -> Vec<u8> {
     let mut body = version.to_le_bytes().to_vec();
     if version == 5 {
@@ -82,7 +82,7 @@ fn unit(version: u16, kind: u8, abbreviations: u32, entries: &[u8]) -> Vec<u8> {
     sized(&body)
 }
 
-/// Returns the abbreviations of a compilation unit without children: names and forms of attributes.
+/// Returns the abbreviations of a compilation unit without children, with these names and forms of attributes.
 fn abbreviations(attributes: &[u8]) -> Vec<u8> {
     [&[1, 0x11, 0], attributes, &[0, 0, 0]].concat()
 }
@@ -102,7 +102,7 @@ fn abbreviations_are_read_up_to_the_end_of_their_table() {
     let one = |version, offset| unit(version, COMPILE, offset, &[1, 0, 0, 0, 0]);
     let twice = abbreviations(&[STMT_LIST, SEC_OFFSET, STMT_LIST, SEC_OFFSET]);
     let message = "abbreviation 1 has DW_AT_stmt_list twice";
-    // One finding, though two units have the table; it is at the abbreviation, which is behind a table of none here.
+    // There is one finding, though two units use the table. Its offset is the abbreviation, which follows an unused table below.
     expect(
         &found(&twice, &[one(4, 0), one(4, 0)]),
         "abbrev-attribute-twice",
@@ -117,7 +117,7 @@ fn abbreviations_are_read_up_to_the_end_of_their_table() {
         message,
     );
 
-    // Of tables that no unit has, those that attributes are in twice; not what depends on the version of a unit.
+    // In tables without a unit, duplicate attributes are reported. Faults that depend on the version of a unit are not.
     expect(&found(&behind, &[]), "abbrev-attribute-twice", 1, message);
     assert_eq!(found(&abbreviations(&[STMT_LIST, NAME]), &[]), []);
 
@@ -129,23 +129,23 @@ fn abbreviations_are_read_up_to_the_end_of_their_table() {
         0,
         "goes on to the end of the section",
     );
-    // A unit that names the end of the section has no table, which is found with the unit.
+    // The unit refers to the end of the section and has no table, which is reported with the unit.
     let end = open.len() as u32;
     assert_eq!(found(&open, &[one(4, end)]), []);
 
-    // Offsets had no form of their own before DWARF 4.
+    // Before DWARF 4, offsets had no form of their own.
     let numbered = abbreviations(&[STMT_LIST, DATA4]);
     assert_eq!(found(&numbered, &[one(3, 0)]), []);
     let message = "DW_AT_stmt_list of abbreviation 1 has DW_FORM_data4, which is a constant, where it is an offset";
     expect(&found(&numbered, &[one(4, 0)]), "abbrev-form", 0, message);
-    // Of a form that nobody knows, the class is not known either.
+    // The class of an unknown form is not known.
     assert_eq!(found(&abbreviations(&[NAME, 0x7e]), &[one(4, 0)]), []);
 }
 
-/// A unit need not say where its code is. DWARF 4 §3.1.1 has the attributes for units that do.
+/// A unit may lack the addresses of its code. DWARF 4 §3.1.1 lists the attributes of units with addresses.
 #[test]
 fn functions_of_a_unit_without_addresses_are_compared() {
-    // A unit with children and without attributes; a function with DW_AT_low_pc and DW_AT_high_pc.
+    // A unit with children and without attributes, and a function with DW_AT_low_pc and DW_AT_high_pc.
     let table = [1, 0x11, 1, 0, 0, 2, 0x2e, 0, 0x11, 1, 0x12, 6, 0, 0, 0];
     let function =
         |start: u64, size: u32| [&[2], &start.to_le_bytes()[..], &size.to_le_bytes()[..]].concat();
@@ -175,7 +175,7 @@ fn functions_of_a_unit_without_addresses_are_compared() {
 struct Lines<'l> {
     version: u16,
     directories: &'l [&'l str],
-    /// The number of each file's directory.
+    /// The directory number of each file.
     files: &'l [u8],
     program: &'l [u8],
 }
@@ -188,7 +188,7 @@ impl Lines<'_> {
             out.push(0);
         };
         if self.version == 5 {
-            // Names in place; of files the number of the directory, too.
+            // Names are inline. A file also has its directory number.
             rest.extend([1, 1, 8, self.directories.len() as u8]);
             self.directories.iter().for_each(|one| name(&mut rest, one));
             rest.extend([2, 1, 8, 2, 0x0b, self.files.len() as u8]);
@@ -215,7 +215,7 @@ impl Lines<'_> {
     }
 }
 
-/// Returns the files and the line table of a unit, whose `DW_AT_stmt_list` is this.
+/// Returns the findings about line tables in a file with a unit that has this `DW_AT_stmt_list`.
 fn in_table(table: &[u8], offset: u32) -> Vec<Said> {
     let info = unit(4, COMPILE, 0, &[&[1], &offset.to_le_bytes()[..]].concat());
     let file = with(&[
@@ -226,7 +226,7 @@ fn in_table(table: &[u8], offset: u32) -> Vec<Said> {
     said(&file, lines::check)
 }
 
-/// `DW_LNE_set_address`, and a row.
+/// Returns `DW_LNE_set_address` and a row.
 fn row(address: u8) -> Vec<u8> {
     vec![0, 9, 2, address, 0, 0, 0, 0, 0, 0, 0, 1]
 }
@@ -245,7 +245,7 @@ fn rows_are_of_files_that_are_listed_and_do_not_go_back() {
         };
         in_table(&lines.bytes(), 0)
     };
-    // The first file is 1 before DWARF 5, and 0 is none; since then it is 0.
+    // Before DWARF 5, the first file is 1, and 0 means no file. Since DWARF 5, the first file is 0.
     let file = |number: u8| [SET_FILE, number];
     assert_eq!(found(4, &[&file(1), &row(0x10), &END]), []);
     assert_eq!(found(4, &[&file(0), &row(0x10), &END]), []);
@@ -265,7 +265,7 @@ fn rows_are_of_files_that_are_listed_and_do_not_go_back() {
     // DW_LNE_define_file adds one.
     let define = [0, 6, 3, b'b', 0, 0, 0, 0];
     assert_eq!(found(4, &[&define, &file(2), &row(0x10), &END]), []);
-    // The last row of a sequence is of no line.
+    // The last row of a sequence belongs to no line.
     assert_eq!(found(4, &[&row(0x10), &file(9), &END]), []);
 
     assert_eq!(found(4, &[&row(0x10), &row(0x10), &row(0x14), &END]), []);
@@ -277,7 +277,7 @@ fn rows_are_of_files_that_are_listed_and_do_not_go_back() {
         0,
         "after the row of 0x10 comes one of 0xc",
     );
-    // An instruction that is cut off.
+    // The instruction is cut off.
     assert!(matches!(
         found(4, &[&row(0x10), &row(0x14)[..6]])[..],
         [("line-table", 0, _)]
@@ -295,7 +295,7 @@ fn files_are_in_directories_that_are_listed() {
         };
         in_table(&lines.bytes(), 0)
     };
-    // Before DWARF 5 that of the unit is not listed, and has the number 0.
+    // Before DWARF 5, the directory of the unit has the number 0 and is not listed.
     assert_eq!(found(4, &[], &[0]), []);
     expect(
         &found(4, &[], &[0, 1]),
@@ -337,7 +337,7 @@ fn a_line_table_is_in_its_section_and_of_one_compilation_unit() {
         ]);
         said(&file, lines::check)
     };
-    // The types of a compilation unit have its files.
+    // Type units share the files of a compilation unit.
     assert_eq!(both([COMPILE, TYPE]), []);
     assert_eq!(both([TYPE, COMPILE]), []);
     expect(
@@ -348,7 +348,7 @@ fn a_line_table_is_in_its_section_and_of_one_compilation_unit() {
     );
 }
 
-/// What `location` finds of a unit with an entry for a variable, whose attribute is this.
+/// Returns the findings of `location` for a unit with a variable entry that has this attribute.
 fn of_entry(
     version: u16,
     attribute: &[u8],
@@ -370,7 +370,7 @@ fn of_entry(
     })
 }
 
-/// The first entry of a type unit is `DW_TAG_type_unit`.
+/// The root entry of a type unit must be `DW_TAG_type_unit`.
 #[test]
 fn a_type_unit_begins_with_its_own_tag() {
     let of_tag = |tag: u8| {
@@ -437,7 +437,7 @@ fn files_of_entries_are_in_the_line_table() {
         0x11,
         "the files of the line table are 0 to 0",
     );
-    // Before DWARF 5 the number 0 is no file.
+    // Before DWARF 5, the number 0 means no file.
     assert_eq!(found(4, 0, &[]), []);
     assert_eq!(found(4, 1, &[]), []);
     expect(
@@ -501,7 +501,7 @@ fn relocated(name: &'static str, kinds: [u32; 2], machine: u8) -> Vec<u8> {
     file
 }
 
-/// `R_AMDGPU_ABS32` is 6, and 12 is no type; `R_X86_64_32` is 10, and 43 is newer than the table.
+/// For AMDGPU, `R_AMDGPU_ABS32` is 6 and 12 is unassigned. For x86-64, `R_X86_64_32` is 10 and 43 is newer than the table.
 #[test]
 fn relocations_of_unknown_types_are_told() {
     let found = |file: &[u8]| said(file, target::check_relocations);
@@ -521,7 +521,7 @@ fn relocations_of_unknown_types_are_told() {
         0,
         "type 12 is not known of AMDGPU; 1 more",
     );
-    // What is loaded is the linker's business.
+    // The linker resolves relocations of loaded sections, so they are not checked.
     assert_eq!(found(&relocated(".data", [12, 99], amdgpu)), []);
     let one = found(&relocated(".debug_addr", [10, 43], x86_64));
     expect(
@@ -532,7 +532,7 @@ fn relocations_of_unknown_types_are_told() {
     );
 }
 
-/// Two functions of the same code are folded if their rows are the same.
+/// Two functions with the same code are folded if their rows are equal.
 #[test]
 fn entries_of_the_same_code_say_the_same() {
     let nop = code(&[Instruction::Nop]);

@@ -1,9 +1,9 @@
-//! Code that nests and code beside other code, the first entry of a unit, its files and strings.
+//! Tests nested and adjacent code, the root entry of a unit, and the files and strings of units.
 
 use super::*;
 use crate::verify::location::nest::check_units;
 
-/// A function or a block with code, in bytes from the start of the unit's.
+/// Returns a function or a block with code, by offsets from the start of the unit's code.
 fn code(tag: DwTag, label: &'static str, start: u64, end: u64) -> Made {
     made(tag, label)
         .with(DW_AT_low_pc, Address(0x1000 + start))
@@ -23,7 +23,7 @@ fn of_list(label: &'static str) -> Made {
     made(DW_TAG_subprogram, label).with(DW_AT_ranges, Offset(12))
 }
 
-/// `.debug_rnglists` with a list without a base, from the start of the unit's code.
+/// Returns `.debug_rnglists` with one list without a base, by offsets from the start of the unit's code.
 fn range_list(ranges: &[(u64, u64)]) -> Vec<u8> {
     let mut body = vec![5, 0, 8, 0, 0, 0, 0, 0];
     for (start, end) in ranges {
@@ -43,7 +43,7 @@ fn rules(file: &File) -> Vec<(&'static str, String)> {
     found.iter().map(said).collect()
 }
 
-/// The only finding of a file: its rule, and a part of what it says.
+/// Checks that a file has only one finding, with this rule and this part of the message.
 fn finds(file: &File, rule: &str, part: &str) {
     let found = rules(file);
     assert!(
@@ -61,7 +61,7 @@ fn a_function_in_another_need_not_have_its_code_there() {
         "scope-outside",
         "its function",
     );
-    // A block belongs to the function that it is in, and that to the unit.
+    // A block must be inside its function, and the function inside its unit.
     let inner = function_at("g", 0x80, 0xa0).has(block("b", 0x80, 0x90));
     assert_eq!(rules(&nested(inner)), []);
     let inner = function_at("g", 0x80, 0xa0).has(block("b", 0, 0x10));
@@ -108,7 +108,7 @@ fn each_range_of_a_list_counts() {
     finds(&second, "scope-overlap", "as has the entry at");
     let outside = with(&[(0, 0x10), (0xf8, 0x108)], beside());
     finds(&outside, "scope-outside", "[0x10f8, 0x1108)");
-    // Such a range has no code.
+    // A range that ends before it starts has no code.
     let backwards = with(&[(0, 0x10), (0x48, 0x44)], beside());
     finds(
         &backwards,
@@ -117,7 +117,7 @@ fn each_range_of_a_list_counts() {
     );
 }
 
-/// `DW_AT_high_pc` of a constant is the length.
+/// A constant `DW_AT_high_pc` is the length.
 #[test]
 fn an_end_can_be_a_length() {
     let of = |length: u8| {
@@ -128,7 +128,7 @@ fn an_end_can_be_a_length() {
     finds(&of(0x14), "scope-outside", "[0x10f0, 0x1104)");
 }
 
-/// What the linker has dropped is at an address without code: of the function, and of all that is said to hold in it.
+/// Code that the linker dropped is at an address without code. This applies to the function and to all ranges in it.
 #[test]
 fn dropped_code_need_not_be_anywhere() {
     let at = |start: u64| {
@@ -138,7 +138,7 @@ fn dropped_code_need_not_be_anywhere() {
             .has(variable("x", List(0)))
     };
     let list = [(0, 0x10, "regx SGPR4"), (0x20, 0x30, "regx SGPR5")];
-    // One that does not wrap.
+    // A range that does not wrap.
     let short = function_at("h", 0, 0x20);
     let mut gone = made(DW_TAG_subprogram, "h");
     gone.attributes = vec![
@@ -161,7 +161,7 @@ fn dropped_code_need_not_be_anywhere() {
     assert_eq!(outside.count(), 2, "{kept:#?}");
 }
 
-/// Units by where their code is, each with the offset of its header.
+/// Checks the overlap of units, given their code ranges with the offsets of their headers.
 #[test]
 fn units_share_code_if_they_are_folded() {
     let pcs = |units: &[(u64, u64, u64)]| -> Vec<(u64, u64)> {
@@ -173,12 +173,12 @@ fn units_share_code_if_they_are_folded() {
         let at = |one: &Finding| (one.offset.unwrap(), one.pc.unwrap());
         found.iter().map(at).collect()
     };
-    // Beside each other, the same, and pieces of one unit.
+    // Adjacent units, equal ranges, and ranges of the same unit are accepted.
     assert_eq!(pcs(&[(0, 0x10, 1), (0x10, 0x20, 2)]), []);
     assert_eq!(pcs(&[(0, 0x10, 1), (0, 0x10, 2)]), []);
     assert_eq!(pcs(&[(0, 0x10, 1), (8, 0x20, 1)]), []);
     assert_eq!(pcs(&[(0, 0x10, 1), (8, 0x20, 2)]), [(2, 8)]);
-    // The first reaches further than the second.
+    // The first range reaches further than the second.
     assert_eq!(
         pcs(&[(0, 0x80, 1), (0x10, 0x20, 2), (0x40, 0x50, 3)]),
         [(2, 0x10), (3, 0x40)]
@@ -189,7 +189,7 @@ fn units_share_code_if_they_are_folded() {
 fn the_first_entry_is_that_of_a_unit() {
     let of = |tag: DwTag, entries: Vec<Made>| {
         let mut bytes = object(&file(entries));
-        // The abbreviations begin with that of the unit: code, tag.
+        // The abbreviations begin with the root entry: code, tag.
         let section = CodeObject::parse(&bytes).unwrap();
         let mut sections = section.sections().iter();
         let place = sections.find(|one| one.name == ".debug_abbrev");
@@ -201,14 +201,14 @@ fn the_first_entry_is_that_of_a_unit() {
     let with_tag = |tag| of(tag, vec![int()]);
     assert_eq!(with_tag(DW_TAG_compile_unit), [""; 0]);
     assert_eq!(with_tag(DW_TAG_partial_unit), [""; 0]);
-    // It stands for a unit with entries, and has none itself.
+    // A skeleton unit stands for a unit with entries, and has no entries itself.
     assert_eq!(with_tag(DW_TAG_skeleton_unit), ["unit-skeleton-children"]);
     assert_eq!(of(DW_TAG_skeleton_unit, Vec::new()), [""; 0]);
     assert!(with_tag(DW_TAG_namespace).contains(&"unit-root"));
     assert!(with_tag(DW_TAG_type_unit).contains(&"unit-root"));
 }
 
-/// A unit without a line table has no files, but for the number 0, which is none.
+/// A unit without a line table has no files. The number 0 means no file and is accepted.
 #[test]
 fn a_file_needs_a_line_table() {
     let of = |name: DwAt, number: u8| file([function().with(name, Data1(number))]);
