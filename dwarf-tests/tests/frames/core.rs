@@ -201,7 +201,7 @@ fn a_core_its_text_and_its_page_have_the_same_frames() {
             let group = list(&document["groups"]).iter().find(has_wave).unwrap();
             assert_eq!(group["stack"], serde_json::json!(lines), "{name}: groups");
             assert!(
-                groups_text.contains(&format!(": {}  wave", lines.join(" ← "))),
+                groups_text.contains(&format!(" {}  wave", lines.join(" ← "))),
                 "{name}: text"
             );
             if let Some(stack) = shown.get(wave) {
