@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     }
     Ok(match (&document.completeness.limit, document.fell) {
         (Some(_), _) => Exit::Incomplete,
-        (None, true) => Exit::BadNews,
+        (None, true) => Exit::Negative,
         (None, false) => Exit::Done,
     })
 }

@@ -51,7 +51,7 @@ pub(crate) fn run(
         Format::Text => text::print(&document, out)?,
     }
     let failed = document.lanes.iter().any(|lane| lane.error.is_some());
-    Ok(if failed { Exit::BadNews } else { Exit::Done })
+    Ok(if failed { Exit::Negative } else { Exit::Done })
 }
 
 /// Returns the evaluation options for a wave of this size.

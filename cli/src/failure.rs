@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     /// 0: done.
     Done,
     /// 1: the command ran, and the result is negative.
-    BadNews,
+    Negative,
     /// 2: the readable part was processed, and a message names the rest.
     Incomplete,
 }
@@ -31,7 +31,7 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
-            Exit::BadNews => 1,
+            Exit::Negative => 1,
             Exit::Incomplete => 2,
         }
     }

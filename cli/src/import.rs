@@ -155,7 +155,7 @@ pub(crate) fn run(
     }
     Ok(match problems.is_empty() {
         true => Exit::Done,
-        false => Exit::BadNews,
+        false => Exit::Negative,
     })
 }
 

@@ -118,9 +118,9 @@ fn all_waves(
             Ok(document)
         })?;
     let answers = groups.iter().map(|group| group.document.as_ref());
-    let mut exits: Vec<Exit> = answers.map(|d| d.map_or(Exit::BadNews, exit)).collect();
+    let mut exits: Vec<Exit> = answers.map(|d| d.map_or(Exit::Negative, exit)).collect();
     if groups.is_empty() {
-        exits.push(Exit::BadNews);
+        exits.push(Exit::Negative);
     }
     // The exit status is the worst of all waves.
     exits.push(Exit::Done.unless_limited(&completeness));
@@ -140,7 +140,7 @@ fn exit(document: &PrintDocument) -> Exit {
     let exit = if any && !failed {
         Exit::Done
     } else {
-        Exit::BadNews
+        Exit::Negative
     };
     exit.unless_limited(&document.completeness)
 }

@@ -95,7 +95,7 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
             Ok(document)
         })?;
     let is_bad = groups.iter().any(|group| group.document.is_none());
-    let exit = if is_bad { Exit::BadNews } else { Exit::Done };
+    let exit = if is_bad { Exit::Negative } else { Exit::Done };
     let documents = groups.iter().filter_map(|group| group.document.as_ref());
     let limits = documents.map(|document| &document.completeness);
     let exit = limits.fold(exit.unless_limited(&completeness), Exit::unless_limited);

@@ -75,7 +75,7 @@ fn show(
     }
     let exit = match document.is_readable() {
         true => Exit::Done,
-        false => Exit::BadNews,
+        false => Exit::Negative,
     };
     Ok((
         exit.unless_limited(&document.completeness),

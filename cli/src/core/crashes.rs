@@ -61,7 +61,7 @@ impl CrashPrinting {
 pub(crate) fn crash_exit(is_incomplete: bool, is_partial: bool) -> Exit {
     match (is_incomplete, is_partial) {
         (true, _) => Exit::Incomplete,
-        (false, true) => Exit::BadNews,
+        (false, true) => Exit::Negative,
         (false, false) => Exit::Done,
     }
 }

@@ -262,7 +262,7 @@ fn exit(problems: &[ProblemDocument]) -> Exit {
     if problems.is_empty() {
         Exit::Done
     } else {
-        Exit::BadNews
+        Exit::Negative
     }
 }
 

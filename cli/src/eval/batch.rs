@@ -40,7 +40,7 @@ pub(super) fn run(path: &Path, settings: &Settings, out: &mut dyn Write) -> Resu
         writeln!(out, "{}", to_json(&document)?)?;
     }
     out.flush()?;
-    Ok(if failed { Exit::BadNews } else { Exit::Done })
+    Ok(if failed { Exit::Negative } else { Exit::Done })
 }
 
 type Waves = HashMap<PathBuf, Result<Rc<Snapshot>, String>>;

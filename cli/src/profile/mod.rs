@@ -99,7 +99,7 @@ pub(crate) fn run(
         match (&document.completeness.limit, is_whole && is_resolved) {
             (Some(_), _) => Exit::Incomplete,
             (None, true) => Exit::Done,
-            (None, false) => Exit::BadNews,
+            (None, false) => Exit::Negative,
         },
     )
 }

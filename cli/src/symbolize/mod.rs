@@ -169,7 +169,7 @@ impl<'s, 'p, 'a, 'e> Answers<'s, 'p, 'a, 'e> {
     fn exit(&self) -> Exit {
         match (self.has_problem, self.is_ambiguous) {
             (true, _) => Exit::Incomplete,
-            (false, true) => Exit::BadNews,
+            (false, true) => Exit::Negative,
             (false, false) => Exit::Done,
         }
     }
