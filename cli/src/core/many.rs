@@ -126,7 +126,7 @@ pub(super) fn run(
     let is_jsonl = arguments.format == CoreFormat::Jsonl;
     if is_jsonl && (arguments.tree || arguments.html.is_some()) {
         return Err(Failure::new(
-            "--tree and --html: hetdwarf merge makes them of lines",
+            "--tree and --html are not available with --format jsonl; hetdwarf merge makes both from the records",
         ));
     }
     let jobs = arguments
